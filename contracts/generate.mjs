@@ -1,0 +1,26 @@
+// Rebuilds everything in this folder that is generated: artifacts/ (ABI, bytecode, compiler input) and bind/ (Go).
+// Needs Node and Go; installs the pinned compiler first if it is not there.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+
+process.chdir(import.meta.dirname);
+const run = (command, ...args) => execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+
+if (!existsSync("node_modules/solc")) run("npm", "ci", "--silent");
+run("node", "build.mjs");
+
+// One package a contract, because abigen names some types without the contract. The bytecode stays out of them: package
+// contracts embeds it once, from artifacts/.
+const bindings = [
+  ["MissionFactory", "missionfactory", "binding.go"],
+  ["ServiceToken", "servicetoken", "binding.go"],
+  ["SignatureValidator", "signaturevalidator", "binding.go"],
+  ["TestUSDC", "testusdc", "token.go"],
+  ["TestUSDCProxy", "testusdc", "proxy.go"],
+];
+rmSync("bind", { recursive: true, force: true });
+for (const [type, pkg, file] of bindings) {
+  mkdirSync(`bind/${pkg}`, { recursive: true });
+  const args = ["--v2", "--pkg", pkg, "--type", type, "--abi", `artifacts/${type}.json`, "--out", `bind/${pkg}/${file}`];
+  run("go", "tool", "-modfile=../tools/go.mod", "abigen", ...args);
+}
