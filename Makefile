@@ -1,0 +1,67 @@
+# Every target does its own set-up, so each works on a fresh clone. `make help` lists them.
+
+# The Go release that go.mod names, fetched when the installed one is older.
+export GOTOOLCHAIN := auto
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+GO_TOOL := go tool -modfile=tools/go.mod
+SOLIDITY_TOOLS := contracts/node_modules/.installed
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: dev
+dev: build ## Run the whole product on this machine: chain, contracts and funded wallets
+	@bin/sortie dev
+
+.PHONY: build
+build: ## Build bin/sortie
+	@go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sortie ./cmd/sortie
+
+.PHONY: test
+test: setup ## Run every test: Go, Solidity, command line
+	@scripts/test
+
+.PHONY: race
+race: setup ## Run the Go tests under the race detector
+	@go test -race ./...
+
+.PHONY: lint
+lint: ## Check formatting, vet and staticcheck
+	@scripts/lint
+
+.PHONY: generate
+generate: $(SOLIDITY_TOOLS) ## Rebuild contract artifacts, Go bindings and the gas snapshot
+	@go generate ./...
+
+.PHONY: verify
+verify: generate ## Fail when a generated file differs from what is committed
+	@scripts/verify
+
+.PHONY: mutants
+mutants: $(SOLIDITY_TOOLS) ## Plant bugs in the contract, one at a time, and expect the tests to see each
+	@cd contracts && node mutants.mjs
+
+.PHONY: bench
+bench: ## Measure the hot paths as ratios against bare limits of the same run
+	@go test ./internal/funding -run '^$$' -bench .
+
+.PHONY: fuzz
+fuzz: ## Fuzz every parser, a minute each
+	@scripts/fuzz 60s
+
+.PHONY: setup
+setup: $(SOLIDITY_TOOLS) ## Install what the tests need (the other targets call it)
+	@scripts/setup
+
+$(SOLIDITY_TOOLS): contracts/package-lock.json
+	@echo "setup: installing the Solidity tools from npm" >&2
+	@cd contracts && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: clean
+clean: ## Remove what was built; data in .sortie stays
+	@rm -rf bin contracts/out contracts/cache contracts/node_modules
