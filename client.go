@@ -1,0 +1,271 @@
+package sortie
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Client speaks to a Sortie service as one wallet. It may be used by many goroutines.
+//
+// A request that the service could not answer for now (429, 503, a lost connection) is sent again, freshly signed: reads may
+// repeat, and a draft is safe because its idempotency key is signed. Errors of the service are of type [*Error].
+type Client struct {
+	baseURL  string
+	signer   Signer
+	http     *http.Client
+	now      func() time.Time
+	attempts int
+	wait     func(context.Context, time.Duration) error
+}
+
+// ClientOption changes how a client works.
+type ClientOption func(*Client)
+
+// WithHTTPClient sends requests through the given client. The default has a timeout of 30 seconds.
+func WithHTTPClient(client *http.Client) ClientOption {
+	return func(c *Client) { c.http = client }
+}
+
+// WithClock gives the time that requests are signed at.
+func WithClock(now func() time.Time) ClientOption {
+	return func(c *Client) { c.now = now }
+}
+
+// WithAttempts sets how often a request is sent in all; the default is 3.
+func WithAttempts(attempts int) ClientOption {
+	return func(c *Client) { c.attempts = max(1, attempts) }
+}
+
+const (
+	maxAnswer  = 32 << 20 // bytes; a full page of 1000 drafts is far below
+	maxRetryIn = 10 * time.Second
+)
+
+// NewClient makes a client of the service at baseURL, such as https://api.example.com.
+func NewClient(baseURL string, signer Signer, options ...ClientOption) (*Client, error) {
+	parsed, err := url.Parse(baseURL)
+	if err != nil || (parsed.Scheme != "https" && parsed.Scheme != "http") || parsed.Host == "" || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
+		return nil, errors.New("base URL: want http:// or https://, a host and nothing behind it, such as https://api.example.com")
+	}
+	if signer == nil {
+		return nil, errors.New("client: it needs a signer")
+	}
+	client := &Client{
+		baseURL:  strings.TrimRight(baseURL, "/"),
+		signer:   signer,
+		http:     &http.Client{Timeout: 30 * time.Second, CheckRedirect: refuseRedirect},
+		now:      time.Now,
+		attempts: 3,
+		wait:     waitFor,
+	}
+	for _, option := range options {
+		option(client)
+	}
+	return client, nil
+}
+
+// A signature is for one URL; following a redirect would send it to another.
+func refuseRedirect(*http.Request, []*http.Request) error {
+	return errors.New("the service answered with a redirect: use the URL it points to as base URL")
+}
+
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Wallet is the wallet the client speaks for.
+func (c *Client) Wallet() Address { return c.signer.Address() }
+
+// Preview validates and normalizes a mission without storing anything.
+//
+// It fails with validation_failed, unsupported_reward_token and creator_mismatch.
+func (c *Client) Preview(ctx context.Context, mission Mission) (Preview, error) {
+	var preview Preview
+	err := c.send(ctx, call{method: http.MethodPost, path: "/api/external/missions/preview", body: mission}, &preview)
+	return preview, err
+}
+
+// CreateDraft creates a draft, or returns the one that the same key created before. Use one key for one intention, kept
+// across retries: it is what makes a mission exist once. Check the answer's quote with [VerifyQuote] before funding.
+//
+// It fails with validation_failed, unsupported_reward_token, creator_mismatch, and with idempotency_conflict when the key
+// stands for a different mission.
+func (c *Client) CreateDraft(ctx context.Context, mission Mission, idempotencyKey string) (DraftCreated, error) {
+	var created DraftCreated
+	err := c.send(ctx, call{
+		method: http.MethodPost, path: "/api/external/missions/drafts", body: mission, idempotencyKey: idempotencyKey,
+	}, &created)
+	return created, err
+}
+
+// Mission gives the current state of a mission by its draft id or mission id, with a live quote while it is unfunded.
+//
+// It fails with not_found for an id that is not of this wallet.
+func (c *Client) Mission(ctx context.Context, id string) (MissionStatus, error) {
+	var status MissionStatus
+	err := c.send(ctx, call{method: http.MethodGet, path: "/api/external/missions/" + url.PathEscape(id)}, &status)
+	return status, err
+}
+
+// ListQuery selects drafts. Its zero value selects all.
+type ListQuery struct {
+	Status ListStatus
+	Limit  int    // 1-1000; 0: as many as the service gives at once
+	Cursor string // the NextCursor of the page before
+}
+
+// Drafts gives one page of the wallet's drafts, newest first.
+func (c *Client) Drafts(ctx context.Context, query ListQuery) (DraftList, error) {
+	values := url.Values{}
+	if query.Status != "" {
+		values.Set("status", string(query.Status))
+	}
+	if query.Limit != 0 {
+		values.Set("limit", strconv.Itoa(query.Limit))
+	}
+	if query.Cursor != "" {
+		values.Set("cursor", query.Cursor)
+	}
+	path := "/api/external/missions"
+	if len(values) > 0 {
+		path += "?" + values.Encode()
+	}
+	var list DraftList
+	err := c.send(ctx, call{method: http.MethodGet, path: path}, &list)
+	return list, err
+}
+
+// AllDrafts walks through every page.
+func (c *Client) AllDrafts(ctx context.Context, query ListQuery) iter.Seq2[ListedDraft, error] {
+	return func(yield func(ListedDraft, error) bool) {
+		for {
+			page, err := c.Drafts(ctx, query)
+			if err != nil {
+				yield(ListedDraft{}, err)
+				return
+			}
+			for _, draft := range page.Drafts {
+				if !yield(draft, nil) {
+					return
+				}
+			}
+			if page.Summary.NextCursor == nil {
+				return
+			}
+			query.Cursor = *page.Summary.NextCursor
+		}
+	}
+}
+
+// call is one request of the API.
+type call struct {
+	method, path   string
+	body           any // nil: none
+	idempotencyKey string
+}
+
+// send makes the call, again while that can help, and decodes the answer into result.
+func (c *Client) send(ctx context.Context, call call, result any) error {
+	var body []byte
+	if call.body != nil {
+		encoded, err := json.Marshal(call.body)
+		if err != nil {
+			return fmt.Errorf("encode request: %w", err)
+		}
+		body = encoded
+	}
+	for attempt := 1; ; attempt++ {
+		answer, retryIn, err := c.sendOnce(ctx, call, body)
+		if err == nil {
+			if err := json.Unmarshal(answer, result); err != nil {
+				return fmt.Errorf("decode the answer of %s: %w", call.path, err)
+			}
+			return nil
+		}
+		if retryIn < 0 || attempt >= c.attempts || ctx.Err() != nil {
+			return err
+		}
+		if retryIn == 0 {
+			retryIn = time.Duration(attempt) * 250 * time.Millisecond
+		}
+		if waitErr := c.wait(ctx, min(retryIn, maxRetryIn)); waitErr != nil {
+			return err
+		}
+	}
+}
+
+// sendOnce sends a freshly signed request. After an error, retryIn says when to try again: negative never, zero soon.
+func (c *Client) sendOnce(ctx context.Context, call call, body []byte) (answer []byte, retryIn time.Duration, err error) {
+	request, err := http.NewRequestWithContext(ctx, call.method, c.baseURL+call.path, bytes.NewReader(body))
+	if err != nil {
+		return nil, -1, fmt.Errorf("make request: %w", err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if call.idempotencyKey != "" {
+		request.Header.Set(HeaderIdempotencyKey, call.idempotencyKey)
+	}
+	if err := SignRequest(ctx, request, body, c.signer, c.now()); err != nil {
+		return nil, -1, fmt.Errorf("sign request: %w", err)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, 0, fmt.Errorf("read the answer of %s: %w", call.path, err)
+	case len(answer) > maxAnswer:
+		return nil, -1, fmt.Errorf("the answer of %s is larger than %d bytes", call.path, maxAnswer)
+	case response.StatusCode < 300:
+		return answer, 0, nil
+	default:
+		return nil, retryAfter(response), decodeError(response, answer)
+	}
+}
+
+func retryAfter(response *http.Response) time.Duration {
+	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
+		return -1
+	}
+	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// decodeError reads the service's error. Something else in between, such as a proxy, may have answered instead.
+func decodeError(response *http.Response, answer []byte) error {
+	var envelope struct {
+		Error *Error `json:"error"`
+	}
+	if json.Unmarshal(answer, &envelope) == nil && envelope.Error != nil && envelope.Error.Code != "" {
+		return envelope.Error
+	}
+	code := CodeInternal
+	if response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusBadGateway || response.StatusCode == http.StatusGatewayTimeout {
+		code = CodeServiceUnavailable
+	}
+	return NewError(code, "%s answered %s without an error of the service; is the base URL right?", response.Request.URL.Host, response.Status)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// run is the whole program, for main and for tests alike.
+func run(ctx context.Context, args []string, lookupEnv func(string) (string, bool), stdout, stderr io.Writer) int {
+	root := newRootCmd(lookupEnv)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		reportError(stderr, err, wantsJSON(root, args))
+	}
+	return int(exitCodeOf(err))
+}
+
+func newRootCmd(lookupEnv func(string) (string, bool)) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sortie",
+		Short: "Paid real-world missions, funded on chain",
+		Long: `Sortie lets anyone pay people for real-world photos and videos, with the money locked on chain
+before anybody works.
+
+Every flag can be set by an environment variable too: --chain-listen is SORTIE_CHAIN_LISTEN.`,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return flagsFromEnvironment(cmd.Flags(), lookupEnv)
+		},
+	}
+	root.PersistentFlags().Bool("json", false, "print one JSON value for programs, errors too")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newDevCmd(), newContractsCmd())
+	requireSubcommand(root)
+	return root
+}
+
+// requireSubcommand makes a group of commands answer a missing or unknown subcommand as a usage error, not with success.
+func requireSubcommand(group *cobra.Command) {
+	group.Args = cobra.ArbitraryArgs
+	group.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			_ = cmd.Usage()
+			return usageError("%s wants a command", cmd.CommandPath())
+		}
+		if suggestions := cmd.SuggestionsFor(args[0]); len(suggestions) > 0 {
+			return usageError("unknown command %q for %s; did you mean %s?", args[0], cmd.CommandPath(), strings.Join(suggestions, " or "))
+		}
+		return usageError("unknown command %q for %s; see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
+	}
+}
+
+// noArgs refuses arguments of a command that takes flags only.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError("%s takes no arguments, got %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
+// flagsFromEnvironment sets each flag that was not given from its one variable.
+func flagsFromEnvironment(flags *pflag.FlagSet, lookupEnv func(string) (string, bool)) error {
+	var err error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		value, found := lookupEnv(environmentName(flag.Name))
+		if err != nil || flag.Changed || !found || flag.Name == "help" || flag.Name == "version" {
+			return
+		}
+		if setErr := flags.Set(flag.Name, value); setErr != nil {
+			err = usageError("%s (for --%s): %w", environmentName(flag.Name), flag.Name, setErr)
+		}
+	})
+	return err
+}
+
+func environmentName(flag string) string {
+	return "SORTIE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// wantsJSON reports whether errors go out as JSON. It holds even when parsing stopped before it got to the flag.
+func wantsJSON(root *cobra.Command, args []string) bool {
+	for _, arg := range args {
+		if arg == "--json" || arg == "--json=true" {
+			return true
+		}
+	}
+	asJSON, _ := root.PersistentFlags().GetBool("json")
+	return asJSON
+}
+
+// printJSON writes the one value of a --json command.
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	return nil
+}

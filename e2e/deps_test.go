@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sortie-labs/sortie"
+
+// rooms says which of our own packages each may import, and why no other. A package that is not here fails the test: decide
+// what it may know before it grows.
+var rooms = map[string]struct {
+	imports []string
+	why     string
+}{
+	"":                                  {nil, "the protocol is the leaf: importing the SDK must pull in none of the service"},
+	"contracts":                         {nil, "compiled contracts know nothing of the service"},
+	"contracts/bind/missionfactory":     {nil, "generated"},
+	"contracts/bind/servicetoken":       {nil, "generated"},
+	"contracts/bind/signaturevalidator": {nil, "generated"},
+	"contracts/bind/testusdc":           {nil, "generated"},
+	"internal/mission":                  {[]string{""}, "rules are pure: no I/O, so no room that does I/O"},
+	"internal/funding":                  {[]string{""}, "keys and signatures know no database, no HTTP and no chain"},
+	"internal/store":                    {[]string{"", "internal/mission"}, "storage serves the use cases and never calls them"},
+	"internal/devnet":                   {[]string{"", "contracts", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "contracts/bind/testusdc"}, "the dev chain is a chain, not the service"},
+	"cmd/sortie":                        {[]string{"", "internal/funding", "internal/devnet"}, "cmd wires; whatever it needs it may import"},
+	"e2e":                               {nil, "tests drive the binary from outside"},
+}
+
+// sdkDependencies is all that a program importing the SDK compiles beside the standard library.
+var sdkDependencies = []string{"github.com/decred/dcrd/dcrec/secp256k1/v4", "golang.org/x/crypto/sha3", "golang.org/x/sys/cpu"}
+
+type listedPackage struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func goList(t *testing.T, args ...string) []listedPackage {
+	t.Helper()
+	command := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Standard"}, args...)...)
+	command.Dir = ".."
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list: %v: %s", err, stderr.String())
+	}
+	var packages []listedPackage
+	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {
+		var one listedPackage
+		if err := decoder.Decode(&one); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, one)
+	}
+}
+
+func room(importPath string) (string, bool) {
+	if importPath == module {
+		return "", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	t.Parallel()
+	for _, listed := range goList(t, "./...") {
+		name, _ := room(listed.ImportPath)
+		rule, known := rooms[name]
+		if !known {
+			t.Errorf("package %q has no rule: add it to rooms with what it may import and why", name)
+			continue
+		}
+		for _, imported := range listed.Imports {
+			if target, ours := room(imported); ours && !slices.Contains(rule.imports, target) {
+				t.Errorf("%q imports %q: %s", name, target, rule.why)
+			}
+		}
+	}
+}
+
+func TestTheSDKStaysLight(t *testing.T) {
+	t.Parallel()
+	for _, listed := range goList(t, "-deps", ".") {
+		if listed.Standard || listed.ImportPath == module {
+			continue
+		}
+		if !slices.ContainsFunc(sdkDependencies, func(allowed string) bool {
+			return listed.ImportPath == allowed || strings.HasPrefix(listed.ImportPath, allowed+"/")
+		}) {
+			t.Errorf("the SDK now depends on %s: whoever imports it would too", listed.ImportPath)
+		}
+	}
+}
