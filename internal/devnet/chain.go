@@ -1,0 +1,189 @@
+package devnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ethereum/go-ethereum/eth"
+	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/ethereum/go-ethereum/node"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// clockTolerance is how far a stored chain may be ahead of the machine's clock for a start to wait rather than fail.
+const clockTolerance = time.Minute
+
+// Config says how a chain runs. Its zero value is a chain in memory on a free port.
+type Config struct {
+	// DataDir is the chain's own directory, made if missing. Empty: the chain lives in memory and ends with the process.
+	DataDir string
+	// Listen is the host:port of JSON-RPC over HTTP and WebSocket. No host means 127.0.0.1, port 0 any free one. Empty: ":0".
+	Listen string
+	// ChainID is 31337 unless set.
+	ChainID uint64
+	// BlockInterval is the longest wait between two blocks; 1 second unless set. With less than a second, set ClockLead too.
+	BlockInterval time.Duration
+	// ClockLead is how far block timestamps may run ahead of the wall clock; 2 seconds unless set. A test that sends many
+	// transactions one after the other, and does not care about the time, sets it to hours and never waits.
+	ClockLead time.Duration
+	// Logger gets the chain's own messages, and the library's at debug level. Nil: slog.Default.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Listen == "" {
+		c.Listen = ":0"
+	}
+	if c.ChainID == 0 {
+		c.ChainID = DefaultChainID
+	}
+	if c.BlockInterval == 0 {
+		c.BlockInterval = time.Second
+	}
+	if c.ClockLead == 0 {
+		c.ClockLead = defaultClockLead
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// Chain is a running development chain.
+type Chain struct {
+	config     Config
+	door       *door
+	stack      *node.Node
+	eth        *eth.Ethereum
+	methods    *rpc.Server
+	client     *ethclient.Client
+	deployment Deployment
+
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // valid when done is closed
+}
+
+// Start opens a chain, sets it up if it is new, and serves it until ctx ends or Close is called. When it returns, the contracts
+// are deployed, the wallets funded and the port answers.
+func Start(ctx context.Context, config Config) (*Chain, error) {
+	config = config.withDefaults()
+	routeLog(config.Logger)
+
+	door, err := listen(config.Listen)
+	if err != nil {
+		return nil, err
+	}
+	stack, ethereum, err := openNode(config.DataDir, config.ChainID)
+	if err != nil {
+		return nil, also(err, door.close())
+	}
+	methods, err := newRPC(ethereum)
+	if err != nil {
+		return nil, also(err, errors.Join(stack.Close(), door.close()))
+	}
+	ctx, stop := context.WithCancel(ctx)
+	chain := &Chain{
+		config: config, door: door, stack: stack, eth: ethereum, methods: methods,
+		client: ethclient.NewClient(rpc.DialInProc(methods)),
+		stop:   stop, done: make(chan struct{}),
+	}
+	if err := chain.begin(ctx); err != nil {
+		return nil, also(err, chain.Close())
+	}
+	return chain, nil
+}
+
+// also adds a failure of the clean-up to the one that made it necessary, on one line.
+func also(err, cleanup error) error {
+	if cleanup == nil || errors.Is(err, cleanup) {
+		return err
+	}
+	return fmt.Errorf("%w; then: %w", err, cleanup)
+}
+
+// begin brings the stored chain into order, starts the blocks, sets up a new chain and opens the door.
+func (c *Chain) begin(ctx context.Context) error {
+	ledger := ledger{c.eth}
+	if err := c.resume(ledger); err != nil {
+		close(c.done)
+		c.err = c.release()
+		return err
+	}
+	producer := &producer{
+		ledger: ledger,
+		pace:   pace{c.config.BlockInterval, c.config.ClockLead},
+		now:    time.Now,
+		log:    c.config.Logger,
+	}
+	go c.run(ctx, producer)
+
+	if err := c.setUp(ctx, ledger); err != nil {
+		return err
+	}
+	c.door.open(c.methods)
+	return nil
+}
+
+// run makes blocks until the chain is to end, then takes everything down.
+func (c *Chain) run(ctx context.Context, producer *producer) {
+	defer close(c.done)
+	err := producer.run(ctx)
+	c.stop()
+	c.err = errors.Join(err, c.release())
+}
+
+// resume finds the newest block, and forgets a chain whose set-up was cut short.
+func (c *Chain) resume(ledger ledger) error {
+	if err := ledger.recover(); err != nil {
+		return fmt.Errorf("resume chain %s: %w", c.config.DataDir, err)
+	}
+	if lead := ahead(ledger.head().Time, time.Now()); lead > c.config.ClockLead+clockTolerance {
+		return fmt.Errorf("the chain is %s ahead of this machine's clock: set the clock, or start with --reset", lead.Round(time.Second))
+	}
+	complete, err := ledger.noted(setupKey)
+	if err != nil {
+		return fmt.Errorf("resume chain %s: %w", c.config.DataDir, err)
+	}
+	if complete == nil && ledger.head().Number.Sign() > 0 {
+		if err := ledger.rewind(); err != nil {
+			return fmt.Errorf("rewind chain %s: %w", c.config.DataDir, err)
+		}
+	}
+	return nil
+}
+
+func (c *Chain) release() error {
+	err := c.door.close()
+	c.client.Close()
+	c.methods.Stop()
+	return errors.Join(err, c.stack.Close())
+}
+
+// RPCURL is the address of JSON-RPC over HTTP.
+func (c *Chain) RPCURL() string { return "http://" + c.door.address() }
+
+// WebSocketURL is the address of JSON-RPC over WebSocket, with subscriptions.
+func (c *Chain) WebSocketURL() string { return "ws://" + c.door.address() }
+
+// ChainID is the chain's id.
+func (c *Chain) ChainID() uint64 { return c.config.ChainID }
+
+// Deployment says where the contracts are.
+func (c *Chain) Deployment() Deployment { return c.deployment }
+
+// Client talks to the chain without a network. It ends with the chain.
+func (c *Chain) Client() *ethclient.Client { return c.client }
+
+// Done is closed when the chain has stopped and its data directory is free.
+func (c *Chain) Done() <-chan struct{} { return c.done }
+
+// Close stops the chain, waits until it has, and says why it had stopped earlier if it had by itself.
+func (c *Chain) Close() error {
+	c.stop()
+	<-c.done
+	return c.err
+}

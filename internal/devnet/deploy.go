@@ -1,0 +1,263 @@
+package devnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts"
+	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
+	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
+)
+
+// The decimals that amounts are computed with everywhere; a token that says otherwise is refused.
+const (
+	usdcDecimals         = 6
+	serviceTokenDecimals = 18
+)
+
+// factoryGas bounds what creating the factory costs, for the time when its tokens do not exist yet and it cannot be estimated.
+const factoryGas = 6_000_000
+
+var (
+	maxUint256 = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+	// capBound is the first cap the contract's packed storage cannot hold.
+	capBound = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 112), big.NewInt(1))
+	// testTokenSupply is the supply of a test ServiceToken, in base units: a thousand million.
+	testTokenSupply = baseUnits(1_000_000_000, serviceTokenDecimals)
+)
+
+// DeployParams says what to deploy.
+type DeployParams struct {
+	Admin      sortie.Address // of the factory; zero: the deployer
+	Pauser     sortie.Address // zero: the deployer
+	Authorizer sortie.Address // signs quotes
+	Settler    sortie.Address // signs payouts
+	// AdminDelay is how long a hand-over of the admin role takes; whole seconds.
+	AdminDelay time.Duration
+	// Caps on payouts per UTC day, in base units; nil: no limit.
+	USDCCap, ServiceTokenCap *big.Int
+	// Either the reward tokens, or WithTestTokens: deploy both, the deployer owning all of ServiceToken and minting TestUSDC.
+	USDC, ServiceToken sortie.Address
+	WithTestTokens     bool
+}
+
+// Deployment says where the contracts are. Its JSON is the output of `sortie contracts deploy`.
+type Deployment struct {
+	ChainID         uint64         `json:"chainId"`
+	Factory         sortie.Address `json:"factory"`
+	USDC            sortie.Address `json:"usdc"`
+	ServiceToken    sortie.Address `json:"serviceToken"`
+	DeployedAtBlock uint64         `json:"deployedAtBlock"` // of the factory: no mission is older
+}
+
+// Deploy puts a MissionFactory on a chain, and test tokens if asked to. It sends nothing before it has seen that the
+// parameters are sound, the tokens are what they should be and the deployer can pay; then it waits until all is mined. When
+// ctx ends meanwhile, the error names the transaction that was under way.
+func Deploy(ctx context.Context, backend Backend, deployer Signer, params DeployParams) (Deployment, error) {
+	params = params.withDefaults(deployer.Address())
+	if err := params.validate(); err != nil {
+		return Deployment{}, fmt.Errorf("deploy contracts: %w", err)
+	}
+	chainID, err := backend.ChainID(ctx)
+	if err != nil {
+		return Deployment{}, fmt.Errorf("deploy contracts: the chain does not answer, check the RPC URL: %w", err)
+	}
+	account, err := openAccount(ctx, backend, deployer, chainID.Uint64())
+	if err != nil {
+		return Deployment{}, fmt.Errorf("deploy contracts on chain %d: %w", chainID, err)
+	}
+	deployment, err := params.deploy(ctx, account)
+	if err != nil {
+		return Deployment{}, fmt.Errorf("deploy contracts on chain %d: %w", chainID, err)
+	}
+	return deployment, nil
+}
+
+func (p DeployParams) withDefaults(deployer sortie.Address) DeployParams {
+	if p.Admin.IsZero() {
+		p.Admin = deployer
+	}
+	if p.Pauser.IsZero() {
+		p.Pauser = deployer
+	}
+	if p.USDCCap == nil {
+		p.USDCCap = maxUint256
+	}
+	if p.ServiceTokenCap == nil {
+		p.ServiceTokenCap = maxUint256
+	}
+	return p
+}
+
+func (p DeployParams) validate() error {
+	switch {
+	case p.Authorizer.IsZero():
+		return errors.New("the authorizer is missing: give --authorizer an address")
+	case p.Settler.IsZero():
+		return errors.New("the settler is missing: give --settler an address")
+	case p.WithTestTokens && !(p.USDC.IsZero() && p.ServiceToken.IsZero()):
+		return errors.New("give token addresses or --with-test-tokens, not both")
+	case !p.WithTestTokens && (p.USDC.IsZero() || p.ServiceToken.IsZero()):
+		return errors.New("the tokens are missing: give --usdc and --service-token, or --with-test-tokens")
+	case !p.WithTestTokens && p.USDC == p.ServiceToken:
+		return errors.New("--usdc and --service-token are the same address")
+	case p.AdminDelay < 0 || p.AdminDelay%time.Second != 0:
+		return errors.New("the admin delay must be whole seconds, not negative")
+	}
+	for flag, limit := range map[string]*big.Int{"--cap-usdc": p.USDCCap, "--cap-service-token": p.ServiceTokenCap} {
+		if limit != maxUint256 && (limit.Sign() < 0 || limit.Cmp(capBound) >= 0) {
+			return fmt.Errorf("%s: want base units from 0 to below %s; leave it out for no limit", flag, capBound)
+		}
+	}
+	return nil
+}
+
+func (p DeployParams) deploy(ctx context.Context, account *account) (Deployment, error) {
+	if p.WithTestTokens {
+		tokens, err := createTestTokens(ctx, account)
+		if err != nil {
+			return Deployment{}, err
+		}
+		p.USDC, p.ServiceToken = tokens.usdc, tokens.serviceToken
+	} else if err := p.checkTokens(ctx, account.backend); err != nil {
+		return Deployment{}, err
+	}
+	data := contracts.MissionFactory.CreateWith(p.factoryArguments())
+	gas, err := account.estimate(ctx, nil, data)
+	if err != nil {
+		return Deployment{}, fmt.Errorf("create MissionFactory: %w", err)
+	}
+	if err := account.canPay(ctx, gas); err != nil {
+		return Deployment{}, err
+	}
+	tx, err := account.send(ctx, gas, nil, data)
+	if err != nil {
+		return Deployment{}, fmt.Errorf("create MissionFactory: %w", err)
+	}
+	receipt, err := account.mined(ctx, tx)
+	if err != nil {
+		return Deployment{}, fmt.Errorf("create MissionFactory: %w", err)
+	}
+	return Deployment{
+		ChainID:         account.chainID,
+		Factory:         sortie.Address(receipt.ContractAddress),
+		USDC:            p.USDC,
+		ServiceToken:    p.ServiceToken,
+		DeployedAtBlock: receipt.BlockNumber.Uint64(),
+	}, nil
+}
+
+func (p DeployParams) factoryArguments() []byte {
+	return missionfactory.NewMissionFactory().PackConstructor(
+		common.Address(p.Admin), big.NewInt(int64(p.AdminDelay/time.Second)),
+		common.Address(p.Authorizer), common.Address(p.Settler), common.Address(p.Pauser),
+		common.Address(p.ServiceToken), common.Address(p.USDC), p.ServiceTokenCap, p.USDCCap)
+}
+
+func (p DeployParams) checkTokens(ctx context.Context, backend Backend) error {
+	if err := checkToken(ctx, backend, "--usdc", p.USDC, usdcDecimals); err != nil {
+		return err
+	}
+	return checkToken(ctx, backend, "--service-token", p.ServiceToken, serviceTokenDecimals)
+}
+
+// checkToken refuses an address without code and a token with other decimals than all amounts are computed with.
+func checkToken(ctx context.Context, backend Backend, flag string, token sortie.Address, decimals uint8) error {
+	address := common.Address(token)
+	code, err := backend.CodeAt(ctx, address, nil)
+	if err != nil {
+		return fmt.Errorf("%s %s: read code: %w", flag, token, err)
+	}
+	if len(code) == 0 {
+		return fmt.Errorf("%s %s: there is no contract at this address on this chain", flag, token)
+	}
+	erc20 := servicetoken.NewServiceToken()
+	answer, err := backend.CallContract(ctx, ethereum.CallMsg{To: &address, Data: erc20.PackDecimals()}, nil)
+	if err != nil {
+		return fmt.Errorf("%s %s: ask for its decimals: %w", flag, token, err)
+	}
+	got, err := erc20.UnpackDecimals(answer)
+	if err != nil {
+		return fmt.Errorf("%s %s: this contract is no token, it does not answer decimals()", flag, token)
+	}
+	if got != decimals {
+		return fmt.Errorf("%s %s: the token has %d decimals, want %d: is it another token?", flag, token, got, decimals)
+	}
+	return nil
+}
+
+type testTokens struct{ usdc, serviceToken sortie.Address }
+
+// createTestTokens sends both creations before it waits, so that they share a block.
+func createTestTokens(ctx context.Context, account *account) (testTokens, error) {
+	owner := account.address()
+	creations := []struct {
+		name string
+		data []byte
+		gas  uint64
+	}{
+		{name: "ServiceToken", data: contracts.ServiceToken.CreateWith(servicetoken.NewServiceToken().PackConstructor("Service Token", "SERVICE", owner, testTokenSupply))},
+		{name: "TestUSDC", data: contracts.TestUSDCProxy.CreateWith(testusdc.NewTestUSDCProxy().PackConstructor(owner))},
+	}
+	need := uint64(factoryGas)
+	for i, creation := range creations {
+		gas, err := account.estimate(ctx, nil, creation.data)
+		if err != nil {
+			return testTokens{}, fmt.Errorf("create %s: %w", creation.name, err)
+		}
+		creations[i].gas = gas
+		need += gas
+	}
+	if err := account.canPay(ctx, need); err != nil {
+		return testTokens{}, err
+	}
+	var addresses []sortie.Address
+	var transactions []*types.Transaction
+	for _, creation := range creations {
+		tx, err := account.send(ctx, creation.gas, nil, creation.data)
+		if err != nil {
+			return testTokens{}, fmt.Errorf("create %s: %w", creation.name, err)
+		}
+		transactions = append(transactions, tx)
+	}
+	for i, tx := range transactions {
+		receipt, err := account.mined(ctx, tx)
+		if err != nil {
+			return testTokens{}, fmt.Errorf("create %s: %w", creations[i].name, err)
+		}
+		addresses = append(addresses, sortie.Address(receipt.ContractAddress))
+	}
+	return testTokens{serviceToken: addresses[0], usdc: addresses[1]}, nil
+}
+
+// canPay refuses before the first transaction rather than between two.
+func (a *account) canPay(ctx context.Context, gas uint64) error {
+	balance, err := a.backend.BalanceAt(ctx, a.address(), nil)
+	if err != nil {
+		return fmt.Errorf("read the balance of %s: %w", a.signer.Address(), err)
+	}
+	need := new(big.Int).Mul(a.feeCap, new(big.Int).SetUint64(gas))
+	if balance.Cmp(need) < 0 {
+		return fmt.Errorf("the deployer %s has %s and may need %s for gas: send it more first", a.signer.Address(), ether(balance), ether(need))
+	}
+	return nil
+}
+
+// ether is for people: nine decimals, rounded.
+func ether(wei *big.Int) string {
+	return new(big.Rat).SetFrac(wei, big.NewInt(params.Ether)).FloatString(9) + " ether"
+}
+
+func baseUnits(amount int64, decimals int64) *big.Int {
+	return new(big.Int).Mul(big.NewInt(amount), new(big.Int).Exp(big.NewInt(10), big.NewInt(decimals), nil))
+}

@@ -1,0 +1,48 @@
+package devnet
+
+import "time"
+
+// The chain's clock stays inside this window around the wall clock. The package documentation says why.
+const (
+	clockLag         = 12 * time.Second
+	defaultClockLead = 2 * time.Second
+)
+
+// gatherTime is how long a block waits for company once a transaction has arrived. It makes a burst share a few blocks.
+const gatherTime = 15 * time.Millisecond
+
+// pace decides when the next block is due and which second it claims. It is pure: it knows no clock but what it is told.
+type pace struct {
+	interval time.Duration // the longest wait between two blocks
+	lead     time.Duration // how far the chain's clock may run ahead of the wall clock
+}
+
+// due gives the moment of the next block, after a head that claims the second headTime and was sealed at sealedAt.
+// waitingSince is when the oldest pending transaction was noticed, zero if there is none.
+func (p pace) due(headTime uint64, sealedAt, waitingSince time.Time) time.Time {
+	next := claimed(headTime + 1)
+
+	due := sealedAt.Add(p.interval)
+	if due.Sub(next) < clockLag/2 { // in the front half of the window: win back room
+		due = due.Add(p.interval / 10)
+	}
+	if !waitingSince.IsZero() {
+		if soon := waitingSince.Add(gatherTime); soon.Before(due) {
+			due = soon
+		}
+	}
+	if earliest := next.Add(-p.lead); earliest.After(due) {
+		due = earliest
+	}
+	return due
+}
+
+// timestamp gives the second that a block sealed now claims.
+func (p pace) timestamp(headTime uint64, now time.Time) uint64 {
+	return max(headTime+1, uint64(max(0, now.Add(-clockLag).Unix())))
+}
+
+// ahead is how far a head's clock is in front of the wall clock; negative when it is behind.
+func ahead(headTime uint64, now time.Time) time.Duration { return claimed(headTime).Sub(now) }
+
+func claimed(timestamp uint64) time.Time { return time.Unix(int64(timestamp), 0) }

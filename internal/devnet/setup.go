@@ -1,0 +1,158 @@
+package devnet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts"
+	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
+)
+
+// Tokens that wallets start with, in whole tokens of each kind. Contributors earn theirs.
+const (
+	creatorTokens = 1_000_000
+	otherTokens   = 100
+)
+
+// setupRecord is what a complete set-up leaves in the chain's data.
+type setupRecord struct {
+	Deployment Deployment  `json:"deployment"`
+	Code       sortie.Hash `json:"code"` // of the contracts deployed
+}
+
+// setUp makes a new chain ready to use, or recalls how an earlier start did.
+func (c *Chain) setUp(ctx context.Context, ledger ledger) error {
+	if err := c.firstBlock(ctx, ledger); err != nil {
+		return fmt.Errorf("start chain: %w", err)
+	}
+	stored, err := ledger.noted(setupKey)
+	if err != nil {
+		return fmt.Errorf("read chain set-up: %w", err)
+	}
+	if stored != nil {
+		return c.recall(stored)
+	}
+	deployment, err := c.deployAndFund(ctx)
+	if err != nil {
+		return fmt.Errorf("set up chain: %w", err)
+	}
+	record, err := json.Marshal(setupRecord{deployment, contractCode()})
+	if err == nil {
+		err = ledger.note(setupKey, record)
+	}
+	if err != nil {
+		return fmt.Errorf("keep chain set-up: %w", err)
+	}
+	c.deployment = deployment
+	return nil
+}
+
+func (c *Chain) recall(stored []byte) error {
+	var record setupRecord
+	if err := json.Unmarshal(stored, &record); err != nil {
+		return fmt.Errorf("read chain set-up: %w", err)
+	}
+	if record.Code != contractCode() {
+		return errors.New("the chain holds other contracts than this program brings: start with --reset")
+	}
+	c.deployment = record.Deployment
+	return nil
+}
+
+// contractCode is a fingerprint of all code that set-up deploys.
+func contractCode() sortie.Hash {
+	var code []byte
+	for _, contract := range []contracts.Contract{contracts.ServiceToken, contracts.TestUSDCProxy, contracts.MissionFactory} {
+		code = contract.CreateWith(code)
+	}
+	return sortie.Hash(crypto.Keccak256Hash(code))
+}
+
+// firstBlock waits for the first block of this run and for the node's transaction index: before that, the node answers
+// questions for unknown transactions with an error.
+func (c *Chain) firstBlock(ctx context.Context, ledger ledger) error {
+	before := ledger.head().Number.Uint64()
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	for {
+		progress, err := c.eth.BlockChain().TxIndexProgress()
+		if err != nil {
+			return fmt.Errorf("index transactions: %w", err)
+		}
+		if progress.Done() && ledger.head().Number.Uint64() > before {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.done:
+			return c.err
+		case <-ticker.C:
+		}
+	}
+}
+
+func (c *Chain) deployAndFund(ctx context.Context) (Deployment, error) {
+	deployer := keySigner(WalletByRole(RoleDeployer).Key)
+	deployment, err := Deploy(ctx, c.client, deployer, DeployParams{
+		Authorizer:     WalletByRole(RoleAuthorizer).Address,
+		Settler:        WalletByRole(RoleSettler).Address,
+		WithTestTokens: true,
+	})
+	if err != nil {
+		return Deployment{}, err
+	}
+	account, err := openAccount(ctx, c.client, deployer, c.config.ChainID)
+	if err != nil {
+		return Deployment{}, err
+	}
+	if err := fundWallets(ctx, account, deployment); err != nil {
+		return Deployment{}, fmt.Errorf("fund wallets: %w", err)
+	}
+	return deployment, nil
+}
+
+// fundWallets gives tokens to everyone who plays a part. All transfers share a block.
+func fundWallets(ctx context.Context, account *account, deployment Deployment) error {
+	var sent []*types.Transaction
+	give := func(token sortie.Address, data []byte) error {
+		to := common.Address(token)
+		gas, err := account.estimate(ctx, &to, data)
+		if err != nil {
+			return err
+		}
+		tx, err := account.send(ctx, gas, &to, data)
+		if err != nil {
+			return err
+		}
+		sent = append(sent, tx)
+		return nil
+	}
+	for _, wallet := range UserWallets() {
+		amount, to := int64(otherTokens), common.Address(wallet.Address)
+		if wallet.Role == RoleCreator || wallet.Role == RoleCreator2 {
+			amount = creatorTokens
+		}
+		err := errors.Join(
+			give(deployment.USDC, testusdc.NewTestUSDC().PackMint(to, baseUnits(amount, usdcDecimals))),
+			give(deployment.ServiceToken, servicetoken.NewServiceToken().PackTransfer(to, baseUnits(amount, serviceTokenDecimals))))
+		if err != nil {
+			return err
+		}
+	}
+	for _, tx := range sent {
+		if _, err := account.mined(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
