@@ -1,0 +1,83 @@
+package mission
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// The codes of a field's fault. Programs match on them, so they never change meaning.
+const (
+	faultRequired      = "required"
+	faultWrongType     = "wrong_type"
+	faultUnsupported   = "unsupported"       // not one of the values the service knows
+	faultNotApplicable = "not_applicable"    // has no meaning beside another field's value
+	faultTooShort      = "too_short"         // characters
+	faultTooLong       = "too_long"          // characters
+	faultTooMany       = "too_many"          // elements or pairs
+	faultTooLarge      = "too_large"         // a sum over several fields
+	faultOutOfRange    = "out_of_range"      // numbers and times
+	faultNotInteger    = "not_an_integer"    //
+	faultTooPrecise    = "too_precise"       // decimals or digits that could not be kept
+	faultFormat        = "invalid_format"    //
+	faultCharacter     = "invalid_character" //
+	faultBlank         = "blank"             // nothing in it can be read
+)
+
+const maxFaults = 50
+
+// faults collects what is wrong with a mission, so that its author can correct everything at once.
+type faults struct {
+	listed []sortie.FieldError
+	more   int // found, not listed
+}
+
+func (f *faults) add(path, code, format string, args ...any) {
+	if len(f.listed) == maxFaults {
+		f.more++
+		return
+	}
+	f.listed = append(f.listed, sortie.FieldError{Path: path, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+func (f *faults) none() bool { return len(f.listed) == 0 }
+
+// problem makes the error that reports the faults under a code. Lead is the one a person should read first.
+func (f *faults) problem(code sortie.Code, lead string) *sortie.Error {
+	if others := len(f.listed) + f.more - 1; others > 0 {
+		lead += fmt.Sprintf(" (and %d more, see details.fields)", others)
+	}
+	return sortie.NewError(code, "The mission was not accepted: %s. Correct it and send the mission again.", lead).
+		Detail("fields", f.listed)
+}
+
+// invalid is the error of a mission that has faults.
+func (f *faults) invalid() *sortie.Error {
+	return f.problem(sortie.CodeValidationFailed, f.listed[0].Path+" "+f.listed[0].Message)
+}
+
+// cut shortens text that came from outside before it goes into a message.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "..."
+}
+
+func quoteShort(text string) string { return strconv.QuoteToASCII(cut(text, 60)) }
+
+func element(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
+
+func alternatives[T ~string](values []T) string {
+	quoted := make([]string, len(values))
+	for i, value := range values {
+		quoted[i] = strconv.Quote(string(value))
+	}
+	return strings.Join(quoted, " or ")
+}

@@ -1,0 +1,165 @@
+package mission
+
+import (
+	"github.com/sortie-labs/sortie"
+)
+
+// Depth is how deep in the chain a mission's funding is.
+type Depth string
+
+// The depths, each including those before it.
+const (
+	DepthNone      Depth = "none"
+	DepthSeen      Depth = "seen"      // in a block
+	DepthConfirmed Depth = "confirmed" // deep enough for the review to begin
+	DepthLocked    Depth = "locked"    // final
+)
+
+// Decision is what the operator decided about a mission. It is made once and stays.
+type Decision string
+
+// The decisions.
+const (
+	DecisionNone     Decision = "none"
+	DecisionApproved Decision = "approved"
+	DecisionRejected Decision = "rejected"
+)
+
+// State is where a draft stands: what the chain says and what the operator decided. Everything the API shows of it follows;
+// see [State.View].
+type State struct {
+	Depth    Depth
+	Decision Decision
+	Refunded bool // the money went back to the creator
+}
+
+// Created is the state of a new draft.
+func Created() State { return State{Depth: DepthNone, Decision: DecisionNone} }
+
+// View is a state in the words of the API.
+type View struct {
+	Funding    sortie.FundingStatus
+	Review     sortie.ReviewStatus
+	Published  bool
+	NextAction sortie.NextAction
+	List       sortie.ListStatus
+}
+
+// View is the state's row in the protocol's table of states.
+func (s State) View() View {
+	switch {
+	case s.Refunded:
+		return View{sortie.FundingRefunded, sortie.ReviewRejected, false, sortie.ActionNone, sortie.ListRejected}
+	case s.Decision == DecisionRejected && s.funded():
+		return View{sortie.FundingFunded, sortie.ReviewRejected, false, sortie.ActionWaitForRefund, sortie.ListRejected}
+	case s.Decision == DecisionRejected:
+		return View{sortie.FundingPending, sortie.ReviewRejected, false, sortie.ActionNone, sortie.ListRejected}
+	case s.Depth == DepthSeen:
+		return View{sortie.FundingPending, sortie.ReviewDraft, false, sortie.ActionWaitForConfirmation, sortie.ListPendingFunding}
+	case !s.funded():
+		return View{sortie.FundingPending, sortie.ReviewDraft, false, sortie.ActionSendTransaction, sortie.ListPendingFunding}
+	case s.Decision != DecisionApproved:
+		return View{sortie.FundingFunded, sortie.ReviewInReview, false, sortie.ActionWaitForReview, sortie.ListFundedPendingReview}
+	case s.Depth != DepthLocked:
+		return View{sortie.FundingFunded, sortie.ReviewApproved, false, sortie.ActionWaitForPublication, sortie.ListApprovedPendingLock}
+	default:
+		return View{sortie.FundingFunded, sortie.ReviewApproved, true, sortie.ActionFetchDeliverables, sortie.ListPublished}
+	}
+}
+
+func (s State) funded() bool { return s.Depth == DepthConfirmed || s.Depth == DepthLocked }
+
+// QuoteLive reports whether the funding quote is still re-issued. Once it is not, it stays as it was last.
+func (s State) QuoteLive() bool { return !s.funded() && s.Decision != DecisionRejected }
+
+// Valid reports whether s is a state that events can lead to.
+func (s State) Valid() bool {
+	switch s.Depth {
+	case DepthNone, DepthSeen, DepthConfirmed, DepthLocked:
+	default:
+		return false
+	}
+	switch s.Decision {
+	case DecisionNone, DecisionApproved, DecisionRejected:
+	default:
+		return false
+	}
+	return !s.Refunded || s.funded() && s.Decision == DecisionRejected
+}
+
+// Event is something that may move a state.
+type Event string
+
+// The events. Those of the chain say what the canonical chain holds now.
+const (
+	FundingSeen      Event = "funding_seen"
+	FundingConfirmed Event = "funding_confirmed"
+	FundingLocked    Event = "funding_locked"
+	FundingReverted  Event = "funding_reverted" // a reorganization took the funding out of the chain
+	Approved         Event = "approved"
+	Rejected         Event = "rejected"
+	RefundConfirmed  Event = "refund_confirmed"
+	RefundReverted   Event = "refund_reverted" // a reorganization took the refund out of the chain
+)
+
+// Events lists every event.
+func Events() []Event {
+	return []Event{FundingSeen, FundingConfirmed, FundingLocked, FundingReverted, Approved, Rejected, RefundConfirmed, RefundReverted}
+}
+
+// Apply gives the state after an event.
+//
+// A chain event that says what the state already holds leaves it as it is, and a later one may come without those before it:
+// the follower reads blocks again after a restart and many at once after an outage. A decision is refused when it was made
+// before, because the person who comes second must learn it.
+//
+// The error is a [*sortie.Error] of code wrong_state, with details.event and the statuses; the state is then unchanged.
+func Apply(s State, event Event) (State, error) {
+	next, allowed := s.after(event)
+	if allowed {
+		return next, nil
+	}
+	view := s.View()
+	return s, sortie.NewError(sortie.CodeWrongState,
+		"The mission's review status is %s and its funding status %s: it cannot take the event %s. Read its status again.",
+		view.Review, view.Funding, event).
+		Detail("event", event).Detail("reviewStatus", view.Review).Detail("fundingStatus", view.Funding)
+}
+
+func (s State) after(event Event) (next State, allowed bool) {
+	next = s
+	switch event {
+	case FundingSeen:
+		if s.Depth == DepthNone {
+			next.Depth = DepthSeen
+		}
+	case FundingConfirmed:
+		if s.Depth != DepthLocked {
+			next.Depth = DepthConfirmed
+		}
+	case FundingLocked:
+		next.Depth = DepthLocked
+	case FundingReverted:
+		next.Depth, next.Refunded = DepthNone, false // what was never paid in cannot have been paid back
+	case Approved:
+		next.Decision = DecisionApproved
+		return next, s.Decision == DecisionNone && s.funded()
+	case Rejected:
+		next.Decision = DecisionRejected
+		return next, s.Decision == DecisionNone
+	case RefundConfirmed:
+		next.Refunded = true
+		return next, s.Decision == DecisionRejected && s.funded()
+	case RefundReverted:
+		next.Refunded = false
+	default:
+		return s, false
+	}
+	return next, true
+}
+
+// BreaksFinality reports whether the event takes back funding that was final. The state follows the chain all the same, but
+// nothing built on finality can be trusted any more: payouts must stop and a person must look.
+func BreaksFinality(s State, event Event) bool {
+	return s.Depth == DepthLocked && event == FundingReverted
+}

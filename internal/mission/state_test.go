@@ -1,0 +1,196 @@
+package mission_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+)
+
+// The rows of the protocol's table, written out once more in its own words.
+var (
+	rowCreated   = mission.View{Funding: "pending_funding", Review: "draft", NextAction: "send_create_funded_mission_transaction", List: "pending_funding"}
+	rowSeen      = mission.View{Funding: "pending_funding", Review: "draft", NextAction: "wait_for_funding_confirmation", List: "pending_funding"}
+	rowConfirmed = mission.View{Funding: "funded", Review: "in_review", NextAction: "wait_for_review", List: "funded_pending_review"}
+	rowApproved  = mission.View{Funding: "funded", Review: "approved", NextAction: "wait_for_publication", List: "approved_pending_lock"}
+	rowPublished = mission.View{Funding: "funded", Review: "approved", Published: true, NextAction: "fetch_deliverables", List: "published"}
+	rowUnwanted  = mission.View{Funding: "pending_funding", Review: "rejected", NextAction: "none", List: "rejected"}
+	rowRejected  = mission.View{Funding: "funded", Review: "rejected", NextAction: "wait_for_refund", List: "rejected"}
+	rowRefunded  = mission.View{Funding: "refunded", Review: "rejected", NextAction: "none", List: "rejected"}
+
+	rows = []mission.View{rowCreated, rowSeen, rowConfirmed, rowApproved, rowPublished, rowUnwanted, rowRejected, rowRefunded}
+)
+
+func TestStateTable(t *testing.T) {
+	t.Parallel()
+	const (
+		seen, confirmed, locked, reverted = mission.FundingSeen, mission.FundingConfirmed, mission.FundingLocked, mission.FundingReverted
+		approved, rejected                = mission.Approved, mission.Rejected
+		refunded, unrefunded              = mission.RefundConfirmed, mission.RefundReverted
+	)
+	for name, c := range map[string]struct {
+		events []mission.Event
+		want   mission.View
+	}{
+		"created":                           {nil, rowCreated},
+		"seen":                              {[]mission.Event{seen}, rowSeen},
+		"confirmed":                         {[]mission.Event{seen, confirmed}, rowConfirmed},
+		"confirmed at once":                 {[]mission.Event{confirmed}, rowConfirmed},
+		"locked before review":              {[]mission.Event{seen, confirmed, locked}, rowConfirmed},
+		"locked at once":                    {[]mission.Event{locked}, rowConfirmed},
+		"approved":                          {[]mission.Event{seen, confirmed, approved}, rowApproved},
+		"approved, then locked":             {[]mission.Event{seen, confirmed, approved, locked}, rowPublished},
+		"locked, then approved":             {[]mission.Event{seen, confirmed, locked, approved}, rowPublished},
+		"rejected unfunded":                 {[]mission.Event{rejected}, rowUnwanted},
+		"rejected while seen":               {[]mission.Event{seen, rejected}, rowUnwanted},
+		"rejected funded":                   {[]mission.Event{confirmed, rejected}, rowRejected},
+		"rejected locked":                   {[]mission.Event{locked, rejected}, rowRejected},
+		"funded after rejection":            {[]mission.Event{rejected, seen, confirmed}, rowRejected},
+		"refunded":                          {[]mission.Event{confirmed, rejected, refunded}, rowRefunded},
+		"refunded, then locked":             {[]mission.Event{confirmed, rejected, refunded, locked}, rowRefunded},
+		"refund gone":                       {[]mission.Event{confirmed, rejected, refunded, unrefunded}, rowRejected},
+		"refund gone and there again":       {[]mission.Event{confirmed, rejected, refunded, unrefunded, refunded}, rowRefunded},
+		"seen funding gone":                 {[]mission.Event{seen, reverted}, rowCreated},
+		"confirmed funding gone":            {[]mission.Event{seen, confirmed, reverted}, rowCreated},
+		"confirmed funding in another":      {[]mission.Event{seen, confirmed, reverted, seen}, rowSeen},
+		"approved funding gone":             {[]mission.Event{confirmed, approved, reverted}, rowCreated},
+		"approved funding gone, seen again": {[]mission.Event{confirmed, approved, reverted, seen}, rowSeen},
+		"approved funding back":             {[]mission.Event{confirmed, approved, reverted, seen, confirmed}, rowApproved},
+		"published funding gone":            {[]mission.Event{locked, approved, reverted}, rowCreated},
+		"published funding back":            {[]mission.Event{locked, approved, reverted, locked}, rowPublished},
+		"rejected funding gone":             {[]mission.Event{confirmed, rejected, reverted}, rowUnwanted},
+		"funding and refund gone":           {[]mission.Event{confirmed, rejected, refunded, reverted}, rowUnwanted},
+		"everything said twice":             {[]mission.Event{seen, seen, confirmed, seen, confirmed, locked, confirmed, seen, locked, approved, locked}, rowPublished},
+		"gone, said twice":                  {[]mission.Event{seen, reverted, reverted, unrefunded}, rowCreated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := mission.Created()
+			for _, event := range c.events {
+				var err error
+				if state, err = mission.Apply(state, event); err != nil {
+					t.Fatalf("%s: %v", event, err)
+				}
+			}
+			if got := state.View(); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWrongTransitions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before []mission.Event
+		event  mission.Event
+	}{
+		"approve unfunded":           {nil, mission.Approved},
+		"approve while only seen":    {[]mission.Event{mission.FundingSeen}, mission.Approved},
+		"approve twice":              {[]mission.Event{mission.FundingConfirmed, mission.Approved}, mission.Approved},
+		"approve rejected":           {[]mission.Event{mission.FundingConfirmed, mission.Rejected}, mission.Approved},
+		"approve rejected, unfunded": {[]mission.Event{mission.Rejected}, mission.Approved},
+		"reject twice":               {[]mission.Event{mission.Rejected}, mission.Rejected},
+		"reject approved":            {[]mission.Event{mission.FundingConfirmed, mission.Approved}, mission.Rejected},
+		"reject published":           {[]mission.Event{mission.FundingLocked, mission.Approved}, mission.Rejected},
+		"refund unfunded":            {nil, mission.RefundConfirmed},
+		"refund in review":           {[]mission.Event{mission.FundingLocked}, mission.RefundConfirmed},
+		"refund published":           {[]mission.Event{mission.FundingLocked, mission.Approved}, mission.RefundConfirmed},
+		"refund rejected, unfunded":  {[]mission.Event{mission.Rejected}, mission.RefundConfirmed},
+		"approve refunded":           {[]mission.Event{mission.FundingLocked, mission.Rejected, mission.RefundConfirmed}, mission.Approved},
+		"unknown event":              {nil, "promoted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := mission.Created()
+			for _, event := range c.before {
+				state, _ = mission.Apply(state, event)
+			}
+			after, err := mission.Apply(state, c.event)
+			wantCode(t, err, sortie.CodeWrongState)
+			if after != state {
+				t.Errorf("the state changed to %+v", after)
+			}
+		})
+	}
+}
+
+// Whatever happens in whatever order, a draft is in one row of the table.
+func TestNoEventLeavesTheTable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		state := mission.Created()
+		for _, event := range rapid.SliceOfN(rapid.SampledFrom(mission.Events()), 0, 40).Draw(t, "events") {
+			before := state
+			next, err := mission.Apply(state, event)
+			if err != nil && next != before {
+				t.Fatalf("%s was refused and changed the state", event)
+			}
+			state = next
+			checkState(t, state)
+			if mission.BreaksFinality(before, event) != (before.Depth == mission.DepthLocked && state.Depth == mission.DepthNone) {
+				t.Fatalf("%+v, %s: broken finality is not seen", before, event)
+			}
+		}
+	})
+}
+
+func checkState(t *rapid.T, state mission.State) {
+	view := state.View()
+	if !state.Valid() {
+		t.Fatalf("reached %+v, which is not valid", state)
+	}
+	if !slices.Contains(rows, view) {
+		t.Fatalf("%+v shows as %+v, which is no row of the table", state, view)
+	}
+	if !slices.Contains(sortie.ListStatuses(), view.List) {
+		t.Fatalf("%+v is in no list", state)
+	}
+	if view.Published && (state.Decision != mission.DecisionApproved || state.Depth != mission.DepthLocked) {
+		t.Fatalf("%+v is published", state)
+	}
+	if live := view.Funding == sortie.FundingPending && view.Review == sortie.ReviewDraft; state.QuoteLive() != live {
+		t.Fatalf("%+v: quote live is %v", state, state.QuoteLive())
+	}
+}
+
+// Every row and every list is reached, and the valid states are exactly the reachable ones.
+func TestReachableStates(t *testing.T) {
+	t.Parallel()
+	reached := []mission.State{mission.Created()}
+	for i := 0; i < len(reached); i++ {
+		for _, event := range mission.Events() {
+			if next, err := mission.Apply(reached[i], event); err == nil && !slices.Contains(reached, next) {
+				reached = append(reached, next)
+			}
+		}
+	}
+	seen := map[mission.View]bool{}
+	lists := map[sortie.ListStatus]bool{}
+	for _, state := range reached {
+		seen[state.View()], lists[state.View().List] = true, true
+	}
+	if len(seen) != len(rows) || len(lists) != len(sortie.ListStatuses()) {
+		t.Errorf("%d rows and %d lists are reached, want %d and %d", len(seen), len(lists), len(rows), len(sortie.ListStatuses()))
+	}
+	valid := 0
+	for _, depth := range []mission.Depth{mission.DepthNone, mission.DepthSeen, mission.DepthConfirmed, mission.DepthLocked, "", "deep"} {
+		for _, decision := range []mission.Decision{mission.DecisionNone, mission.DecisionApproved, mission.DecisionRejected, "", "maybe"} {
+			for _, refunded := range []bool{false, true} {
+				state := mission.State{Depth: depth, Decision: decision, Refunded: refunded}
+				if state.Valid() {
+					valid++
+				}
+				if state.Valid() != slices.Contains(reached, state) {
+					t.Errorf("%+v: valid %v, reachable %v", state, state.Valid(), !state.Valid())
+				}
+			}
+		}
+	}
+	if valid != len(reached) {
+		t.Errorf("%d valid states, %d reachable", valid, len(reached))
+	}
+}

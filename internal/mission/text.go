@@ -1,0 +1,97 @@
+package mission
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// More marks than any script stacks on one letter, fewer than it takes to paint over the lines around it.
+const maxMarksInARow = 16
+
+// normalizeLine is the form of text that has no lines: NFC, trimmed, every run of white space one space.
+func normalizeLine(text string) string {
+	if isPlainLine(text) {
+		return text
+	}
+	return strings.Join(strings.Fields(norm.NFC.String(text)), " ")
+}
+
+// isPlainLine reports, for the usual title, that there is nothing to normalize: ASCII with single spaces between words.
+func isPlainLine(text string) bool {
+	afterSpace := true
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c >= utf8.RuneSelf || c == ' ' && afterSpace {
+			return false
+		}
+		afterSpace = c == ' '
+	}
+	return !afterSpace || text == ""
+}
+
+// normalizeBlock is the form of text that has lines: NFC, trimmed, LF line ends.
+func normalizeBlock(text string) string {
+	if strings.IndexByte(text, '\r') >= 0 {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+		text = strings.ReplaceAll(text, "\r", "\n")
+	}
+	return strings.TrimSpace(norm.NFC.String(text))
+}
+
+// firstForbidden finds the first character that may not be in text, if any. Line feeds, carriage returns and tabs may be in
+// text of several lines; normalization has removed them where they may not stay.
+func firstForbidden(text string) (r rune, found bool) {
+	for _, r := range text {
+		if isForbidden(r) {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+func isForbidden(r rune) bool {
+	switch {
+	case r < ' ':
+		return r != '\n' && r != '\r' && r != '\t'
+	case r < 0x7F:
+		return false
+	case r <= 0x9F: // delete and the C1 controls
+		return true
+	case 0x202A <= r && r <= 0x202E, 0x2066 <= r && r <= 0x2069: // bidirectional embeddings, overrides, isolates
+		return true
+	case 0x206A <= r && r <= 0x206F: // deprecated format characters
+		return true
+	case r == 0xFEFF, 0xFFF9 <= r && r <= 0xFFFB: // byte order mark, interlinear annotation
+		return true
+	case 0xE0000 <= r && r <= 0xE007F: // tags: invisible to people, readable to models
+		return true
+	case 0xFDD0 <= r && r <= 0xFDEF, r&0xFFFE == 0xFFFE: // noncharacters
+		return true
+	}
+	return false
+}
+
+func hasTooManyMarks(text string) bool {
+	inARow := 0
+	for _, r := range text {
+		if r < utf8.RuneSelf || !unicode.IsMark(r) {
+			inARow = 0
+		} else if inARow++; inARow > maxMarksInARow {
+			return true
+		}
+	}
+	return false
+}
+
+// isReadable reports whether text has at least one character that can be seen.
+func isReadable(text string) bool {
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsPunct(r) || unicode.IsSymbol(r) {
+			return true
+		}
+	}
+	return false
+}
