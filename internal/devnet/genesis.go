@@ -1,6 +1,7 @@
 package devnet
 
 import (
+	"encoding/binary"
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -64,6 +65,7 @@ func genesis(chainID uint64) *core.Genesis {
 	}
 	return &core.Genesis{
 		Config:     forkRules(chainID),
+		ExtraData:  binary.BigEndian.AppendUint64([]byte("sortie"), chainID), // or block 0 would be the same for every chain id
 		Timestamp:  genesisTime,
 		GasLimit:   blockGasLimit,
 		BaseFee:    big.NewInt(params.InitialBaseFee),
