@@ -1,0 +1,165 @@
+package wallet_test
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"math/big"
+	"sync"
+	"testing"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/eth/ethconfig"
+	"github.com/ethereum/go-ethereum/ethclient/simulated"
+	"github.com/ethereum/go-ethereum/node"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts"
+	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+)
+
+//go:generate node testdata/generate.mjs
+
+//go:embed testdata/wallets.json
+var walletCode []byte
+
+// chain is a real EVM with contract wallets on it.
+type chain struct {
+	backend *simulated.Backend
+	code    map[string]sortie.Bytes // creation code by name
+	nonce   uint64
+
+	wallets  map[string]sortie.Address // deployed without arguments, by name
+	mine     sortie.Address            // OwnerWallet of owner
+	mineToo  sortie.Address            // another OwnerWallet of owner
+	factory  sortie.Address            // WalletFactory
+	token    sortie.Address            // ServiceToken
+	yesKey   *sortie.Key               // its account is delegated to YesWallet
+	ownerKey *sortie.Key               // its account is delegated to mine, whose owner is owner
+}
+
+// openChain starts one chain for all tests: they only read it.
+var openChain = sync.OnceValue(func() *chain {
+	c := &chain{
+		wallets:  make(map[string]sortie.Address),
+		yesKey:   mustKey("0000000000000000000000000000000000000000000000000000000000000077"),
+		ownerKey: mustKey("0000000000000000000000000000000000000000000000000000000000000078"),
+	}
+	if err := json.Unmarshal(walletCode, &c.code); err != nil {
+		panic(err)
+	}
+	// The addresses that the delegations point to must be known before the first block.
+	yes := deployedAt(creator.Address(), 0)
+	c.mine = deployedAt(creator.Address(), 1)
+	c.backend = simulated.NewBackend(types.GenesisAlloc{
+		common.Address(creator.Address()):    {Balance: new(big.Int).Mul(big.NewInt(1000), big.NewInt(params.Ether))},
+		common.Address(c.yesKey.Address()):   {Balance: new(big.Int), Code: types.AddressToDelegation(common.Address(yes))},
+		common.Address(c.ownerKey.Address()): {Balance: new(big.Int), Code: types.AddressToDelegation(common.Address(c.mine))},
+	}, publicRules)
+
+	c.wallets["YesWallet"] = c.deploy(c.code["YesWallet"])
+	c.deploy(c.ownerWallet(owner.Address()))
+	c.mineToo = c.deploy(c.ownerWallet(owner.Address()))
+	c.factory = c.deploy(c.code["WalletFactory"])
+	c.token = c.deploy(contracts.ServiceToken.CreateWith(servicetoken.NewServiceToken().PackConstructor(
+		"Service", "SRV", common.Address(owner.Address()), big.NewInt(1_000_000))))
+	for name, code := range c.code {
+		if name != "OwnerWallet" && name != "YesWallet" && name != "WalletFactory" {
+			c.wallets[name] = c.deploy(code)
+		}
+	}
+	return c
+})
+
+// publicRules takes away the rules that no public chain has yet.
+func publicRules(_ *node.Config, config *ethconfig.Config) {
+	rules := *params.AllDevChainProtocolChanges
+	rules.BogotaTime = nil
+	config.Genesis.Config = &rules
+}
+
+func deployedAt(deployer sortie.Address, nonce uint64) sortie.Address {
+	return sortie.Address(crypto.CreateAddress(common.Address(deployer), nonce))
+}
+
+func (c *chain) ownerWallet(owner sortie.Address) []byte {
+	return append(append([]byte(nil), c.code["OwnerWallet"]...), common.LeftPadBytes(owner[:], 32)...)
+}
+
+// deploy creates a contract in a block of its own and panics if it did not get its code.
+func (c *chain) deploy(code []byte) sortie.Address {
+	key, err := crypto.HexToECDSA("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
+	if err != nil {
+		panic(err)
+	}
+	transaction := types.MustSignNewTx(key, types.LatestSignerForChainID(big.NewInt(1337)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(1337), Nonce: c.nonce, Gas: 10_000_000, Data: code,
+		GasFeeCap: big.NewInt(100 * params.GWei), GasTipCap: big.NewInt(params.GWei),
+	})
+	if err := c.backend.Client().SendTransaction(context.Background(), transaction); err != nil {
+		panic(err)
+	}
+	c.backend.Commit()
+	address := deployedAt(creator.Address(), c.nonce)
+	c.nonce++
+	if deployed, err := c.backend.Client().CodeAt(context.Background(), common.Address(address), nil); err != nil || len(deployed) == 0 {
+		panic("the contract was not deployed")
+	}
+	return address
+}
+
+// call is the eth_call that the service would give to the verifier.
+func (c *chain) call(ctx context.Context, data []byte, gas uint64) ([]byte, error) {
+	return c.backend.Client().CallContract(ctx, ethereum.CallMsg{
+		From: common.HexToAddress("0x00000000000000000000000000000000c0ffee00"), Gas: gas, Data: data,
+	}, nil)
+}
+
+// undeployed is the address at which the factory would put a contract.
+func (c *chain) undeployed(code []byte) sortie.Address {
+	return sortie.Address(crypto.CreateAddress2(common.Address(c.factory), [32]byte{}, crypto.Keccak256(code)))
+}
+
+var (
+	abiAddress, _ = abi.NewType("address", "", nil)
+	abiBytes, _   = abi.NewType("bytes", "", nil)
+	abiWord, _    = abi.NewType("bytes32", "", nil)
+	abiNumber, _  = abi.NewType("uint256", "", nil)
+)
+
+// encode is the ABI encoding of a call of the named function.
+func encode(t testing.TB, signature string, kinds []abi.Type, values ...any) []byte {
+	t.Helper()
+	var arguments abi.Arguments
+	for _, kind := range kinds {
+		arguments = append(arguments, abi.Argument{Type: kind})
+	}
+	packed, err := arguments.Pack(values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signature == "" {
+		return packed
+	}
+	return append(crypto.Keccak256([]byte(signature))[:4], packed...)
+}
+
+func deployCall(t testing.TB, code []byte) []byte {
+	t.Helper()
+	return encode(t, "deploy(bytes,bytes32)", []abi.Type{abiBytes, abiWord}, code, [32]byte{})
+}
+
+// wrap is the ERC-6492 wrapper around a signature.
+func wrap(t testing.TB, factory sortie.Address, calldata, signature []byte) sortie.Bytes {
+	t.Helper()
+	packed := encode(t, "", []abi.Type{abiAddress, abiBytes, abiBytes}, common.Address(factory), calldata, signature)
+	for range 16 {
+		packed = append(packed, 0x64, 0x92)
+	}
+	return packed
+}
