@@ -97,8 +97,17 @@ func (c *Client) Wallet() Address { return c.signer.Address() }
 //
 // It fails with validation_failed, unsupported_reward_token and creator_mismatch.
 func (c *Client) Preview(ctx context.Context, mission Mission) (Preview, error) {
+	definition, err := json.Marshal(mission)
+	if err != nil {
+		return Preview{}, fmt.Errorf("encode mission: %w", err)
+	}
+	return c.PreviewJSON(ctx, definition)
+}
+
+// PreviewJSON is [Client.Preview] for a definition that is JSON already, such as a file.
+func (c *Client) PreviewJSON(ctx context.Context, definition json.RawMessage) (Preview, error) {
 	var preview Preview
-	err := c.send(ctx, call{method: http.MethodPost, path: "/api/external/missions/preview", body: mission}, &preview)
+	err := c.send(ctx, call{method: http.MethodPost, path: "/api/external/missions/preview", body: definition}, &preview)
 	return preview, err
 }
 
@@ -108,9 +117,18 @@ func (c *Client) Preview(ctx context.Context, mission Mission) (Preview, error) 
 // It fails with validation_failed, unsupported_reward_token, creator_mismatch, and with idempotency_conflict when the key
 // stands for a different mission.
 func (c *Client) CreateDraft(ctx context.Context, mission Mission, idempotencyKey string) (DraftCreated, error) {
+	definition, err := json.Marshal(mission)
+	if err != nil {
+		return DraftCreated{}, fmt.Errorf("encode mission: %w", err)
+	}
+	return c.CreateDraftJSON(ctx, definition, idempotencyKey)
+}
+
+// CreateDraftJSON is [Client.CreateDraft] for a definition that is JSON already, such as a file. It is sent byte for byte.
+func (c *Client) CreateDraftJSON(ctx context.Context, definition json.RawMessage, idempotencyKey string) (DraftCreated, error) {
 	var created DraftCreated
 	err := c.send(ctx, call{
-		method: http.MethodPost, path: "/api/external/missions/drafts", body: mission, idempotencyKey: idempotencyKey,
+		method: http.MethodPost, path: "/api/external/missions/drafts", body: definition, idempotencyKey: idempotencyKey,
 	}, &created)
 	return created, err
 }
@@ -177,22 +195,14 @@ func (c *Client) AllDrafts(ctx context.Context, query ListQuery) iter.Seq2[Liste
 // call is one request of the API.
 type call struct {
 	method, path   string
-	body           any // nil: none
+	body           []byte // nil: none
 	idempotencyKey string
 }
 
 // send makes the call, again while that can help, and decodes the answer into result.
 func (c *Client) send(ctx context.Context, call call, result any) error {
-	var body []byte
-	if call.body != nil {
-		encoded, err := json.Marshal(call.body)
-		if err != nil {
-			return fmt.Errorf("encode request: %w", err)
-		}
-		body = encoded
-	}
 	for attempt := 1; ; attempt++ {
-		answer, retryIn, err := c.sendOnce(ctx, call, body)
+		answer, retryIn, err := c.sendOnce(ctx, call)
 		if err == nil {
 			if err := json.Unmarshal(answer, result); err != nil {
 				return fmt.Errorf("decode the answer of %s: %w", call.path, err)
@@ -212,18 +222,18 @@ func (c *Client) send(ctx context.Context, call call, result any) error {
 }
 
 // sendOnce sends a freshly signed request. After an error, retryIn says when to try again: negative never, zero soon.
-func (c *Client) sendOnce(ctx context.Context, call call, body []byte) (answer []byte, retryIn time.Duration, err error) {
-	request, err := http.NewRequestWithContext(ctx, call.method, c.baseURL+call.path, bytes.NewReader(body))
+func (c *Client) sendOnce(ctx context.Context, call call) (answer []byte, retryIn time.Duration, err error) {
+	request, err := http.NewRequestWithContext(ctx, call.method, c.baseURL+call.path, bytes.NewReader(call.body))
 	if err != nil {
 		return nil, -1, fmt.Errorf("make request: %w", err)
 	}
-	if body != nil {
+	if call.body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if call.idempotencyKey != "" {
 		request.Header.Set(HeaderIdempotencyKey, call.idempotencyKey)
 	}
-	if err := SignRequest(ctx, request, body, c.signer, c.now()); err != nil {
+	if err := SignRequest(ctx, request, call.body, c.signer, c.now()); err != nil {
 		return nil, -1, fmt.Errorf("sign request: %w", err)
 	}
 	response, err := c.http.Do(request)

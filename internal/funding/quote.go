@@ -72,15 +72,30 @@ func (i *Issuer) Deadline(now time.Time) uint64 {
 	return uint64((steps + 1) * i.step)
 }
 
-// Quote issues the quote of a draft: the terms without their deadline, which the issuer sets. Before it answers it decodes
-// its own calldata and compares it with the terms; the signature has been recovered to the signer.
-//
-// It fails with a *SignError when the signer gave no usable signature. Every other failure means that the terms are wrong.
+// In is the issuer for another factory contract, with the same key: drafts stay with the factory they were made for.
+func (i *Issuer) In(domain sortie.Domain) *Issuer {
+	if domain == i.domain {
+		return i
+	}
+	other := *i
+	other.domain, other.separator = domain, domain.Separator()
+	return &other
+}
+
+// Quote issues the quote of a draft now: the terms without their deadline, which the issuer sets. See [Issuer.QuoteUntil].
 func (i *Issuer) Quote(ctx context.Context, terms sortie.MissionAuthorization, now time.Time) (sortie.Quote, error) {
 	if now.Unix() < 0 {
 		return sortie.Quote{}, fmt.Errorf("issue quote: the clock says %s; set it", sortie.FormatTime(now))
 	}
 	terms.Deadline = i.Deadline(now)
+	return i.QuoteUntil(ctx, terms)
+}
+
+// QuoteUntil issues the quote of a draft with the deadline it names: how a quote that is no longer renewed is shown. Before
+// it answers it decodes its own calldata and compares it with the terms; the signature has been recovered to the signer.
+//
+// It fails with a *SignError when the signer gave no usable signature. Every other failure means that the terms are wrong.
+func (i *Issuer) QuoteUntil(ctx context.Context, terms sortie.MissionAuthorization) (sortie.Quote, error) {
 	if err := terms.Validate(); err != nil {
 		return sortie.Quote{}, fmt.Errorf("issue quote: %w", err)
 	}

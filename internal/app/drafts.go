@@ -1,0 +1,249 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// View is a draft as its creator sees it now.
+type View struct {
+	DraftID           string
+	MissionID         string
+	ReviewStatus      sortie.ReviewStatus
+	FundingStatus     sortie.FundingStatus
+	NextAction        sortie.NextAction
+	Status            sortie.ListStatus
+	Published         bool
+	NormalizedMission json.RawMessage
+	Quote             sortie.Quote
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+}
+
+// CreateDraft stores a mission and returns it with a live quote. Under a key that the wallet has used before it returns that
+// draft, provided that the mission is the same; created tells which. Whoever calls it twice, in parallel or after a crash,
+// with one key gets one draft.
+//
+// It fails with the codes of [mission.Normalize], idempotency_conflict, wrong_state when the creator holds too many unfunded
+// drafts, funding_quote_unavailable and service_unavailable.
+func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string, body []byte) (view View, created bool, err error) {
+	normalized, err := mission.Normalize(body, wallet)
+	if err != nil {
+		return View{}, false, err
+	}
+	draft, err := a.store.DraftByKey(ctx, wallet, key)
+	if errors.Is(err, store.ErrNotFound) {
+		draft, created, err = a.firstDraft(ctx, wallet, key, normalized)
+	}
+	if err != nil {
+		return View{}, false, storeError(err)
+	}
+	if !created {
+		if err := sameMission(draft, normalized); err != nil {
+			return View{}, false, err
+		}
+	}
+	view, err = a.view(ctx, draft)
+	return view, created, err
+}
+
+// firstDraft stores the draft. Its quote is signed before, so that a signer that fails leaves no draft behind.
+func (a *App) firstDraft(ctx context.Context, wallet sortie.Address, key string, normalized mission.Normalized) (draft store.Draft, created bool, err error) {
+	now := a.now()
+	if err := normalized.CheckTimes(now); err != nil {
+		return store.Draft{}, false, err
+	}
+	fresh, err := a.newDraft(wallet, key, normalized, now)
+	if err != nil {
+		return store.Draft{}, false, err
+	}
+	if _, err := a.quote(ctx, store.Draft{NewDraft: fresh, State: mission.Created()}); err != nil {
+		return store.Draft{}, false, err
+	}
+	event, err := json.Marshal(map[string]string{"draftId": fresh.ID, "missionId": fresh.MissionID})
+	if err != nil {
+		return store.Draft{}, false, err
+	}
+	err = a.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		draft, created, err = tx.CreateDraft(fresh, MaxUnfundedDrafts, store.NewEvent{Type: "draft.created", Data: event})
+		return err
+	})
+	if errors.Is(err, store.ErrDraftLimit) {
+		err = sortie.NewError(sortie.CodeWrongState, "this wallet holds %d drafts that wait for funding, which is the most; fund some of them first", MaxUnfundedDrafts)
+	}
+	return draft, created, err
+}
+
+func (a *App) newDraft(wallet sortie.Address, key string, normalized mission.Normalized, now time.Time) (store.NewDraft, error) {
+	definition := normalized.Mission()
+	token := a.tokens[definition.Reward.Token]
+	terms, err := normalized.Terms(token.Decimals)
+	if err != nil {
+		return store.NewDraft{}, err
+	}
+	var draftEntropy, missionEntropy mission.Entropy
+	var nonce sortie.Hash
+	for _, random := range [][]byte{draftEntropy[:], missionEntropy[:], nonce[:]} {
+		_, _ = rand.Read(random) // never fails
+	}
+	return store.NewDraft{
+		ID:             mission.NewDraftID(draftEntropy, now),
+		MissionID:      mission.NewMissionID(definition.Title, missionEntropy),
+		Wallet:         wallet,
+		IdempotencyKey: key,
+		Fingerprint:    normalized.Fingerprint(),
+		Mission:        normalized.AppendJSON(nil),
+		Title:          definition.Title,
+		Token:          terms.Token,
+		TokenAddress:   token.Address,
+		ChainID:        a.domain.ChainID,
+		Factory:        a.domain.Factory,
+		Reward:         terms.Reward,
+		TargetCount:    terms.TargetCount,
+		Nonce:          nonce,
+	}, nil
+}
+
+// sameMission refuses a key that stands for another mission, and says in what the two differ.
+func sameMission(draft store.Draft, normalized mission.Normalized) error {
+	if draft.Fingerprint == normalized.Fingerprint() {
+		return nil
+	}
+	stored, err := mission.Restore(draft.Mission)
+	if err != nil {
+		return fmt.Errorf("restore the mission of draft %s: %w", draft.ID, err)
+	}
+	fields := mission.Differences(stored, normalized)
+	if len(fields) == 0 {
+		return nil // made by earlier rules, and the same under the present ones
+	}
+	return sortie.NewError(sortie.CodeIdempotencyConflict, "this idempotency key stands for draft %s, whose mission differs; use another key for another mission", draft.ID).
+		Detail("draftId", draft.ID).Detail("fields", fields)
+}
+
+// Mission gives a draft by its draft id or mission id.
+//
+// It fails with not_found, the same for an id that does not exist and for one that is somebody else's.
+func (a *App) Mission(ctx context.Context, wallet sortie.Address, id string) (View, error) {
+	if !mission.ValidDraftID(id) && !mission.ValidMissionID(id) {
+		return View{}, errNotFound()
+	}
+	draft, err := a.store.DraftByID(ctx, wallet, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return View{}, errNotFound()
+	}
+	if err != nil {
+		return View{}, storeError(err)
+	}
+	return a.view(ctx, draft)
+}
+
+// MaxDraftsPerPage is the size of a page of drafts when no smaller one is asked for.
+const MaxDraftsPerPage = 1000
+
+// DraftQuery selects a page of a wallet's drafts, newest first.
+type DraftQuery struct {
+	Status sortie.ListStatus // empty: all
+	Limit  int               // 0: MaxDraftsPerPage
+	Cursor string            // empty: from the newest
+}
+
+// DraftPage is a page of drafts.
+type DraftPage struct {
+	Drafts      []View
+	NextCursor  string // empty on the last page
+	GeneratedAt time.Time
+}
+
+// Drafts gives a page of the wallet's drafts. Its cost does not depend on how many there are.
+//
+// It fails with invalid_cursor for a cursor that this list did not give to this wallet.
+func (a *App) Drafts(ctx context.Context, wallet sortie.Address, query DraftQuery) (DraftPage, error) {
+	limit := query.Limit
+	if limit == 0 {
+		limit = MaxDraftsPerPage
+	}
+	list := "drafts\n" + wallet.String() + "\n" + string(query.Status)
+	before, err := a.cursors.open(list, query.Cursor)
+	if err != nil {
+		return DraftPage{}, err
+	}
+	// One more than asked for tells whether there is another page.
+	drafts, err := a.store.ListDrafts(ctx, wallet, store.DraftFilter{Status: query.Status, BeforeSeq: before, Limit: limit + 1})
+	if err != nil {
+		return DraftPage{}, storeError(err)
+	}
+	page := DraftPage{GeneratedAt: a.now()}
+	if len(drafts) > limit {
+		drafts = drafts[:limit]
+		page.NextCursor = a.cursors.seal(list, drafts[limit-1].Seq)
+	}
+	page.Drafts = make([]View, len(drafts))
+	for i, draft := range drafts {
+		if page.Drafts[i], err = a.view(ctx, draft); err != nil {
+			return DraftPage{}, err
+		}
+	}
+	return page, nil
+}
+
+// Preview says what a mission definition would become. It stores nothing.
+//
+// It fails with the codes of [mission.Normalize].
+func (a *App) Preview(wallet sortie.Address, body []byte) (sortie.Preview, error) {
+	normalized, err := mission.Normalize(body, wallet)
+	if err != nil {
+		return sortie.Preview{}, err
+	}
+	now := a.now()
+	if err := normalized.CheckTimes(now); err != nil {
+		return sortie.Preview{}, err
+	}
+	definition := normalized.Mission()
+	terms, err := normalized.Terms(a.tokens[definition.Reward.Token].Decimals)
+	if err != nil {
+		return sortie.Preview{}, err
+	}
+	return sortie.Preview{OK: true, NormalizedMission: definition, TotalBudget: terms.Total(), Warnings: normalized.Warnings(now)}, nil
+}
+
+func (a *App) view(ctx context.Context, draft store.Draft) (View, error) {
+	quote, err := a.quote(ctx, draft)
+	if err != nil {
+		return View{}, err
+	}
+	shown := draft.State.View()
+	return View{
+		DraftID: draft.ID, MissionID: draft.MissionID,
+		ReviewStatus: shown.Review, FundingStatus: shown.Funding, NextAction: shown.NextAction, Status: shown.List, Published: shown.Published,
+		NormalizedMission: draft.Mission, Quote: quote, CreatedAt: draft.CreatedAt, UpdatedAt: draft.UpdatedAt,
+	}, nil
+}
+
+// quote is the draft's quote: live while it can still be funded, afterwards as it was last.
+func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error) {
+	terms := sortie.MissionAuthorization{
+		MissionID: draft.MissionID, Token: draft.TokenAddress, RewardPerSubmission: draft.Reward,
+		TargetCount: uint64(draft.TargetCount), Creator: draft.Wallet, Nonce: draft.Nonce,
+	}
+	terms.Deadline = draft.QuoteDeadline
+	if draft.State.QuoteLive() || terms.Deadline == 0 {
+		terms.Deadline = a.issuer.Deadline(a.now())
+	}
+	domain := sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}
+	quote, err := a.issuer.In(domain).QuoteUntil(ctx, terms)
+	var unsigned *funding.SignError
+	if errors.As(err, &unsigned) {
+		return sortie.Quote{}, sortie.NewError(sortie.CodeFundingQuoteUnavailable, "the service cannot sign funding quotes now; try again shortly").Because(err)
+	}
+	return quote, err
+}

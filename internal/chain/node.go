@@ -1,0 +1,90 @@
+// Package chain is the service's side of the chain: it asks nodes, follows the factory's events and sends transactions.
+//
+// It owns every JSON-RPC call of the service. It trusts a node with nothing that it can check itself.
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+const (
+	requestTimeout = 15 * time.Second
+	maxAnswerBytes = 32 << 20 // a node that answers more than this is broken or hostile
+)
+
+// Node is one JSON-RPC endpoint. Its name in errors and logs is its URL without credentials and query.
+type Node struct {
+	*ethclient.Client
+	name string
+}
+
+// Dial prepares a node for use. It makes no request: a node that is down is found out when it is asked.
+func Dial(ctx context.Context, rawURL string) (*Node, error) {
+	parsed, err := url.Parse(rawURL)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
+		// The value is not repeated: provider URLs carry keys.
+		return nil, errors.New("RPC URL: want http:// or https:// and a host, such as http://127.0.0.1:8545")
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 16
+	client, err := rpc.DialOptions(ctx, rawURL,
+		rpc.WithHTTPClient(&http.Client{Timeout: requestTimeout, Transport: boundedTransport{transport}}))
+	if err != nil {
+		return nil, fmt.Errorf("RPC URL of %s: %w", parsed.Host, errors.New("it cannot be used"))
+	}
+	return &Node{ethclient.NewClient(client), parsed.Scheme + "://" + parsed.Host}, nil
+}
+
+// Name is the node's URL without what may be secret in it.
+func (n *Node) Name() string { return n.name }
+
+// asker is the sender of calls that nobody mines. It is not the zero address, which some contracts treat specially.
+var asker = common.HexToAddress("0x000000000000000000000000000000000000dEaD")
+
+// RunCreationCode runs code as a contract creation that nobody mines and gives what it returns: how signatures of contract
+// wallets are checked.
+func (n *Node) RunCreationCode(ctx context.Context, code []byte, gas uint64) ([]byte, error) {
+	answer, err := n.CallContract(ctx, ethereum.CallMsg{From: asker, Gas: gas, GasPrice: new(big.Int), Data: code}, nil)
+	if err != nil {
+		return nil, n.redact(err)
+	}
+	return answer, nil
+}
+
+// redact keeps the node's full URL, which HTTP errors repeat, out of errors.
+func (n *Node) redact(err error) error {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		return fmt.Errorf("%s: %w", n.name, failed.Err)
+	}
+	return fmt.Errorf("%s: %w", n.name, err)
+}
+
+// boundedTransport ends answers that are too large.
+type boundedTransport struct{ http.RoundTripper }
+
+func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = http.MaxBytesReader(nil, response.Body, maxAnswerBytes)
+	return response, nil
+}
+
+// isAnswer reports whether err came from the node's own JSON-RPC answer, rather than from a node that could not be reached.
+func isAnswer(err error) bool {
+	var answered rpc.Error
+	return errors.As(err, &answered)
+}

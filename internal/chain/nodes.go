@@ -1,0 +1,143 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	checkTimeout   = 3 * time.Second
+	recheckWaiting = 2 * time.Second  // a node that has not answered yet
+	recheckGood    = 30 * time.Second // one that has: it may come back as another chain
+)
+
+// Nodes are the nodes a service works with. A node is used only after it has shown that it is on the right chain with the
+// right contracts.
+type Nodes struct {
+	deployment Deployment
+	log        *slog.Logger
+	nodes      []*checkedNode
+}
+
+type checkedNode struct {
+	*Node
+	good    atomic.Bool
+	problem atomic.Pointer[string] // nil while it is good
+}
+
+// OpenNodes dials the nodes and checks the deployment on each. A node that cannot be reached is left for [Nodes.Run] to check
+// later, because quotes need no node. A node that answers with another chain or other contracts is an error.
+func OpenNodes(ctx context.Context, urls []string, deployment Deployment, log *slog.Logger) (*Nodes, error) {
+	n := &Nodes{deployment: deployment, log: log}
+	for _, url := range urls {
+		node, err := Dial(ctx, url)
+		if err != nil {
+			return nil, fmt.Errorf("--rpc: %w", err)
+		}
+		n.nodes = append(n.nodes, &checkedNode{Node: node})
+	}
+	results := make([]error, len(n.nodes))
+	var group sync.WaitGroup
+	for i, node := range n.nodes {
+		group.Go(func() { results[i] = n.check(ctx, node) })
+	}
+	group.Wait()
+	for i, err := range results {
+		if err != nil && !errors.Is(err, ErrUnreachable) {
+			n.Close()
+			return nil, fmt.Errorf("%w (asked %s)", err, n.nodes[i].Name())
+		}
+	}
+	return n, nil
+}
+
+// Close ends all connections.
+func (n *Nodes) Close() {
+	for _, node := range n.nodes {
+		node.Client.Close()
+	}
+}
+
+func (n *Nodes) check(ctx context.Context, node *checkedNode) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	err := n.deployment.Check(ctx, node.Node)
+	wasGood := node.good.Swap(err == nil)
+	if err == nil {
+		node.problem.Store(nil)
+		if !wasGood {
+			n.log.Info("node in use", "node", node.Name())
+		}
+		return nil
+	}
+	problem := err.Error()
+	if previous := node.problem.Swap(&problem); wasGood || previous == nil {
+		n.log.Warn("node not in use", "node", node.Name(), "error", problem)
+	}
+	return err
+}
+
+// Run checks the nodes again and again. It ends with ctx, or with an error when a node that had never answered turns out to
+// be of another chain: then the configuration is wrong. A node that was good and changes is only put out of use.
+func (n *Nodes) Run(ctx context.Context) error {
+	known := make([]bool, len(n.nodes))
+	for i, node := range n.nodes {
+		known[i] = node.good.Load()
+	}
+	last := time.Now()
+	ticker := time.NewTicker(recheckWaiting)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		all := time.Since(last) >= recheckGood
+		if all {
+			last = time.Now()
+		}
+		for i, node := range n.nodes {
+			if node.good.Load() && !all {
+				continue
+			}
+			err := n.check(ctx, node)
+			if err != nil && !errors.Is(err, ErrUnreachable) && !known[i] && ctx.Err() == nil {
+				return fmt.Errorf("%w (asked %s)", err, node.Name())
+			}
+			known[i] = known[i] || err == nil
+		}
+	}
+}
+
+// Problem is empty while every node is good, and otherwise says what is wrong with the first that is not.
+func (n *Nodes) Problem() string {
+	for _, node := range n.nodes {
+		if problem := node.problem.Load(); problem != nil {
+			return *problem
+		}
+	}
+	return ""
+}
+
+// RunCreationCode asks the first good node that answers. See [Node.RunCreationCode].
+func (n *Nodes) RunCreationCode(ctx context.Context, code []byte, gas uint64) ([]byte, error) {
+	failures := []error{ErrUnreachable}
+	for _, node := range n.nodes {
+		if !node.good.Load() {
+			continue
+		}
+		answer, err := node.RunCreationCode(ctx, code, gas)
+		if err == nil {
+			return answer, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, errors.Join(slices.Clip(failures)...)
+}
