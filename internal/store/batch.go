@@ -1,0 +1,241 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+)
+
+const (
+	maxBatch = 256      // transactions that share one commit
+	walLimit = 64 << 20 // bytes of write-ahead log above which a commit waits for the readers of old pages
+)
+
+// batcher is the one writer of an SQLite database. A durable commit costs a flush of the disk, so the transactions that come
+// in while one commit is under way share the next: each runs in a savepoint of its own inside one SQL transaction, and all
+// are acknowledged after its commit. There is no timer; a lone writer waits for nobody.
+//
+// A function runs on its caller's goroutine, when its turn comes, so that a panic unwinds where it belongs.
+type batcher struct {
+	writer  *sql.DB // one connection
+	session *session
+	walPath string
+
+	queue   chan *turn
+	stopped chan struct{}
+
+	nextCheckpoint int64                 // size of the log at which the next one is due
+	lastFailure    atomic.Pointer[error] // of the last commit; nil when it succeeded
+
+	writes, commits, largest, overloads, failures, walBytes atomic.Int64
+}
+
+// turn is one transaction on its way through the batcher.
+type turn struct {
+	claimed atomic.Bool   // by the batcher, to run it, or by its caller, to give up
+	begin   chan *session // from the batcher: go
+	ran     chan error    // from the caller: how it went
+	result  chan error    // from the batcher: committed, or why not
+}
+
+func (t *turn) claim() bool { return t.claimed.CompareAndSwap(false, true) }
+
+// errAborted stands for a function that never returned: it panicked, or ended its goroutine.
+var errAborted = errors.New("transaction aborted")
+
+func startBatcher(writer *sql.DB, session *session, walPath string, maxWaiting int) *batcher {
+	b := &batcher{
+		writer: writer, session: session, walPath: walPath,
+		queue: make(chan *turn, maxWaiting), stopped: make(chan struct{}),
+		nextCheckpoint: walLimit,
+	}
+	go b.run()
+	return b
+}
+
+// stop runs what is queued and ends the writer. Nothing may be added any more.
+func (b *batcher) stop() {
+	close(b.queue)
+	<-b.stopped
+}
+
+// write is the caller's side: wait for a turn, run fn, wait for the commit.
+func (b *batcher) write(ctx context.Context, fn func(context.Context, *session) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t := &turn{begin: make(chan *session), ran: make(chan error), result: make(chan error, 1)}
+	select {
+	case b.queue <- t:
+	default:
+		b.overloads.Add(1)
+		return ErrOverloaded
+	}
+
+	var session *session
+	select {
+	case session = <-t.begin:
+	case err := <-t.result: // the batch failed before this turn came
+		return err
+	case <-ctx.Done():
+		if t.claim() {
+			return fmt.Errorf("wait for a turn to write: %w", ctx.Err())
+		}
+		select { // too late: the turn is coming
+		case session = <-t.begin:
+		case err := <-t.result:
+			return err
+		}
+	}
+	// An interrupted statement makes SQLite roll back the transaction of everybody in the batch. The statements take
+	// microseconds, so the caller's context is not passed on.
+	if err := t.run(context.WithoutCancel(ctx), session, fn); err != nil {
+		return err
+	}
+	return <-t.result
+}
+
+func (t *turn) run(ctx context.Context, session *session, fn func(context.Context, *session) error) error {
+	outcome := errAborted
+	defer func() { t.ran <- outcome }()
+	outcome = fn(ctx, session)
+	return outcome
+}
+
+// run is the writer's side: commit what is waiting, and again.
+func (b *batcher) run() {
+	defer close(b.stopped)
+	batch := make([]*turn, 0, maxBatch)
+	for first := range b.queue {
+		batch = b.drain(append(batch[:0], first))
+		b.commit(batch)
+		b.boundLog()
+	}
+}
+
+func (b *batcher) drain(batch []*turn) []*turn {
+	for len(batch) < maxBatch {
+		select {
+		case next, open := <-b.queue:
+			if !open {
+				return batch
+			}
+			batch = append(batch, next)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit runs a batch in one SQL transaction and tells every member that was not refused by its own function what became of
+// it. When the commit fails, nobody is acknowledged.
+func (b *batcher) commit(batch []*turn) {
+	members, err := b.transact(batch)
+	if err == nil {
+		b.lastFailure.Store(nil)
+		b.commits.Add(1)
+		b.writes.Add(int64(len(members)))
+		b.largest.Store(max(b.largest.Load(), int64(len(members))))
+	} else {
+		b.lastFailure.Store(&err)
+		b.failures.Add(1)
+		b.dropConnection()
+	}
+	for _, t := range members {
+		t.result <- err
+	}
+}
+
+// transact returns the turns that wait for the result. After an error these are all that were not told their own.
+func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
+	ctx := context.Background()
+	members = batch[:0:0]
+	claimRest := func(rest []*turn) {
+		for _, t := range rest {
+			if t.claim() {
+				members = append(members, t)
+			}
+		}
+	}
+	tx, err := b.writer.BeginTx(ctx, nil)
+	if err != nil {
+		claimRest(batch)
+		return members, b.session.explain(ctx, err)
+	}
+	for i, t := range batch {
+		if !t.claim() {
+			continue
+		}
+		kept, err := b.runInSavepoint(ctx, tx, t)
+		if kept {
+			members = append(members, t)
+		}
+		if err != nil {
+			_ = tx.Rollback() // the connection is dropped in any case
+			claimRest(batch[i+1:])
+			return members, b.session.explain(ctx, err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return members, b.session.explain(ctx, err)
+	}
+	return members, nil
+}
+
+// runInSavepoint gives a turn to its caller. It keeps what the function wrote, or takes back exactly that. An error means
+// that the SQL transaction itself is lost: SQLite ends it, savepoints and all, on some I/O errors.
+func (b *batcher) runInSavepoint(ctx context.Context, tx *sql.Tx, t *turn) (kept bool, err error) {
+	session := b.session.begun(tx)
+	if _, err := session.exec(ctx, savepoint); err != nil {
+		return true, err // its function has not run: the caller waits for the result
+	}
+	t.begin <- session
+	if refusal := <-t.ran; refusal != nil {
+		control := b.session.begun(tx) // the first one may have failed
+		if _, err := control.exec(ctx, rollbackToSavepoint); err != nil {
+			return false, err
+		}
+		_, err := control.exec(ctx, releaseSavepoint)
+		return false, err
+	}
+	_, err = session.exec(ctx, releaseSavepoint)
+	return true, err
+}
+
+const (
+	savepoint           = "SAVEPOINT turn"
+	rollbackToSavepoint = "ROLLBACK TO turn"
+	releaseSavepoint    = "RELEASE turn"
+)
+
+// dropConnection closes the connection of a failed commit: what SQLite cached in it is no longer trusted. The next batch
+// opens another.
+func (b *batcher) dropConnection() {
+	b.writer.SetMaxIdleConns(0)
+	b.writer.SetMaxIdleConns(1)
+}
+
+// boundLog keeps the write-ahead log from growing for as long as there are readers. SQLite's own checkpoints start the log
+// over only when they happen to meet no reader of it; this one waits for them. Where even that does not help, it tries again
+// when the log has grown as much again.
+func (b *batcher) boundLog() {
+	size := fileSize(b.walPath)
+	if size >= b.nextCheckpoint {
+		_, _ = b.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)") // a failed one loses nothing
+		size = fileSize(b.walPath)
+		b.nextCheckpoint = size + walLimit
+	}
+	b.walBytes.Store(size)
+}
+
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0 // not there
+	}
+	return info.Size()
+}

@@ -1,0 +1,252 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+)
+
+// NewDraft is what a draft is made of. None of it ever changes.
+type NewDraft struct {
+	ID             string
+	MissionID      string
+	Wallet         sortie.Address
+	IdempotencyKey string
+	Fingerprint    mission.Fingerprint
+	Mission        json.RawMessage // the normalized mission, as answers carry it
+	Title          string
+	Token          sortie.Token
+	TokenAddress   sortie.Address
+	ChainID        uint64
+	Factory        sortie.Address
+	Reward         *big.Int // base units, for one submission
+	TargetCount    int
+	Nonce          sortie.Hash
+}
+
+// Draft is a stored draft.
+type Draft struct {
+	NewDraft
+	Seq           int64 // newer drafts have greater ones
+	State         mission.State
+	QuoteDeadline uint64 // Unix seconds at which the quote was frozen; 0 while it is live
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	Version       int64 // grows with every transition
+}
+
+// DraftFilter chooses a page of drafts, newest first.
+type DraftFilter struct {
+	Status    sortie.ListStatus // empty: all
+	BeforeSeq int64             // 0: from the newest
+	Limit     int
+}
+
+// Transition is where a draft goes.
+type Transition struct {
+	State         mission.State
+	QuoteDeadline uint64 // Unix seconds if the quote is frozen in this state; 0 if it is live
+}
+
+// CreateDraft stores a draft with the event that tells of it. When the wallet already has one under the same idempotency
+// key, that one is returned instead, and created is false; whether it is the same mission is for the caller to see.
+//
+// It fails with [ErrDraftLimit] when the wallet holds maxUnfunded drafts that wait for funding, and with [ErrIDTaken], after
+// which the transaction can go on with other ids.
+func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stored Draft, created bool, err error) {
+	stored = Draft{NewDraft: draft, State: mission.Created(), CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
+	err = tx.session.one(tx.ctx, insertDraft, []any{
+		draft.ID, draft.MissionID, hexAddress(draft.Wallet), draft.IdempotencyKey, string(draft.Fingerprint), string(draft.Mission),
+		draft.Title, string(draft.Token), hexAddress(draft.TokenAddress), int64(draft.ChainID), hexAddress(draft.Factory),
+		draft.Reward.String(), draft.TargetCount, draft.Nonce.String(), tx.Now.UnixMicro(),
+		string(stored.State.Depth), string(stored.State.Decision), stored.State.Refunded, string(stored.State.View().List),
+		stored.Version,
+	}, func(row scanner) error { return row.Scan(&stored.Seq) })
+	if errors.Is(err, ErrNotFound) { // not inserted: a unique index said no
+		stored, err = tx.DraftByKey(draft.Wallet, draft.IdempotencyKey)
+		if errors.Is(err, ErrNotFound) {
+			err = ErrIDTaken
+		}
+		return stored, false, err
+	}
+	if err != nil {
+		return Draft{}, false, fmt.Errorf("create draft: %w", err)
+	}
+	seq, err := tx.countNewDraft(draft.Wallet, maxUnfunded)
+	if err != nil {
+		return Draft{}, false, fmt.Errorf("create draft: %w", err)
+	}
+	if err := tx.insertEvent(draft.Wallet, draft.ID, seq, event); err != nil {
+		return Draft{}, false, err
+	}
+	return stored, true, nil
+}
+
+// TransitionDraft moves a draft from the state it was read in to another, together with the event that tells of it, and
+// returns the draft as it is then. When somebody else moved it first, it fails with [ErrConflict] and changes nothing.
+func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft, error) {
+	moved := draft
+	moved.State, moved.QuoteDeadline, moved.UpdatedAt, moved.Version = to.State, to.QuoteDeadline, tx.Now, draft.Version+1
+	changed, err := tx.session.exec(tx.ctx, moveDraft, draft.ID, draft.Version,
+		string(to.State.Depth), string(to.State.Decision), to.State.Refunded, string(to.State.View().List),
+		nullable(to.QuoteDeadline), tx.Now.UnixMicro())
+	if err != nil {
+		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, err)
+	}
+	if changed == 0 {
+		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, ErrConflict)
+	}
+	seq, err := tx.countTransition(draft.Wallet, unfunded(to.State)-unfunded(draft.State))
+	if err != nil {
+		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, err)
+	}
+	return moved, tx.insertEvent(draft.Wallet, draft.ID, seq, event)
+}
+
+// DraftByID finds a draft of the wallet by its draft id or its mission id. Absent or somebody else's: [ErrNotFound].
+func (db *DB) DraftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {
+	return db.reads.draftByID(ctx, wallet, id)
+}
+
+// DraftByID is [DB.DraftByID] inside the transaction.
+func (tx *Tx) DraftByID(wallet sortie.Address, id string) (Draft, error) {
+	return tx.session.draftByID(tx.ctx, wallet, id)
+}
+
+// DraftByKey finds the draft that the wallet made under an idempotency key, or fails with [ErrNotFound].
+func (db *DB) DraftByKey(ctx context.Context, wallet sortie.Address, key string) (Draft, error) {
+	return db.reads.draft(ctx, selectDraftByKey, hexAddress(wallet), key)
+}
+
+// DraftByKey is [DB.DraftByKey] inside the transaction.
+func (tx *Tx) DraftByKey(wallet sortie.Address, key string) (Draft, error) {
+	return tx.session.draft(tx.ctx, selectDraftByKey, hexAddress(wallet), key)
+}
+
+// ListDrafts reads a page of the wallet's drafts. Its cost does not depend on how many there are, nor on how deep it lies.
+func (db *DB) ListDrafts(ctx context.Context, wallet sortie.Address, filter DraftFilter) ([]Draft, error) {
+	before := filter.BeforeSeq
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	query, args := selectDrafts, []any{hexAddress(wallet), before, filter.Limit}
+	if filter.Status != "" {
+		query, args = selectDraftsInStatus, append(args, string(filter.Status))
+	}
+	drafts := make([]Draft, 0, min(filter.Limit, 64))
+	err := db.reads.each(ctx, query, args, func(row scanner) error {
+		draft, err := scanDraft(row)
+		drafts = append(drafts, draft)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list drafts: %w", err)
+	}
+	return drafts, nil
+}
+
+func (s *session) draftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {
+	query := selectDraftByMissionID
+	if strings.Contains(id, "_") { // draft_...; a mission id is a slug and has none
+		query = selectDraftByDraftID
+	}
+	return s.draft(ctx, query, hexAddress(wallet), id)
+}
+
+func (s *session) draft(ctx context.Context, query string, args ...any) (draft Draft, err error) {
+	err = s.one(ctx, query, args, func(row scanner) error {
+		draft, err = scanDraft(row)
+		return err
+	})
+	if err != nil {
+		return Draft{}, fmt.Errorf("read draft: %w", err)
+	}
+	return draft, nil
+}
+
+// unfunded is what a draft in this state adds to its wallet's count of drafts that wait for funding.
+func unfunded(state mission.State) int {
+	if state.View().List == sortie.ListPendingFunding {
+		return 1
+	}
+	return 0
+}
+
+const (
+	draftColumns = `seq, draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address,
+	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, quote_deadline, updated_at, version`
+
+	// Any unique index may refuse the row: the wallet's key, or a drawn id that exists already.
+	insertDraft = `INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token,
+	token_address, chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, list_status,
+	updated_at, version)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $15, $20)
+ON CONFLICT DO NOTHING RETURNING seq`
+
+	moveDraft = `UPDATE drafts SET depth = $3, decision = $4, refunded = $5, list_status = $6, quote_deadline = $7,
+	updated_at = $8, version = version + 1
+WHERE draft_id = $1 AND version = $2`
+
+	selectDraftByDraftID   = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND draft_id = $2`
+	selectDraftByMissionID = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND mission_id = $2`
+	selectDraftByKey       = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND idempotency_key = $2`
+
+	selectDrafts = `SELECT ` + draftColumns + ` FROM drafts
+WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
+	selectDraftsInStatus = `SELECT ` + draftColumns + ` FROM drafts
+WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3`
+)
+
+// scanDraft reads a row of draftColumns.
+func scanDraft(row scanner) (Draft, error) {
+	var (
+		draft                         Draft
+		wallet, token, factory, nonce string
+		reward                        string
+		missionJSON                   []byte
+		chainID, createdAt, updatedAt int64
+		deadline                      sql.NullInt64
+	)
+	err := row.Scan(&draft.Seq, &draft.ID, &draft.MissionID, &wallet, &draft.IdempotencyKey, &draft.Fingerprint, &missionJSON,
+		&draft.Title, &draft.Token, &token, &chainID, &factory, &reward, &draft.TargetCount, &nonce, &createdAt,
+		&draft.State.Depth, &draft.State.Decision, &draft.State.Refunded, &deadline, &updatedAt, &draft.Version)
+	if err != nil {
+		return Draft{}, err
+	}
+	draft.Mission, draft.ChainID, draft.QuoteDeadline = missionJSON, uint64(chainID), uint64(deadline.Int64)
+	draft.CreatedAt, draft.UpdatedAt = time.UnixMicro(createdAt).UTC(), time.UnixMicro(updatedAt).UTC()
+	var exact bool
+	draft.Reward, exact = new(big.Int).SetString(reward, 10)
+	if !exact {
+		return Draft{}, fmt.Errorf("draft %s: reward %q is no integer", draft.ID, reward)
+	}
+	err = errors.Join(
+		parse(&draft.Wallet, wallet, sortie.ParseAddress), parse(&draft.TokenAddress, token, sortie.ParseAddress),
+		parse(&draft.Factory, factory, sortie.ParseAddress), parse(&draft.Nonce, nonce, sortie.ParseHash))
+	if err != nil {
+		return Draft{}, fmt.Errorf("draft %s: %w", draft.ID, err)
+	}
+	return draft, nil
+}
+
+func parse[T any](to *T, text string, parser func(string) (T, error)) (err error) {
+	*to, err = parser(text)
+	return err
+}
+
+// hexAddress is how columns hold addresses: one spelling for each, so that they can be compared as text.
+func hexAddress(address sortie.Address) string { return "0x" + hex.EncodeToString(address[:]) }
+
+func nullable(value uint64) sql.NullInt64 {
+	return sql.NullInt64{Int64: int64(value), Valid: value != 0}
+}

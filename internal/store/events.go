@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// NewEvent says what happened, in the words of the API.
+type NewEvent struct {
+	Type string
+	Data json.RawMessage
+}
+
+// Event is a stored event. Events are never changed or removed.
+type Event struct {
+	NewEvent
+	Wallet    sortie.Address
+	Seq       int64 // 1, 2, 3, ... for each wallet
+	DraftID   string
+	CreatedAt time.Time
+}
+
+// AppendEvent adds an event about a draft to those of a wallet, for what happens beside transitions.
+func (tx *Tx) AppendEvent(wallet sortie.Address, draftID string, event NewEvent) error {
+	seq, err := tx.countTransition(wallet, 0)
+	if err != nil {
+		return fmt.Errorf("append event: %w", err)
+	}
+	return tx.insertEvent(wallet, draftID, seq, event)
+}
+
+// EventsAfter reads up to limit events of the wallet behind the one numbered seq, oldest first. What is read once is never
+// preceded by something new.
+func (db *DB) EventsAfter(ctx context.Context, wallet sortie.Address, seq int64, limit int) ([]Event, error) {
+	events := make([]Event, 0, min(limit, 64))
+	err := db.reads.each(ctx, selectEvents, []any{hexAddress(wallet), seq, limit}, func(row scanner) error {
+		event := Event{Wallet: wallet}
+		var data []byte
+		var createdAt int64
+		err := row.Scan(&event.Seq, &event.DraftID, &event.Type, &data, &createdAt)
+		event.Data, event.CreatedAt = data, time.UnixMicro(createdAt).UTC()
+		events = append(events, event)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return events, nil
+}
+
+func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, seq int64, event NewEvent) error {
+	_, err := tx.session.exec(tx.ctx, insertEvent, hexAddress(wallet), seq, draftID, event.Type, string(event.Data), tx.Now.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("append event %s: %w", event.Type, err)
+	}
+	return nil
+}
+
+const (
+	insertEvent  = `INSERT INTO events (wallet, seq, draft_id, type, data, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
+	selectEvents = `SELECT seq, draft_id, type, data, created_at FROM events WHERE wallet = $1 AND seq > $2 ORDER BY seq LIMIT $3`
+)

@@ -1,0 +1,32 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// lockFile makes this process the only one that uses the data beside path, until the file is closed. The operating system
+// gives the lock back when the process dies, however it dies; the file itself stays.
+func lockFile(path string) (io.Closer, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		owner, _ := io.ReadAll(io.LimitReader(file, 20)) // only to be helpful
+		_ = file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%w (process %s)", errLocked, strings.TrimSpace(string(owner)))
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	_ = file.Truncate(0) // the number is for people; on a full disk there is none, and the lock holds all the same
+	_, _ = fmt.Fprintln(file, os.Getpid())
+	return file, nil
+}

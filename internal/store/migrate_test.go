@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// alter runs a statement behind the store's back.
+func alter(t *testing.T, url, statement string) {
+	t.Helper()
+	db := open(t, url, Options{})
+	if err := db.Tx(context.Background(), func(tx *Tx) error {
+		_, err := tx.session.exec(tx.ctx, statement)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkRefused(t *testing.T, url string, words ...string) {
+	t.Helper()
+	db, err := Open(context.Background(), url, Options{})
+	if err == nil {
+		_ = db.Close()
+		t.Fatalf("Open succeeded, want an error with %q", words)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("Open: %v; want %q in it", err, word)
+		}
+	}
+	if strings.ContainsAny(err.Error(), "\n\r") {
+		t.Errorf("Open: %q is more than one line", err)
+	}
+}
+
+func testNewerSchema(t *testing.T, url string) {
+	alter(t, url, "INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (9999, '9999_future', '', 0)")
+	checkRefused(t, url, "9999", "upgrade the sortie binary")
+}
+
+func testAlteredMigration(t *testing.T, url string) {
+	alter(t, url, "UPDATE schema_migrations SET checksum = 'other' WHERE version = 1")
+	checkRefused(t, url, "0001_drafts")
+}
+
+// testKilledMigration kills a process after each statement of each migration, and lets two more start at once after it.
+func testKilledMigration(t *testing.T, url string) {
+	engine := "sqlite"
+	if !strings.HasPrefix(url, engine) {
+		engine = "postgres"
+	}
+	migrations, err := loadMigrations(engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for _, migration := range migrations {
+		for i := range migration.statements {
+			child := startChild(t, "migrate", "URL="+url, "VERSION="+strconv.FormatInt(migration.version, 10), "STATEMENT="+strconv.Itoa(i+1))
+			child.awaitKilled()
+			killed++
+		}
+	}
+	if killed < 6 {
+		t.Errorf("only %d processes were killed", killed)
+	}
+	if engine == "postgres" { // SQLite lets one process in
+		mustAll(t, together(4, func(int) error {
+			db, err := Open(context.Background(), url, Options{})
+			if err != nil {
+				return err
+			}
+			return db.Close()
+		}))
+	}
+	db := open(t, url, Options{})
+	mustCreate(t, db, alice, "key")
+	if applied := count(t, db, "SELECT COUNT(*) FROM schema_migrations"); applied != int64(len(migrations)) {
+		t.Errorf("%d migrations are recorded, want %d", applied, len(migrations))
+	}
+}
+
+func TestMigrationsAreNumberedAlike(t *testing.T) {
+	t.Parallel()
+	sqlite, err := loadMigrations("sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	postgres, err := loadMigrations("postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sqlite) != len(postgres) {
+		t.Fatalf("SQLite has %d migrations, PostgreSQL %d", len(sqlite), len(postgres))
+	}
+	for i := range sqlite {
+		if sqlite[i].name != postgres[i].name || len(sqlite[i].statements) != len(postgres[i].statements) {
+			t.Errorf("migration %d: %s with %d statements and %s with %d", i+1,
+				sqlite[i].name, len(sqlite[i].statements), postgres[i].name, len(postgres[i].statements))
+		}
+	}
+}

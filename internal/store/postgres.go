@@ -1,0 +1,264 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+const (
+	minPostgres = 15
+	maxAttempts = 5 // of a transaction that PostgreSQL asks to run again
+
+	// A transaction takes milliseconds. This is for a server that no longer answers.
+	postgresTimeout = 30 * time.Second
+)
+
+// The settings of every connection, unless the URL has its own.
+var postgresSettings = map[string]string{
+	"application_name":                    "sortie",
+	"statement_timeout":                   "30s",
+	"lock_timeout":                        "10s",
+	"idle_in_transaction_session_timeout": "30s",
+}
+
+// postgresEngine is a pool of connections to a server that may serve other processes of the service too.
+type postgresEngine struct {
+	pool       *sql.DB
+	session    *session
+	maxWaiting int64
+
+	waiting, writes, overloads, retries, failures atomic.Int64
+}
+
+func openPostgres(ctx context.Context, address string, options Options) (engine, error) {
+	config, err := parsePostgresURL(address)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	e := &postgresEngine{maxWaiting: int64(options.MaxWaiting)}
+	e.pool = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(checkCommitDurability))
+	connections := options.Connections
+	if connections <= 0 {
+		connections = 16
+	}
+	e.pool.SetMaxOpenConns(connections)
+	e.pool.SetMaxIdleConns(connections)
+	e.pool.SetConnMaxIdleTime(5 * time.Minute)
+	e.pool.SetConnMaxLifetime(time.Hour) // so that connections move to a new address some day
+	e.session = &session{runner: e.pool, explain: explainPostgres}
+
+	err = checkServer(ctx, e.pool, options.Logger)
+	if err == nil {
+		err = migrator{db: e.pool, engine: "postgres", takeTurn: postgresTurn, clock: options.Clock, onStatement: options.onMigrated}.run(ctx)
+	}
+	if err != nil {
+		_ = e.pool.Close()
+		return nil, fmt.Errorf("open database %s on %s: %w", config.Database, config.Host, oneLine{explainPostgres(ctx, err)})
+	}
+	return e, nil
+}
+
+// parsePostgresURL never repeats the URL in an error: where it cannot be read, its password cannot be told from the rest.
+func parsePostgresURL(address string) (*pgx.ConnConfig, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || strings.Contains(address, "@") && parsed.User == nil {
+		return nil, errors.New("the PostgreSQL URL cannot be read: want postgres://USER:PASSWORD@HOST:PORT/DATABASE with special characters in the password percent-encoded")
+	}
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		reason := err
+		if parseError := new(pgconn.ParseConfigError); errors.As(err, &parseError) {
+			reason = errors.Unwrap(parseError) // the outer text holds the URL
+		}
+		return nil, fmt.Errorf("the PostgreSQL URL cannot be used: %w", oneLine{reason})
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 5 * time.Second
+	}
+	for name, value := range postgresSettings {
+		if _, given := config.RuntimeParams[name]; !given {
+			config.RuntimeParams[name] = value
+		}
+	}
+	return config, nil
+}
+
+// checkCommitDurability refuses a connection on which a commit could be acknowledged before it is on disk. It may be set per
+// role or database, so every connection is asked.
+func checkCommitDurability(ctx context.Context, conn *pgx.Conn) error {
+	var mode string
+	if err := conn.QueryRow(ctx, "SHOW synchronous_commit").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "on" && mode != "remote_apply" {
+		return fmt.Errorf("PostgreSQL has synchronous_commit=%s for this connection, which loses acknowledged drafts in a crash: set it to on", mode)
+	}
+	return nil
+}
+
+func checkServer(ctx context.Context, pool *sql.DB, logger *slog.Logger) error {
+	var version, encoding, fsync, fullPageWrites string
+	var standby bool
+	err := pool.QueryRowContext(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
+	current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery()`).
+		Scan(&version, &encoding, &fsync, &fullPageWrites, &standby)
+	if err != nil {
+		return err
+	}
+	number, err := strconv.Atoi(version)
+	switch {
+	case err != nil || number < minPostgres*10_000:
+		return fmt.Errorf("the server has version %s: PostgreSQL %d or later is needed", version, minPostgres)
+	case encoding != "UTF8":
+		return fmt.Errorf("the database has encoding %s: create one with ENCODING 'UTF8'", encoding)
+	case standby:
+		return errors.New("the server is a read-only standby: give the primary's address")
+	}
+	if fsync != "on" || fullPageWrites != "on" {
+		logger.WarnContext(ctx, "PostgreSQL runs with fsync or full_page_writes off: a power cut destroys acknowledged drafts")
+	}
+	return nil
+}
+
+// postgresTurn lets one process migrate at a time. However long the other takes, it is waited for.
+var postgresTurn = []string{
+	"SET LOCAL statement_timeout = 0",
+	"SET LOCAL lock_timeout = 0",
+	"SELECT pg_advisory_xact_lock(7236834210041)",
+}
+
+func (e *postgresEngine) reader() *session { return e.session }
+
+func (e *postgresEngine) write(ctx context.Context, fn func(context.Context, *session) error) error {
+	defer e.waiting.Add(-1)
+	if e.waiting.Add(1) > e.maxWaiting {
+		e.overloads.Add(1)
+		return ErrOverloaded
+	}
+	for attempt := 1; ; attempt++ {
+		err := e.attempt(ctx, fn)
+		if !wantsRetry(err) || attempt == maxAttempts {
+			return err
+		}
+		e.retries.Add(1)
+	}
+}
+
+func (e *postgresEngine) attempt(ctx context.Context, fn func(context.Context, *session) error) error {
+	conn, err := e.pool.Conn(ctx)
+	if err != nil {
+		return explainPostgres(ctx, err)
+	}
+	defer func() { _ = conn.Close() }() // gives it back
+	// The statements end with the caller's context. A commit that was begun does not: its outcome would be unknown.
+	transaction, cancel := context.WithTimeout(context.WithoutCancel(ctx), postgresTimeout)
+	defer cancel()
+	tx, err := conn.BeginTx(transaction, nil)
+	if err != nil {
+		return explainPostgres(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }() // also after a panic; does nothing after a commit
+	session := e.session.begun(tx)
+	if err := fn(ctx, session); err != nil {
+		if wantsRetry(session.failure) {
+			return session.failure
+		}
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		e.failures.Add(1)
+		return fmt.Errorf("commit: %w: %w", ErrUnavailable, err)
+	}
+	e.writes.Add(1)
+	return nil
+}
+
+// wantsRetry reports whether PostgreSQL rolled back a transaction that may succeed when run again.
+func wantsRetry(err error) bool {
+	var failure *pgconn.PgError
+	return errors.As(err, &failure) && (failure.Code == "40001" || failure.Code == "40P01") // serialization_failure, deadlock_detected
+}
+
+func (e *postgresEngine) ping(ctx context.Context) error {
+	var standby bool
+	if err := e.pool.QueryRowContext(ctx, "SELECT pg_is_in_recovery()").Scan(&standby); err != nil {
+		return explainPostgres(ctx, err)
+	}
+	if standby {
+		return fmt.Errorf("%w: the server has become a read-only standby", ErrUnavailable)
+	}
+	return nil
+}
+
+func (e *postgresEngine) stats() Stats {
+	writes := e.writes.Load()
+	return Stats{
+		Engine:       "postgres",
+		Waiting:      int(e.waiting.Load()),
+		MaxWaiting:   int(e.maxWaiting),
+		Writes:       writes,
+		Commits:      writes,
+		LargestBatch: min(writes, 1),
+		Overloads:    e.overloads.Load(),
+		Retries:      e.retries.Load(),
+		Failures:     e.failures.Load(),
+		ReadersInUse: e.pool.Stats().InUse,
+	}
+}
+
+func (e *postgresEngine) close() error { return e.pool.Close() }
+
+// explainPostgres tells a server that cannot be used now from mistakes in statements.
+func explainPostgres(ctx context.Context, err error) error {
+	var failure *pgconn.PgError
+	unavailable := ctx.Err() == nil && isDisconnect(err) // otherwise the caller left, not the server
+	if errors.As(err, &failure) {
+		switch class := failure.Code[:2]; {
+		case class == "08", class == "53", class == "57", class == "58", // connection, resources, operator, system
+			class == "40",                                    // rolled back, once too often
+			failure.Code == "25006", failure.Code == "25P03", // read-only since a failover; idle for too long
+			failure.Code == "55P03": // waited too long for a lock
+			unavailable = true
+		}
+	}
+	if unavailable {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// isDisconnect reports whether the server was not reached, or was lost on the way.
+func isDisconnect(err error) bool {
+	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		context.DeadlineExceeded} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	var network net.Error
+	return errors.As(err, &network) || pgconn.SafeToRetry(err)
+}
+
+// oneLine is an error without the line breaks that the driver puts between the hosts it tried.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+func (e oneLine) Unwrap() error { return e.error }

@@ -1,0 +1,141 @@
+// Package store keeps what the service must not forget, in SQLite or PostgreSQL. It owns the schema, every SQL statement,
+// transactions, and the promise behind them: what [DB.Tx] acknowledged survives the death of the process and of the
+// machine.
+//
+// Writes exist only on [Tx], inside [DB.Tx]; reads exist on [DB] too. Rules that concurrent callers could break live in the
+// write itself: unique indexes, conditional updates on the version that was read. A lost race is a typed error or the
+// winner's row, never a half-done write.
+//
+// The statements are shared by both engines, one file per noun. sqlite.go, batch.go and postgres.go hold what differs.
+//
+// The package decides nothing about missions (that is package mission), knows no HTTP and starts no work of its own.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The ways in which the store refuses. Everything it returns wraps one of them, the error of the caller's own function, the
+// context's error, or an engine error that nobody planned for.
+var (
+	ErrNotFound    = errors.New("not found")
+	ErrConflict    = errors.New("changed by somebody else in the meantime: read it again")
+	ErrDraftLimit  = errors.New("too many unfunded drafts")
+	ErrIDTaken     = errors.New("draft id or mission id is in use: draw new ones")
+	ErrOverloaded  = errors.New("too many writes are waiting: try again later")
+	ErrUnavailable = errors.New("the database cannot be used now: try again later")
+	ErrClosed      = errors.New("the database is closed")
+)
+
+// Options adjust a database. The zero value is ready for production.
+type Options struct {
+	Clock       func() time.Time // nil: time.Now
+	Logger      *slog.Logger     // nil: slog.Default()
+	Connections int              // readers of SQLite, or all connections to PostgreSQL; 0: chosen by engine
+	MaxWaiting  int              // writes that may wait before more are refused with ErrOverloaded; 0: 1024
+
+	onMigrated func(version int64, statement int) // tests interrupt migrations with it
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.MaxWaiting <= 0 {
+		o.MaxWaiting = 1024
+	}
+	return o
+}
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	engine engine
+	reads  *session
+	clock  func() time.Time
+
+	lifetime sync.RWMutex // held for reading by every transaction, so that Close waits for them
+	closed   bool
+}
+
+// engine is what the two databases do differently.
+type engine interface {
+	// reader runs statements outside transactions.
+	reader() *session
+	// write runs fn in a transaction of its own and returns nil only when it is committed and durable. It may run fn again
+	// after a transaction that was rolled back. The context it hands on is the one that fn's statements must use.
+	write(ctx context.Context, fn func(context.Context, *session) error) error
+	// ping tells whether reads and, as far as known, writes work.
+	ping(ctx context.Context) error
+	stats() Stats
+	// close is called once, when no write is under way.
+	close() error
+}
+
+// Open opens the database at url, sqlite:PATH or postgres://..., and brings its schema up to date. Its errors are one line
+// that says what to do and never holds a password.
+func Open(ctx context.Context, url string, options Options) (*DB, error) {
+	options = options.withDefaults()
+	engine, err := openEngine(ctx, url, options)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{engine: engine, reads: engine.reader(), clock: options.Clock}, nil
+}
+
+func openEngine(ctx context.Context, url string, options Options) (engine, error) {
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		return openSQLite(ctx, rest, options)
+	case "postgres", "postgresql":
+		return openPostgres(ctx, url, options)
+	}
+	// The value is not repeated: whatever it is, it may hold a password.
+	return nil, errors.New("open database: --database must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+}
+
+// Close waits for the transactions that were begun, the queued ones included, and closes the database. Transactions that
+// come later fail with [ErrClosed].
+func (db *DB) Close() error {
+	db.lifetime.Lock()
+	defer db.lifetime.Unlock()
+	if db.closed {
+		return nil
+	}
+	db.closed = true
+	if err := db.engine.close(); err != nil {
+		return fmt.Errorf("close database: %w", err)
+	}
+	return nil
+}
+
+// Ping reports whether the database can be used, with [ErrUnavailable] when not. A database whose last write failed for want
+// of disk stays unavailable until a write succeeds.
+func (db *DB) Ping(ctx context.Context) error { return db.engine.ping(ctx) }
+
+// Stats describe the work of a database since it was opened.
+type Stats struct {
+	Engine       string // sqlite or postgres
+	Waiting      int    // writes that wait for their turn or for a connection, or run
+	MaxWaiting   int
+	Writes       int64 // transactions that were committed
+	Commits      int64 // commits that made them durable; fewer than Writes where commits are shared
+	LargestBatch int64 // most transactions made durable by one commit
+	Overloads    int64 // transactions refused because too many were waiting
+	Retries      int64 // transactions run again after a deadlock or a serialization failure
+	Failures     int64 // commits that failed
+	WALBytes     int64 // size of SQLite's write-ahead log
+	ReadersInUse int   // connections that run a statement; on PostgreSQL those of writes included
+}
+
+// Stats returns the counters for metrics.
+func (db *DB) Stats() Stats { return db.engine.stats() }

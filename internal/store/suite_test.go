@@ -1,0 +1,251 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/pgtest"
+)
+
+// Tests that need a process to kill start this binary again with the name of a role; see children.
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		children[role]()
+		os.Exit(0)
+	}
+	os.Exit(pgtest.Main(m))
+}
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	runSuite(t, sqliteURL)
+}
+
+func TestPostgreSQL(t *testing.T) {
+	t.Parallel()
+	runSuite(t, func(t testing.TB) string { return pgtest.Database(t) })
+}
+
+func sqliteURL(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
+
+// runSuite is what both engines must do alike. newURL gives the address of a database that does not exist yet, or is empty.
+func runSuite(t *testing.T, newURL func(testing.TB) string) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, string)
+	}{
+		{"a draft is read as it was written", testReadAsWritten},
+		{"a key gives its draft again", testReplay},
+		{"a key raced for gives one draft", testKeyRace},
+		{"drafts of others are not found", testForeignDrafts},
+		{"taken ids are refused and the transaction goes on", testTakenIDs},
+		{"the draft limit holds in a race", testLimitRace},
+		{"the draft limit counts what waits for funding", testLimitCounts},
+		{"a swallowed refusal fails the transaction", testSwallowedRefusal},
+		{"the five lists part all drafts", testListPartition},
+		{"pages neither skip nor repeat while drafts come in", testPagesWhileWriting},
+		{"one of many transitions wins", testTransitionRace},
+		{"events have no gaps for a reader", testEventsWhileWriting},
+		{"settings keep their first value", testSettingRace},
+		{"a failed function leaves nothing", testFailedFunction},
+		{"a panicking function leaves nothing", testPanickingFunction},
+		{"a function that ends its goroutine leaves nothing", testGoexit},
+		{"a cancelled caller was not run", testCancelledCaller},
+		{"too many waiting writes are refused", testOverload},
+		{"closing waits for what was begun", testCloseDrains},
+		{"data outlives the process", testReopen},
+		{"a newer schema is refused", testNewerSchema},
+		{"an altered migration is refused", testAlteredMigration},
+		{"a migration killed at any statement starts over", testKilledMigration},
+		{"a killed process loses nothing it acknowledged", testKilledWriter},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, newURL(t))
+		})
+	}
+}
+
+// open opens a database that is closed with the test.
+func open(t testing.TB, url string, options Options) *DB {
+	t.Helper()
+	db, err := Open(context.Background(), url, options)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return db
+}
+
+const manyDrafts = 1_000_000 // a limit that is not in the way
+
+var (
+	alice = sortie.MustAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
+	bob   = sortie.MustAddress("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+)
+
+// drawDraft makes a draft with ids of its own.
+func drawDraft(wallet sortie.Address, key string) NewDraft {
+	var entropy mission.Entropy
+	_, _ = rand.Read(entropy[:]) // never fails
+	draft := NewDraft{
+		ID:             mission.NewDraftID(entropy, time.Now()),
+		MissionID:      mission.NewMissionID("Storefronts of Łódź", entropy),
+		Wallet:         wallet,
+		IdempotencyKey: key,
+		Fingerprint:    "v1:00ff",
+		Mission:        json.RawMessage(`{"title":"Storefronts of Łódź","extra":{"nul":"\u0000","quote":"'\""}}`),
+		Title:          "Storefronts of Łódź",
+		Token:          sortie.TokenUSDC,
+		TokenAddress:   sortie.MustAddress("0x5FbDB2315678afecb367f032d93F642f64180aa3"),
+		ChainID:        31337,
+		Factory:        sortie.MustAddress("0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"),
+		Reward:         new(big.Int).Lsh(big.NewInt(1), 95),
+		TargetCount:    10_000,
+	}
+	_, _ = rand.Read(draft.Nonce[:])
+	return draft
+}
+
+var created = NewEvent{Type: "draft.created", Data: json.RawMessage(`{"key":"value"}`)}
+
+func mustCreate(t testing.TB, db *DB, wallet sortie.Address, key string) Draft {
+	t.Helper()
+	draft, wasCreated, err := create(db, drawDraft(wallet, key), manyDrafts)
+	if err != nil || !wasCreated {
+		t.Fatalf("CreateDraft(%s): created %t, %v", key, wasCreated, err)
+	}
+	return draft
+}
+
+func create(db *DB, draft NewDraft, limit int) (stored Draft, wasCreated bool, err error) {
+	err = db.Tx(context.Background(), func(tx *Tx) error {
+		stored, wasCreated, err = tx.CreateDraft(draft, limit, created)
+		return err
+	})
+	return stored, wasCreated, err
+}
+
+// mustApply moves a draft through events of its mission.
+func mustApply(t testing.TB, db *DB, draft Draft, events ...mission.Event) Draft {
+	t.Helper()
+	for _, event := range events {
+		var err error
+		if draft, err = apply(db, draft, event); err != nil {
+			t.Fatalf("%s: %v", event, err)
+		}
+	}
+	return draft
+}
+
+func apply(db *DB, draft Draft, event mission.Event) (moved Draft, err error) {
+	state, err := mission.Apply(draft.State, event)
+	if err != nil {
+		return draft, err
+	}
+	to := Transition{State: state}
+	if !state.QuoteLive() {
+		to.QuoteDeadline = 1_770_000_900
+	}
+	err = db.Tx(context.Background(), func(tx *Tx) error {
+		moved, err = tx.TransitionDraft(draft, to, NewEvent{Type: string(event), Data: json.RawMessage("{}")})
+		return err
+	})
+	return moved, err
+}
+
+// list reads every page of a wallet's drafts.
+func list(t testing.TB, db *DB, wallet sortie.Address, status sortie.ListStatus, pageSize int) []Draft {
+	t.Helper()
+	var all []Draft
+	filter := DraftFilter{Status: status, Limit: pageSize}
+	for {
+		page, err := db.ListDrafts(context.Background(), wallet, filter)
+		if err != nil {
+			t.Fatalf("ListDrafts: %v", err)
+		}
+		all = append(all, page...)
+		if len(page) < pageSize {
+			return all
+		}
+		filter.BeforeSeq = page[len(page)-1].Seq
+	}
+}
+
+func ids(drafts []Draft) []string {
+	ids := make([]string, len(drafts))
+	for i, draft := range drafts {
+		ids[i] = draft.ID
+	}
+	return ids
+}
+
+// count asks the database behind the store's back.
+func count(t testing.TB, db *DB, query string, args ...any) (n int64) {
+	t.Helper()
+	err := db.reads.one(context.Background(), query, args, func(row scanner) error { return row.Scan(&n) })
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// checkCounters compares what is counted per wallet with the rows.
+func checkCounters(t testing.TB, db *DB, wallet sortie.Address) {
+	t.Helper()
+	address := hexAddress(wallet)
+	counted := count(t, db, "SELECT unfunded_drafts FROM wallets WHERE wallet = $1", address)
+	if rows := count(t, db, "SELECT COUNT(*) FROM drafts WHERE wallet = $1 AND list_status = 'pending_funding'", address); counted != rows {
+		t.Errorf("the wallet counts %d drafts that wait for funding, and has %d", counted, rows)
+	}
+	last := count(t, db, "SELECT last_event FROM wallets WHERE wallet = $1", address)
+	if rows := count(t, db, "SELECT COUNT(*) FROM events WHERE wallet = $1", address); last != rows {
+		t.Errorf("the wallet counts %d events, and has %d", last, rows)
+	}
+}
+
+// together runs fn n times at once and returns the errors.
+func together(n int, fn func(i int) error) []error {
+	errs := make([]error, n)
+	var start, done sync.WaitGroup
+	start.Add(1)
+	for i := range n {
+		done.Go(func() {
+			start.Wait()
+			errs[i] = fn(i)
+		})
+	}
+	start.Done()
+	done.Wait()
+	return errs
+}
+
+func mustAll(t testing.TB, errs []error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fixedClock is a clock that stands until it is moved.
+type fixedClock struct{ micros atomic.Int64 }
+
+func (c *fixedClock) now() time.Time { return time.UnixMicro(c.micros.Load()).Add(789 * time.Nanosecond) }
+
+func key(i int) string { return fmt.Sprintf("key-%06d", i) }

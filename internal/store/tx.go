@@ -1,0 +1,38 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Tx is a transaction. It is valid inside the function it was handed to, on that function's goroutine.
+type Tx struct {
+	Now time.Time // when the transaction began, in UTC and whole microseconds: what the columns hold
+
+	ctx     context.Context
+	session *session
+}
+
+// Tx runs fn in a transaction. When it returns nil, everything fn wrote is durable. When fn returns an error, or panics,
+// nothing it wrote remains; the error is returned as it is. fn may be run more than once, after a rollback, and must then do
+// the same again: no effects outside the transaction, and no reads on db, which would see the time before it.
+//
+// A statement that failed fails the whole transaction, even when fn swallows its error.
+//
+// Besides fn's own errors it returns [ErrOverloaded] or the context's error, when fn was not run at all; [ErrClosed]; and
+// [ErrUnavailable], after which the outcome is unknown: a write under an idempotency key is safe to repeat.
+func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
+	db.lifetime.RLock()
+	defer db.lifetime.RUnlock()
+	if db.closed {
+		return ErrClosed
+	}
+	return db.engine.write(ctx, func(ctx context.Context, session *session) error {
+		tx := &Tx{Now: db.clock().UTC().Truncate(time.Microsecond), ctx: ctx, session: session}
+		defer func() { tx.session = nil }() // a transaction that got away must not write into somebody else's
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return session.failure
+	})
+}
