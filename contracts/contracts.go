@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-//go:embed artifacts/*.bin artifacts/*.json
+//go:embed artifacts/[A-Z]*
 var artifacts embed.FS
 
 // The contracts. Constructor arguments are encoded by the PackConstructor method of the bindings.
@@ -47,11 +47,6 @@ func (c Contract) CreateWith(encodedArguments []byte) []byte {
 		panic(fmt.Sprintf("contracts: committed bytecode of %s is damaged, run go generate ./contracts: %v", c, err))
 	}
 	return append(code, encodedArguments...)
-}
-
-// StandardInput returns the exact compiler input behind all the bytecode: what a block explorer needs to verify it.
-func StandardInput() []byte {
-	return Contract("standard-input").artifact("json")
 }
 
 func (c Contract) artifact(extension string) []byte {

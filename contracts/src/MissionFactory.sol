@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccessControlDefaultAdminRules} from
-    "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
+import {
+    AccessControlDefaultAdminRules
+} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
@@ -14,13 +15,7 @@ import {IMissionFactory} from "./interfaces/IMissionFactory.sol";
 
 /// @title The ledger of funded missions
 /// @dev The documentation is in the interface; comments here say why the code is the way it is.
-contract MissionFactory is
-    IMissionFactory,
-    AccessControlDefaultAdminRules,
-    Pausable,
-    ReentrancyGuardTransient,
-    EIP712
-{
+contract MissionFactory is IMissionFactory, AccessControlDefaultAdminRules, Pausable, ReentrancyGuardTransient, EIP712 {
     using SafeERC20 for IERC20;
 
     /// @dev One slot: what may be settled per day, what was settled on `day`, and which day that was.
@@ -48,7 +43,8 @@ contract MissionFactory is
     bytes32 private constant AUTHORIZATION_TYPEHASH = keccak256(
         "MissionAuthorization(string missionId,address token,uint256 rewardPerSubmission,uint256 targetCount,address creator,bytes32 nonce,uint256 deadline)"
     );
-    bytes32 private constant PAYMENT_TYPEHASH = keccak256("Payment(uint24 slot,address recipient,bytes32 submissionKey)");
+    bytes32 private constant PAYMENT_TYPEHASH =
+        keccak256("Payment(uint24 slot,address recipient,bytes32 submissionKey)");
     bytes32 private constant SETTLEMENT_TYPEHASH = keccak256(
         "Settlement(bytes32 missionKey,Payment[] payments)Payment(uint24 slot,address recipient,bytes32 submissionKey)"
     );
@@ -100,7 +96,7 @@ contract MissionFactory is
         _setDailyCap(usdc_, usdcCap);
     }
 
-    // ------------------------------------------------------------------------------------------------------------ money
+    // ----------------------------------------------------------------------------------------------------------- money
 
     /// @inheritdoc IMissionFactory
     function createAuthorizedFundedMission(MissionAuthorization calldata authorization, bytes calldata signature)
@@ -146,26 +142,17 @@ contract MissionFactory is
         whenNotPaused
         nonReentrant
     {
-        Mission storage mission = _openMission(missionKey);
+        (Mission storage mission, uint256 targetCount, uint256 paidCount) = _openMission(missionKey);
         _checkSigner(SETTLER_ROLE, hashSettlement(missionKey, payments), signature);
 
-        // Effects first: whoever looks at this contract from inside a transfer sees every slot of the batch taken.
-        uint256[] memory taken = _takeSlots(missionKey, mission.targetCount, payments);
+        // Effects first: whoever looks at this contract from inside a transfer sees the whole batch as taken.
+        uint256[] memory taken = _takeSlots(missionKey, targetCount, payments);
         if (taken.length == 0) return;
         address token = mission.token;
         uint256 reward = mission.rewardPerSubmission;
-        mission.paidCount += uint24(taken.length);
+        mission.paidCount = uint24(paidCount + taken.length);
         _chargeDailyCap(token, reward * taken.length);
-
-        for (uint256 i = 0; i < taken.length; ++i) {
-            Payment calldata payment = payments[taken[i]];
-            address recipient = payment.recipient;
-            if (_transferOrDefer(token, recipient, reward)) {
-                emit SubmissionPaid(missionKey, payment.submissionKey, recipient, payment.slot, reward);
-            } else {
-                emit PayoutDeferred(missionKey, payment.submissionKey, recipient, payment.slot, reward);
-            }
-        }
+        _payOut(missionKey, token, reward, payments, taken);
     }
 
     /// @inheritdoc IMissionFactory
@@ -174,18 +161,18 @@ contract MissionFactory is
         whenNotPaused
         nonReentrant
     {
-        Mission storage mission = _openMission(missionKey);
+        (Mission storage mission, uint256 targetCount, uint256 actual) = _openMission(missionKey);
         _checkSigner(SETTLER_ROLE, hashClose(missionKey, paidCount), signature);
-        if (paidCount != mission.paidCount) revert PaidCountMismatch(missionKey, paidCount, mission.paidCount);
-        _end(missionKey, mission, CloseReason.Closed);
+        if (paidCount != actual) revert PaidCountMismatch(missionKey, paidCount, actual);
+        _end(missionKey, mission, targetCount - actual, CloseReason.Closed);
     }
 
     /// @inheritdoc IMissionFactory
     function reclaim(bytes32 missionKey) external nonReentrant {
-        Mission storage mission = _openMission(missionKey);
+        (Mission storage mission, uint256 targetCount, uint256 paidCount) = _openMission(missionKey);
         if (msg.sender != mission.creator) revert NotCreator(msg.sender, mission.creator);
         if (block.timestamp < mission.reclaimAfter) revert ReclaimTooEarly(missionKey, mission.reclaimAfter);
-        _end(missionKey, mission, CloseReason.Reclaimed);
+        _end(missionKey, mission, targetCount - paidCount, CloseReason.Reclaimed);
     }
 
     /// @inheritdoc IMissionFactory
@@ -197,7 +184,7 @@ contract MissionFactory is
         emit DeferredClaimed(token, account, amount);
     }
 
-    // ---------------------------------------------------------------------------------------------------------- control
+    // --------------------------------------------------------------------------------------------------------- control
 
     /// @inheritdoc IMissionFactory
     function revokeAuthorization(address creator, bytes32 nonce) external {
@@ -224,7 +211,7 @@ contract MissionFactory is
         _unpause();
     }
 
-    // ------------------------------------------------------------------------------------------------------------ views
+    // ----------------------------------------------------------------------------------------------------------- views
 
     /// @inheritdoc IMissionFactory
     function missions(bytes32 missionKey) external view returns (Mission memory) {
@@ -234,7 +221,8 @@ contract MissionFactory is
     /// @inheritdoc IMissionFactory
     function remaining(bytes32 missionKey) external view returns (uint256) {
         Mission storage mission = _missions[missionKey];
-        return mission.closed == CloseReason.None ? _unpaid(mission) : 0;
+        if (mission.closed != CloseReason.None) return 0;
+        return uint256(mission.rewardPerSubmission) * (mission.targetCount - mission.paidCount);
     }
 
     /// @inheritdoc IMissionFactory
@@ -265,7 +253,7 @@ contract MissionFactory is
         return _hashTypedDataV4(keccak256(abi.encode(CLOSE_TYPEHASH, missionKey, paidCount)));
     }
 
-    // ---------------------------------------------------------------------------------------------------------- private
+    // --------------------------------------------------------------------------------------------------------- private
 
     function _grantInitialRole(bytes32 role, address account) private {
         if (account == address(0)) revert MissingRoleHolder(role);
@@ -306,10 +294,17 @@ contract MissionFactory is
         if (!hasRole(role, signer)) revert UnauthorizedSigner(signer, role);
     }
 
-    function _openMission(bytes32 missionKey) private view returns (Mission storage mission) {
+    /// @dev Reads the ledger entry's second storage slot once, for all that is asked of it first.
+    function _openMission(bytes32 missionKey)
+        private
+        view
+        returns (Mission storage mission, uint256 targetCount, uint256 paidCount)
+    {
         mission = _missions[missionKey];
-        if (mission.creator == address(0)) revert UnknownMission(missionKey);
-        if (mission.closed != CloseReason.None) revert MissionAlreadyClosed(missionKey, mission.closed);
+        CloseReason closed;
+        (targetCount, paidCount, closed) = (mission.targetCount, mission.paidCount, mission.closed);
+        if (targetCount == 0) revert UnknownMission(missionKey);
+        if (closed != CloseReason.None) revert MissionAlreadyClosed(missionKey, closed);
     }
 
     /// @dev The difference of balances, not the token's word, says what has arrived.
@@ -320,8 +315,9 @@ contract MissionFactory is
         if (received != amount) revert InexactFunding(token, amount, received);
     }
 
-    /// @dev Marks the batch's unpaid slots as paid and returns their places in `payments`. Works on one bitmap word at a
-    /// time and writes it back when the batch moves on to another one, so that a batch of neighbours costs one write.
+    /// @dev Marks the batch's unpaid slots as paid and returns their places in `payments`. Works on one bitmap word at
+    /// a time and writes it back when the batch moves on to another one, so that a batch of neighbours costs one
+    /// write.
     function _takeSlots(bytes32 missionKey, uint256 targetCount, Payment[] calldata payments)
         private
         returns (uint256[] memory taken)
@@ -329,11 +325,12 @@ contract MissionFactory is
         mapping(uint256 word => uint256) storage paidSlots = _paidSlots[missionKey];
         taken = new uint256[](payments.length);
         uint256 count = 0;
-        uint256 word = 0;
-        uint256 bits = paidSlots[0];
+        if (payments.length == 0) return taken;
+        uint256 word = payments[0].slot >> 8;
+        uint256 bits = paidSlots[word];
         for (uint256 i = 0; i < payments.length; ++i) {
             uint256 slot = payments[i].slot;
-            _checkPayment(slot, payments[i].recipient, targetCount);
+            if (slot >= targetCount) revert SlotOutOfRange(slot, targetCount);
             if (slot >> 8 != word) {
                 paidSlots[word] = bits;
                 word = slot >> 8;
@@ -342,7 +339,10 @@ contract MissionFactory is
             uint256 bit = 1 << (slot & 0xff);
             if (bits & bit == 0) {
                 bits |= bit;
-                taken[count++] = i;
+                taken[count] = i;
+                unchecked {
+                    ++count;
+                }
             }
         }
         paidSlots[word] = bits;
@@ -352,10 +352,25 @@ contract MissionFactory is
         }
     }
 
-    function _checkPayment(uint256 slot, address recipient, uint256 targetCount) private view {
-        if (slot >= targetCount) revert SlotOutOfRange(slot, targetCount);
-        if (recipient == address(0) || recipient == address(this) || _isSupported(recipient)) {
-            revert InvalidRecipient(slot, recipient);
+    function _payOut(
+        bytes32 missionKey,
+        address token,
+        uint256 reward,
+        Payment[] calldata payments,
+        uint256[] memory taken
+    ) private {
+        for (uint256 i = 0; i < taken.length; ++i) {
+            Payment calldata payment = payments[taken[i]];
+            (uint256 slot, address recipient) = (payment.slot, payment.recipient);
+            if (recipient == address(0) || recipient == address(this) || recipient == serviceToken || recipient == usdc)
+            {
+                revert InvalidRecipient(slot, recipient);
+            }
+            if (_transferOrDefer(token, recipient, reward)) {
+                emit SubmissionPaid(missionKey, payment.submissionKey, recipient, slot, reward);
+            } else {
+                emit PayoutDeferred(missionKey, payment.submissionKey, recipient, slot, reward);
+            }
         }
     }
 
@@ -381,15 +396,16 @@ contract MissionFactory is
         }
     }
 
-    function _unpaid(Mission storage mission) private view returns (uint256) {
-        return uint256(mission.rewardPerSubmission) * (mission.targetCount - mission.paidCount);
-    }
-
-    function _end(bytes32 missionKey, Mission storage mission, CloseReason reason) private {
-        uint256 refund = _unpaid(mission);
+    function _end(bytes32 missionKey, Mission storage mission, uint256 unpaidCount, CloseReason reason) private {
+        (address token, address creator) = (mission.token, mission.creator);
+        uint256 refund;
+        unchecked {
+            // 96 bits times 17 bits.
+            refund = mission.rewardPerSubmission * unpaidCount;
+        }
         mission.closed = reason;
-        bool refunded = refund == 0 || _transferOrDefer(mission.token, mission.creator, refund);
-        emit MissionClosed(missionKey, refund, !refunded, reason);
+        bool refundDeferred = refund != 0 && !_transferOrDefer(token, creator, refund);
+        emit MissionClosed(missionKey, refund, refundDeferred, reason);
     }
 
     function _hashAuthorization(MissionAuthorization calldata authorization, bytes32 missionIdHash)
@@ -414,10 +430,10 @@ contract MissionFactory is
     }
 
     /// @dev keccak256 of the concatenated struct hashes of the payments, as EIP-712 hashes an array of structs. In
-    /// assembly because it is the one loop in which plain Solidity costs a recipient noticeably more (it would copy every
-    /// payment three times). A payment's ABI encoding is its EIP-712 encoding without the type hash: three whole words.
-    /// The words are hashed as they came; one that is not a clean uint24 or address matches no honest digest, and
-    /// reading it in _takeSlots reverts.
+    /// assembly because it is the one loop in which plain Solidity costs a recipient noticeably more (it would copy
+    /// every payment three times). A payment's ABI encoding is its EIP-712 encoding without the type hash: three whole
+    /// words. The words are hashed as they came; one that is not a clean uint24 or address matches no honest digest,
+    /// and reading it in _takeSlots reverts.
     function _hashPayments(Payment[] calldata payments) private pure returns (bytes32 hash) {
         bytes32 typeHash = PAYMENT_TYPEHASH;
         assembly ("memory-safe") {

@@ -16,8 +16,8 @@ import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 ///   (address 4) has no code, and an echo is not the magic value either, because the words after it must be zero.
 ///
 /// @dev Always give the `eth_call` an explicit gas limit (1,000,000 or more) and a `from` that is not the zero address,
-/// which some contracts take as a sign of a simulation. The limit is the only bound on the work of foreign code: what is
-/// left of it after such code has burnt all it was given (1/64) is enough to answer 0. Foreign return data is never
+/// which some contracts take as a sign of a simulation. The limit is the only bound on the work of foreign code: what
+/// is left of it after such code has burnt all it was given (1/64) is enough to answer 0. Foreign return data is never
 /// copied beyond one word and never bubbles up. The factory call changes state in the simulation only; never send this
 /// as a transaction.
 contract SignatureValidator {
@@ -57,8 +57,8 @@ contract SignatureValidator {
         }
     }
 
-    /// @dev Decodes abi.encode(factory, factoryCalldata, innerSignature) ++ suffix. By hand, because abi.decode reverts on
-    /// garbage, and a revert is for the caller no answer. Reuses the memory of `signature`.
+    /// @dev Decodes abi.encode(factory, factoryCalldata, innerSignature) ++ suffix. By hand, because abi.decode
+    /// reverts on garbage, and a revert is for the caller no answer. Reuses the memory of `signature`.
     function _unwrap(bytes memory signature)
         private
         pure
@@ -74,7 +74,11 @@ contract SignatureValidator {
     }
 
     /// @dev The `bytes` whose length is the word at `offset`, if it lies within the first `size` bytes of `data`.
-    function _slice(bytes memory data, uint256 size, uint256 offset) private pure returns (bool ok, bytes memory slice) {
+    function _slice(bytes memory data, uint256 size, uint256 offset)
+        private
+        pure
+        returns (bool ok, bytes memory slice)
+    {
         if (offset > size - 0x20) return (false, "");
         if (_word(data, offset) > size - 0x20 - offset) return (false, "");
         assembly ("memory-safe") {

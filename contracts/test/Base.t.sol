@@ -140,12 +140,10 @@ abstract contract Base {
     }
 
     function deployFactory(address serviceToken_, address usdc_) internal returns (MissionFactory) {
-        return new MissionFactory(
-            admin, 2 days, authorizer, settler, pauser, serviceToken_, usdc_, NO_CAP, NO_CAP
-        );
+        return new MissionFactory(admin, 2 days, authorizer, settler, pauser, serviceToken_, usdc_, NO_CAP, NO_CAP);
     }
 
-    // ---------------------------------------------------------------------------------------------------------- funding
+    // --------------------------------------------------------------------------------------------------------- funding
 
     function give(address token, address account, uint256 amount) internal {
         vm.prank(issuer);
@@ -189,7 +187,7 @@ abstract contract Base {
         ServiceToken(terms.token).approve(address(factory), budget);
     }
 
-    // ------------------------------------------------------------------------------------------------------- signatures
+    // ------------------------------------------------------------------------------------------------------ signatures
 
     function sign(uint256 key, bytes32 digest) internal pure returns (bytes memory) {
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, digest);
@@ -216,7 +214,7 @@ abstract contract Base {
         return sign(SETTLER_KEY, factory.hashClose(missionKey, paidCount));
     }
 
-    // ------------------------------------------------------------------------------------------------------- settlement
+    // ------------------------------------------------------------------------------------------------------ settlement
 
     function payment(uint256 slot, address recipient) internal pure returns (IMissionFactory.Payment memory) {
         return IMissionFactory.Payment(uint24(slot), recipient, keccak256(abi.encode("submission", slot)));

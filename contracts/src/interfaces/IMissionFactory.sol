@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 /// @title The ledger of funded missions
 /// @notice A creator funds a mission of `targetCount` equal slots with one of two tokens. Each slot is paid to one
-/// contributor, exactly once, on the signature of the SETTLER. What is left goes back to the creator when the mission is
-/// closed, or 180 days after funding when the creator reclaims it.
+/// contributor, exactly once, on the signature of the SETTLER. What is left goes back to the creator when the mission
+/// is closed, or 180 days after funding when the creator reclaims it.
 ///
 /// Money, always and for every token that moves what it is asked to move:
 ///
@@ -20,8 +20,8 @@ pragma solidity 0.8.37;
 /// - The sender of a transaction pays its gas. Only `createAuthorizedFundedMission` and `reclaim` (the creator),
 ///   `revokeAuthorization` (the creator or an AUTHORIZER) and the role-guarded functions care who it is.
 ///
-/// The contract is immutable and has no way to move money other than those described here. The signed structs, under the
-/// EIP-712 domain (name `MissionFactory`, version `1`, chain id, this address), are
+/// The contract is immutable and has no way to move money other than those described here. The signed structs, under
+/// the EIP-712 domain (name `MissionFactory`, version `1`, chain id, this address), are
 ///
 ///     MissionAuthorization(string missionId,address token,uint256 rewardPerSubmission,uint256 targetCount,address creator,bytes32 nonce,uint256 deadline)
 ///     Settlement(bytes32 missionKey,Payment[] payments)Payment(uint24 slot,address recipient,bytes32 submissionKey)
@@ -30,7 +30,7 @@ pragma solidity 0.8.37;
 /// with missionKey = keccak256(bytes(missionId)) and submissionKey = keccak256(bytes(submissionId)). A signature is 65
 /// bytes r, s, v with a low s and v 27 or 28, and must recover to a current holder of the role.
 interface IMissionFactory {
-    // ---------------------------------------------------------------------------------------------------------- structs
+    // --------------------------------------------------------------------------------------------------------- structs
 
     /// @notice What an AUTHORIZER signs: the one mission that `creator` may fund, until `deadline`.
     /// @param missionId 1 to 64 bytes. Single use comes from it: a mission id can be funded once, ever.
@@ -88,7 +88,7 @@ interface IMissionFactory {
         CloseReason closed;
     }
 
-    // ----------------------------------------------------------------------------------------------------------- events
+    // ---------------------------------------------------------------------------------------------------------- events
 
     /// @notice A mission's whole budget has arrived.
     event MissionFunded(
@@ -132,7 +132,7 @@ interface IMissionFactory {
     /// @notice The settlements of `token` per UTC day are limited to `limit` from now on.
     event DailyCapSet(address indexed token, uint256 limit);
 
-    // ----------------------------------------------------------------------------------------------------------- errors
+    // ---------------------------------------------------------------------------------------------------------- errors
 
     /// @notice The constructor was given the zero address for this role.
     error MissingRoleHolder(bytes32 role);
@@ -206,7 +206,7 @@ interface IMissionFactory {
     /// @notice The account has no credit in this token.
     error NothingDeferred(address token, address account);
 
-    // ------------------------------------------------------------------------------------------------------------ money
+    // ----------------------------------------------------------------------------------------------------------- money
 
     /// @notice Funds a mission: pulls reward x target of the token from the creator, who must have approved it.
     /// @dev Any kind of account can be the creator: a plain key, a contract account, a delegated (EIP-7702) one.
@@ -222,14 +222,13 @@ interface IMissionFactory {
         returns (bytes32 missionKey);
 
     /// @notice Pays slots of a mission. Anyone may send it; the SETTLER's signature is the permission.
-    /// @dev Slots that are paid already, also earlier in the same batch, are skipped without a trace, so that a retry, an
-    /// overlap or a receipt redeemed in between is harmless. A transfer that the token refuses becomes a credit of the
-    /// recipient and the batch goes on; if it failed with less than a quarter of the offered gas left, the whole call
-    /// reverts with {TooLittleGas}, because then the sender may have starved it. All slots are taken and the daily cap is
-    /// charged before the first transfer.
-    /// Reverts while paused, and with {UnknownMission}, {MissionAlreadyClosed}, {UnauthorizedSigner} (or ECDSA's own
-    /// errors), {SlotOutOfRange}, {InvalidRecipient}, {DailyCapExceeded}. Emits {SubmissionPaid} or {PayoutDeferred} for
-    /// every slot taken.
+    /// @dev Slots that are paid already, also earlier in the same batch, are skipped without a trace, so that a retry,
+    /// an overlap or a receipt redeemed in between is harmless. A transfer that the token refuses becomes a credit of
+    /// the recipient and the batch goes on; if it failed with less than a quarter of the offered gas left, the whole
+    /// call reverts with {TooLittleGas}, because then the sender may have starved it. All slots are taken and the
+    /// daily cap is charged before the first transfer. Reverts while paused, and with {UnknownMission},
+    /// {MissionAlreadyClosed}, {UnauthorizedSigner} (or ECDSA's own errors), {SlotOutOfRange}, {DailyCapExceeded},
+    /// {InvalidRecipient}, {TooLittleGas}. Emits {SubmissionPaid} or {PayoutDeferred} for every slot taken.
     /// @param missionKey The mission.
     /// @param payments The slots and who gets them.
     /// @param signature The SETTLER's signature of {hashSettlement}.
@@ -257,11 +256,11 @@ interface IMissionFactory {
     /// @param account Who is paid.
     function claimDeferred(address token, address account) external;
 
-    // ---------------------------------------------------------------------------------------------------------- control
+    // --------------------------------------------------------------------------------------------------------- control
 
     /// @notice Kills every authorization of `creator` with this nonce, signed or yet to be signed.
-    /// @dev A mission that was funded already is not touched. Works while paused; repeating it is harmless. Reverts with
-    /// {NotCreatorOrAuthorizer}. Emits {AuthorizationRevoked}.
+    /// @dev A mission that was funded already is not touched. Works while paused; repeating it is harmless. Reverts
+    /// with {NotCreatorOrAuthorizer}. Emits {AuthorizationRevoked}.
     /// @param creator The creator named in the authorizations.
     /// @param nonce Their nonce.
     function revokeAuthorization(address creator, bytes32 nonce) external;
@@ -279,7 +278,7 @@ interface IMissionFactory {
     /// @notice Lifts the pause. Only ADMIN, so that a stolen PAUSER cannot fight the admin.
     function unpause() external;
 
-    // ------------------------------------------------------------------------------------------------------------ views
+    // ----------------------------------------------------------------------------------------------------------- views
 
     /// @notice A mission's ledger entry; all zero when it was never funded.
     function missions(bytes32 missionKey) external view returns (Mission memory);

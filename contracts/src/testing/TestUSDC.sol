@@ -97,11 +97,7 @@ contract TestUSDC is ERC20, Pausable, Initializable {
         super._update(from, to, amount);
     }
 
-    function _approve(address holder, address spender, uint256 amount, bool emitEvent)
-        internal
-        override
-        whenNotPaused
-    {
+    function _approve(address holder, address spender, uint256 amount, bool emitEvent) internal override whenNotPaused {
         _checkNotDenylisted(holder);
         _checkNotDenylisted(spender);
         super._approve(holder, spender, amount, emitEvent);
@@ -121,7 +117,5 @@ contract TestUSDC is ERC20, Pausable, Initializable {
 /// @notice Deploys the implementation and points to it, so that one transaction makes a usable token.
 contract TestUSDCProxy is ERC1967Proxy {
     /// @param issuer The token's owner.
-    constructor(address issuer)
-        ERC1967Proxy(address(new TestUSDC()), abi.encodeCall(TestUSDC.initialize, (issuer)))
-    {}
+    constructor(address issuer) ERC1967Proxy(address(new TestUSDC()), abi.encodeCall(TestUSDC.initialize, (issuer))) {}
 }
