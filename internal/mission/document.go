@@ -19,7 +19,7 @@ const MaxBodyBytes = 64 << 10
 const maxDepth = 8
 
 // document is a strictly parsed JSON text. Its values lie in one slice in the order of the text, so that a hostile body of
-// many small values costs one allocation that grows, not one for each. Value 0 is the root.
+// many small values costs one allocation, not one for each. Value 0 is the root.
 type document []node
 
 type node struct {
@@ -32,18 +32,37 @@ type node struct {
 
 // parseDocument fails with a [*sortie.Error] of code invalid_json.
 func parseDocument(text []byte) (document, error) {
-	p := parser{
-		decoder: jsontext.NewDecoder(bytes.NewBuffer(text)),
-		source:  string(text), // names and values are cut from it without further copies
-		values:  make(document, 0, 64),
-	}
-	if err := p.value(""); err != nil {
+	if err := checkSyntax(text); err != nil {
 		return nil, invalidJSON(err)
 	}
-	if _, err := p.decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, invalidJSON(errTrailingData)
+	source := string(text) // names and values are cut from it without further copies
+	s := scanner{source: source, values: make(document, 0, mostValues(source))}
+	if err := s.value("", 1); err != nil {
+		return nil, invalidJSON(err)
 	}
-	return p.values, nil
+	return s.values, nil
+}
+
+// mostValues is a bound of the number of values in a text: all but the root follow a comma or the beginning of their parent.
+func mostValues(source string) int {
+	return 1 + strings.Count(source, ",") + strings.Count(source, "[") + strings.Count(source, "{")
+}
+
+// checkSyntax holds the text against the strict grammar: UTF-8, no lone surrogates, nothing behind the value. Names are left
+// to checkNames, which has to compare them all anyway.
+func checkSyntax(text []byte) error {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	_, err := decoder.ReadValue()
+	if errors.Is(err, io.EOF) {
+		return errEmpty
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
+		return errTrailingData
+	}
+	return nil
 }
 
 var (
@@ -53,10 +72,13 @@ var (
 	errNotAnObject  = errors.New("the value is not an object")
 )
 
-// caseVariantError says that a name differs only in case from another one that has a meaning.
-type caseVariantError struct{ name, other string }
+// sameNameError says that a name is another one again, or differs from it only in case.
+type sameNameError struct{ name, other string }
 
-func (e *caseVariantError) Error() string {
+func (e *sameNameError) Error() string {
+	if e.name == e.other {
+		return "the name " + quoteShort(e.name) + " is there twice in one object"
+	}
 	return "the names " + quoteShort(e.name) + " and " + quoteShort(e.other) + " differ only in case"
 }
 
@@ -70,103 +92,142 @@ func invalidJSON(cause error) *sortie.Error {
 		"The body is not one strict JSON object in UTF-8: %s. Correct it and sign the new body.", cut(reason, 300))
 }
 
-type parser struct {
-	decoder *jsontext.Decoder
-	source  string
-	values  document
+// scanner cuts a JSON text into its values. The text is known to satisfy the grammar, so it only looks for where things end.
+type scanner struct {
+	source string
+	at     int
+	values document
 }
 
-// value reads the next value and appends it, its members and its elements.
-func (p *parser) value(name string) error {
-	at := len(p.values)
-	switch kind := p.decoder.PeekKind(); kind {
+// value appends the next value, and after it its members or elements. It stops behind it and the white space there.
+func (s *scanner) value(name string, depth int) error {
+	s.skipSpace()
+	start, index := s.at, len(s.values)
+	kind := kindOf(s.source[start])
+	s.values = append(s.values, node{name: name, kind: kind})
+	switch kind {
 	case jsontext.KindBeginObject, jsontext.KindBeginArray:
-		if _, err := p.decoder.ReadToken(); err != nil {
+		if err := s.children(index, depth); err != nil {
 			return err
 		}
-		if p.decoder.StackDepth() > maxDepth {
-			return errTooDeep
-		}
-		start := p.decoder.InputOffset() - 1
-		p.values = append(p.values, node{name: name, kind: kind})
-		if err := p.children(at); err != nil {
-			return err
-		}
-		p.values[at].text = p.source[start:p.decoder.InputOffset()]
-		return nil
+	case jsontext.KindString:
+		s.skipString()
 	default:
-		text, err := p.scalar()
-		p.values = append(p.values, node{name: name, kind: kind, text: text})
-		return err
+		s.skipLiteral()
 	}
+	s.values[index].text = s.source[start:s.at]
+	s.skipSpace()
+	return nil
 }
 
-// children reads what is inside the object or array at, and its end.
-func (p *parser) children(at int) error {
-	isObject := p.values[at].kind == jsontext.KindBeginObject
-	folds := false
-	for previous := -1; ; {
-		switch p.decoder.PeekKind() {
-		case jsontext.KindEndObject, jsontext.KindEndArray:
-			if _, err := p.decoder.ReadToken(); err != nil {
-				return err
-			}
-			if folds {
-				return p.values.checkCase(at)
-			}
-			return nil
+func kindOf(first byte) jsontext.Kind {
+	if first == '-' || '0' <= first && first <= '9' {
+		return jsontext.KindNumber
+	}
+	return jsontext.Kind(first)
+}
+
+// children appends what is inside the object or array at index, and stops behind its end.
+func (s *scanner) children(index, depth int) error {
+	if depth > maxDepth {
+		return errTooDeep
+	}
+	isObject := s.values[index].kind == jsontext.KindBeginObject
+	previous := 0
+	s.at++
+	for s.skipSpace(); s.source[s.at] != ']' && s.source[s.at] != '}'; {
+		if s.source[s.at] == ',' {
+			s.at++
 		}
-		var name string
+		name := ""
 		if isObject {
-			quoted, err := p.scalar()
-			if err != nil {
-				return err
-			}
-			name = unquote(quoted)
-			folds = folds || foldName(name) != name
+			name = s.name()
 		}
-		child := len(p.values)
-		if err := p.value(name); err != nil {
+		child := len(s.values)
+		if err := s.value(name, depth+1); err != nil {
 			return err
 		}
-		if previous < 0 {
-			p.values[at].first = int32(child)
+		if previous == 0 {
+			s.values[index].first = int32(child)
 		} else {
-			p.values[previous].next = int32(child)
+			s.values[previous].next = int32(child)
 		}
 		previous = child
 	}
+	s.at++
+	if isObject {
+		return s.values.checkNames(index)
+	}
+	return nil
 }
 
-// scalar reads a string, number or literal, or an object's name.
-func (p *parser) scalar() (string, error) {
-	raw, err := p.decoder.ReadValue()
-	if errors.Is(err, io.EOF) && p.decoder.InputOffset() == 0 {
-		return "", errEmpty
-	}
-	if err != nil {
-		return "", err
-	}
-	end := int(p.decoder.InputOffset())
-	return p.source[end-len(raw) : end], nil
+// name reads the name of a member and stops behind the colon.
+func (s *scanner) name() string {
+	s.skipSpace()
+	start := s.at
+	s.skipString()
+	name := unquote(s.source[start:s.at])
+	s.skipSpace()
+	s.at++
+	return name
 }
 
-// checkCase refuses an object in which two names differ only in case: the next program to read it may take either.
-func (d document) checkCase(object int) error {
+func (s *scanner) skipSpace() {
+	for s.at < len(s.source) && isSpace(s.source[s.at]) {
+		s.at++
+	}
+}
+
+func (s *scanner) skipString() {
+	for s.at++; s.source[s.at] != '"'; s.at++ {
+		if s.source[s.at] == '\\' {
+			s.at++ // whatever is escaped, it is not the end
+		}
+	}
+	s.at++
+}
+
+func (s *scanner) skipLiteral() {
+	for s.at < len(s.source) && s.source[s.at] != ',' && s.source[s.at] != ']' && s.source[s.at] != '}' && !isSpace(s.source[s.at]) {
+		s.at++
+	}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+// checkNames refuses an object in which two names are equal or differ only in case: the next program to read it may take
+// either.
+func (d document) checkNames(object int) error {
+	const few = 16 // up to here comparing all pairs is cheaper than a map
+	count := 0
+	for a := d[object].first; a != 0; a = d[a].next {
+		if count++; count > few {
+			return d.checkManyNames(object)
+		}
+		for b := d[object].first; b != a; b = d[b].next {
+			if strings.EqualFold(d[a].name, d[b].name) {
+				return &sameNameError{name: d[a].name, other: d[b].name}
+			}
+		}
+	}
+	return nil
+}
+
+func (d document) checkManyNames(object int) error {
 	seen := make(map[string]string)
 	for child := d[object].first; child != 0; child = d[child].next {
 		name := d[child].name
 		folded := foldName(name)
 		if other, taken := seen[folded]; taken {
-			return &caseVariantError{name: name, other: other}
+			return &sameNameError{name: name, other: other}
 		}
 		seen[folded] = name
 	}
 	return nil
 }
 
-// foldName maps all names that differ only in case to one: Unicode simple case folding, with the result in lower case so
-// that most names are their own folding.
+// foldName maps all names that are equal under [strings.EqualFold], and only those, to one. ASCII becomes lower case, so that
+// most names are their own folding.
 func foldName(name string) string {
 	for i := range len(name) {
 		if c := name[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
@@ -181,7 +242,10 @@ func foldRune(r rune) rune {
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)
 	}
-	return unicode.ToLower(least)
+	if 'A' <= least && least <= 'Z' {
+		return least - 'A' + 'a'
+	}
+	return least
 }
 
 // unquote gives the text of a JSON string that is known to be valid.

@@ -2,6 +2,7 @@ package mission_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -21,6 +22,10 @@ func utf16Of(text string, order binary.AppendByteOrder) string {
 func TestInvalidJSON(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+	manyNames := ""
+	for i := range 40 {
+		manyNames += fmt.Sprintf(`"k%d":1,`, i)
+	}
 	cases := map[string]string{
 		"empty":                            "",
 		"white space":                      " \n",
@@ -69,6 +74,8 @@ func TestInvalidJSON(t *testing.T) {
 		"long s alone in verification":     with("verification", `{"reject":[]}`, "deſcription", `"x"`),
 		"Kelvin sign":                      with("reward", "{\"to\u212aen\":\"USDC\",\"amount\":1}"),
 		"escaped case variant":             strings.Replace(with("foo", "1", "bar", "2"), "bar", `\u0046oo`, 1),
+		"duplicate among many":             with("foo", "{"+manyNames+`"k3":1}`),
+		"case variant among many":          with("foo", "{"+manyNames+`"K3":1}`),
 		"depth 9":                          with("foo", nested(8)),
 		"depth 9 of objects":               with("foo", strings.Repeat(`{"a":`, 8)+"1"+strings.Repeat("}", 8)),
 		"deep":                             with("foo", nested(30_000)),
@@ -126,6 +133,7 @@ func TestSoundJSON(t *testing.T) {
 		"unknown":                 with("foo", "1", "fooBar", "2", "foobaz", "3"),
 		"not a variant":           with("target_count", "1", "titles", `"x"`, "reward ", "1"),
 		"same name at two levels": with("foo", `{"Foo":{"foo":1}}`, "meta", `{"title":1,"Title2":2}`),
+		"dotted capital I":        with("foo", `{"İ":1,"i":2}`),
 		"huge number in unknown":  with("foo", "1e999999999"),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,8 +72,6 @@ func cut(text string, limit int) string {
 
 func quoteShort(text string) string { return strconv.QuoteToASCII(cut(text, 60)) }
 
-func element(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
-
 func alternatives[T ~string](values []T) string {
 	quoted := make([]string, len(values))
 	for i, value := range values {

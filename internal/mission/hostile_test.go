@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
 )
@@ -42,7 +44,7 @@ func hostileBodies() map[string]string {
 
 // Not parallel: it counts what the whole process allocates.
 func TestHostileBodiesAreCheap(t *testing.T) {
-	const limit = 10 << 20
+	const limit = 6 << 20
 	for name, body := range hostileBodies() {
 		if len(body) > mission.MaxBodyBytes {
 			t.Errorf("%s: %d bytes are too many to test anything but the size", name, len(body))
@@ -72,6 +74,9 @@ func FuzzNormalize(f *testing.F) {
 		if err != nil {
 			checkRefusal(t, err)
 			return
+		}
+		if !jsontext.Value(body).IsValid() {
+			t.Fatal("a body was taken that is not strict JSON")
 		}
 		stored := n.AppendJSON(nil)
 		restored, err := mission.Restore(stored)

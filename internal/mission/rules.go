@@ -2,8 +2,8 @@ package mission
 
 import (
 	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -37,6 +37,9 @@ func (f field) path() string {
 	return f.object + "." + f.name
 }
 
+// element is the path of an element of a list.
+func (f field) element(index int) string { return f.path() + "[" + strconv.Itoa(index) + "]" }
+
 // object is a JSON object with known members, or the absence of one.
 type object struct {
 	value *node
@@ -56,7 +59,7 @@ func (r *rules) open(f field, known []string) object {
 			continue
 		}
 		if at := slices.IndexFunc(known, func(name string) bool { return strings.EqualFold(name, member.name) }); at >= 0 {
-			r.variant = &caseVariantError{name: member.name, other: known[at]}
+			r.variant = &sameNameError{name: member.name, other: known[at]}
 		}
 		r.keep(o.path, member)
 	}
@@ -101,23 +104,10 @@ func (r *rules) text(f field) (value string, present bool) {
 	return unquote(f.value.text), true
 }
 
-// checkText notes what is wrong with text that is already normalized.
-func (r *rules) checkText(path, text string, low, high int) {
-	if forbidden, found := firstForbidden(text); found {
-		r.add(path, faultCharacter, "has the character %U, which cannot be seen or changes how the text around it is shown", forbidden)
-		return
-	}
-	if hasTooManyMarks(text) {
-		r.add(path, faultCharacter, "has more than %d combining marks in a row", maxMarksInARow)
-		return
-	}
-	switch length := utf8.RuneCountInString(text); {
-	case length < low:
-		r.add(path, faultTooShort, "has %d characters, at least %d are needed", length, low)
-	case length > high:
-		r.add(path, faultTooLong, "has %d characters, at most %d are allowed", length, high)
-	case low > 0 && !isReadable(text):
-		r.add(path, faultBlank, "has nothing that can be read")
+// checkText notes what is wrong with text that is already normalized. The path is made only when it is needed.
+func (r *rules) checkText(path func() string, text string, low, high int) {
+	if code, message := textFault(text, low, high); code != "" {
+		r.add(path(), code, "%s", message)
 	}
 }
 
@@ -128,20 +118,20 @@ func (r *rules) line(f field, low, high int) string {
 		return ""
 	}
 	text = normalizeLine(text)
-	r.checkText(f.path(), text, low, high)
+	r.checkText(f.path, text, low, high)
 	return text
 }
 
 // lines is an optional list of texts without lines.
 func (r *rules) lines(f field, count, low, high int) []string {
 	list := []string{}
-	r.each(f, func(path, text string) bool {
+	r.each(f, func(index int, text string) bool {
 		if len(list) == count {
 			r.add(f.path(), faultTooMany, "has more than %d elements", count)
 			return false
 		}
 		text = normalizeLine(text)
-		r.checkText(path, text, low, high)
+		r.checkText(func() string { return f.element(index) }, text, low, high)
 		list = append(list, text)
 		return true
 	})
@@ -149,21 +139,18 @@ func (r *rules) lines(f field, count, low, high int) []string {
 }
 
 // each visits the strings of an optional list for as long as visit wants more.
-func (r *rules) each(f field, visit func(path, text string) (more bool)) {
+func (r *rules) each(f field, visit func(index int, text string) (more bool)) {
 	if f.absent() || !r.is(f, jsontext.KindBeginArray, "a list of strings") {
 		return
 	}
 	index := 0
 	for child := f.value.first; child != 0; child = r.document[child].next {
-		path := element(f.path(), index)
-		index++
-		if r.document[child].kind != jsontext.KindString {
-			r.add(path, faultWrongType, "must be a string")
-			continue
-		}
-		if !visit(path, unquote(r.document[child].text)) {
+		if element := &r.document[child]; element.kind != jsontext.KindString {
+			r.add(f.element(index), faultWrongType, "must be a string")
+		} else if !visit(index, unquote(element.text)) {
 			return
 		}
+		index++
 	}
 }
 

@@ -3,7 +3,6 @@ package mission
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -81,7 +80,7 @@ func (r *rules) readTexts(top object) {
 	description := r.field(top, "description")
 	if text, present := r.text(description); present {
 		m.Description = normalizeBlock(text)
-		r.checkText(description.path(), m.Description, 0, maxTextLength)
+		r.checkText(description.path, m.Description, 0, maxTextLength)
 	}
 	m.MediaType = sortie.MediaPhoto
 	mediaType := r.field(top, "mediaType")
@@ -248,10 +247,10 @@ func (r *rules) instant(f field) time.Time {
 
 func (r *rules) tags(f field) []string {
 	tags := []string{}
-	r.each(f, func(path, text string) bool {
+	r.each(f, func(index int, text string) bool {
 		tag, ok := normalizeTag(text)
 		if !ok {
-			r.add(path, faultFormat, "must be 1 to %d of the characters a-z, 0-9 and -", maxTagLength)
+			r.add(f.element(index), faultFormat, "must be 1 to %d of the characters a-z, 0-9 and -", maxTagLength)
 			return true
 		}
 		at, known := slices.BinarySearch(tags, tag)
@@ -309,11 +308,12 @@ func (r *rules) metadata(f field) map[string]string {
 
 func (r *rules) readPair(member node, pairs map[string]string) {
 	pairs[member.name] = ""
-	// A path is shown and logged: a key of odd characters must not get into it as it is.
-	path := "metadata." + strings.Trim(strconv.QuoteToASCII(cut(member.name, 60)), `"`)
+	path := func() string { // it is shown and logged: a key of odd characters must not get into it as it is
+		return "metadata." + strings.Trim(quoteShort(member.name), `"`)
+	}
 	r.checkText(path, member.name, 1, maxKeyLength)
 	if member.kind != jsontext.KindString {
-		r.add(path, faultWrongType, "must be a string")
+		r.add(path(), faultWrongType, "must be a string")
 		return
 	}
 	value := unquote(member.text)

@@ -1,6 +1,7 @@
 package mission
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,6 +40,25 @@ func normalizeBlock(text string) string {
 		text = strings.ReplaceAll(text, "\r", "\n")
 	}
 	return strings.TrimSpace(norm.NFC.String(text))
+}
+
+// textFault says what is wrong with normalized text of low to high characters; no code means nothing.
+func textFault(text string, low, high int) (code, message string) {
+	if forbidden, found := firstForbidden(text); found {
+		return faultCharacter, fmt.Sprintf("has the character %U, which cannot be seen or changes how the text around it is shown", forbidden)
+	}
+	if hasTooManyMarks(text) {
+		return faultCharacter, fmt.Sprintf("has more than %d combining marks in a row", maxMarksInARow)
+	}
+	switch length := utf8.RuneCountInString(text); {
+	case length < low:
+		return faultTooShort, fmt.Sprintf("has %d characters, at least %d are needed", length, low)
+	case length > high:
+		return faultTooLong, fmt.Sprintf("has %d characters, at most %d are allowed", length, high)
+	case low > 0 && !isReadable(text):
+		return faultBlank, "has nothing that can be read"
+	}
+	return "", ""
 }
 
 // firstForbidden finds the first character that may not be in text, if any. Line feeds, carriage returns and tabs may be in
