@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/devnet"
+)
+
+func newContractsCmd() *cobra.Command {
+	group := &cobra.Command{Use: "contracts", Short: "Deploy the contracts, or check a deployment"}
+	group.AddCommand(newContractsDeployCmd(), newContractsCheckCmd())
+	requireSubcommand(group)
+	return group
+}
+
+type deployOptions struct {
+	rpc                                             string
+	deployer                                        keyFlag
+	authorizer, settler, admin, pauser, usdc, token addressFlag
+	capUSDC, capServiceToken                        string
+	withTestTokens                                  bool
+}
+
+func newContractsDeployCmd() *cobra.Command {
+	var options deployOptions
+	cmd := &cobra.Command{
+		Use:   "deploy",
+		Short: "Deploy MissionFactory to any chain and print its addresses",
+		Long: `Deploys MissionFactory, and with --with-test-tokens the reward tokens too, and prints one JSON value
+{chainId, factory, usdc, serviceToken, deployedAtBlock}: what sortie serve wants to know.
+
+Nothing is sent before the chain, the keys and the tokens have been checked. A KEY is keystore:PATH (its password in
+PATH.password), command:PATH, or dev:N for a development key on chain ids 1337 and 31337.`,
+		Example: `  sortie contracts deploy --rpc http://127.0.0.1:8545 --deployer dev:9 --with-test-tokens \
+    --authorizer 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 --settler 0x14dC79964da2C08b23698B3D3cc7Ca32193d9955`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			deployment, err := runDeploy(cmd.Context(), options)
+			if err != nil {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), deployment)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.rpc, "rpc", "", "JSON-RPC URL of a node (required)")
+	flags.Var(&options.deployer, "deployer", "key that pays and deploys (required)")
+	flags.Var(&options.authorizer, "authorizer", "address whose key signs funding quotes (required)")
+	flags.Var(&options.settler, "settler", "address whose key signs payouts (required)")
+	flags.Var(&options.admin, "admin", "address that grants roles and sets caps; the deployer unless given")
+	flags.Var(&options.pauser, "pauser", "address that may pause; the deployer unless given")
+	flags.StringVar(&options.capUSDC, "cap-usdc", "", "most USDC paid out a UTC day, in whole tokens; no limit unless given")
+	flags.StringVar(&options.capServiceToken, "cap-service-token", "", "most SERVICE_TOKEN paid out a UTC day, in whole tokens")
+	flags.Var(&options.usdc, "usdc", "address of USDC on this chain")
+	flags.Var(&options.token, "service-token", "address of the service token on this chain")
+	flags.BoolVar(&options.withTestTokens, "with-test-tokens", false, "deploy both tokens too, for tests")
+	return cmd
+}
+
+func runDeploy(ctx context.Context, options deployOptions) (devnet.Deployment, error) {
+	params, err := options.params()
+	if err != nil {
+		return devnet.Deployment{}, err
+	}
+	node, err := dial(ctx, options.rpc)
+	if err != nil {
+		return devnet.Deployment{}, err
+	}
+	defer node.Close()
+	chainID, err := node.ChainID(ctx)
+	if err != nil {
+		return devnet.Deployment{}, failed(exitChain, fmt.Errorf("--rpc: %s does not answer: start the node or correct the URL", node.Name()))
+	}
+	deployer, err := options.deployer.open(ctx, "deployer", chainID.Uint64())
+	if err != nil {
+		return devnet.Deployment{}, err
+	}
+	deployment, err := devnet.Deploy(ctx, node, transactionSigner{deployer}, params)
+	return deployment, failed(exitChain, err)
+}
+
+func (o deployOptions) params() (devnet.DeployParams, error) {
+	switch {
+	case o.rpc == "":
+		return devnet.DeployParams{}, usageError("--rpc is missing: give the URL of a node")
+	case o.deployer.check("deployer") != nil:
+		return devnet.DeployParams{}, o.deployer.check("deployer")
+	case o.authorizer.IsZero():
+		return devnet.DeployParams{}, usageError("--authorizer is missing: give the address whose key will sign funding quotes")
+	case o.settler.IsZero():
+		return devnet.DeployParams{}, usageError("--settler is missing: give the address whose key will sign payouts")
+	case o.withTestTokens && !(o.usdc.IsZero() && o.token.IsZero()):
+		return devnet.DeployParams{}, usageError("give --usdc and --service-token, or --with-test-tokens, not both")
+	case !o.withTestTokens && (o.usdc.IsZero() || o.token.IsZero()):
+		return devnet.DeployParams{}, usageError("--usdc or --service-token is missing: give both addresses, or --with-test-tokens")
+	}
+	capUSDC, err := parseCap("cap-usdc", o.capUSDC, sortie.TokenUSDC)
+	if err != nil {
+		return devnet.DeployParams{}, err
+	}
+	capServiceToken, err := parseCap("cap-service-token", o.capServiceToken, sortie.TokenService)
+	if err != nil {
+		return devnet.DeployParams{}, err
+	}
+	return devnet.DeployParams{
+		Admin: o.admin.Address, Pauser: o.pauser.Address, Authorizer: o.authorizer.Address, Settler: o.settler.Address,
+		USDCCap: capUSDC, ServiceTokenCap: capServiceToken,
+		USDC: o.usdc.Address, ServiceToken: o.token.Address, WithTestTokens: o.withTestTokens,
+	}, nil
+}
+
+// parseCap reads a cap in whole tokens; nil means no limit.
+func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	units, err := sortie.ParseUnits(text, chain.Decimals(token))
+	if err != nil {
+		return nil, usageError("--%s %q: %w", flag, text, err)
+	}
+	return units, nil
+}
+
+func dial(ctx context.Context, url string) (*chain.Node, error) {
+	node, err := chain.Dial(ctx, url)
+	if err != nil {
+		return nil, usageError("--rpc: %w", err)
+	}
+	return node, nil
+}
+
+type checkOptions struct {
+	rpc                                       string
+	chainID                                   uint64
+	factory, usdc, token, authorizer, settler addressFlag
+}
+
+func newContractsCheckCmd() *cobra.Command {
+	var options checkOptions
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check that a deployment is what the service would be told it is",
+		Long: `Compares the addresses with the chain: the chain's id, the contracts' code, the tokens and their decimals, and,
+if given, that authorizer and settler hold their roles. It asks only; nothing is sent.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runCheck(cmd, options)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.rpc, "rpc", "", "JSON-RPC URL of a node (required)")
+	flags.Uint64Var(&options.chainID, "chain-id", 0, "id of the chain (required)")
+	flags.Var(&options.factory, "factory", "address of MissionFactory (required)")
+	flags.Var(&options.usdc, "usdc", "address of USDC (required)")
+	flags.Var(&options.token, "service-token", "address of the service token (required)")
+	flags.Var(&options.authorizer, "authorizer", "address that should have the authorizer role")
+	flags.Var(&options.settler, "settler", "address that should have the settler role")
+	return cmd
+}
+
+func runCheck(cmd *cobra.Command, options checkOptions) error {
+	for flag, missing := range map[string]bool{
+		"rpc": options.rpc == "", "chain-id": options.chainID == 0, "factory": options.factory.IsZero(),
+		"usdc": options.usdc.IsZero(), "service-token": options.token.IsZero(),
+	} {
+		if missing {
+			return usageError("--%s is missing; see sortie contracts check --help", flag)
+		}
+	}
+	node, err := dial(cmd.Context(), options.rpc)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	err = chain.Deployment{
+		ChainID: options.chainID, Factory: options.factory.Address, USDC: options.usdc.Address, ServiceToken: options.token.Address,
+		Authorizer: options.authorizer.Address, Settler: options.settler.Address,
+	}.Check(cmd.Context(), node)
+	if errors.Is(err, chain.ErrUnreachable) {
+		return failed(exitChain, fmt.Errorf("--rpc: %w", err))
+	}
+	if err != nil {
+		return failed(exitSafety, err)
+	}
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printJSON(cmd.OutOrStdout(), map[string]bool{"ok": true})
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), "The deployment is what it should be.")
+	return nil
+}

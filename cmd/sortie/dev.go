@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/funding"
+)
+
+type devOptions struct {
+	listen      string
+	chainListen string
+	data        string
+	reset       bool
+	autoApprove bool
+	readyFile   string
+}
+
+func newDevCmd() *cobra.Command {
+	var options devOptions
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything on this machine: the service, a chain in this process, funded wallets",
+		Long: `Runs the whole service on embedded parts: a development chain with the contracts deployed and the wallets of the
+well-known development mnemonic funded, a SQLite database and the API. What happened stays in the data directory, also
+after a kill; --reset starts anew. Stop it with Ctrl-C.
+
+The keys are public knowledge: never send them anything of value.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDev(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.listen, "listen", "127.0.0.1:8080", "address of the API")
+	flags.StringVar(&options.chainListen, "chain-listen", "127.0.0.1:8545", "address of the chain's JSON-RPC")
+	flags.StringVar(&options.data, "data", ".sortie", "directory for everything that is kept")
+	flags.BoolVar(&options.reset, "reset", false, "forget what an earlier run kept")
+	flags.BoolVar(&options.autoApprove, "auto-approve", false, "approve every funded mission without a review")
+	flags.StringVar(&options.readyFile, "ready-file", "", "write addresses and keys to this file as JSON when ready")
+	return cmd
+}
+
+// What `sortie dev` keeps below its data directory.
+const (
+	devChainDir  = "chain"
+	devDatabase  = "sortie.db"
+	devReadyFile = "ready.json"
+)
+
+func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (err error) {
+	if options.reset {
+		if err := forget(options.data); err != nil {
+			return fmt.Errorf("--reset: %w", err)
+		}
+	}
+	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	// The chain outlives ctx, so that the service stops before what it stands on.
+	net, err := devnet.Start(context.WithoutCancel(ctx), devnet.Config{
+		DataDir: filepath.Join(options.data, devChainDir), Listen: options.chainListen, Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, net.Close()) }()
+	config, err := devConfig(net, options, logger)
+	if err != nil {
+		return err
+	}
+	service, err := openService(ctx, config)
+	if err != nil {
+		return err
+	}
+	ready := newReadyFile(net, service.baseURL())
+	kept := filepath.Join(options.data, devReadyFile)
+	for _, path := range []string{kept, options.readyFile} {
+		if path == "" {
+			continue
+		}
+		if err := ready.write(path); err != nil {
+			service.close()
+			return err
+		}
+	}
+	ready.greet(stdout, kept)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-net.Done(): // a chain that died takes the service with it
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return service.run(ctx)
+}
+
+// devConfig is the service on the development chain: no limits, any host, the development authorizer.
+func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serviceConfig, error) {
+	wallet := devnet.WalletByRole(devnet.RoleAuthorizer)
+	secret, err := devnet.Key(net.ChainID(), int(wallet.Index))
+	if err != nil {
+		return serviceConfig{}, err
+	}
+	authorizer, err := funding.NewKeySigner(secret)
+	if err != nil {
+		return serviceConfig{}, err
+	}
+	deployment := net.Deployment()
+	return serviceConfig{
+		listen:   options.listen,
+		database: "sqlite:" + filepath.Join(options.data, devDatabase),
+		rpcURLs:  []string{net.RPCURL()},
+		deployment: chain.Deployment{
+			ChainID: deployment.ChainID, Factory: deployment.Factory, USDC: deployment.USDC, ServiceToken: deployment.ServiceToken,
+			Authorizer: authorizer.Address(),
+		},
+		authorizer:     authorizer,
+		ttl:            funding.DefaultTTL,
+		allowedOrigins: []string{"*"},
+		logger:         logger,
+	}, nil
+}
+
+// forget removes what an earlier run kept, and nothing else that may lie in the directory.
+func forget(data string) error {
+	for _, name := range []string{devChainDir, devReadyFile, devDatabase, devDatabase + "-wal", devDatabase + "-shm", devDatabase + ".lock"} {
+		if err := os.RemoveAll(filepath.Join(data, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

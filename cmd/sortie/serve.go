@@ -1,0 +1,237 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/api"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/funding"
+)
+
+type serveOptions struct {
+	listen, publicURL, database, media, rpc string
+	chainID                                 uint64
+	factory, usdc, serviceToken             addressFlag
+	authorizer, settler, sender             keyFlag
+	operators, finality, verification       string
+	confirmations                           int
+	ttl                                     time.Duration
+	roles, rateLimits                       string
+	trustedProxies, allowedOrigins          []string
+	logLevel                                string
+}
+
+func newServeCmd() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the service in production",
+		Long: `Runs the service on your database and your chain. Every flag has one environment variable: --public-url is
+SORTIE_PUBLIC_URL. A KEY is keystore:PATH (its password in PATH.password, both of mode 0600), command:PATH, or dev:N for a
+development key on chain ids 1337 and 31337. A bad or missing value stops it with one line.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address to listen on")
+	flags.StringVar(&o.publicURL, "public-url", "", "base URLs that clients use and sign, comma-separated (required)")
+	flags.StringVar(&o.database, "database", "", "sqlite:PATH or postgres://... (required)")
+	flags.StringVar(&o.media, "media", "", "where media is kept: file:DIR or s3://bucket?...")
+	flags.StringVar(&o.rpc, "rpc", "", "JSON-RPC URLs of nodes of the funding chain, comma-separated (required)")
+	flags.Uint64Var(&o.chainID, "chain-id", 0, "id of the funding chain (required)")
+	flags.Var(&o.factory, "factory", "address of MissionFactory (required)")
+	flags.Var(&o.usdc, "usdc", "address of USDC (required)")
+	flags.Var(&o.serviceToken, "service-token", "address of the service token (required)")
+	flags.Var(&o.authorizer, "authorizer", "key that signs funding quotes (required)")
+	flags.Var(&o.settler, "settler", "key that signs payouts and refunds")
+	flags.Var(&o.sender, "sender", "key that pays gas")
+	flags.StringVar(&o.operators, "operators", "", "addresses of the wallets that review, comma-separated")
+	flags.IntVar(&o.confirmations, "confirmations", 2, "blocks before the review of a funded mission begins")
+	flags.StringVar(&o.finality, "finality", "finalized", "what locks funding: the chain's finalized tag, or a number of blocks")
+	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
+	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
+	flags.StringVar(&o.roles, "roles", "api,worker,chain", "what this process does, comma-separated")
+	flags.StringVar(&o.rateLimits, "rate-limits", "on", "on or off")
+	flags.StringSliceVar(&o.trustedProxies, "trusted-proxies", nil, "networks of load balancers whose X-Forwarded-For is believed")
+	flags.StringSliceVar(&o.allowedOrigins, "allowed-origins", []string{"*"}, "web origins whose pages may read answers")
+	flags.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	return cmd
+}
+
+func runServe(cmd *cobra.Command, options serveOptions) error {
+	config, err := options.config(cmd)
+	if err != nil {
+		return err
+	}
+	service, err := openService(cmd.Context(), config)
+	if err != nil {
+		return err
+	}
+	config.logger.Info("serving", "address", service.baseURL(), "publicURL", strings.Join(config.publicURLs, " "),
+		"chainId", config.deployment.ChainID, "factory", config.deployment.Factory.String(), "authorizer", config.deployment.Authorizer.String())
+	return service.run(cmd.Context())
+}
+
+// config checks every value before anything is opened.
+func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err error) {
+	if err := o.check(); err != nil {
+		return serviceConfig{}, err
+	}
+	config = serviceConfig{
+		listen: o.listen, database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, allowedOrigins: o.allowedOrigins,
+		deployment: chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
+	}
+	if config.publicURLs, err = parsePublicURLs(o.publicURL); err != nil {
+		return serviceConfig{}, err
+	}
+	if config.trustedProxies, err = parseProxies(o.trustedProxies); err != nil {
+		return serviceConfig{}, err
+	}
+	if o.rateLimits == "on" {
+		config.limits = api.DefaultLimits()
+	}
+	if config.logger, err = newLogger(cmd.ErrOrStderr(), o.logLevel); err != nil {
+		return serviceConfig{}, err
+	}
+	if config.authorizer, err = o.authorizer.open(cmd.Context(), "authorizer", o.chainID); err != nil {
+		return serviceConfig{}, err
+	}
+	config.deployment.Authorizer = config.authorizer.Address()
+	if o.settler.text != "" {
+		settler, err := o.settler.open(cmd.Context(), "settler", o.chainID)
+		if err != nil {
+			return serviceConfig{}, err
+		}
+		config.deployment.Settler = settler.Address()
+	}
+	return config, nil
+}
+
+func (o serveOptions) check() error {
+	for _, required := range []struct {
+		flag    string
+		missing bool
+		what    string
+	}{
+		{"public-url", o.publicURL == "", "the base URL that clients use, such as https://api.example.com"},
+		{"database", o.database == "", "sqlite:PATH or postgres://..."},
+		{"rpc", o.rpc == "", "the URL of a node of the funding chain"},
+		{"chain-id", o.chainID == 0, "the id of the funding chain"},
+		{"factory", o.factory.IsZero(), "the address that `sortie contracts deploy` printed"},
+		{"usdc", o.usdc.IsZero(), "the address of USDC on the funding chain"},
+		{"service-token", o.serviceToken.IsZero(), "the address of the service token on the funding chain"},
+	} {
+		if required.missing {
+			return usageError("--%s is missing: give %s", required.flag, required.what)
+		}
+	}
+	if err := o.authorizer.check("authorizer"); err != nil {
+		return err
+	}
+	for flag, key := range map[string]keyFlag{"settler": o.settler, "sender": o.sender} {
+		if key.text != "" {
+			if err := key.check(flag); err != nil {
+				return err
+			}
+		}
+	}
+	for _, operator := range splitList(o.operators) {
+		if _, err := sortie.ParseAddress(operator); err != nil {
+			return usageError("--operators: %w", err)
+		}
+	}
+	if blocks, err := strconv.Atoi(o.finality); o.finality != "finalized" && (err != nil || blocks < 1) {
+		return usageError("--finality %q: want finalized or a number of blocks from 1", o.finality)
+	}
+	if o.confirmations < 1 {
+		return usageError("--confirmations %d: want at least 1 block", o.confirmations)
+	}
+	if o.verification != "curate" && o.verification != "auto" && !isHTTPVerifier(o.verification) {
+		return usageError("--verification %q: want curate, auto or http:URL", o.verification)
+	}
+	for _, role := range splitList(o.roles) {
+		if role != "api" && role != "worker" && role != "chain" {
+			return usageError("--roles: unknown role %q; want some of api,worker,chain", role)
+		}
+	}
+	if o.rateLimits != "on" && o.rateLimits != "off" {
+		return usageError("--rate-limits %q: want on or off", o.rateLimits)
+	}
+	if o.media != "" && !strings.HasPrefix(o.media, "file:") && !strings.HasPrefix(o.media, "s3://") {
+		return usageError("--media: want file:DIR or s3://bucket?...")
+	}
+	return nil
+}
+
+// isHTTPVerifier takes http:URL, where the URL itself is http:// or https://.
+func isHTTPVerifier(text string) bool {
+	address, found := strings.CutPrefix(text, "http:")
+	parsed, err := url.Parse(address)
+	return found && err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Host != ""
+}
+
+func parsePublicURLs(text string) ([]string, error) {
+	urls := splitList(text)
+	for _, one := range urls {
+		parsed, err := url.Parse(one)
+		switch {
+		case err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" || parsed.User != nil ||
+			parsed.RawQuery != "" || parsed.Fragment != "" || strings.Trim(parsed.Path, "/") != "":
+			return nil, usageError("--public-url: want https:// and a host and nothing behind it, such as https://api.example.com")
+		case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
+			return nil, usageError("--public-url %s: plain http is for this machine only; media links would travel unprotected: use https", one)
+		}
+	}
+	return urls, nil
+}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || (err == nil && address.IsLoopback())
+}
+
+func parseProxies(texts []string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			address, addressErr := netip.ParseAddr(text)
+			if addressErr != nil {
+				return nil, usageError("--trusted-proxies %q: want a network such as 10.0.0.0/8, or an address", text)
+			}
+			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		if prefix.Bits() == 0 {
+			return nil, usageError("--trusted-proxies %s: that is everybody, and everybody could make up their address; name your load balancers", text)
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	return prefixes, nil
+}
+
+func newLogger(w io.Writer, level string) (*slog.Logger, error) {
+	var parsed slog.Level
+	if err := parsed.UnmarshalText([]byte(level)); err != nil {
+		return nil, usageError("--log-level %q: want debug, info, warn or error", level)
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: parsed})), nil
+}
+
+func splitList(text string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The page at /docs is made of the OpenAPI document, once, at the start: what is described is what is shown. It has no
+// script and loads nothing, so that reading it tells nobody, and nobody can change it on its way.
+
+//go:embed docs.html
+var docsHTML string
+
+//go:embed docs.css
+var docsCSS string
+
+// docsPolicy lets the page show itself in its own style and do nothing else.
+var docsPolicy = "default-src 'none'; style-src 'sha256-" + digestOf(docsCSS) +
+	"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const docsCaching = "public, max-age=300"
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func (s *Server) openAPI(x *exchange) error {
+	header := x.Header()
+	header.Set("Content-Type", "application/yaml")
+	header.Set("Cache-Control", docsCaching)
+	x.send(http.StatusOK, s.config.OpenAPI)
+	return nil
+}
+
+func (s *Server) docs(x *exchange) error {
+	header := x.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Cache-Control", docsCaching)
+	header.Set("Content-Security-Policy", docsPolicy)
+	header.Set("Referrer-Policy", "no-referrer")
+	x.send(http.StatusOK, s.docsPage)
+	return nil
+}
+
+// renderDocs makes the page. It fails on a document with a reference that leads nowhere.
+func renderDocs(openAPI []byte) ([]byte, error) {
+	var parsed yaml.Node
+	if err := yaml.Unmarshal(openAPI, &parsed); err != nil {
+		return nil, fmt.Errorf("render docs: %w", err)
+	}
+	if len(parsed.Content) != 1 {
+		return nil, fmt.Errorf("render docs: the OpenAPI document is empty")
+	}
+	reader := &docsReader{root: docsNode{parsed.Content[0]}}
+	page := reader.page()
+	if reader.err != nil {
+		return nil, fmt.Errorf("render docs: %w", reader.err)
+	}
+	layout, err := template.New("docs.html").Parse(docsHTML)
+	if err != nil {
+		return nil, fmt.Errorf("render docs: %w", err)
+	}
+	page.Style = template.CSS(docsCSS) //nolint:gosec // ours, embedded
+	var rendered bytes.Buffer
+	if err := layout.Execute(&rendered, page); err != nil {
+		return nil, fmt.Errorf("render docs: %w", err)
+	}
+	return rendered.Bytes(), nil
+}

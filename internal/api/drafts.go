@@ -1,0 +1,92 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+)
+
+const maxIdempotencyKey = 255
+
+func (s *Server) createDraft(x *exchange) error {
+	key, err := idempotencyKey(x.r.Header)
+	if err != nil {
+		return err
+	}
+	view, created, err := s.config.App.CreateDraft(x.r.Context(), x.wallet, key, x.body)
+	if err != nil {
+		return err
+	}
+	header := x.Header()
+	header.Set("Location", "/api/external/missions/"+view.DraftID)
+	status := http.StatusCreated
+	if !created {
+		status = http.StatusOK
+		header.Set("Idempotent-Replayed", "true")
+	}
+	return x.answer(status, func(dst []byte) []byte { return appendCreated(dst, view) })
+}
+
+// idempotencyKey takes 1-255 printable ASCII characters.
+func idempotencyKey(header http.Header) (string, error) {
+	given := header.Values(sortie.HeaderIdempotencyKey)
+	switch {
+	case len(given) == 0:
+		return "", sortie.NewError(sortie.CodeIdempotencyKeyRequired, "set the %s header to a value that stands for this one mission, and keep it when you send the request again", sortie.HeaderIdempotencyKey)
+	case len(given) > 1:
+		return "", sortie.NewError(sortie.CodeInvalidIdempotencyKey, "the %s header must stand once", sortie.HeaderIdempotencyKey)
+	}
+	key := given[0]
+	valid := len(key) >= 1 && len(key) <= maxIdempotencyKey
+	for i := 0; valid && i < len(key); i++ {
+		valid = key[i] >= 0x20 && key[i] <= 0x7e
+	}
+	if !valid {
+		return "", sortie.NewError(sortie.CodeInvalidIdempotencyKey, "the %s header must be 1-%d printable ASCII characters", sortie.HeaderIdempotencyKey, maxIdempotencyKey)
+	}
+	return key, nil
+}
+
+func (s *Server) previewMission(x *exchange) error {
+	preview, err := s.config.App.Preview(x.wallet, x.body)
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, preview)
+}
+
+func (s *Server) missionStatus(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	view, err := s.config.App.Mission(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, func(dst []byte) []byte { return append(appendStatus(append(dst, '{'), view), '}') })
+}
+
+func (s *Server) listDrafts(x *exchange) error {
+	if err := x.parseQuery("status", "limit", "cursor"); err != nil {
+		return err
+	}
+	query := app.DraftQuery{Status: sortie.ListStatus(x.query.Get("status")), Cursor: x.query.Get("cursor")}
+	if query.Status != "" && !query.Status.Valid() {
+		return sortie.NewError(sortie.CodeInvalidParameter, "query parameter status: unknown value %.60q", string(query.Status)).
+			Detail("parameter", "status").Detail("allowed", sortie.ListStatuses())
+	}
+	if text := x.query.Get("limit"); text != "" {
+		limit, err := strconv.Atoi(text)
+		if err != nil || limit < 1 || limit > app.MaxDraftsPerPage || text != strconv.Itoa(limit) {
+			return invalidParameter("limit", "want a whole number from 1 to "+strconv.Itoa(app.MaxDraftsPerPage))
+		}
+		query.Limit = limit
+	}
+	page, err := s.config.App.Drafts(x.r.Context(), x.wallet, query)
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, func(dst []byte) []byte { return appendList(dst, page) })
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+)
+
+// The answers that are asked for most are appended by hand: their members are known, most of their values are ids, numbers
+// and hex, which need no escaping, and the normalized mission is stored as the JSON it is sent as. A test holds the result
+// against encoding/json of the wire types in package sortie.
+
+func appendCreated(dst []byte, view app.View) []byte {
+	dst = append(dst, `{"status":"`...)
+	dst = append(dst, view.Status...)
+	dst = appendIdentity(append(dst, `",`...), view)
+	dst = append(dst, `,"fundingQuote":`...)
+	return append(appendQuote(dst, &view.Quote), '}')
+}
+
+// appendStatus appends the members of a status object without its braces.
+func appendStatus(dst []byte, view app.View) []byte {
+	dst = appendIdentity(append(dst, `"ok":true,`...), view)
+	dst = append(dst, `,"published":`...)
+	dst = strconv.AppendBool(dst, view.Published)
+	dst = append(dst, `,"normalizedMission":`...)
+	dst = append(dst, view.NormalizedMission...)
+	dst = append(dst, `,"fundingQuote":`...)
+	return appendQuote(dst, &view.Quote)
+}
+
+func appendIdentity(dst []byte, view app.View) []byte {
+	dst = append(dst, `"draftId":"`...)
+	dst = append(dst, view.DraftID...)
+	dst = append(dst, `","missionId":"`...)
+	dst = append(dst, view.MissionID...)
+	dst = append(dst, `","reviewStatus":"`...)
+	dst = append(dst, view.ReviewStatus...)
+	dst = append(dst, `","fundingStatus":"`...)
+	dst = append(dst, view.FundingStatus...)
+	dst = append(dst, `","nextAction":"`...)
+	dst = append(dst, view.NextAction...)
+	return append(dst, '"')
+}
+
+func appendList(dst []byte, page app.DraftPage) []byte {
+	dst = append(dst, `{"ok":true,"drafts":[`...)
+	for i, view := range page.Drafts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendStatus(append(dst, '{'), view)
+		dst = append(dst, `,"status":"`...)
+		dst = append(dst, view.Status...)
+		dst = append(dst, `","createdAt":`...)
+		dst = appendTime(dst, view.CreatedAt)
+		dst = append(dst, `,"updatedAt":`...)
+		dst = append(appendTime(dst, view.UpdatedAt), '}')
+	}
+	dst = append(dst, `],"summary":{"returnedDrafts":`...)
+	dst = strconv.AppendInt(dst, int64(len(page.Drafts)), 10)
+	dst = append(dst, `,"nextCursor":`...)
+	if page.NextCursor == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = append(append(append(dst, '"'), page.NextCursor...), '"') // base64url
+	}
+	dst = append(dst, `,"generatedAt":`...)
+	return append(appendTime(dst, page.GeneratedAt), "}}"...)
+}
+
+func appendQuote(dst []byte, quote *sortie.Quote) []byte {
+	dst = append(dst, `{"chainId":`...)
+	dst = strconv.AppendUint(dst, quote.ChainID, 10)
+	dst = append(dst, `,"factoryAddress":"`...)
+	dst = append(dst, quote.FactoryAddress.String()...)
+	dst = append(dst, `","tokenAddress":"`...)
+	dst = append(dst, quote.TokenAddress.String()...)
+	dst = append(dst, `","rewardPerSubmissionBaseUnits":"`...)
+	dst = append(dst, quote.RewardPerSubmissionBaseUnits...)
+	dst = append(dst, `","targetCount":`...)
+	dst = strconv.AppendUint(dst, quote.TargetCount, 10)
+	dst = append(dst, `,"totalBudgetBaseUnits":"`...)
+	dst = append(dst, quote.TotalBudgetBaseUnits...)
+	dst = append(dst, `","functionName":"`...)
+	dst = append(dst, quote.FunctionName...)
+	dst = append(dst, `","authorization":{"signer":"`...)
+	a := &quote.Authorization
+	dst = append(dst, a.Signer.String()...)
+	dst = append(dst, `","creator":"`...)
+	dst = append(dst, a.Creator.String()...)
+	dst = append(dst, `","nonce":"0x`...)
+	dst = hex.AppendEncode(dst, a.Nonce[:])
+	dst = append(dst, `","deadline":`...)
+	dst = strconv.AppendUint(dst, a.Deadline, 10)
+	dst = append(dst, `,"expiresAt":"`...)
+	dst = append(dst, a.ExpiresAt...)
+	dst = append(dst, `","signature":"0x`...)
+	dst = hex.AppendEncode(dst, a.Signature)
+	dst = append(dst, `"},"calldata":"0x`...)
+	dst = hex.AppendEncode(dst, quote.Calldata)
+	return append(dst, `"}`...)
+}
+
+func appendTime(dst []byte, t time.Time) []byte {
+	return append(append(append(dst, '"'), sortie.FormatTime(t)...), '"')
+}

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+const (
+	maxMissionBody = 64 << 10
+	bodyTimeout    = 10 * time.Second
+)
+
+// exchange is one request on its way through the server.
+type exchange struct {
+	http.ResponseWriter
+	r       *http.Request
+	route   string // for the metrics: a name that clients cannot make up
+	err     error  // what the mux's handler came to
+	id      string
+	address netip.Prefix // of the client, as far as limits tell clients apart
+	body    []byte
+	wallet  sortie.Address // of signed routes
+	query   url.Values
+	status  int // of the answer; 0 until it is written
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+func newRequestID() string {
+	var random [12]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return "req_" + hex.EncodeToString(random[:])
+}
+
+// checkTarget refuses every spelling of a path but one. A path that a proxy, a cache and this server could read in
+// different ways is how signatures get checked for one resource and used for another. There is no redirect to the right
+// spelling, because it would have another signature.
+func checkTarget(r *http.Request) error {
+	if r.URL.Host != "" && !strings.EqualFold(r.URL.Host, r.Host) {
+		return sortie.NewError(sortie.CodeInvalidRequest, "the request target names another host than the Host header")
+	}
+	if !strings.HasPrefix(r.RequestURI, "/") {
+		return sortie.NewError(sortie.CodeInvalidRequest, "the request target must be a path; send it in origin form")
+	}
+	raw, _, _ := strings.Cut(r.RequestURI, "?")
+	if len(raw) > 1024 || raw != r.URL.Path || strings.Contains(raw, `\`) || path.Clean(raw) != raw {
+		return errUnknownPath()
+	}
+	return nil
+}
+
+func errUnknownPath() error {
+	return sortie.NewError(sortie.CodeNotFound, "there is nothing at this path; the paths are listed at /docs")
+}
+
+// readBody reads the whole body, bounded in size and time. Requests without a body must really have none: a signature over
+// the empty hash says so.
+func (x *exchange) readBody(limit int64) error {
+	if limit == 0 {
+		if x.r.ContentLength != 0 {
+			x.Header().Set("Connection", "close") // the body is not going to be read
+			return sortie.NewError(sortie.CodeInvalidRequest, "a %s request must not have a body", x.r.Method)
+		}
+		return nil
+	}
+	if err := checkContentType(x.r.Header); err != nil {
+		x.Header().Set("Connection", "close")
+		return err
+	}
+	if x.r.ContentLength > limit {
+		x.Header().Set("Connection", "close")
+		return errTooLarge(limit)
+	}
+	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(bodyTimeout)) // tests without a connection have no deadline
+	body, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, x.r.Body, limit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return errTooLarge(limit)
+	case err != nil:
+		x.Header().Set("Connection", "close")
+		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole within %d s", int(bodyTimeout.Seconds())).Because(err)
+	}
+	x.body = body
+	return nil
+}
+
+func errTooLarge(limit int64) error {
+	return sortie.NewError(sortie.CodePayloadTooLarge, "the body is larger than %d bytes", limit).Detail("limitBytes", limit)
+}
+
+func checkContentType(header http.Header) error {
+	if encoding := header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the body without Content-Encoding: the signature covers the bytes as they are sent")
+	}
+	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
+	charset, hasCharset := parameters["charset"]
+	if err != nil || mediaType != "application/json" || (hasCharset && !strings.EqualFold(charset, "utf-8")) {
+		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the body as Content-Type: application/json in UTF-8")
+	}
+	return nil
+}
+
+// parseQuery takes each of the named parameters at most once, and no other: a misspelled filter that is ignored shows
+// somebody the wrong list.
+func (x *exchange) parseQuery(allowed ...string) error {
+	values, err := url.ParseQuery(x.r.URL.RawQuery)
+	if err != nil {
+		return sortie.NewError(sortie.CodeInvalidParameter, "the query string cannot be read; percent-encode its values").Because(err)
+	}
+	for name, given := range values {
+		switch known := slices.Contains(allowed, name); {
+		case !known:
+			return sortie.NewError(sortie.CodeInvalidParameter, "unknown query parameter %.60q", name).Detail("parameter", name).Detail("allowed", allowed)
+		case len(given) > 1:
+			return invalidParameter(name, "it must stand once")
+		case given[0] == "":
+			return invalidParameter(name, "it must not be empty; leave it out instead")
+		}
+	}
+	x.query = values
+	return nil
+}
+
+func invalidParameter(name, problem string) error {
+	return sortie.NewError(sortie.CodeInvalidParameter, "query parameter %s: %s", name, problem).Detail("parameter", name)
+}
+
+// clientAddress is who limits count against: the peer, or, behind proxies that are trusted, the nearest address in
+// X-Forwarded-For that is not one of them. IPv6 hosts own a /64 and count as one.
+func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Prefix {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	address = address.Unmap().WithZone("")
+	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(forwarded) - 1; i >= 0 && isTrusted(address, trusted); i-- {
+		next, err := netip.ParseAddr(strings.TrimSpace(forwarded[i]))
+		if err != nil {
+			break
+		}
+		address = next.Unmap().WithZone("")
+	}
+	bits := 32
+	if address.Is6() {
+		bits = 64
+	}
+	prefix, _ := address.Prefix(bits)
+	return prefix
+}
+
+func isTrusted(address netip.Addr, trusted []netip.Prefix) bool {
+	for _, prefix := range trusted {
+		if prefix.Contains(address) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"math"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// Limits are the rate limits, in requests a minute. Nil pointers to it mean none at all.
+type Limits struct {
+	AddressRequests       int // per address, before authentication
+	AddressFailures       int // per address: failed authentications
+	AddressContractChecks int // per address: signatures that need the chain to be checked
+	WalletDrafts          int // per wallet: posted drafts
+	WalletReads           int // per wallet: everything else
+}
+
+// DefaultLimits are the limits of a service in production.
+func DefaultLimits() *Limits {
+	return &Limits{AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120}
+}
+
+const (
+	limitWindow  = time.Minute
+	limitedKeys  = 100_000 // per limiter; a bucket is about 100 bytes
+	sweepPortion = 64      // keys looked at for each new one, so that no request pays for a sweep of all
+)
+
+// limiter is a token bucket per key: quota requests at once, refilled over the window.
+type limiter[K comparable] struct {
+	name  string // as the RateLimit headers call it
+	quota int
+
+	mu      sync.Mutex
+	buckets map[K]bucket
+}
+
+type bucket struct {
+	tokens float64
+	at     time.Time
+}
+
+func newLimiter[K comparable](name string, quota int) *limiter[K] {
+	return &limiter[K]{name: name, quota: quota, buckets: make(map[K]bucket)}
+}
+
+// allowance is what is left of a quota after a request.
+type allowance struct {
+	limit     string
+	quota     int
+	remaining int
+	retryIn   time.Duration // positive when the request is refused
+}
+
+func (a allowance) refused() bool { return a.retryIn > 0 }
+
+// take uses up one request of the key's quota. A nil limiter has no limit.
+func (l *limiter[K]) take(key K, now time.Time) allowance { return l.use(key, now, 1) }
+
+// look says what take would, and uses up nothing.
+func (l *limiter[K]) look(key K, now time.Time) allowance { return l.use(key, now, 0) }
+
+func (l *limiter[K]) use(key K, now time.Time, tokens float64) allowance {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	perSecond := float64(l.quota) / limitWindow.Seconds()
+	b, known := l.buckets[key]
+	if !known {
+		l.sweep(now)
+		b = bucket{tokens: float64(l.quota), at: now}
+	}
+	if elapsed := now.Sub(b.at); elapsed > 0 {
+		b.tokens = min(float64(l.quota), b.tokens+elapsed.Seconds()*perSecond)
+		b.at = now
+	}
+	left := allowance{limit: l.name, quota: l.quota}
+	if b.tokens < 1 {
+		left.retryIn = time.Duration((1 - b.tokens) / perSecond * float64(time.Second))
+	} else {
+		b.tokens -= tokens
+	}
+	left.remaining = int(b.tokens)
+	if known || tokens > 0 {
+		l.buckets[key] = b
+	}
+	return left
+}
+
+// sweep makes room: buckets that have refilled say nothing. When a flood of keys leaves none, arbitrary ones go; the memory
+// stays bounded, and a flood from that many addresses is not what this limit is against.
+func (l *limiter[K]) sweep(now time.Time) {
+	if len(l.buckets) < limitedKeys {
+		return
+	}
+	looked := 0
+	for key, b := range l.buckets {
+		if looked++; looked > sweepPortion {
+			break
+		}
+		if now.Sub(b.at) >= limitWindow || len(l.buckets) >= limitedKeys {
+			delete(l.buckets, key)
+		}
+	}
+}
+
+// limiters holds one limiter for each limit. Its methods on nil allow everything.
+type limiters struct {
+	requests, failures, contractChecks *limiter[netip.Prefix]
+	drafts, reads                      *limiter[sortie.Address]
+}
+
+func newLimiters(limits *Limits) *limiters {
+	if limits == nil {
+		return nil
+	}
+	return &limiters{
+		requests:       newLimiter[netip.Prefix]("address", limits.AddressRequests),
+		failures:       newLimiter[netip.Prefix]("failed-authentication", limits.AddressFailures),
+		contractChecks: newLimiter[netip.Prefix]("contract-wallet-checks", limits.AddressContractChecks),
+		drafts:         newLimiter[sortie.Address]("drafts", limits.WalletDrafts),
+		reads:          newLimiter[sortie.Address]("reads", limits.WalletReads),
+	}
+}
+
+// writeHeaders tells the client what is left, in the form of the IETF's RateLimit draft.
+func (a allowance) writeHeaders(header map[string][]string) {
+	header["Ratelimit-Policy"] = []string{strconv.Quote(a.limit) + ";q=" + strconv.Itoa(a.quota) + ";w=60"}
+	header["Ratelimit"] = []string{strconv.Quote(a.limit) + ";r=" + strconv.Itoa(a.remaining) + ";t=" + strconv.Itoa(a.resetSeconds())}
+}
+
+// resetSeconds is when the quota has grown by at least one request.
+func (a allowance) resetSeconds() int {
+	if a.refused() {
+		return ceilSeconds(a.retryIn)
+	}
+	return ceilSeconds(limitWindow / time.Duration(max(1, a.quota)))
+}
+
+func (a allowance) err() error {
+	if !a.refused() {
+		return nil
+	}
+	return sortie.NewError(sortie.CodeRateLimited, "more than %d requests a minute (limit %q); try again in %d s", a.quota, a.limit, ceilSeconds(a.retryIn)).
+		Detail("limit", a.limit).Detail("retryAfterSeconds", ceilSeconds(a.retryIn))
+}
+
+func ceilSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }

@@ -1,0 +1,61 @@
+package api
+
+import "net/http"
+
+// Health is how the service is doing.
+type Health struct {
+	// Ready: requests can be served. A service that is not ready is taken out of a load balancer.
+	Ready bool
+	// Parts holds one word for each part: "ok", or what is wrong. A part may be out of order while the service is ready.
+	Parts map[string]string
+}
+
+const partOK = "ok"
+
+func (h Health) status() string {
+	if !h.Ready {
+		return "unavailable"
+	}
+	for _, part := range h.Parts {
+		if part != partOK {
+			return "degraded"
+		}
+	}
+	return partOK
+}
+
+type healthAnswer struct {
+	OK     bool              `json:"ok"`
+	Status string            `json:"status"` // ok, degraded or unavailable
+	Parts  map[string]string `json:"parts"`
+}
+
+// health says whether the process lives, and what it lacks. It fails only when a restart could help: never because a node or
+// the database is away.
+func (s *Server) health(x *exchange) error {
+	health := s.config.Health(x.r.Context())
+	return x.answerJSON(http.StatusOK, healthAnswer{OK: health.Ready, Status: health.status(), Parts: health.Parts})
+}
+
+// ready says whether requests should be sent here.
+func (s *Server) ready(x *exchange) error {
+	health := s.config.Health(x.r.Context())
+	status := http.StatusOK
+	if !health.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	return x.answerJSON(status, healthAnswer{OK: health.Ready, Status: health.status(), Parts: health.Parts})
+}
+
+func (s *Server) serveMetrics(x *exchange) error {
+	x.status = http.StatusOK
+	s.metrics.handler.ServeHTTP(x, x.r)
+	return nil
+}
+
+func (s *Server) home(x *exchange) error {
+	x.Header().Set("Location", "/docs")
+	x.status = http.StatusFound
+	x.WriteHeader(http.StatusFound)
+	return nil
+}

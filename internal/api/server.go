@@ -1,0 +1,308 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/wallet"
+)
+
+// Config is what a server is made of.
+type Config struct {
+	App      *app.App
+	Verifier *wallet.Verifier
+	Limits   *Limits // nil: none
+	// TrustedProxies are the load balancers whose X-Forwarded-For tells clients apart.
+	TrustedProxies []netip.Prefix
+	// AllowedOrigins are the web origins whose pages may read answers; "*" allows every one. Signed headers, not cookies,
+	// say who asks, so a foreign page gains nothing by it.
+	AllowedOrigins []string
+	// Health gives the parts that are out of order, by name. Ready is false until all the service cannot do without is there.
+	Health   func(context.Context) Health
+	OpenAPI  []byte
+	Registry *prometheus.Registry
+	Logger   *slog.Logger
+	Now      func() time.Time
+	// MaxInFlight is how many requests are worked on at a time; more are refused with 503. 0: 512.
+	MaxInFlight int
+}
+
+// Server answers the HTTP requests of the service.
+type Server struct {
+	config  Config
+	mux     *http.ServeMux
+	limits  *limiters
+	places  chan struct{}
+	metrics *metrics
+
+	docsPage []byte
+}
+
+// route is one line of the table of contents.
+type route struct {
+	method  string
+	pattern string
+	handle  func(*Server, *exchange) error
+	access  access
+	body    int64 // the largest body; 0: none
+	drafts  bool  // counts against the limit of drafts instead of that of reads
+}
+
+type access int
+
+const (
+	signed access = iota // only with the three wallet headers
+	public
+)
+
+// routes is the whole API. Paths have exactly one spelling.
+var routes = []route{
+	{method: "POST", pattern: "/api/external/missions/drafts", handle: (*Server).createDraft, body: maxMissionBody, drafts: true},
+	{method: "POST", pattern: "/api/external/missions/preview", handle: (*Server).previewMission, body: maxMissionBody},
+	{method: "GET", pattern: "/api/external/missions", handle: (*Server).listDrafts},
+	{method: "GET", pattern: "/api/external/missions/{id}", handle: (*Server).missionStatus},
+
+	{method: "GET", pattern: "/healthz", handle: (*Server).health, access: public},
+	{method: "GET", pattern: "/readyz", handle: (*Server).ready, access: public},
+	{method: "GET", pattern: "/metrics", handle: (*Server).serveMetrics, access: public},
+	{method: "GET", pattern: "/openapi.yaml", handle: (*Server).openAPI, access: public},
+	{method: "GET", pattern: "/docs", handle: (*Server).docs, access: public},
+	{method: "GET", pattern: "/{$}", handle: (*Server).home, access: public},
+}
+
+// New makes a server. It fails on an OpenAPI document that the page at /docs cannot be made of.
+func New(config Config) (*Server, error) {
+	if config.MaxInFlight == 0 {
+		config.MaxInFlight = 512
+	}
+	s := &Server{
+		config:  config,
+		mux:     http.NewServeMux(),
+		limits:  newLimiters(config.Limits),
+		places:  make(chan struct{}, config.MaxInFlight),
+		metrics: newMetrics(config.Registry),
+	}
+	var err error
+	if s.docsPage, err = renderDocs(config.OpenAPI); err != nil {
+		return nil, err
+	}
+	byPattern := make(map[string][]route)
+	for _, r := range routes {
+		byPattern[r.pattern] = append(byPattern[r.pattern], r)
+	}
+	for pattern, choices := range byPattern {
+		s.mux.Handle(pattern, &resource{s, choices})
+	}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*exchange).err = errUnknownPath() })
+	return s, nil
+}
+
+// resource is what stands at one pattern: a route for each method.
+type resource struct {
+	server *Server
+	routes []route
+}
+
+// ServeHTTP is called by the mux with an exchange as its writer.
+func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := w.(*exchange)
+	x.r = r // it now knows the values in its path
+	x.err = res.serve(x)
+}
+
+func (res *resource) find(method string) (route, bool) {
+	for _, choice := range res.routes {
+		if choice.method == method || (method == http.MethodHead && choice.method == http.MethodGet && choice.access == public) {
+			return choice, true
+		}
+	}
+	return route{}, false
+}
+
+func (res *resource) methods() string {
+	var methods []string
+	for _, choice := range res.routes {
+		methods = append(methods, choice.method)
+		if choice.method == http.MethodGet && choice.access == public {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	return strings.Join(append(methods, http.MethodOptions), ", ")
+}
+
+// serve is the order of checks: cheap ones first, and nothing is looked up for somebody who has not said who they are.
+func (res *resource) serve(x *exchange) error {
+	s := res.server
+	s.allowOrigin(x)
+	if x.r.Method == http.MethodOptions {
+		return s.preflight(x, res)
+	}
+	route, ok := res.find(x.r.Method)
+	if !ok {
+		x.Header().Set("Allow", res.methods())
+		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(x.r.Method), res.methods())
+	}
+	x.route = route.method + " " + route.pattern
+	if err := x.readBody(route.body); err != nil {
+		return err
+	}
+	if route.access == signed {
+		if err := s.authenticate(x, route); err != nil {
+			return err
+		}
+	}
+	return route.handle(s, x)
+}
+
+// ServeHTTP is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: clientAddress(r, s.config.TrustedProxies)}
+	header := w.Header()
+	header.Set("X-Request-Id", x.id)
+	header.Set("X-Content-Type-Options", "nosniff")
+	start := time.Now()
+	err := s.contain(x)
+	if err != nil {
+		x.answerError(err)
+	}
+	s.metrics.observe(x.route, x.status, time.Since(start))
+	s.log(x, err, time.Since(start))
+}
+
+// contain turns a panic into an internal error, so that one bad request ends alone.
+func (s *Server) contain(x *exchange) (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			s.metrics.panics.Inc()
+			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+			if x.status != 0 {
+				panic(http.ErrAbortHandler) // half an answer is out: the client must see that it is cut
+			}
+		}
+	}()
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	default:
+		return sortie.NewError(sortie.CodeServiceUnavailable, "too many requests are being worked on; try again shortly")
+	}
+	if err := checkTarget(x.r); err != nil {
+		return err
+	}
+	s.mux.ServeHTTP(x, x.r)
+	return x.err
+}
+
+// authenticate finds out who asks, within the limits of the address and then of the wallet.
+func (s *Server) authenticate(x *exchange, route route) error {
+	now := s.config.Now()
+	if s.limits != nil {
+		for _, left := range []allowance{s.limits.requests.take(x.address, now), s.limits.failures.look(x.address, now)} {
+			if left.refused() {
+				left.writeHeaders(x.Header())
+				return left.err()
+			}
+		}
+	}
+	identity, err := s.config.Verifier.Verify(x.r.Context(), x.r, x.body, func(*http.Request) error {
+		if s.limits == nil {
+			return nil
+		}
+		return s.limits.contractChecks.take(x.address, now).err()
+	})
+	if err != nil {
+		if s.limits != nil && sortie.ErrorCode(err).HTTPStatus() == http.StatusUnauthorized {
+			s.limits.failures.take(x.address, now)
+		}
+		return err
+	}
+	x.wallet = identity.Wallet
+	if s.limits == nil {
+		return nil
+	}
+	limit := s.limits.reads
+	if route.drafts {
+		limit = s.limits.drafts
+	}
+	left := limit.take(x.wallet, now)
+	left.writeHeaders(x.Header())
+	return left.err()
+}
+
+// log writes one line for each request. The reason of an internal error is there and only there.
+func (s *Server) log(x *exchange, err error, took time.Duration) {
+	level := slog.LevelDebug
+	attributes := []slog.Attr{
+		slog.String("id", x.id), slog.String("route", x.route), slog.Int("status", x.status), slog.Duration("took", took),
+	}
+	if !x.wallet.IsZero() {
+		attributes = append(attributes, slog.String("wallet", x.wallet.String()))
+	}
+	if err != nil {
+		attributes = append(attributes, slog.String("code", string(sortie.ErrorCode(err))))
+		if x.status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+			level = slog.LevelError
+			attributes = append(attributes, slog.String("error", err.Error()))
+		}
+	}
+	s.config.Logger.LogAttrs(x.r.Context(), level, "request", attributes...)
+}
+
+// allowOrigin lets pages of the allowed origins read the answer.
+func (s *Server) allowOrigin(x *exchange) {
+	origin := x.r.Header.Get("Origin")
+	if origin == "" || len(s.config.AllowedOrigins) == 0 {
+		return
+	}
+	header := x.Header()
+	header.Add("Vary", "Origin")
+	switch {
+	case slices.Contains(s.config.AllowedOrigins, "*"):
+		header.Set("Access-Control-Allow-Origin", "*")
+	case slices.Contains(s.config.AllowedOrigins, origin):
+		header.Set("Access-Control-Allow-Origin", origin)
+	default:
+		return
+	}
+	header.Set("Access-Control-Expose-Headers", "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id")
+}
+
+// preflight answers a browser that asks what a page may send.
+func (s *Server) preflight(x *exchange, found *resource) error {
+	header := x.Header()
+	header.Set("Allow", found.methods())
+	if header.Get("Access-Control-Allow-Origin") != "" {
+		header.Set("Access-Control-Allow-Methods", found.methods())
+		header.Set("Access-Control-Allow-Headers", strings.Join([]string{
+			"Content-Type", sortie.HeaderIdempotencyKey, sortie.HeaderWallet, sortie.HeaderTimestamp, sortie.HeaderSignature,
+		}, ", "))
+		header.Set("Access-Control-Max-Age", "600")
+	}
+	x.status = http.StatusNoContent
+	x.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func printable(method string) string {
+	if len(method) > 16 {
+		method = method[:16] + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if r < 0x21 || r > 0x7e {
+			return '?'
+		}
+		return r
+	}, method)
+}
