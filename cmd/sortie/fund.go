@@ -96,8 +96,10 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 	if url == "" {
 		url = trust.RPCURL
 	}
-	err = lockBudget(ctx, url, signer, status.FundingQuote, &result, cmd.ErrOrStderr())
-	if err != nil {
+	if err := lockBudget(ctx, url, signer, status.FundingQuote, &result, cmd.ErrOrStderr()); err != nil {
+		if exit := (*exitError)(nil); errors.As(err, &exit) {
+			return err
+		}
 		return failed(exitChain, err)
 	}
 	return show(cmd, result, func(w io.Writer) {
@@ -193,6 +195,13 @@ func lockBudget(ctx context.Context, url string, signer funding.Signer, quote so
 	if err != nil {
 		return err
 	}
+	funded, err := chain.IsFunded(ctx, node, quote.FactoryAddress, result.MissionID)
+	if err != nil {
+		return err
+	}
+	if funded {
+		return failed(exitConflict, errors.New("this mission is funded on the chain already; the service shows it once it is confirmed"))
+	}
 	total, _ := new(big.Int).SetString(quote.TotalBudgetBaseUnits, 10) // checked before
 	approval, err := chain.ApproveExactly(ctx, account, quote.TokenAddress, quote.FactoryAddress, total)
 	if err != nil {
@@ -204,7 +213,7 @@ func lockBudget(ctx context.Context, url string, signer funding.Signer, quote so
 	}
 	gas, err := account.Estimate(ctx, &quote.FactoryAddress, quote.Calldata)
 	if err != nil {
-		return fmt.Errorf("the contract would refuse the funding: %w", err)
+		return fmt.Errorf("the funding would fail, so it was not sent: %w", err)
 	}
 	if err := account.CanPay(ctx, gas); err != nil {
 		return err

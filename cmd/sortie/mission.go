@@ -124,21 +124,32 @@ the definition: the same definition gives the same draft.`,
 			if err != nil {
 				return client.requestError(err)
 			}
-			return show(cmd, draft, func(w io.Writer) {
-				fmt.Fprintf(w, "Draft %s is ready to be funded.\n\n", draft.DraftID)
-				table := newTable(w)
-				row(table, "mission", draft.MissionID)
-				row(table, "status", string(draft.Status))
-				row(table, "locks", draft.FundingQuote.TotalBudgetBaseUnits+" base units of "+draft.FundingQuote.TokenAddress.String())
-				row(table, "quote until", draft.FundingQuote.Authorization.ExpiresAt+" (a fresh one is made when you fund)")
-				_ = table.Flush()
-				fmt.Fprintf(w, "\nNext: %s mission fund %s%s\n", program(), draft.DraftID, client.identityFlags())
-			})
+			if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+				return printJSON(cmd.OutOrStdout(), draft)
+			}
+			return showCreated(cmd, client, api, draft.DraftID)
 		},
 	}
 	definition.register(cmd)
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "stands for this one mission; derived from the definition unless given")
 	return cmd
+}
+
+// showCreated shows a new draft as the service understood it.
+func showCreated(cmd *cobra.Command, client *clientOptions, api *sortie.Client, draftID string) error {
+	status, err := api.Mission(cmd.Context(), draftID)
+	if err != nil {
+		return client.requestError(err)
+	}
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "Draft %s is ready to be funded. Nothing is locked yet.\n\n", draftID)
+	table := newTable(w)
+	row(table, "mission", status.MissionID)
+	showDefinition(table, status.NormalizedMission)
+	row(table, "funding", string(status.FundingStatus))
+	_ = table.Flush()
+	fmt.Fprintf(w, "\nNext: %s mission fund %s%s\n", program(), draftID, client.identityFlags())
+	return nil
 }
 
 func derivedKey(definition []byte) string {

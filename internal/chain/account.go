@@ -78,7 +78,10 @@ func (a *Account) ChainID() uint64 { return a.chainID }
 // Estimate gives the gas of a call with a tenth to spare; to is nil for a creation. It fails when the call would.
 func (a *Account) Estimate(ctx context.Context, to *sortie.Address, data []byte) (uint64, error) {
 	gas, err := a.backend.EstimateGas(ctx, ethereum.CallMsg{From: common.Address(a.Address()), To: (*common.Address)(to), Data: data})
-	return gas + gas/10, err
+	if err != nil {
+		return 0, explain(err)
+	}
+	return gas + gas/10, nil
 }
 
 // CanPay refuses when the account's balance might not suffice for so much gas.

@@ -12,6 +12,15 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
+// IsFunded reports whether the factory holds a mission with this id, open or ended.
+func IsFunded(ctx context.Context, node Reader, factoryAddress sortie.Address, missionID string) (bool, error) {
+	mission, err := ask(ctx, node, factoryAddress, factory.PackMissions(sortie.MissionKey(missionID)), factory.UnpackMissions)
+	if err != nil {
+		return false, fmt.Errorf("ask the factory for mission %s: %w", missionID, err)
+	}
+	return mission.Creator != common.Address{}, nil
+}
+
 // ApproveExactly makes sure that the spender may take the amount from the account, and waits until it may. It gives the
 // approval it sent, nil if the allowance was enough. The allowance is set to the amount and no more: what is left of a larger
 // one would outlive the reason for it.
