@@ -192,6 +192,8 @@ func TestKeystoreRefusesDamagedFiles(t *testing.T) {
 		"n a fraction":    {damage(t, setKDF("n", 2.5)), damagedKDF},
 		"r missing":       {damage(t, setKDF("r", nil)), damagedKDF},
 		"64 GiB":          {damage(t, setKDF("n", 1<<26)), expensiveKDF},
+		"1 GiB":           {damage(t, func(_, _, kdf map[string]any) { kdf["n"], kdf["r"] = 1<<18, 32 }), expensiveKDF},
+		"16 times":        {damage(t, func(_, _, kdf map[string]any) { kdf["n"], kdf["p"] = 1<<18, 16 }), expensiveKDF},
 		"huge p":          {damage(t, setKDF("p", 1<<30)), expensiveKDF},
 		"huge r":          {damage(t, setKDF("r", 1<<39)), expensiveKDF},
 		"PRF":             {damage(t, func(_, c, kdf map[string]any) { c["kdf"], kdf["c"], kdf["prf"] = "pbkdf2", 1, "md5" }), damagedKDF},

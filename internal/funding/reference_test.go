@@ -1,6 +1,7 @@
 package funding_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/big"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts"
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
@@ -80,25 +82,10 @@ func closeMessage(c sortie.Close) apitypes.TypedDataMessage {
 	return apitypes.TypedDataMessage{"missionKey": c.MissionKey[:], "paidCount": number(c.PaidCount)}
 }
 
-const referenceABI = `[
-{"type":"function","name":"createAuthorizedFundedMission","inputs":[
-  {"name":"authorization","type":"tuple","components":[
-    {"name":"missionId","type":"string"},{"name":"token","type":"address"},{"name":"rewardPerSubmission","type":"uint256"},
-    {"name":"targetCount","type":"uint256"},{"name":"creator","type":"address"},{"name":"nonce","type":"bytes32"},
-    {"name":"deadline","type":"uint256"}]},
-  {"name":"signature","type":"bytes"}],"outputs":[{"name":"missionKey","type":"bytes32"}]},
-{"type":"function","name":"settle","inputs":[
-  {"name":"missionKey","type":"bytes32"},
-  {"name":"payments","type":"tuple[]","components":[
-    {"name":"slot","type":"uint24"},{"name":"recipient","type":"address"},{"name":"submissionKey","type":"bytes32"}]},
-  {"name":"signature","type":"bytes"}],"outputs":[]},
-{"type":"function","name":"close","inputs":[
-  {"name":"missionKey","type":"bytes32"},{"name":"paidCount","type":"uint256"},{"name":"signature","type":"bytes"}],"outputs":[]}
-]`
-
+// mustABI is the interface of the compiled contract itself.
 func mustABI(t testing.TB) abi.ABI {
 	t.Helper()
-	parsed, err := abi.JSON(strings.NewReader(referenceABI))
+	parsed, err := abi.JSON(bytes.NewReader(contracts.MissionFactory.ABI()))
 	if err != nil {
 		t.Fatal(err)
 	}
