@@ -6,7 +6,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// signaturesPerGeneration bounds the cache: two generations of this many signatures take about ten megabytes.
+// signaturesPerGeneration bounds the cache: two generations of this many signatures take 13 megabytes.
 const signaturesPerGeneration = 1 << 15
 
 type signature [sortie.SignatureLength]byte
