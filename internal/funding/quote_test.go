@@ -269,3 +269,40 @@ func (s *sometimes) Sign(ctx context.Context, request funding.SignRequest) (sort
 	}
 	return s.Signer.Sign(ctx, request)
 }
+
+// Issuers of two factories share what they remember, but never a signature: the domain is part of what is signed.
+func TestIssuerInAnotherDomain(t *testing.T) {
+	t.Parallel()
+	v := loadVectors(t)
+	here := mustIssuer(t, v.domain(), v.signer(t), funding.DefaultTTL)
+	for name, domain := range map[string]sortie.Domain{
+		"factory": {ChainID: v.Domain.ChainID, Factory: sortie.Address{9}},
+		"chain":   {ChainID: v.Domain.ChainID + 1, Factory: v.Domain.VerifyingContract},
+	} {
+		first := asJSON(t, mustQuote(t, here, v.terms(), noon))
+		there := mustQuote(t, here.In(domain), v.terms(), noon)
+		alone := mustQuote(t, mustIssuer(t, domain, v.signer(t), funding.DefaultTTL), v.terms(), noon)
+		equal(t, name+": quote", asJSON(t, there), asJSON(t, alone))
+		equal(t, name+": quote of the first issuer", asJSON(t, mustQuote(t, here, v.terms(), noon)), first)
+	}
+	equal(t, "its own domain", here.In(v.domain()), here)
+}
+
+// A frozen quote keeps its bytes: those it had when it was issued, also from a process that never saw it.
+func TestQuoteUntilRepeatsAnOldQuote(t *testing.T) {
+	t.Parallel()
+	v := loadVectors(t)
+	issued := mustQuote(t, mustIssuer(t, v.domain(), v.signer(t), funding.DefaultTTL), v.terms(), noon)
+	terms := v.terms()
+	terms.Deadline = issued.Authorization.Deadline
+	frozen, err := mustIssuer(t, v.domain(), v.signer(t), funding.MinTTL).QuoteUntil(t.Context(), terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "quote", asJSON(t, frozen), asJSON(t, issued))
+	repeated, err := mustIssuer(t, v.domain(), v.signer(t), funding.DefaultTTL).QuoteUntil(t.Context(), v.terms())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "calldata of the vectors", repeated.Calldata.String(), v.Authorization.Calldata.String())
+}
