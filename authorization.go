@@ -25,7 +25,7 @@ type Domain struct {
 	Factory Address
 }
 
-// Separator is the EIP-712 domain separator. It costs two hashes: keep it when signing more than once.
+// Separator is the EIP-712 domain separator. It costs a hash: keep it when signing more than once.
 func (d Domain) Separator() Hash {
 	encoded := make([]byte, 0, 5*wordSize)
 	encoded = append(encoded, domainType[:]...)

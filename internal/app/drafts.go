@@ -235,12 +235,13 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 		MissionID: draft.MissionID, Token: draft.TokenAddress, RewardPerSubmission: draft.Reward,
 		TargetCount: uint64(draft.TargetCount), Creator: draft.Wallet, Nonce: draft.Nonce,
 	}
+	now := a.now()
 	terms.Deadline = draft.QuoteDeadline
 	if draft.State.QuoteLive() || terms.Deadline == 0 {
-		terms.Deadline = a.issuer.Deadline(a.now())
+		terms.Deadline = a.issuer.Deadline(now)
 	}
 	domain := sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}
-	quote, err := a.issuer.In(domain).QuoteUntil(ctx, terms)
+	quote, err := a.issuer.In(domain).QuoteUntil(ctx, terms, now)
 	var unsigned *funding.SignError
 	if errors.As(err, &unsigned) {
 		return sortie.Quote{}, sortie.NewError(sortie.CodeFundingQuoteUnavailable, "the service cannot sign funding quotes now; try again shortly").Because(err)

@@ -6,9 +6,6 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// PurposeMessage is a message in the sense of EIP-191 (personal_sign), such as a request to the API.
-const PurposeMessage Purpose = "message"
-
 // SignMessage signs a message with the EIP-191 prefix. The signer sees the whole message.
 //
 // It fails with a *SignError when the signer gave no usable signature.

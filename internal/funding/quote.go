@@ -88,14 +88,19 @@ func (i *Issuer) Quote(ctx context.Context, terms sortie.MissionAuthorization, n
 		return sortie.Quote{}, fmt.Errorf("issue quote: the clock says %s; set it", sortie.FormatTime(now))
 	}
 	terms.Deadline = i.Deadline(now)
-	return i.QuoteUntil(ctx, terms)
+	return i.QuoteUntil(ctx, terms, now)
 }
 
 // QuoteUntil issues the quote of a draft with the deadline it names: how a quote that is no longer renewed is shown. Before
 // it answers it decodes its own calldata and compares it with the terms; the signature has been recovered to the signer.
 //
+// A deadline later than that of a quote issued now is refused: it could not have been issued before.
+//
 // It fails with a *SignError when the signer gave no usable signature. Every other failure means that the terms are wrong.
-func (i *Issuer) QuoteUntil(ctx context.Context, terms sortie.MissionAuthorization) (sortie.Quote, error) {
+func (i *Issuer) QuoteUntil(ctx context.Context, terms sortie.MissionAuthorization, now time.Time) (sortie.Quote, error) {
+	if latest := i.Deadline(now); terms.Deadline > latest {
+		return sortie.Quote{}, fmt.Errorf("issue quote: deadline %d is later than %d, the latest of a quote issued now", terms.Deadline, latest)
+	}
 	if err := terms.Validate(); err != nil {
 		return sortie.Quote{}, fmt.Errorf("issue quote: %w", err)
 	}

@@ -295,14 +295,18 @@ func TestQuoteUntilRepeatsAnOldQuote(t *testing.T) {
 	issued := mustQuote(t, mustIssuer(t, v.domain(), v.signer(t), funding.DefaultTTL), v.terms(), noon)
 	terms := v.terms()
 	terms.Deadline = issued.Authorization.Deadline
-	frozen, err := mustIssuer(t, v.domain(), v.signer(t), funding.MinTTL).QuoteUntil(t.Context(), terms)
+	frozen, err := mustIssuer(t, v.domain(), v.signer(t), funding.MinTTL).QuoteUntil(t.Context(), terms, noon.Add(24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "quote", asJSON(t, frozen), asJSON(t, issued))
-	repeated, err := mustIssuer(t, v.domain(), v.signer(t), funding.DefaultTTL).QuoteUntil(t.Context(), v.terms())
+	repeated, err := mustIssuer(t, v.domain(), v.signer(t), funding.DefaultTTL).QuoteUntil(t.Context(), v.terms(), noon.Add(365*24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "calldata of the vectors", repeated.Calldata.String(), v.Authorization.Calldata.String())
+	terms.Deadline++
+	if _, err := mustIssuer(t, v.domain(), v.signer(t), funding.DefaultTTL).QuoteUntil(t.Context(), terms, noon); err == nil {
+		t.Error("signed a deadline that no quote issued now has")
+	}
 }

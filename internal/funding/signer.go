@@ -30,6 +30,7 @@ const (
 	PurposeSettlement    Purpose = "settlement"
 	PurposeClose         Purpose = "close"
 	PurposeTransaction   Purpose = "transaction"
+	PurposeMessage       Purpose = "message" // EIP-191 (personal_sign), such as a request to the API
 )
 
 // SignRequest is one question to a signer.
@@ -37,7 +38,7 @@ type SignRequest struct {
 	Purpose Purpose
 	Digest  sortie.Hash
 	// Content is what the digest is the hash of, as JSON: EIP-712 typed data in the form of eth_signTypedData_v4, or for a
-	// transaction {"unsignedTransaction": "0x..."}. It is written only when a signer asks for it.
+	// transaction {"unsignedTransaction": "0x..."}, for a message {"message": "..."}. It is written only when a signer asks for it.
 	Content json.Marshaler
 }
 
