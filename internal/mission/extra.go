@@ -16,8 +16,8 @@ func (r *rules) keep(object string, member node) {
 	value := jsontext.Value(member.text)
 	_ = value.Compact() // it is valid: it was parsed
 	if object == "" {
-		if member.name == "extra" && string(value) == "{}" || member.name == "extra" && member.kind == jsontext.KindNull {
-			return
+		if isEmpty := string(value) == "{}" || member.kind == jsontext.KindNull; isEmpty && member.name == "extra" {
+			return // a normalized mission that was sent again
 		}
 		r.mission.Extra[member.name] = json.RawMessage(value)
 		return

@@ -385,9 +385,15 @@ func TestVideo(t *testing.T) {
 func TestEndAfterStart(t *testing.T) {
 	t.Parallel()
 	mustNormalize(t, with("startsAt", `"2026-02-02T09:00:00.000Z"`, "endsAt", `"2026-02-02T09:00:00.001Z"`))
-	_, err := mission.Normalize([]byte(with("startsAt", `"2026-02-02T09:00:00Z"`, "endsAt", `"2026-02-02T10:00:00+01:00"`)), creator)
-	if got := faultsOf(err); !slices.Equal(got, []string{"endsAt out_of_range"}) {
-		t.Errorf("faults %q", got)
+	for starts, ends := range map[string]string{
+		`"2026-02-02T09:00:00Z"`:      `"2026-02-02T10:00:00+01:00"`,
+		`"2026-02-02T09:00:00.0001Z"`: `"2026-02-02T09:00:00.0009Z"`, // one millisecond
+		`"2026-02-03T09:00:00Z"`:      `"2026-02-02T09:00:00Z"`,
+	} {
+		_, err := mission.Normalize([]byte(with("startsAt", starts, "endsAt", ends)), creator)
+		if got := faultsOf(err); !slices.Equal(got, []string{"endsAt out_of_range"}) {
+			t.Errorf("%s to %s: faults %q", starts, ends, got)
+		}
 	}
 }
 
@@ -450,6 +456,10 @@ func TestAllFaultsAtOnceUpToALimit(t *testing.T) {
 	want := []string{"title too_short", "reward.amount required", "targetCount required", "startsAt invalid_format", "tags[0] invalid_format"}
 	if got := faultsOf(err); !slices.Equal(got, want) {
 		t.Errorf("faults %q, want %q", got, want)
+	}
+	_, err = mission.Normalize([]byte(with("targetCount", "0", "maxSubmissionsPerContributor", "5")), creator)
+	if got := faultsOf(err); !slices.Equal(got, []string{"targetCount out_of_range"}) {
+		t.Errorf("faults %q: one mistake is reported as two", got)
 	}
 	many := "[" + strings.Repeat("1,", 30_000) + "1]"
 	_, err = mission.Normalize([]byte(with("tags", many)), creator)

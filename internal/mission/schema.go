@@ -1,6 +1,7 @@
 package mission
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -104,19 +105,17 @@ func (r *rules) readReward(top object) {
 	}
 	r.badToken = !m.Reward.Token.Valid()
 
-	count := int64(maxTargetCount)
+	var count int64
 	if target := r.field(top, "targetCount"); r.require(target) {
 		count = r.integer(target, 1, maxTargetCount, 0)
-		m.TargetCount = int(count)
-		if amount*count > maxBudget {
-			r.add("reward.amount", faultTooLarge, "times targetCount is %s tokens, at most %s are allowed for one mission",
-				shortest(amount*count, amountPlaces), shortest(maxBudget, amountPlaces))
-		}
 	}
-	if count == 0 { // wrong, and already said so
-		count = maxTargetCount
+	m.TargetCount = int(count)
+	if amount*count > maxBudget {
+		r.add("reward.amount", faultTooLarge, "times targetCount is %s tokens, at most %s are allowed for one mission",
+			shortest(amount*count, amountPlaces), shortest(maxBudget, amountPlaces))
 	}
-	m.MaxSubmissionsPerContributor = int(r.integer(r.field(top, "maxSubmissionsPerContributor"), 1, count, 1))
+	most := cmp.Or(count, maxTargetCount) // a count that is wrong has its own fault
+	m.MaxSubmissionsPerContributor = int(r.integer(r.field(top, "maxSubmissionsPerContributor"), 1, most, 1))
 }
 
 func (r *rules) token(f field) sortie.Token {

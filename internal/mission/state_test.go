@@ -64,6 +64,7 @@ func TestStateTable(t *testing.T) {
 		"rejected funding gone":             {[]mission.Event{confirmed, rejected, reverted}, rowUnwanted},
 		"funding and refund gone":           {[]mission.Event{confirmed, rejected, refunded, reverted}, rowUnwanted},
 		"everything said twice":             {[]mission.Event{seen, seen, confirmed, seen, confirmed, locked, confirmed, seen, locked, approved, locked}, rowPublished},
+		"confirmed said after locked":       {[]mission.Event{locked, confirmed, seen, approved}, rowPublished},
 		"gone, said twice":                  {[]mission.Event{seen, reverted, reverted, unrefunded}, rowCreated},
 	} {
 		t.Run(name, func(t *testing.T) {
