@@ -85,7 +85,7 @@ func renderProse(prose string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // every text in it went through html.EscapeString
 }
 
-// cutUntil splits lines before the first one, but for the very first, that ends the block.
+// cutUntil splits lines before the first one that ends the block.
 func cutUntil(lines []string, ends func(string) bool) (block, rest []string) {
 	for i, line := range lines {
 		if ends(line) {

@@ -1,0 +1,215 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/sortie-labs/sortie/spec"
+)
+
+// contract holds real requests and answers against openapi.yaml. It is closed: a status, header or member that the document
+// does not name is a violation, and so is a request that was served although the document forbids it.
+type contract struct {
+	document *openapi3.T
+}
+
+// everyAnswerMayHave are the headers of HTTP itself, and those that the document describes in prose for all answers.
+var everyAnswerMayHave = []string{
+	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Cache-Control", "Connection", "Content-Encoding",
+	"Content-Length", "Content-Type", "Date", "Vary", "X-Content-Type-Options",
+}
+
+// The answers that no operation can list, because the request belongs to none.
+var answersOutsideOperations = map[int]string{
+	http.StatusNoContent:           "Preflight",
+	http.StatusBadRequest:          "BadRequest",
+	http.StatusNotFound:            "NotFound",
+	http.StatusInternalServerError: "InternalError",
+	http.StatusServiceUnavailable:  "Overloaded",
+}
+
+var loadContract = sync.OnceValues(func() (*contract, error) {
+	for _, mediaType := range []string{"text/html", "application/yaml"} {
+		openapi3filter.RegisterBodyDecoder(mediaType, openapi3filter.PlainBodyDecoder)
+	}
+	document, err := openapi3.NewLoader().LoadFromData(spec.OpenAPI)
+	if err != nil {
+		return nil, err
+	}
+	return &contract{document}, document.Validate(context.Background()) // examples included
+})
+
+func newContract(t testing.TB) *contract {
+	t.Helper()
+	c, err := loadContract()
+	if err != nil {
+		t.Fatalf("openapi.yaml: %v", err)
+	}
+	return c
+}
+
+// check fails the test when the exchange is not one that openapi.yaml describes.
+func (c *contract) check(t testing.TB, request *http.Request, requestBody []byte, response *http.Response, responseBody []byte) {
+	t.Helper()
+	if err := c.violation(request, requestBody, response, responseBody); err != nil {
+		t.Errorf("%s %s, answered %d, is not what openapi.yaml says: %v\n%.2000s",
+			request.Method, request.URL.RequestURI(), response.StatusCode, err, responseBody)
+	}
+}
+
+func (c *contract) violation(request *http.Request, requestBody []byte, response *http.Response, responseBody []byte) error {
+	input := &openapi3filter.RequestValidationInput{
+		Request: withBody(request, requestBody),
+		Options: &openapi3filter.Options{
+			MultiError: true, IncludeResponseStatus: true, RejectWhenRequestBodyNotSpecified: true, SkipSettingDefaults: true,
+			AuthenticationFunc: hasHeader,
+		},
+	}
+	served := c.route(request, response.StatusCode, input)
+	if input.Route.Operation.Responses.Status(response.StatusCode) == nil {
+		return fmt.Errorf("status %d is not documented", response.StatusCode)
+	}
+	documented := input.Route.Operation.Responses.Status(response.StatusCode).Value
+	for name := range response.Header {
+		if !slices.Contains(everyAnswerMayHave, name) && !isDocumented(documented.Headers, name) {
+			return fmt.Errorf("header %s is not documented", name)
+		}
+	}
+	body, err := decompressed(response, responseBody)
+	if err != nil {
+		return err
+	}
+	if len(documented.Content) == 0 && len(body) > 0 {
+		return errors.New("a body is not documented")
+	}
+	answer := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: input, Status: response.StatusCode, Header: response.Header, Options: input.Options,
+		Body: io.NopCloser(bytes.NewReader(body)),
+	}
+	if err := openapi3filter.ValidateResponse(context.Background(), answer); err != nil {
+		return err
+	}
+	if !served {
+		return nil
+	}
+	return undocumentedRequest(input)
+}
+
+// route finds the operation of a request, and says whether it was served. A request that belongs to none gets an operation
+// that has the answers to such requests.
+func (c *contract) route(request *http.Request, status int, input *openapi3filter.RequestValidationInput) (served bool) {
+	template, values := c.match(request.URL.EscapedPath())
+	item := c.document.Paths.Value(template)
+	input.PathParams = values
+	input.Route = &routers.Route{Spec: c.document, Path: template, PathItem: item, Method: request.Method}
+	method := request.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if item != nil && method != http.MethodOptions {
+		if operation := item.GetOperation(method); operation != nil {
+			input.Route.Operation = operation
+			return status < http.StatusBadRequest
+		}
+		for _, operation := range item.Operations() { // all of a path answer other methods alike
+			input.Route.Operation = operation
+			return false
+		}
+	}
+	responses := openapi3.NewResponses()
+	responses.Delete("default")
+	for code, name := range answersOutsideOperations {
+		responses.Set(fmt.Sprint(code), c.document.Components.Responses[name])
+	}
+	input.Route.PathItem = &openapi3.PathItem{}
+	input.Route.Operation = &openapi3.Operation{Responses: responses}
+	return false
+}
+
+// match finds the path of the document that a request's path is an instance of. A path without parameters comes first.
+func (c *contract) match(path string) (template string, values map[string]string) {
+	if c.document.Paths.Value(path) != nil && !strings.Contains(path, "{") {
+		return path, nil
+	}
+	steps := strings.Split(path, "/")
+	for _, template := range c.document.Paths.InMatchingOrder() {
+		wanted := strings.Split(template, "/")
+		values := make(map[string]string)
+		if slices.EqualFunc(steps, wanted, func(step, want string) bool {
+			name, isParameter := strings.CutPrefix(want, "{")
+			if isParameter {
+				values[strings.TrimSuffix(name, "}")] = step
+			}
+			return step == want || isParameter && step != ""
+		}) {
+			return template, values
+		}
+	}
+	return "", nil
+}
+
+// undocumentedRequest says why a request should not have been served.
+func undocumentedRequest(input *openapi3filter.RequestValidationInput) error {
+	known := input.Route.Operation.Parameters
+	for name := range input.Request.URL.Query() {
+		if input.Request.Method == http.MethodGet && known.GetByInAndName("query", name) == nil && input.Route.Operation.Security == nil {
+			return fmt.Errorf("query parameter %q is not documented and was served", name)
+		}
+	}
+	if err := openapi3filter.ValidateRequest(context.Background(), input); err != nil {
+		return fmt.Errorf("the request was served: %w", err)
+	}
+	return nil
+}
+
+func hasHeader(_ context.Context, input *openapi3filter.AuthenticationInput) error {
+	if name := input.SecurityScheme.Name; input.RequestValidationInput.Request.Header.Get(name) == "" {
+		return input.NewError(fmt.Errorf("no %s", name))
+	}
+	return nil
+}
+
+func withBody(request *http.Request, body []byte) *http.Request {
+	clone := request.Clone(context.Background())
+	clone.Body = http.NoBody
+	clone.ContentLength = int64(len(body))
+	if len(body) > 0 {
+		clone.Body = io.NopCloser(bytes.NewReader(body))
+		clone.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
+	return clone
+}
+
+func isDocumented(headers openapi3.Headers, name string) bool {
+	for documented := range headers {
+		if strings.EqualFold(documented, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// decompressed is the body of a response whose client asked for gzip itself.
+func decompressed(response *http.Response, body []byte) ([]byte, error) {
+	if response.Header.Get("Content-Encoding") != "gzip" || len(body) == 0 {
+		return body, nil
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("the body is not the gzip it claims to be: %w", err)
+	}
+	return io.ReadAll(reader)
+}

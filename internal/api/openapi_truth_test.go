@@ -1,0 +1,466 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"net/http"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+)
+
+// These tests hold openapi.yaml against the code and the vectors, so that what it says, examples included, is true.
+
+func TestRoutesAndDocumentedPathsAreTheSame(t *testing.T) {
+	t.Parallel()
+	var served, documented []string
+	for _, r := range routes {
+		served = append(served, r.method+" "+strings.TrimSuffix(r.pattern, "{$}"))
+	}
+	document := newContract(t).document
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			documented = append(documented, method+" "+path)
+			isSigned := operation.Security == nil || len(*operation.Security) > 0
+			for _, r := range routes {
+				if r.method == method && strings.TrimSuffix(r.pattern, "{$}") == path && (r.access == signed) != isSigned {
+					t.Errorf("%s %s: the document says signed %t", method, path, isSigned)
+				}
+			}
+		}
+	}
+	sameSet(t, "paths", documented, served)
+}
+
+func TestDocumentedCodesAreThoseOfTheCode(t *testing.T) {
+	t.Parallel()
+	document := newContract(t).document
+	schema := document.Components.Schemas["ErrorCode"].Value
+	codes := constants(t, "../../error.go", "Code")
+	if documented := texts(schema.Enum); !slices.Equal(documented, codes) {
+		t.Errorf("ErrorCode: documented %q, the code has %q", documented, codes)
+	}
+	explained := schema.Extensions["x-codes"].(map[string]any)
+	sameSet(t, "x-codes", slices.Collect(maps.Keys(explained)), codes)
+	mentioned := codesInOperations(document)
+	for code, entry := range explained {
+		about := entry.(map[string]any)
+		if status := fmt.Sprint(about["status"]); status != fmt.Sprint(sortie.Code(code).HTTPStatus()) {
+			t.Errorf("x-codes %s: status %s, the code says %d", code, status, sortie.Code(code).HTTPStatus())
+		}
+		if reserved := about["reserved"] == true; reserved == (mentioned[code] != nil) {
+			t.Errorf("x-codes %s: reserved %t, but operations name it: %t", code, reserved, mentioned[code] != nil)
+		}
+		for status := range mentioned[code] {
+			if status != fmt.Sprint(about["status"]) {
+				t.Errorf("%s is documented under status %s", code, status)
+			}
+		}
+	}
+}
+
+// codesInOperations are the statuses under which each code is documented.
+func codesInOperations(document *openapi3.T) map[string]map[string]bool {
+	mentioned := make(map[string]map[string]bool)
+	var search func(status string, schema *openapi3.SchemaRef)
+	search = func(status string, ref *openapi3.SchemaRef) {
+		if ref == nil {
+			return
+		}
+		if code := ref.Value.Properties["code"]; code != nil && ref.Ref == "" {
+			for _, value := range append(slices.Clone(code.Value.Enum), code.Value.Const) {
+				if text, isText := value.(string); isText && code.Ref == "" {
+					if mentioned[text] == nil {
+						mentioned[text] = make(map[string]bool)
+					}
+					mentioned[text][status] = true
+				}
+			}
+		}
+		if ref.Ref != "" {
+			return
+		}
+		search(status, ref.Value.Properties["error"])
+		for _, part := range slices.Concat(ref.Value.AllOf, ref.Value.OneOf) {
+			search(status, part)
+		}
+	}
+	for _, item := range document.Paths.Map() {
+		for _, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				if content := response.Value.Content.Get("application/json"); content != nil && status >= "400" {
+					search(status, content.Schema)
+				}
+			}
+		}
+	}
+	return mentioned
+}
+
+func TestDocumentedValuesAreThoseOfTheCode(t *testing.T) {
+	t.Parallel()
+	schemas := newContract(t).document.Components.Schemas
+	for name, want := range map[string][]string{
+		"Token":         constants(t, "../../status.go", "Token"),
+		"ReviewStatus":  constants(t, "../../status.go", "ReviewStatus"),
+		"FundingStatus": constants(t, "../../status.go", "FundingStatus"),
+		"NextAction":    constants(t, "../../status.go", "NextAction"),
+		"ListStatus":    constants(t, "../../status.go", "ListStatus"),
+	} {
+		if documented := texts(schemas[name].Value.Enum); !slices.Equal(documented, want) {
+			t.Errorf("%s: documented %q, the code has %q", name, documented, want)
+		}
+	}
+	faults := constants(t, "../mission/fault.go", "")
+	if documented := texts(schemas["FieldError"].Value.Properties["code"].Value.Enum); !slices.Equal(documented, faults) {
+		t.Errorf("FieldError.code: documented %q, the code has %q", documented, faults)
+	}
+}
+
+func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
+	t.Parallel()
+	schemas := newContract(t).document.Components.Schemas
+	inside := func(name string, path ...string) *openapi3.Schema {
+		schema := schemas[name].Value
+		for _, step := range path {
+			schema = schema.Properties[step].Value
+		}
+		return schema
+	}
+	for name, c := range map[string]struct {
+		schema *openapi3.Schema
+		wire   any
+	}{
+		"DraftCreated":          {inside("DraftCreated"), sortie.DraftCreated{}},
+		"MissionStatus":         {inside("MissionStatus"), sortie.MissionStatus{}},
+		"ListedDraft":           {inside("ListedDraft"), sortie.ListedDraft{}},
+		"DraftList":             {inside("DraftList"), sortie.DraftList{}},
+		"ListSummary":           {inside("DraftList", "summary"), sortie.ListSummary{}},
+		"Preview":               {inside("Preview"), sortie.Preview{}},
+		"Budget":                {inside("Preview", "totalBudget"), sortie.Budget{}},
+		"Quote":                 {inside("FundingQuote"), sortie.Quote{}},
+		"QuoteAuthorization":    {inside("FundingAuthorization"), sortie.QuoteAuthorization{}},
+		"NormalizedMission":     {inside("NormalizedMission"), sortie.NormalizedMission{}},
+		"Area":                  {inside("NormalizedMission", "location"), sortie.Area{}},
+		"FieldError":            {inside("FieldError"), sortie.FieldError{}},
+		"health":                {inside("Health"), healthAnswer{}},
+		"VerificationRules":     {inside("NormalizedMission", "verification"), sortie.VerificationRules{}},
+		"Reward":                {inside("NormalizedMission", "reward"), sortie.Reward{}},
+		"VideoBounds":           {inside("NormalizedMission", "video"), sortie.VideoBounds{}},
+		"MissionInput.location": {inside("Mission", "location"), sortie.Area{}},
+	} {
+		want := members(reflect.TypeOf(c.wire))
+		sameSet(t, name, slices.Collect(maps.Keys(c.schema.Properties)), want)
+		if closed := c.schema.AdditionalProperties.Has; name != "MissionInput.location" {
+			sameSet(t, name+" required", c.schema.Required, want)
+			if closed == nil || *closed {
+				t.Errorf("%s: additionalProperties must be false", name)
+			}
+		}
+	}
+	sameSet(t, "Mission", slices.Collect(maps.Keys(inside("Mission").Properties)), append(members(reflect.TypeOf(sortie.Mission{})), "creator"))
+}
+
+// vector is what these tests need of spec/vectors.json.
+type vector struct {
+	Requests []struct{ Body, Text, Digest, Signature string }
+	Keys     struct {
+		Creator struct {
+			Address    sortie.Address
+			PrivateKey string
+		}
+		Service struct{ Address sortie.Address }
+	}
+	Domain struct {
+		ChainID           uint64
+		VerifyingContract sortie.Address
+	}
+	Authorization struct {
+		Message struct {
+			MissionID           string
+			Token               sortie.Address
+			RewardPerSubmission string
+			TargetCount         uint64
+			Creator             sortie.Address
+			Nonce               sortie.Hash
+			Deadline            uint64
+		}
+		ExpiresAt, Signature, Calldata string
+	}
+}
+
+func readVectors(t *testing.T) (v vector) {
+	t.Helper()
+	data, err := os.ReadFile("../../spec/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestSigningExamplesAreTheVectors(t *testing.T) {
+	t.Parallel()
+	v := readVectors(t)
+	prose := newContract(t).document.Info.Description
+	for _, want := range []string{
+		"```text\n" + v.Requests[0].Text + "\n```", "```text\n" + v.Requests[1].Text + "\n```", v.Requests[1].Body,
+		v.Requests[0].Digest, v.Requests[0].Signature, v.Requests[1].Signature, v.Keys.Creator.PrivateKey,
+	} {
+		if !strings.Contains(prose, want) {
+			t.Errorf("the description does not have the vector %q", want)
+		}
+	}
+	scheme := newContract(t).document.Components.SecuritySchemes["serviceSignature"].Value.Description
+	if !strings.Contains(scheme, v.Requests[1].Text) {
+		t.Error("the security scheme does not have the vector's text")
+	}
+	signedMessage := example[map[string]any](t, "InvalidSignature")["error"].(map[string]any)["details"].(map[string]any)["signedMessage"]
+	if signedMessage != v.Requests[0].Text {
+		t.Errorf("example InvalidSignature: signed message %q", signedMessage)
+	}
+}
+
+func TestQuoteExamplesAreTheVectors(t *testing.T) {
+	t.Parallel()
+	v := readVectors(t)
+	created := example[sortie.DraftCreated](t, "Created")
+	status := example[sortie.MissionStatus](t, "Status")
+	list := example[sortie.DraftList](t, "List")
+	for name, quote := range map[string]sortie.Quote{"Created": created.FundingQuote, "Status": status.FundingQuote, "List": list.Drafts[0].FundingQuote} {
+		m := v.Authorization.Message
+		asked := sortie.Ask{Creator: v.Keys.Creator.Address, MissionID: created.MissionID, Token: sortie.TokenUSDC, Amount: "2.5", TargetCount: 4}
+		trust := sortie.Trust{
+			ChainID: v.Domain.ChainID, Factory: v.Domain.VerifyingContract, Authorizers: []sortie.Address{v.Keys.Service.Address},
+			Tokens: map[sortie.Token]sortie.TrustedToken{sortie.TokenUSDC: {Address: m.Token, Decimals: 6}},
+		}
+		if err := sortie.VerifyQuote(quote, asked, trust, time.Unix(1770000000, 0)); err != nil {
+			t.Errorf("example %s: %v", name, err)
+		}
+		if quote.Calldata.String() != v.Authorization.Calldata || quote.Authorization.Nonce != m.Nonce || quote.Authorization.Deadline != m.Deadline {
+			t.Errorf("example %s is not the quote of the vectors", name)
+		}
+	}
+	if created.MissionID != v.Authorization.Message.MissionID || !mission.ValidMissionID(created.MissionID) || !mission.ValidDraftID(created.DraftID) {
+		t.Errorf("example Created has the ids %s and %s", created.DraftID, created.MissionID)
+	}
+	view := mission.Created().View()
+	if created.Status != view.List || created.ReviewStatus != view.Review || created.FundingStatus != view.Funding || created.NextAction != view.NextAction {
+		t.Errorf("example Created is not a new draft: %+v", created)
+	}
+}
+
+func TestMissionExamplesAreWhatNormalizationMakesOfThem(t *testing.T) {
+	t.Parallel()
+	v := readVectors(t)
+	now := time.Unix(1770000000, 0)
+	if body := exampleJSON(t, "Mission"); !equalJSON(body, []byte(v.Requests[1].Body)) {
+		t.Errorf("example Mission is not the body of the vectors: %s", body)
+	}
+	normalized, err := mission.Normalize([]byte(v.Requests[1].Body), v.Keys.Creator.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms, err := normalized.Terms(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	preview, _ := json.Marshal(sortie.Preview{OK: true, NormalizedMission: normalized.Mission(), TotalBudget: terms.Total(), Warnings: normalized.Warnings(now)})
+	if shown := exampleJSON(t, "Preview"); !equalJSON(shown, preview) {
+		t.Errorf("example Preview: shown %s, the service says %s", shown, preview)
+	}
+	shown, _ := json.Marshal(example[map[string]any](t, "Status")["normalizedMission"])
+	if want := normalized.AppendJSON(nil); !equalJSON(shown, want) {
+		t.Errorf("example Status: shown %s, the service says %s", shown, want)
+	}
+	everything, err := mission.Normalize(exampleJSON(t, "VideoMission"), v.Keys.Creator.Address)
+	if err != nil {
+		t.Fatalf("example VideoMission: %v", err)
+	}
+	if err := everything.CheckTimes(now); err != nil {
+		t.Errorf("example VideoMission: %v", err)
+	}
+	if warnings := everything.Warnings(now); len(warnings) > 0 {
+		t.Errorf("example VideoMission has warnings: %q", warnings)
+	}
+}
+
+func TestErrorExamplesAreWhatTheServiceSays(t *testing.T) {
+	t.Parallel()
+	creator := readVectors(t).Keys.Creator.Address
+	for name, body := range map[string]string{
+		"InvalidJSON":            `{"title":"a","title":"b"}`,
+		"CreatorMismatch":        `{"creator":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8"}`,
+		"ValidationFailed":       `{"title":"Hi","reward":{"token":"USDC","amount":0.001},"targetCount":4}`,
+		"UnsupportedRewardToken": `{"title":"Photo of the main entrance","reward":{"token":"usdc","amount":2.5},"targetCount":4}`,
+	} {
+		_, err := mission.Normalize([]byte(body), creator)
+		var said *sortie.Error
+		if !errors.As(err, &said) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		said.RequestID = "req_5f0c6b1de5a94c0f8e21a7b3"
+		want, _ := json.Marshal(map[string]any{"ok": false, "error": said})
+		if shown := exampleJSON(t, name); !equalJSON(shown, want) {
+			t.Errorf("example %s: shown %s, the service says %s", name, shown, want)
+		}
+	}
+}
+
+func exampleJSON(t *testing.T, name string) []byte {
+	t.Helper()
+	found := newContract(t).document.Components.Examples[name]
+	if found == nil {
+		t.Fatalf("there is no example %s", name)
+	}
+	encoded, err := json.Marshal(found.Value.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+func example[T any](t *testing.T, name string) (value T) {
+	t.Helper()
+	if err := json.Unmarshal(exampleJSON(t, name), &value); err != nil {
+		t.Fatalf("example %s: %v", name, err)
+	}
+	return value
+}
+
+func equalJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func sameSet(t *testing.T, what string, documented, actual []string) {
+	t.Helper()
+	documented, actual = slices.Sorted(slices.Values(documented)), slices.Sorted(slices.Values(actual))
+	if !slices.Equal(documented, actual) {
+		t.Errorf("%s: documented %q, the code has %q", what, documented, actual)
+	}
+}
+
+func texts(values []any) []string {
+	var list []string
+	for _, value := range values {
+		list = append(list, fmt.Sprint(value))
+	}
+	return list
+}
+
+// members are the JSON names of a struct's fields.
+func members(structure reflect.Type) []string {
+	var names []string
+	for _, field := range reflect.VisibleFields(structure) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// constants reads the string constants of a type from a source file, in their order. Go keeps no list of them.
+func constants(t *testing.T, file, typeName string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, declaration := range parsed.Decls {
+		group, isGroup := declaration.(*ast.GenDecl)
+		if !isGroup || group.Tok != token.CONST {
+			continue
+		}
+		for _, one := range group.Specs {
+			value := one.(*ast.ValueSpec)
+			name := ""
+			if identifier, named := value.Type.(*ast.Ident); named {
+				name = identifier.Name
+			}
+			literal, isLiteral := value.Values[0].(*ast.BasicLit)
+			if isLiteral && literal.Kind == token.STRING && name == typeName {
+				values = append(values, strings.Trim(literal.Value, `"`))
+			}
+		}
+	}
+	return values
+}
+
+func TestContractSeesWhatIsNotDocumented(t *testing.T) {
+	t.Parallel()
+	c := newContract(t)
+	v := readVectors(t)
+	body := []byte(v.Requests[1].Body)
+	good := func() (*http.Request, *http.Response, []byte) {
+		request, _ := http.NewRequest(http.MethodPost, "https://api.example.com/api/external/missions/drafts", nil)
+		request.Header = http.Header{
+			"Content-Type": {"application/json"}, "Idempotency-Key": {"k"},
+			"X-Service-Wallet": {"0x"}, "X-Service-Timestamp": {"1"}, "X-Service-Signature": {"0x"},
+		}
+		return request, &http.Response{StatusCode: http.StatusCreated, Header: http.Header{
+			"Content-Type": {"application/json; charset=utf-8"}, "X-Request-Id": {"req_5f0c6b1de5a94c0f8e21a7b3"},
+			"Location": {"/api/external/missions/draft_01jh2k3m4n5p6q7r8s9t0v1w2x"},
+		}}, exampleJSON(t, "Created")
+	}
+	request, response, answer := good()
+	if err := c.violation(request, body, response, answer); err != nil {
+		t.Fatalf("a good exchange: %v", err)
+	}
+	replace := func(old, with string) func(*http.Request, *http.Response, []byte) []byte {
+		return func(_ *http.Request, _ *http.Response, answer []byte) []byte {
+			return []byte(strings.Replace(string(answer), old, with, 1))
+		}
+	}
+	for name, spoil := range map[string]func(*http.Request, *http.Response, []byte) []byte{
+		"member added":     replace(`{`, `{"ok":true,`),
+		"member missing":   replace(`"nextAction"`, `"next"`),
+		"deep member":      replace(`"nonce"`, `"extra":1,"nonce"`),
+		"wrong type":       replace(`"chainId":84532`, `"chainId":"84532"`),
+		"address too long": replace(v.Keys.Service.Address.String(), v.Keys.Service.Address.String()+"0"),
+		"unknown value":    replace(`"reviewStatus":"draft"`, `"reviewStatus":"new"`),
+		"status": func(_ *http.Request, r *http.Response, b []byte) []byte {
+			r.StatusCode = http.StatusAccepted
+			return b
+		},
+		"header added": func(_ *http.Request, r *http.Response, b []byte) []byte { r.Header.Set("X-Powered-By", "x"); return b },
+		"header gone":  func(_ *http.Request, r *http.Response, b []byte) []byte { r.Header.Del("Location"); return b },
+		"header bad":   func(_ *http.Request, r *http.Response, b []byte) []byte { r.Header.Set("X-Request-Id", "1"); return b },
+		"media type": func(_ *http.Request, r *http.Response, b []byte) []byte {
+			r.Header.Set("Content-Type", "text/plain")
+			return b
+		},
+		"served unsigned": func(r *http.Request, _ *http.Response, b []byte) []byte {
+			r.Header.Del("X-Service-Signature")
+			return b
+		},
+		"served keyless": func(r *http.Request, _ *http.Response, b []byte) []byte { r.Header.Del("Idempotency-Key"); return b },
+		"other path":     func(r *http.Request, _ *http.Response, b []byte) []byte { r.URL.Path += "/"; return b },
+	} {
+		request, response, answer := good()
+		answer = spoil(request, response, answer)
+		if c.violation(request, body, response, answer) == nil {
+			t.Errorf("%s: not seen", name)
+		}
+	}
+	request, response, answer = good()
+	if c.violation(request, []byte(`{"title":"x"}`), response, answer) == nil {
+		t.Error("a served request with a body that is not documented: not seen")
+	}
+}
