@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxBatch = 256      // transactions that share one commit
-	walLimit = 64 << 20 // bytes of write-ahead log above which a commit waits for the readers of old pages
+	maxBatch   = 256      // transactions that share one commit
+	maxLogSize = 64 << 20 // bytes of write-ahead log after which writes wait for the readers of old pages
 )
 
 // batcher is the one writer of an SQLite database. A durable commit costs a flush of the disk, so the transactions that come
@@ -27,8 +27,10 @@ type batcher struct {
 	queue   chan *turn
 	stopped chan struct{}
 
-	nextCheckpoint int64                 // size of the log at which the next one is due
-	lastFailure    atomic.Pointer[error] // of the last commit; nil when it succeeded
+	logLimit       int64
+	nextCheckpoint int64 // size of the log at which one is due
+
+	lastFailure atomic.Pointer[error] // of the last commit; nil when it succeeded
 
 	writes, commits, largest, overloads, failures, walBytes atomic.Int64
 }
@@ -50,7 +52,7 @@ func startBatcher(writer *sql.DB, session *session, walPath string, maxWaiting i
 	b := &batcher{
 		writer: writer, session: session, walPath: walPath,
 		queue: make(chan *turn, maxWaiting), stopped: make(chan struct{}),
-		nextCheckpoint: walLimit,
+		logLimit: maxLogSize, nextCheckpoint: maxLogSize,
 	}
 	go b.run()
 	return b
@@ -90,8 +92,7 @@ func (b *batcher) write(ctx context.Context, fn func(context.Context, *session) 
 			return err
 		}
 	}
-	// An interrupted statement makes SQLite roll back the transaction of everybody in the batch. The statements take
-	// microseconds, so the caller's context is not passed on.
+	// From here on the caller can no longer leave: others in the batch depend on it.
 	if err := t.run(context.WithoutCancel(ctx), session, fn); err != nil {
 		return err
 	}
@@ -227,7 +228,7 @@ func (b *batcher) boundLog() {
 	if size >= b.nextCheckpoint {
 		_, _ = b.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)") // a failed one loses nothing
 		size = fileSize(b.walPath)
-		b.nextCheckpoint = size + walLimit
+		b.nextCheckpoint = size + b.logLimit
 	}
 	b.walBytes.Store(size)
 }

@@ -201,29 +201,32 @@ WHERE draft_id = $1 AND version = $2`
 	selectDraftByMissionID = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND mission_id = $2`
 	selectDraftByKey       = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND idempotency_key = $2`
 
+	// A limit that is a bare parameter makes SQLite plan the statement anew each time it is bound.
 	selectDrafts = `SELECT ` + draftColumns + ` FROM drafts
-WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
+WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`
 	selectDraftsInStatus = `SELECT ` + draftColumns + ` FROM drafts
-WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3`
+WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`
 )
 
 // scanDraft reads a row of draftColumns.
 func scanDraft(row scanner) (Draft, error) {
 	var (
-		draft                         Draft
-		wallet, token, factory, nonce string
-		reward                        string
-		missionJSON                   []byte
-		chainID, createdAt, updatedAt int64
-		deadline                      sql.NullInt64
+		draft                                      Draft
+		wallet, token, factory, nonce              string
+		reward                                     string
+		missionJSON                                []byte
+		chainID, targetCount, createdAt, updatedAt int64
+		deadline                                   sql.NullInt64
 	)
-	err := row.Scan(&draft.Seq, &draft.ID, &draft.MissionID, &wallet, &draft.IdempotencyKey, &draft.Fingerprint, &missionJSON,
-		&draft.Title, &draft.Token, &token, &chainID, &factory, &reward, &draft.TargetCount, &nonce, &createdAt,
-		&draft.State.Depth, &draft.State.Decision, &draft.State.Refunded, &deadline, &updatedAt, &draft.Version)
+	// Scanning into *string is several times cheaper than into a pointer to a type of ours.
+	err := row.Scan(&draft.Seq, &draft.ID, &draft.MissionID, &wallet, &draft.IdempotencyKey, (*string)(&draft.Fingerprint),
+		&missionJSON, &draft.Title, (*string)(&draft.Token), &token, &chainID, &factory, &reward, &targetCount, &nonce,
+		&createdAt, (*string)(&draft.State.Depth), (*string)(&draft.State.Decision), &draft.State.Refunded, &deadline,
+		&updatedAt, &draft.Version)
 	if err != nil {
 		return Draft{}, err
 	}
-	draft.Mission, draft.ChainID, draft.QuoteDeadline = missionJSON, uint64(chainID), uint64(deadline.Int64)
+	draft.Mission, draft.ChainID, draft.TargetCount, draft.QuoteDeadline = missionJSON, uint64(chainID), int(targetCount), uint64(deadline.Int64)
 	draft.CreatedAt, draft.UpdatedAt = time.UnixMicro(createdAt).UTC(), time.UnixMicro(updatedAt).UTC()
 	var exact bool
 	draft.Reward, exact = new(big.Int).SetString(reward, 10)

@@ -62,5 +62,5 @@ func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, seq int64, even
 
 const (
 	insertEvent  = `INSERT INTO events (wallet, seq, draft_id, type, data, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
-	selectEvents = `SELECT seq, draft_id, type, data, created_at FROM events WHERE wallet = $1 AND seq > $2 ORDER BY seq LIMIT $3`
+	selectEvents = `SELECT seq, draft_id, type, data, created_at FROM events WHERE wallet = $1 AND seq > $2 ORDER BY seq LIMIT $3 + 0`
 )

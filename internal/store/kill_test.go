@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -76,6 +77,7 @@ func (c *child) awaitKilled() {
 }
 
 func childOpen(options Options) *DB {
+	options.Logger = slog.New(slog.DiscardHandler)
 	db, err := Open(context.Background(), os.Getenv("URL"), options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -13,6 +13,10 @@ type session struct {
 	prepared map[string]*sql.Stmt               // statements parsed once; others are parsed each time. nil where the driver does that itself
 	explain  func(context.Context, error) error // gives an engine's error its place among the errors of this package
 
+	// uninterrupted statements run to their end once they began. SQLite's take microseconds, less than it costs to watch a
+	// context; in a transaction, interrupting one would even roll back the transactions of others.
+	uninterrupted bool
+
 	tx      *sql.Tx // nil outside transactions
 	failure error   // the first statement that failed in this transaction: nothing after it counts
 }
@@ -25,13 +29,13 @@ type runner interface {
 
 // begun is the same session inside a transaction.
 func (s *session) begun(tx *sql.Tx) *session {
-	return &session{runner: tx, prepared: s.prepared, explain: s.explain, tx: tx}
+	return &session{runner: tx, prepared: s.prepared, explain: s.explain, uninterrupted: s.uninterrupted, tx: tx}
 }
 
 // exec runs a statement that returns no rows and tells how many it changed.
 func (s *session) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	if s.failure != nil {
-		return 0, s.failure
+	if ctx, err = s.admit(ctx); err != nil {
+		return 0, err
 	}
 	var result sql.Result
 	if stmt := s.statement(ctx, query); stmt != nil {
@@ -47,11 +51,11 @@ func (s *session) exec(ctx context.Context, query string, args ...any) (changed 
 
 // each hands every row to scan.
 func (s *session) each(ctx context.Context, query string, args []any, scan func(scanner) error) error {
-	if s.failure != nil {
-		return s.failure
+	ctx, err := s.admit(ctx)
+	if err != nil {
+		return err
 	}
 	var rows *sql.Rows
-	var err error
 	if stmt := s.statement(ctx, query); stmt != nil {
 		rows, err = stmt.QueryContext(ctx, args...)
 	} else {
@@ -84,6 +88,14 @@ func (s *session) one(ctx context.Context, query string, args []any, scan func(s
 
 // scanner is a row.
 type scanner interface{ Scan(dest ...any) error }
+
+// admit gives the context for a statement, or refuses it: to a caller who left, and in a transaction that has failed.
+func (s *session) admit(ctx context.Context) (context.Context, error) {
+	if s.failure != nil || !s.uninterrupted {
+		return ctx, s.failure
+	}
+	return context.WithoutCancel(ctx), ctx.Err()
+}
 
 func (s *session) statement(ctx context.Context, query string) *sql.Stmt {
 	stmt := s.prepared[query]

@@ -86,7 +86,7 @@ func connectSQLite(ctx context.Context, file string, options Options) (*sqliteEn
 	var prepared map[string]*sql.Stmt
 	if err == nil {
 		prepared, err = prepareAll(ctx, readers, readStatements)
-		e.readOnly = &session{runner: readers, prepared: prepared, explain: explainSQLite}
+		e.readOnly = &session{runner: readers, prepared: prepared, explain: explainSQLite, uninterrupted: true}
 	}
 	if err == nil {
 		prepared, err = prepareAll(ctx, writer, append(writeStatements, readStatements...))
@@ -95,7 +95,7 @@ func connectSQLite(ctx context.Context, file string, options Options) (*sqliteEn
 		_, _ = readers.Close(), writer.Close()
 		return nil, explainSQLite(ctx, err)
 	}
-	e.batcher = startBatcher(writer, &session{prepared: prepared, explain: explainSQLite}, file+"-wal", options.MaxWaiting)
+	e.batcher = startBatcher(writer, &session{prepared: prepared, explain: explainSQLite, uninterrupted: true}, file+"-wal", options.MaxWaiting)
 	return e, nil
 }
 
@@ -225,7 +225,7 @@ func explainSQLite(_ context.Context, err error) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
 		hint = "check the owner and mode of the file and its directory, and that the disk is mounted for writing"
 	case sqlite3.SQLITE_IOERR:
-		hint = "check the disk and the kernel log"
+		hint = "check the space on the disk, the disk and the kernel log"
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 		hint = "the file is damaged or no SQLite database: restore a backup"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:

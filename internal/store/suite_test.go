@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -81,6 +82,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 // open opens a database that is closed with the test.
 func open(t testing.TB, url string, options Options) *DB {
 	t.Helper()
+	options.Logger = slog.New(slog.DiscardHandler)
 	db, err := Open(context.Background(), url, options)
 	if err != nil {
 		t.Fatalf("Open: %v", err)
@@ -246,6 +248,8 @@ func mustAll(t testing.TB, errs []error) {
 // fixedClock is a clock that stands until it is moved.
 type fixedClock struct{ micros atomic.Int64 }
 
-func (c *fixedClock) now() time.Time { return time.UnixMicro(c.micros.Load()).Add(789 * time.Nanosecond) }
+func (c *fixedClock) now() time.Time {
+	return time.UnixMicro(c.micros.Load()).Add(789 * time.Nanosecond)
+}
 
 func key(i int) string { return fmt.Sprintf("key-%06d", i) }
