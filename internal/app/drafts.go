@@ -56,16 +56,32 @@ func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string
 	return view, created, err
 }
 
-// firstDraft stores the draft. Its quote is signed before, so that a signer that fails leaves no draft behind.
+// maxDraws is how often ids are drawn for one draft. Two missions of one title share one in a million million times.
+const maxDraws = 3
+
+// firstDraft stores the draft, under ids that nobody has.
 func (a *App) firstDraft(ctx context.Context, wallet sortie.Address, key string, normalized mission.Normalized) (draft store.Draft, created bool, err error) {
 	now := a.now()
 	if err := normalized.CheckTimes(now); err != nil {
 		return store.Draft{}, false, err
 	}
-	fresh, err := a.newDraft(wallet, key, normalized, now)
-	if err != nil {
-		return store.Draft{}, false, err
+	for range maxDraws {
+		var fresh store.NewDraft
+		if fresh, err = a.newDraft(wallet, key, normalized, now); err != nil {
+			return store.Draft{}, false, err
+		}
+		if draft, created, err = a.storeDraft(ctx, fresh); !errors.Is(err, store.ErrIDTaken) {
+			break
+		}
 	}
+	if errors.Is(err, store.ErrDraftLimit) {
+		err = sortie.NewError(sortie.CodeWrongState, "this wallet holds %d drafts that wait for funding, which is the most; fund some of them first", MaxUnfundedDrafts)
+	}
+	return draft, created, err
+}
+
+// storeDraft stores a draft. Its quote is signed before, so that a signer that fails leaves no draft behind.
+func (a *App) storeDraft(ctx context.Context, fresh store.NewDraft) (draft store.Draft, created bool, err error) {
 	if _, err := a.quote(ctx, store.Draft{NewDraft: fresh, State: mission.Created()}); err != nil {
 		return store.Draft{}, false, err
 	}
@@ -77,9 +93,6 @@ func (a *App) firstDraft(ctx context.Context, wallet sortie.Address, key string,
 		draft, created, err = tx.CreateDraft(fresh, MaxUnfundedDrafts, store.NewEvent{Type: "draft.created", Data: event})
 		return err
 	})
-	if errors.Is(err, store.ErrDraftLimit) {
-		err = sortie.NewError(sortie.CodeWrongState, "this wallet holds %d drafts that wait for funding, which is the most; fund some of them first", MaxUnfundedDrafts)
-	}
 	return draft, created, err
 }
 

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"testing/cryptotest"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// Not parallel: it decides what the process draws at random.
+func TestIDsThatAreTakenAreDrawnAgain(t *testing.T) {
+	useCases := newApp(t)
+	const body = `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`
+	creator := sortie.MustAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
+	create := func(key string) View {
+		t.Helper()
+		cryptotest.SetGlobalRandom(t, 1) // the same draws from the beginning
+		view, created, err := useCases.CreateDraft(context.Background(), creator, key, []byte(body))
+		if err != nil || !created {
+			t.Fatalf("%s: created %t, %v", key, created, err)
+		}
+		return view
+	}
+	first, second := create("k1"), create("k2")
+	if first.DraftID == second.DraftID || first.MissionID == second.MissionID {
+		t.Errorf("%s %s are the ids of two drafts", first.DraftID, first.MissionID)
+	}
+	if first.Quote.Authorization.Nonce == second.Quote.Authorization.Nonce {
+		t.Error("two drafts share a nonce")
+	}
+	again, created, err := useCases.CreateDraft(context.Background(), creator, "k2", []byte(body))
+	if err != nil || created || again.MissionID != second.MissionID {
+		t.Errorf("replay: %s, created %t, %v; want %s", again.MissionID, created, err, second.MissionID)
+	}
+}
+
+func newApp(t *testing.T) *App {
+	t.Helper()
+	ctx, logger := context.Background(), slog.New(slog.DiscardHandler)
+	now := func() time.Time { return time.UnixMilli(1_770_000_000_000) }
+	db, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "sortie.db"), store.Options{Clock: now, Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	signer, err := funding.NewKeySigner([32]byte{31: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	domain := sortie.Domain{ChainID: 31337, Factory: sortie.MustAddress("0x1111111111111111111111111111111111111111")}
+	issuer, err := funding.NewIssuer(domain, signer, funding.DefaultTTL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	useCases, err := New(ctx, Config{
+		Store: db, Issuer: issuer, Domain: domain, Now: now, Logger: logger,
+		Tokens: map[sortie.Token]Token{sortie.TokenUSDC: {Address: sortie.MustAddress("0x036CbD53842c5426634e7929541eC2318f3dCF7e"), Decimals: 6}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return useCases
+}
