@@ -262,3 +262,26 @@ func TestOnlyAPathIsATarget(t *testing.T) {
 		}
 	}
 }
+
+// A line end inside a value could make one request read like another. net/http lets none through; the verifier does not rely
+// on that.
+func TestTheTextHasSevenLinesAlways(t *testing.T) {
+	t.Parallel()
+	verifier := newVerifier(t, wallet.Config{Call: saysYes})
+	for name, spoil := range map[string]func(*http.Request){
+		"target": func(r *http.Request) { r.RequestURI += "\nidempotency-key:" },
+		"host":   func(r *http.Request) { r.Host += "\n" },
+		"method": func(r *http.Request) { r.Method += "\nurl:" },
+		"key":    func(r *http.Request) { r.Header.Set(sortie.HeaderIdempotencyKey, "\nbody-sha256:") },
+		"wallet": func(r *http.Request) { r.Header.Set(sortie.HeaderWallet, creator.Address().String()+"\n") },
+	} {
+		r := signedList().received(t)
+		spoil(r)
+		if _, err := verifier.Verify(t.Context(), r, nil, nil); sortie.ErrorCode(err).HTTPStatus()/100 != 4 {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if calls := verifier.Stats().Calls; calls != 0 {
+		t.Errorf("%d calls", calls)
+	}
+}

@@ -131,6 +131,7 @@ func TestTheHostOfTheURLIsTheServices(t *testing.T) {
 	}{
 		{"first", both, signedFor(publicURL, "api.example.com"), true},
 		{"second, with port and path", both, signedFor(second, "missions.example.org:8443"), true},
+		{"second, Host in another case", both, signedFor(second, "Missions.Example.ORG:8443"), true},
 		{"signed for the first, sent to the second", both, signedFor(publicURL, "missions.example.org:8443"), false},
 		{"signed for the second, sent to the first", both, signedFor(second, "api.example.com"), false},
 		{"unknown host means the first", both, signedFor(publicURL, "10.0.0.7"), true},
