@@ -25,12 +25,19 @@ var rooms = map[string]struct {
 	"contracts/bind/servicetoken":       {nil, "generated"},
 	"contracts/bind/signaturevalidator": {nil, "generated"},
 	"contracts/bind/testusdc":           {nil, "generated"},
-	"internal/mission":                  {[]string{""}, "rules are pure: no I/O, so no room that does I/O"},
-	"internal/funding":                  {[]string{""}, "keys and signatures know no database, no HTTP and no chain"},
-	"internal/store":                    {[]string{"", "internal/mission"}, "storage serves the use cases and never calls them"},
-	"internal/devnet":                   {[]string{"", "contracts", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "contracts/bind/testusdc"}, "the dev chain is a chain, not the service"},
-	"cmd/sortie":                        {[]string{"", "internal/funding", "internal/devnet"}, "cmd wires; whatever it needs it may import"},
-	"e2e":                               {nil, "tests drive the binary from outside"},
+	"spec":                              {nil, "the specification is data"},
+
+	"internal/mission": {[]string{""}, "rules are pure: no I/O, so no room that does I/O"},
+	"internal/funding": {[]string{""}, "keys and signatures know no database, no HTTP and no chain"},
+	"internal/wallet":  {[]string{"", "contracts", "contracts/bind/signaturevalidator"}, "who signed a request is decided without database and keys; the chain is a function it is given"},
+	"internal/store":   {[]string{"", "internal/mission"}, "storage serves the use cases and never calls them"},
+	"internal/app":     {[]string{"", "internal/mission", "internal/store", "internal/funding"}, "use cases know no HTTP and no chain"},
+	"internal/api":     {[]string{"", "internal/app", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
+	"internal/chain":   {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken"}, "the chain knows the contracts, not the service"},
+	"internal/devnet":  {[]string{"", "contracts", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "contracts/bind/testusdc", "internal/chain"}, "the development chain is a chain, not the service"},
+	"internal/pgtest":  {nil, "it gives tests a database, whatever they keep in it"},
+	"cmd/sortie":       {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/store", "internal/wallet"}, "cmd wires, and decides nothing that a room could"},
+	"e2e":              {nil, "tests drive the binary from outside"},
 }
 
 // sdkDependencies is all that a program importing the SDK compiles beside the standard library.

@@ -52,6 +52,7 @@ Every flag can be set by an environment variable too: --chain-listen is SORTIE_C
 // requireSubcommand makes a group of commands answer a missing or unknown subcommand as a usage error, not with success.
 func requireSubcommand(group *cobra.Command) {
 	group.Args = cobra.ArbitraryArgs
+	group.SuggestionsMinimumDistance = 2
 	group.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			_ = cmd.Usage()

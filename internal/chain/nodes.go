@@ -64,6 +64,7 @@ func (n *Nodes) Close() {
 	}
 }
 
+// check asks a node and notes whether it may be used. A change is logged, but for the mistake that ends the start anyway.
 func (n *Nodes) check(ctx context.Context, node *checkedNode) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -77,7 +78,8 @@ func (n *Nodes) check(ctx context.Context, node *checkedNode) error {
 		return nil
 	}
 	problem := err.Error()
-	if previous := node.problem.Swap(&problem); wasGood || previous == nil {
+	first := node.problem.Swap(&problem) == nil
+	if wasGood || (first && errors.Is(err, ErrUnreachable)) {
 		n.log.Warn("node not in use", "node", node.Name(), "error", problem)
 	}
 	return err
