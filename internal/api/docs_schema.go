@@ -68,7 +68,7 @@ func (d *docsReader) field(name string, schema docsNode, required bool) docsFiel
 	}
 	return docsField{
 		Name: name, Required: required, About: about.prose(), Rules: rules,
-		Type: template.HTML(strings.Join(kinds, " or ")), //nolint:gosec // written by describe, which escapes
+		Type: template.HTML(strings.Join(kinds, " or ")), // written by describe, which escapes
 	}
 }
 
@@ -116,7 +116,7 @@ func (d *docsReader) link(name string) string {
 // bounds are the rules that a schema itself states.
 func bounds(schema docsNode) []template.HTML {
 	var rules []template.HTML
-	add := func(text string) { rules = append(rules, template.HTML(text)) } //nolint:gosec // escaped below
+	add := func(text string) { rules = append(rules, template.HTML(text)) } // escaped below
 	span := func(low, high, unit string) {
 		from, to := grouped(schema.get(low).text()), grouped(schema.get(high).text())
 		switch {

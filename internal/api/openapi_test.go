@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -124,10 +125,9 @@ func (c *contract) route(request *http.Request, status int, input *openapi3filte
 			input.Route.Operation = operation
 			return status < http.StatusBadRequest
 		}
-		for _, operation := range item.Operations() { // all of a path answer other methods alike
-			input.Route.Operation = operation
-			return false
-		}
+		// All operations of a path answer other methods alike.
+		input.Route.Operation = slices.Collect(maps.Values(item.Operations()))[0]
+		return false
 	}
 	responses := openapi3.NewResponses()
 	responses.Delete("default")
@@ -163,10 +163,11 @@ func (c *contract) match(path string) (template string, values map[string]string
 
 // undocumentedRequest says why a request should not have been served.
 func undocumentedRequest(input *openapi3filter.RequestValidationInput) error {
-	known := input.Route.Operation.Parameters
+	operation := input.Route.Operation
+	isSignedRead := input.Request.Method == http.MethodGet && operation.Security == nil // the others ignore their query
 	for name := range input.Request.URL.Query() {
-		if input.Request.Method == http.MethodGet && known.GetByInAndName("query", name) == nil && input.Route.Operation.Security == nil {
-			return fmt.Errorf("query parameter %q is not documented and was served", name)
+		if isSignedRead && operation.Parameters.GetByInAndName("query", name) == nil {
+			return fmt.Errorf("the request was served: query parameter %q is not documented", name)
 		}
 	}
 	if err := openapi3filter.ValidateRequest(context.Background(), input); err != nil {
