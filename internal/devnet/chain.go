@@ -85,14 +85,18 @@ func Start(ctx context.Context, config Config) (*Chain, error) {
 	if err != nil {
 		return nil, also(err, errors.Join(stack.Close(), door.close()))
 	}
-	ctx, stop := context.WithCancel(ctx)
+	running, stop := context.WithCancel(ctx)
 	chain := &Chain{
 		config: config, door: door, stack: stack, eth: ethereum, methods: methods,
 		client: ethclient.NewClient(rpc.DialInProc(methods)),
 		stop:   stop, done: make(chan struct{}),
 	}
-	if err := chain.begin(ctx); err != nil {
-		return nil, also(err, chain.Close())
+	if err := chain.begin(running); err != nil {
+		stopped := chain.Close()
+		if stopped != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
+			return nil, stopped // no block could be made; what failed then is a consequence
+		}
+		return nil, also(err, stopped)
 	}
 	return chain, nil
 }

@@ -21,6 +21,9 @@ import (
 // patience is how long a test waits for what should take milliseconds. It only decides how late a failure is reported.
 const patience = 30 * time.Second
 
+// stopLimit is twice what a stop may take, for busy machines, and less than a forgotten time-out costs.
+const stopLimit = 4 * time.Second
+
 // quiet makes no block but for transactions, and never waits for the clock.
 func quiet() devnet.Config {
 	return devnet.Config{BlockInterval: 24 * time.Hour, ClockLead: 24 * time.Hour, Logger: slog.New(slog.DiscardHandler)}
@@ -178,7 +181,7 @@ func tokenBalance(t testing.TB, client *ethclient.Client, token, holder sortie.A
 // closeSoon closes a chain and fails if that takes longer than a user would wait.
 func closeSoon(t testing.TB, chain *devnet.Chain) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), stopLimit)
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- chain.Close() }()
@@ -188,6 +191,6 @@ func closeSoon(t testing.TB, chain *devnet.Chain) {
 			t.Fatalf("close chain: %v", err)
 		}
 	case <-ctx.Done():
-		t.Fatal("the chain did not stop within 2 seconds")
+		t.Fatalf("the chain did not stop within %s", stopLimit)
 	}
 }

@@ -140,7 +140,7 @@ func (c *child) terminate() {
 	if err := c.process.Wait(); err != nil {
 		c.t.Fatalf("stop: %v: %s", err, c.stderr.String())
 	}
-	if took := time.Since(begun); took > 2*time.Second {
+	if took := time.Since(begun); took > stopLimit {
 		c.t.Errorf("the chain took %s to stop", took)
 	}
 }

@@ -30,7 +30,7 @@ func (p *producer) run(ctx context.Context) error {
 
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for ctx.Err() == nil {
 		head := p.ledger.head().Time
 		wait := p.pace.due(head, p.sealedAt, p.waitingSince).Sub(p.now())
 		if wait <= 0 {
@@ -45,7 +45,6 @@ func (p *producer) run(ctx context.Context) error {
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-arrivals:
 			if p.waitingSince.IsZero() {
 				p.waitingSince = p.now()
@@ -53,6 +52,7 @@ func (p *producer) run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
+	return nil
 }
 
 // step seals a block, unless it was due only for transactions that an earlier block has taken meanwhile.

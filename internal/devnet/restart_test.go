@@ -43,8 +43,8 @@ func TestStateIsKeptAcrossRestarts(t *testing.T) {
 	stop() // as SIGTERM does
 	select {
 	case <-chain.Done():
-	case <-time.After(2 * time.Second):
-		t.Fatal("the chain did not stop within 2 seconds")
+	case <-time.After(stopLimit):
+		t.Fatalf("the chain did not stop within %s", stopLimit)
 	}
 	if err := chain.Close(); err != nil {
 		t.Fatal(err)
@@ -69,11 +69,12 @@ func TestStateIsKeptAcrossRestarts(t *testing.T) {
 func TestAddressesAreTheSameOnEveryChain(t *testing.T) {
 	t.Parallel()
 	one, other := startChain(t, quiet()).Deployment(), startChain(t, quiet()).Deployment()
-	if one != other {
-		t.Errorf("two chains have their contracts at %+v and %+v", one, other)
-	}
 	if one.ChainID != devnet.DefaultChainID || one.DeployedAtBlock == 0 {
 		t.Errorf("the deployment says %+v", one)
+	}
+	other.DeployedAtBlock = one.DeployedAtBlock // which transactions share a block is chance
+	if one != other {
+		t.Errorf("two chains have their contracts at %+v and %+v", one, other)
 	}
 }
 
