@@ -11,6 +11,9 @@ import (
 const maxIdempotencyKey = 255
 
 func (s *Server) createDraft(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
 	key, err := idempotencyKey(x.r.Header)
 	if err != nil {
 		return err
@@ -50,6 +53,9 @@ func idempotencyKey(header http.Header) (string, error) {
 }
 
 func (s *Server) previewMission(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
 	preview, err := s.config.App.Preview(x.wallet, x.body)
 	if err != nil {
 		return err
