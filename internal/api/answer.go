@@ -83,8 +83,8 @@ func (x *exchange) sendGzip(status int, body []byte) {
 // acceptsGzip reads Accept-Encoding: gzip must be named and not be refused with q=0.
 func acceptsGzip(header http.Header) bool {
 	for _, accepted := range strings.Split(header.Get("Accept-Encoding"), ",") {
-		coding, quality, _ := strings.Cut(strings.TrimSpace(accepted), ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+		coding, quality, _ := strings.Cut(strings.ToLower(accepted), ";")
+		if strings.TrimSpace(coding) == "gzip" {
 			weight := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(quality), "q="))
 			return !strings.HasPrefix(weight, "0") || strings.ContainsAny(weight, "123456789")
 		}
@@ -95,11 +95,17 @@ func acceptsGzip(header http.Header) bool {
 // answerError is the one place that writes errors. What is not an error of the API is internal: its text goes to the log.
 func (x *exchange) answerError(err error) {
 	var coded *sortie.Error
-	if !errors.As(err, &coded) {
+	switch {
+	case errors.As(err, &coded):
+	case isAbandoned(x.r, err):
+		coded = sortie.NewError(sortie.CodeServiceUnavailable, "the connection was closed before the answer was ready; send the request again")
+	default:
 		coded = sortie.NewError(sortie.CodeInternal, "something failed on our side; quote the request id when you report it")
 	}
 	status := coded.Code.HTTPStatus()
 	header := x.Header()
+	header.Del("Content-Type") // of the answer that there would have been
+	header.Del("Cache-Control")
 	switch status {
 	case http.StatusUnauthorized:
 		header.Set("WWW-Authenticate", `ServiceWallet error="`+string(coded.Code)+`"`)

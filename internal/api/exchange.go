@@ -18,10 +18,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-const (
-	maxMissionBody = 64 << 10
-	bodyTimeout    = 10 * time.Second
-)
+const maxMissionBody = 64 << 10
 
 // exchange is one request on its way through the server.
 type exchange struct {
@@ -67,35 +64,47 @@ func errUnknownPath() error {
 	return sortie.NewError(sortie.CodeNotFound, "there is nothing at this path; the paths are listed at /docs")
 }
 
-// readBody reads the whole body, bounded in size and time. Requests without a body must really have none: a signature over
-// the empty hash says so.
+// expectBody prepares for a body that may never be read, or never arrive. Its rest must not be taken for the next request,
+// and must not keep the connection.
+func (x *exchange) expectBody(timeout time.Duration) {
+	x.Header().Set("Connection", "close")
+	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(timeout)) // only a writer without a connection cannot
+}
+
+// bodyArrived undoes what expectBody did. Reads now only watch whether the client is still there. A chunked request may have
+// had a Content-Length as well, which net/http hides and a proxy in front may have believed: its connection is not used again.
+func (x *exchange) bodyArrived() {
+	_ = http.NewResponseController(x).SetReadDeadline(time.Time{})
+	if x.r.ContentLength > 0 {
+		x.Header().Del("Connection")
+	}
+}
+
+// readBody reads the whole body, bounded in size; expectBody has bounded the time. Requests without a body must really have
+// none: a signature over the empty hash says so.
 func (x *exchange) readBody(limit int64) error {
 	if limit == 0 {
 		if x.r.ContentLength != 0 {
-			x.Header().Set("Connection", "close") // the body is not going to be read
 			return sortie.NewError(sortie.CodeInvalidRequest, "a %s request must not have a body", x.r.Method)
 		}
 		return nil
 	}
 	if err := checkContentType(x.r.Header); err != nil {
-		x.Header().Set("Connection", "close")
 		return err
 	}
 	if x.r.ContentLength > limit {
-		x.Header().Set("Connection", "close")
 		return errTooLarge(limit)
 	}
-	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(bodyTimeout)) // tests without a connection have no deadline
 	body, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, x.r.Body, limit))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return errTooLarge(limit)
 	case err != nil:
-		x.Header().Set("Connection", "close")
-		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole within %d s", int(bodyTimeout.Seconds())).Because(err)
+		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole and in time; send the request again").Because(err)
 	}
 	x.body = body
+	x.bodyArrived()
 	return nil
 }
 
@@ -125,7 +134,7 @@ func (x *exchange) parseQuery(allowed ...string) error {
 	for name, given := range values {
 		switch known := slices.Contains(allowed, name); {
 		case !known:
-			return sortie.NewError(sortie.CodeInvalidParameter, "unknown query parameter %.60q", name).Detail("parameter", name).Detail("allowed", allowed)
+			return sortie.NewError(sortie.CodeInvalidParameter, "unknown query parameter %.60q", name).Detail("parameter", name).Detail("allowed", append([]string{}, allowed...))
 		case len(given) > 1:
 			return invalidParameter(name, "it must stand once")
 		case given[0] == "":

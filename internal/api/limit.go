@@ -10,7 +10,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Limits are the rate limits, in requests a minute. Nil pointers to it mean none at all.
+// Limits are the rate limits, in requests a minute; 0 is no limit.
 type Limits struct {
 	AddressRequests       int // per address, before authentication
 	AddressFailures       int // per address: failed authentications
@@ -45,10 +45,13 @@ type bucket struct {
 }
 
 func newLimiter[K comparable](name string, quota int) *limiter[K] {
+	if quota <= 0 {
+		return nil
+	}
 	return &limiter[K]{name: name, quota: quota, buckets: make(map[K]bucket)}
 }
 
-// allowance is what is left of a quota after a request.
+// allowance is what is left of a quota after a request. Its zero value is that of no limit.
 type allowance struct {
 	limit     string
 	quota     int
@@ -65,6 +68,9 @@ func (l *limiter[K]) take(key K, now time.Time) allowance { return l.use(key, no
 func (l *limiter[K]) look(key K, now time.Time) allowance { return l.use(key, now, 0) }
 
 func (l *limiter[K]) use(key K, now time.Time, tokens float64) allowance {
+	if l == nil {
+		return allowance{}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	perSecond := float64(l.quota) / limitWindow.Seconds()
@@ -107,7 +113,7 @@ func (l *limiter[K]) sweep(now time.Time) {
 	}
 }
 
-// limiters holds one limiter for each limit. Its methods on nil allow everything.
+// limiters holds one limiter for each limit.
 type limiters struct {
 	requests, failures, contractChecks *limiter[netip.Prefix]
 	drafts, reads                      *limiter[sortie.Address]
@@ -115,7 +121,7 @@ type limiters struct {
 
 func newLimiters(limits *Limits) *limiters {
 	if limits == nil {
-		return nil
+		limits = &Limits{}
 	}
 	return &limiters{
 		requests:       newLimiter[netip.Prefix]("address", limits.AddressRequests),
@@ -128,6 +134,9 @@ func newLimiters(limits *Limits) *limiters {
 
 // writeHeaders tells the client what is left, in the form of the IETF's RateLimit draft.
 func (a allowance) writeHeaders(header map[string][]string) {
+	if a.limit == "" {
+		return
+	}
 	header["Ratelimit-Policy"] = []string{strconv.Quote(a.limit) + ";q=" + strconv.Itoa(a.quota) + ";w=60"}
 	header["Ratelimit"] = []string{strconv.Quote(a.limit) + ";r=" + strconv.Itoa(a.remaining) + ";t=" + strconv.Itoa(a.resetSeconds())}
 }
@@ -140,10 +149,12 @@ func (a allowance) resetSeconds() int {
 	return ceilSeconds(limitWindow / time.Duration(max(1, a.quota)))
 }
 
-func (a allowance) err() error {
+// refusal is the error of a refused request, whose answer gets the headers that tell why; nil for any other.
+func (a allowance) refusal(header map[string][]string) error {
 	if !a.refused() {
 		return nil
 	}
+	a.writeHeaders(header)
 	return sortie.NewError(sortie.CodeRateLimited, "more than %d requests a minute (limit %q); try again in %d s", a.quota, a.limit, ceilSeconds(a.retryIn)).
 		Detail("limit", a.limit).Detail("retryAfterSeconds", ceilSeconds(a.retryIn))
 }

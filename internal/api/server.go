@@ -35,8 +35,10 @@ type Config struct {
 	Registry *prometheus.Registry
 	Logger   *slog.Logger
 	Now      func() time.Time
-	// MaxInFlight is how many requests are worked on at a time; more are refused with 503. 0: 512.
+	// MaxInFlight is how many signed requests are worked on at a time; more are refused with 503. 0: 512.
 	MaxInFlight int
+	// BodyTimeout is how long a body may take to arrive. 0: 10 s.
+	BodyTimeout time.Duration
 }
 
 // Server answers the HTTP requests of the service.
@@ -44,7 +46,8 @@ type Server struct {
 	config  Config
 	mux     *http.ServeMux
 	limits  *limiters
-	places  chan struct{}
+	places  [accesses]places // of work
+	bodies  places
 	metrics *metrics
 
 	docsPage []byte
@@ -65,6 +68,7 @@ type access int
 const (
 	signed access = iota // only with the three wallet headers
 	public
+	accesses
 )
 
 // routes is the whole API. Paths have exactly one spelling.
@@ -87,12 +91,18 @@ func New(config Config) (*Server, error) {
 	if config.MaxInFlight == 0 {
 		config.MaxInFlight = 512
 	}
+	if config.BodyTimeout == 0 {
+		config.BodyTimeout = 10 * time.Second
+	}
 	s := &Server{
 		config:  config,
 		mux:     http.NewServeMux(),
 		limits:  newLimiters(config.Limits),
-		places:  make(chan struct{}, config.MaxInFlight),
+		bodies:  make(places, bodiesPerPlace*config.MaxInFlight),
 		metrics: newMetrics(config.Registry),
+	}
+	for kind := range s.places { // apart, so that a probe gets through when the API is overloaded
+		s.places[kind] = make(places, config.MaxInFlight)
 	}
 	var err error
 	if s.docsPage, err = renderDocs(config.OpenAPI); err != nil {
@@ -145,7 +155,6 @@ func (res *resource) methods() string {
 // serve is the order of checks: cheap ones first, and nothing is looked up for somebody who has not said who they are.
 func (res *resource) serve(x *exchange) error {
 	s := res.server
-	s.allowOrigin(x)
 	if x.r.Method == http.MethodOptions {
 		return s.preflight(x, res)
 	}
@@ -155,9 +164,19 @@ func (res *resource) serve(x *exchange) error {
 		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(x.r.Method), res.methods())
 	}
 	x.route = route.method + " " + route.pattern
-	if err := x.readBody(route.body); err != nil {
+	if route.access == signed {
+		if err := s.admit(x); err != nil {
+			return err
+		}
+	}
+	if err := s.receive(x, route); err != nil {
 		return err
 	}
+	work := s.places[route.access]
+	if err := work.take(); err != nil {
+		return err
+	}
+	defer work.release()
 	if route.access == signed {
 		if err := s.authenticate(x, route); err != nil {
 			return err
@@ -166,19 +185,48 @@ func (res *resource) serve(x *exchange) error {
 	return route.handle(s, x)
 }
 
+// receive takes in the body. Bodies that arrive slowly take none of the places of work.
+func (s *Server) receive(x *exchange, route route) error {
+	if x.r.ContentLength != 0 {
+		if err := s.bodies.take(); err != nil {
+			return err
+		}
+		defer s.bodies.release()
+	}
+	return x.readBody(route.body)
+}
+
 // ServeHTTP is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: clientAddress(r, s.config.TrustedProxies)}
 	header := w.Header()
 	header.Set("X-Request-Id", x.id)
 	header.Set("X-Content-Type-Options", "nosniff")
+	s.allowOrigin(x)
+	if r.ContentLength != 0 {
+		x.expectBody(s.config.BodyTimeout)
+	}
 	start := time.Now()
 	err := s.contain(x)
-	if err != nil {
+	isCut := err != nil && x.status != 0 // part of an answer is out
+	if err != nil && !isCut {
 		x.answerError(err)
+	}
+	if isAbandoned(r, err) {
+		x.status = statusAbandoned
 	}
 	s.metrics.observe(x.route, x.status, time.Since(start))
 	s.log(x, err, time.Since(start))
+	if isCut {
+		panic(http.ErrAbortHandler) // so that the client sees it
+	}
+}
+
+// statusAbandoned counts requests whose client did not wait for the answer, in the way of nginx: nothing failed on our side.
+const statusAbandoned = 499
+
+func isAbandoned(r *http.Request, err error) bool {
+	return errors.Is(err, context.Canceled) && r.Context().Err() != nil
 }
 
 // contain turns a panic into an internal error, so that one bad request ends alone.
@@ -187,17 +235,8 @@ func (s *Server) contain(x *exchange) (err error) {
 		if panicked := recover(); panicked != nil {
 			s.metrics.panics.Inc()
 			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
-			if x.status != 0 {
-				panic(http.ErrAbortHandler) // half an answer is out: the client must see that it is cut
-			}
 		}
 	}()
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-	default:
-		return sortie.NewError(sortie.CodeServiceUnavailable, "too many requests are being worked on; try again shortly")
-	}
 	if err := checkTarget(x.r); err != nil {
 		return err
 	}
@@ -205,40 +244,35 @@ func (s *Server) contain(x *exchange) (err error) {
 	return x.err
 }
 
-// authenticate finds out who asks, within the limits of the address and then of the wallet.
+// admit counts a request against its address, before anything is read or computed for it.
+func (s *Server) admit(x *exchange) error {
+	now := s.config.Now()
+	if err := s.limits.requests.take(x.address, now).refusal(x.Header()); err != nil {
+		return err
+	}
+	return s.limits.failures.look(x.address, now).refusal(x.Header())
+}
+
+// authenticate finds out who asks, and counts the request against the wallet.
 func (s *Server) authenticate(x *exchange, route route) error {
 	now := s.config.Now()
-	if s.limits != nil {
-		for _, left := range []allowance{s.limits.requests.take(x.address, now), s.limits.failures.look(x.address, now)} {
-			if left.refused() {
-				left.writeHeaders(x.Header())
-				return left.err()
-			}
-		}
-	}
 	identity, err := s.config.Verifier.Verify(x.r.Context(), x.r, x.body, func(*http.Request) error {
-		if s.limits == nil {
-			return nil
-		}
-		return s.limits.contractChecks.take(x.address, now).err()
+		return s.limits.contractChecks.take(x.address, now).refusal(x.Header())
 	})
 	if err != nil {
-		if s.limits != nil && sortie.ErrorCode(err).HTTPStatus() == http.StatusUnauthorized {
+		if sortie.ErrorCode(err).HTTPStatus() == http.StatusUnauthorized {
 			s.limits.failures.take(x.address, now)
 		}
 		return err
 	}
 	x.wallet = identity.Wallet
-	if s.limits == nil {
-		return nil
-	}
 	limit := s.limits.reads
 	if route.drafts {
 		limit = s.limits.drafts
 	}
 	left := limit.take(x.wallet, now)
 	left.writeHeaders(x.Header())
-	return left.err()
+	return left.refusal(x.Header())
 }
 
 // log writes one line for each request. The reason of an internal error is there and only there.
@@ -252,7 +286,7 @@ func (s *Server) log(x *exchange, err error, took time.Duration) {
 	}
 	if err != nil {
 		attributes = append(attributes, slog.String("code", string(sortie.ErrorCode(err))))
-		if x.status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+		if sortie.ErrorCode(err).HTTPStatus() >= http.StatusInternalServerError && x.status != statusAbandoned {
 			level = slog.LevelError
 			attributes = append(attributes, slog.String("error", err.Error()))
 		}
@@ -262,13 +296,15 @@ func (s *Server) log(x *exchange, err error, took time.Duration) {
 
 // allowOrigin lets pages of the allowed origins read the answer.
 func (s *Server) allowOrigin(x *exchange) {
-	origin := x.r.Header.Get("Origin")
-	if origin == "" || len(s.config.AllowedOrigins) == 0 {
+	if len(s.config.AllowedOrigins) == 0 {
 		return
 	}
 	header := x.Header()
-	header.Add("Vary", "Origin")
+	header.Add("Vary", "Origin") // also without one: a cache must not give that answer to a page
+	origin := x.r.Header.Get("Origin")
 	switch {
+	case origin == "":
+		return
 	case slices.Contains(s.config.AllowedOrigins, "*"):
 		header.Set("Access-Control-Allow-Origin", "*")
 	case slices.Contains(s.config.AllowedOrigins, origin):
