@@ -1,0 +1,277 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// missionWith is the good mission with some of its text replaced.
+func missionWith(old, replacement string) string {
+	if !strings.Contains(goodMission, old) {
+		panic("the good mission has no " + old)
+	}
+	return strings.Replace(goodMission, old, replacement, 1)
+}
+
+func amountIs(amount string) string { return missionWith(`"amount":2.5`, `"amount":`+amount) }
+func tokenIs(token string) string   { return missionWith(`"token":"USDC"`, `"token":`+token) }
+func countIs(count string) string   { return missionWith(`"targetCount":4`, `"targetCount":`+count) }
+func titleIs(title string) string {
+	quoted, err := json.Marshal(title)
+	if err != nil {
+		panic(err)
+	}
+	return missionWith(`"Photo of the main entrance"`, string(quoted))
+}
+
+func bigEndian(text string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b.WriteByte(byte(unit >> 8))
+		b.WriteByte(byte(unit))
+	}
+	return b.String()
+}
+
+func TestBadBodies(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	var rows []badRequest
+	add := func(status int, code sortie.Code, bodies map[string]string) {
+		for name, body := range bodies {
+			rows = append(rows,
+				badRequest{name: name, text: s.post(draftsPath, "k1", body).String(), status: status, code: code},
+				badRequest{name: name + ", preview", text: s.post(previewPath, "", body).String(), status: status, code: code})
+		}
+	}
+	add(http.StatusBadRequest, sortie.CodeInvalidJSON, map[string]string{
+		"C1 empty":                       "",
+		"C1 blanks":                      " \r\n\t",
+		"C2 null":                        "null",
+		"C3 list":                        "[]",
+		"C3 list of missions":            "[" + goodMission + "]",
+		"C4 string":                      `"x"`,
+		"C4 number":                      "1",
+		"C5 truncated":                   goodMission[:len(goodMission)-1],
+		"C5 truncated in a string":       goodMission[:14],
+		"C6 brace behind":                goodMission + "}",
+		"C7 two documents":               goodMission + goodMission,
+		"C7 two documents on two lines":  goodMission + "\n" + goodMission,
+		"C8 byte order mark":             "\ufeff" + goodMission,
+		"C9 UTF-16":                      bigEndian("\ufeff" + goodMission),
+		"C9 UTF-16 without mark":         bigEndian(goodMission),
+		"C10 invalid UTF-8":              missionWith("Photo", "Ph\xfft"),
+		"C10 overlong UTF-8":             missionWith("Photo", "Ph\xc0\xaft"),
+		"C10 surrogate in UTF-8":         missionWith("Photo", "Ph\xed\xa0\x80"),
+		"C11 lone surrogate":             missionWith("Photo", `Ph\ud800`),
+		"C11 surrogates the wrong way":   missionWith("Photo", `\udc00\ud800`),
+		"C12 reward twice":               missionWith(`"targetCount"`, `"reward":{"token":"USDC","amount":1},"targetCount"`),
+		"C12 twice, escaped":             missionWith(`"targetCount"`, `"re\u0077ard":{"token":"USDC","amount":1},"targetCount"`),
+		"C12 twice, inside":              missionWith(`"amount":2.5`, `"amount":2.5,"amount":1`),
+		"C12 twice, in the unknown":      missionWith(`"targetCount"`, `"x":{"a":1,"a":2},"targetCount"`),
+		"C13 Reward beside reward":       missionWith(`"targetCount"`, `"Reward":{"token":"USDC","amount":1},"targetCount"`),
+		"C13 REWARD alone":               missionWith(`"reward"`, `"REWARD"`),
+		"C14 long s":                     missionWith(`"targetCount"`, `"deſcription":"x","targetCount"`),
+		"C14 Kelvin sign":                missionWith(`"token"`, `"to\u212aen"`),
+		"C16 nested 100,000 deep":        strings.Repeat("[", 32<<10) + strings.Repeat("]", 32<<10),
+		"C16 nested 9 deep":              missionWith(`"targetCount"`, `"x":`+strings.Repeat("[", 8)+strings.Repeat("]", 8)+`,"targetCount"`),
+		"C16 objects nested, never shut": strings.Repeat(`{"a":`, 10_000),
+		"C18 comment":                    missionWith(`"targetCount"`, `/* how many */"targetCount"`),
+		"C18 line comment":               goodMission + "// done",
+		"C18 comma behind the last":      missionWith(`4}`, `4,}`),
+		"C18 single quotes":              strings.ReplaceAll(goodMission, `"`, `'`),
+		"C19 NaN":                        amountIs("NaN"),
+		"C19 Infinity":                   amountIs("Infinity"),
+		"C19 -Infinity":                  countIs("-Infinity"),
+		"C19 hex":                        countIs("0x4"),
+		"C19 leading zero":               countIs("04"),
+		"C19 plus":                       countIs("+4"),
+		"C19 no digit before the point":  amountIs(".5"),
+		"C39 title with a raw line feed": missionWith("main", "main\nside"),
+		"C39 title with a raw ESC":       missionWith("main", "main\x1b[31m"),
+		"C39 title with a raw NUL":       missionWith("main", "main\x00"),
+	})
+	tooLarge := map[string]string{
+		"C17 string of 10 MB":            titleIs(strings.Repeat("a", 10<<20)),
+		"C17 one byte too many":          goodMission + strings.Repeat(" ", 64<<10+1-len(goodMission)),
+		"C39 a million combining marks":  titleIs("a" + strings.Repeat("\u0301", 1_000_000)),
+		"C16 nested a million deep":      strings.Repeat("[", 1_000_000),
+		"C32 amount of 100,000 digits":   amountIs(strings.Repeat("9", 100_000)),
+		"C32 exponent of 100,000 digits": amountIs("1e" + strings.Repeat("9", 100_000)),
+	}
+	add(http.StatusRequestEntityTooLarge, sortie.CodePayloadTooLarge, tooLarge)
+	add(http.StatusUnprocessableEntity, sortie.CodeUnsupportedRewardToken, map[string]string{
+		"C21 small letters":      tokenIs(`"usdc"`),
+		"C22 blank behind":       tokenIs(`"USDC "`),
+		"C22 zero width":         tokenIs(`"USDC\u200b"`),
+		"C23 ETH":                tokenIs(`"ETH"`),
+		"C23 a token's address":  tokenIs(`"0x036CbD53842c5426634e7929541eC2318f3dCF7e"`),
+		"C24 list":               tokenIs(`["USDC"]`),
+		"C24 object":             tokenIs(`{"symbol":"USDC"}`),
+		"C24 number":             tokenIs(`6`),
+		"C25 Cyrillic С":         tokenIs(`"USDС"`),
+		"C25 full-width":         tokenIs(`"ＵＳＤＣ"`),
+		"C26 missing":            missionWith(`"token":"USDC",`, ""),
+		"C26 null":               tokenIs("null"),
+		"C26 empty":              tokenIs(`""`),
+		"C26 no reward":          missionWith(`"reward":{"token":"USDC","amount":2.5},`, ""),
+		"C26 reward is a string": missionWith(`{"token":"USDC","amount":2.5}`, `"2.5 USDC"`),
+	})
+	add(http.StatusUnprocessableEntity, sortie.CodeValidationFailed, map[string]string{
+		"C20 number 1e400":              amountIs("1e400"),
+		"C20 number 1e-400":             amountIs("1e-400"),
+		"C20 exponent of 20 digits":     amountIs("1e99999999999999999999"),
+		"C20 count 1e400":               countIs("1e400"),
+		"C27 amount 0":                  amountIs("0"),
+		"C27 amount 0.00":               amountIs("0.00"),
+		"C28 negative":                  amountIs("-1"),
+		"C28 negative, as text":         amountIs(`"-1"`),
+		"C29 minus zero":                amountIs("-0"),
+		"C30 seven decimals":            amountIs("1.0000001"),
+		"C30 0.0000001":                 amountIs("0.0000001"),
+		"C31 exponent, too small":       amountIs("1e-6"),
+		"C32 2^256":                     amountIs("115792089237316195423570985008687907853269984665640564039457584007913129639936"),
+		"C32 2^63 millionths":           amountIs("9223372036854.775808"),
+		"C32 more than a million":       amountIs("1000000.000001"),
+		"C33 amount times count":        strings.Replace(amountIs("1000000"), `"targetCount":4`, `"targetCount":10000`, 1),
+		"C33 one millionth too much":    strings.Replace(amountIs("1000.000001"), `"targetCount":4`, `"targetCount":10000`, 1),
+		"C34 text that is no number":    amountIs(`"2,5"`),
+		"C34 text with a blank":         amountIs(`" 2.5"`),
+		"C34 text in hex":               amountIs(`"0x2"`),
+		"C34 text with a unit":          amountIs(`"2.5 USDC"`),
+		"C34 true":                      amountIs("true"),
+		"C34 list":                      amountIs("[2.5]"),
+		"C35 sum of floats":             amountIs("0.30000000000000004"),
+		"C35 nearly whole":              amountIs("2.4999999999999999999999"),
+		"C36 count 0":                   countIs("0"),
+		"C36 count negative":            countIs("-4"),
+		"C37 count 1.5":                 countIs("1.5"),
+		"C37 count nearly whole":        countIs("3.9999999999999999999999999"),
+		"C38 count 2^31":                countIs("2147483648"),
+		"C38 count 2^64":                countIs("18446744073709551616"),
+		"C38 count 10,001":              countIs("10001"),
+		"C38 count as text":             countIs(`"4"`),
+		"C39 title with ESC":            titleIs("main \x1b[31m entrance"),
+		"C39 title with NUL":            titleIs("main\x00entrance"),
+		"C39 title with RTL override":   titleIs("main \u202e entrance"),
+		"C39 title with isolates":       titleIs("main \u2066entrance"),
+		"C39 title with 10,000 marks":   titleIs("a" + strings.Repeat("\u0301", 10_000)),
+		"C39 title of blanks":           titleIs("      "),
+		"C39 title of invisible things": titleIs("\u200b\u200b\u200b\u200b"),
+		"C39 no title":                  missionWith(`"title":"Photo of the main entrance",`, ""),
+	})
+	s.refuseAll(t, rows)
+}
+
+// All that is wrong is said at once, by path.
+func TestFaultsComeTogether(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	for body, want := range map[string][]string{
+		`{}`: {"reward.amount", "reward.token", "targetCount", "title"},
+		`{"title":"x","reward":{"token":"ETH","amount":0},"targetCount":0,"tags":["A B"],"location":{"lat":91}}`: {"location.lat", "location.lng", "reward.amount", "reward.token", "tags[0]", "targetCount", "title"},
+	} {
+		a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
+		var paths []string
+		for _, fault := range a.details()["fields"].([]any) {
+			paths = append(paths, fault.(map[string]any)["path"].(string))
+		}
+		slices.Sort(paths)
+		if a.code() != sortie.CodeUnsupportedRewardToken || !slices.Equal(paths, want) {
+			t.Errorf("%s: %s", body, a.body)
+		}
+		if got := fmt.Sprint(a.details()["allowed"]); got != "[SERVICE_TOKEN USDC]" {
+			t.Errorf("allowed %s", got)
+		}
+	}
+	s.storesNothing(t)
+}
+
+// Bodies that look odd and have one exact meaning.
+func TestUnusualBodiesThatAreTaken(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	for name, row := range map[string]struct{ body, path, want string }{
+		"C15 unknown member":           {missionWith(`"targetCount"`, `"note":{"b": 1.50},"targetCount"`), "extra.note", `{"b":1.50}`},
+		"C16 nested 8 deep":            {missionWith(`"targetCount"`, `"x":`+strings.Repeat("[", 7)+strings.Repeat("]", 7)+`,"targetCount"`), "extra.x", "[[[[[[[]]]]]]]"},
+		"C17 exactly 64 KiB":           {goodMission + strings.Repeat(" ", 64<<10-len(goodMission)), "reward.amount", "2.5"},
+		"C31 exponent":                 {amountIs("25e-1"), "reward.amount", "2.5"},
+		"C31 exponent with zeros":      {amountIs("0.0025E+003"), "reward.amount", "2.5"},
+		"C33 exactly the budget":       {strings.Replace(amountIs("1000"), `"targetCount":4`, `"targetCount":10000`, 1), "reward.amount", "1000"},
+		"C34 amount as text":           {amountIs(`"2.50"`), "reward.amount", "2.5"},
+		"C35 six decimals":             {amountIs("0.100001"), "reward.amount", "0.100001"},
+		"C35 fifteen digits":           {strings.Replace(amountIs("123456.789012"), `"targetCount":4`, `"targetCount":1`, 1), "reward.amount", "123456.789012"},
+		"C37 count 4.0":                {countIs("4.0"), "targetCount", "4"},
+		"C37 count 4e0":                {countIs("4e0"), "targetCount", "4"},
+		"C38 count 10,000":             {strings.Replace(countIs("10000"), "2.5", "1", 1), "targetCount", "10000"},
+		"C39 title with CR LF":         {titleIs("main\r\n entrance"), "title", `"main entrance"`},
+		"C39 title with an accent":     {titleIs("entre\u0301e"), "title", `"entrée"`},
+		"C39 title of 120 wide signs":  {titleIs(strings.Repeat("入", 120)), "title", `"` + strings.Repeat("入", 120) + `"`},
+		"C39 markup is text":           {titleIs("<script>alert(1)</script> & more"), "title", `"<script>alert(1)</script> & more"`},
+		"a pair of surrogates":         {missionWith("Photo", `\ud83d\ude00`), "title", `"😀 of the main entrance"`},
+		"an escaped name of a member":  {missionWith(`"reward"`, `"re\u0077ard"`), "reward.token", `"USDC"`},
+		"null is the same as left out": {missionWith(`"targetCount"`, `"location":null,"endsAt":null,"tags":null,"targetCount"`), "location", "null"},
+		"SQL is text":                  {titleIs(`'; DROP TABLE drafts; --`), "title", `"'; DROP TABLE drafts; --"`},
+	} {
+		a := s.send(request{method: http.MethodPost, target: draftsPath, key: name, body: row.body})
+		if a.StatusCode != http.StatusCreated {
+			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+			continue
+		}
+		status := s.send(request{target: a.Header.Get("Location")})
+		value := decode[struct{ NormalizedMission json.RawMessage }](t, status).NormalizedMission
+		for step := range strings.SplitSeq(row.path, ".") {
+			value = decode[map[string]json.RawMessage](t, answer{body: value})[step]
+		}
+		if string(value) != row.want {
+			t.Errorf("%s: %s is %s, want %s", name, row.path, value, row.want)
+		}
+	}
+}
+
+// C40, and what else is not material: each spelling of a mission leads to the draft of the first.
+func TestSpellingsOfOneMission(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		first := s.create("k1", goodMission)
+		for name, body := range map[string]string{
+			"C40 other order":     `{"targetCount":4,"reward":{"amount":2.5,"token":"USDC"},"mediaType":"photo","title":"Photo of the main entrance"}`,
+			"C40 with its wallet": missionWith(`"targetCount"`, fmt.Sprintf(`"creator":%q,"targetCount"`, creator.Address())),
+			"C40 with defaults":   missionWith(`"targetCount"`, `"description":"","verification":{"accept":[],"reject":null},"tags":[],"metadata":{},"targetCount"`),
+			"C40 escaped":         missionWith("main", `ma\u0069n`),
+		} {
+			a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
+			if a.StatusCode != http.StatusOK || decode[sortie.DraftCreated](t, a).DraftID != first.DraftID {
+				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+			}
+		}
+		for field, body := range map[string]string{
+			"reward": amountIs("2.500001"), "targetCount": countIs("5"), "extra": missionWith(`"targetCount"`, `"note":null,"targetCount"`),
+		} {
+			a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
+			if a.StatusCode != http.StatusConflict || !strings.HasPrefix(fmt.Sprint(a.details()["fields"]), "["+field) {
+				t.Errorf("%s: %d %s", field, a.StatusCode, a.body)
+			}
+		}
+	})
+}
+
+func TestCreatorMustBeTheWallet(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	for _, named := range []string{fmt.Sprintf("%q", stranger.Address()), `"me"`, "1", `"0x0000000000000000000000000000000000000000"`} {
+		a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: missionWith(`"targetCount"`, `"creator":`+named+`,"targetCount"`)})
+		if a.StatusCode != http.StatusForbidden || a.code() != sortie.CodeCreatorMismatch {
+			t.Errorf("%s: %d %s", named, a.StatusCode, a.body)
+		}
+	}
+	s.storesNothing(t)
+}

@@ -1,0 +1,342 @@
+package api
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// curveOrder is the number of secp256k1 signatures' scalars: s and curveOrder-s sign the same.
+var curveOrder = crypto.S256().Params().N
+
+// altered is a signature in hex with its parts replaced; a nil part stays.
+func altered(signature string, r, s []byte, v int) string {
+	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
+	if err != nil {
+		panic(err)
+	}
+	if r != nil {
+		copy(raw[:32], r)
+	}
+	if s != nil {
+		copy(raw[32:64], s)
+	}
+	if v >= 0 {
+		raw[64] = byte(v)
+	}
+	return sortie.Bytes(raw).String()
+}
+
+// highS is the other signature that the same key could have made: s is in the upper half, v flipped.
+func highS(signature string) string {
+	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
+	if err != nil {
+		panic(err)
+	}
+	s := new(big.Int).Sub(curveOrder, new(big.Int).SetBytes(raw[32:64]))
+	return altered(signature, nil, s.FillBytes(make([]byte, 32)), int(raw[64]^7)) // 27 and 28 differ in three bits
+}
+
+func TestBadWalletHeaders(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	const (
+		missing = sortie.CodeMissingAuthHeaders
+		invalid = sortie.CodeInvalidAuthHeaders
+		wrong   = sortie.CodeInvalidSignature
+		late    = sortie.CodeTimestampOutOfRange
+	)
+	right := s.get(listPath)
+	address, timestamp, signature := right.header(sortie.HeaderWallet), right.header(sortie.HeaderTimestamp), right.header(sortie.HeaderSignature)
+	walletIs := func(text string) message {
+		return s.sign(s.unsigned(http.MethodGet, listPath).with(sortie.HeaderWallet, text), creator)
+	}
+	timestampIs := func(text string) message {
+		return s.sign(s.unsigned(http.MethodGet, listPath).with(sortie.HeaderTimestamp, text), creator)
+	}
+	signatureIs := func(text string) message { return right.with(sortie.HeaderSignature, text) }
+	skewed := func(by time.Duration) string { return fmt.Sprint(s.clock.Now().Add(by).Unix()) }
+	zeros := make([]byte, 32)
+	unprefixed := creator.SignDigest(sortie.Hash(crypto.Keccak256([]byte(right.text())))).String()
+
+	var rows []badRequest
+	add := func(name string, m message, code sortie.Code) {
+		rows = append(rows, badRequest{name: name, text: m.String(), status: http.StatusUnauthorized, code: code})
+	}
+	add("B1 no wallet", right.without(sortie.HeaderWallet), missing)
+	add("B2 no timestamp", right.without(sortie.HeaderTimestamp), missing)
+	add("B3 no signature", right.without(sortie.HeaderSignature), missing)
+	add("B3 none of the three", s.unsigned(http.MethodGet, listPath), missing)
+	add("B4 wallet twice", right.and(sortie.HeaderWallet, address), invalid)
+	add("B4 timestamp twice", right.and(sortie.HeaderTimestamp, timestamp), invalid)
+	add("B4 signature twice", right.and("x-service-signature", signature), invalid)
+	add("B5 wallet without 0x", walletIs(address[2:]), invalid)
+	add("B6 wallet of 39 digits", walletIs(address[:41]), invalid)
+	add("B7 wallet of 41 digits", walletIs(address+"0"), invalid)
+	add("B8 wallet with 0X", walletIs("0X"+address[2:]), invalid)
+	add("B9 wallet with a wrong checksum", walletIs("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), invalid)
+	add("B10 zero address", walletIs("0x"+strings.Repeat("0", 40)), invalid)
+	for i := 1; i <= 10; i++ {
+		add(fmt.Sprintf("B11 precompile %d", i), walletIs(fmt.Sprintf("0x%040x", i)), invalid)
+	}
+	add("B12 the factory", walletIs(testDomain.Factory.String()), wrong)
+	add("B13 a token", walletIs(s.trust.Tokens[sortie.TokenUSDC].Address.String()), wrong)
+	add("B14 name", walletIs("vitalik.eth"), invalid)
+	add("B15 full-width digits", walletIs("0x"+strings.Repeat("０", 40)), invalid)
+	add("B15 empty", walletIs(" "), invalid)
+
+	add("B16 timestamp empty", timestampIs(" "), invalid)
+	add("B17 text", timestampIs("yesterday"), invalid)
+	add("B18 float", timestampIs(timestamp+".5"), invalid)
+	add("B19 negative", timestampIs("-"+timestamp[1:]), invalid)
+	add("B20 exponent", timestampIs("1e9"), invalid)
+	add("B21 plus and zeros", timestampIs("+00"+timestamp), invalid)
+	add("B22 seconds signed, milliseconds sent", right.with(sortie.HeaderTimestamp, timestamp+"000"), wrong)
+	add("B22 seconds with the zeros of milliseconds in front", timestampIs("000"+timestamp), late)
+	add("B22 microseconds", timestampIs(timestamp+"000000"), invalid)
+	add("B23 2^63", timestampIs("9223372036854775808"), invalid)
+	add("B24 2^64", timestampIs("18446744073709551616"), invalid)
+	add("B25 301 s late", timestampIs(skewed(-301*time.Second)), late)
+	add("B26 301 s early", timestampIs(skewed(301*time.Second)), late)
+	add("B27 padded with a no-break space", timestampIs("\u00a0"+timestamp), invalid)
+	add("B27 space inside", timestampIs(timestamp[:5]+" "+timestamp[5:]), invalid)
+
+	add("B28 odd number of digits", signatureIs(signature[:131]), invalid)
+	add("B28 not hex", signatureIs("0x"+strings.Repeat("zz", 65)), invalid)
+	add("B28 no digits", signatureIs("0x"), invalid)
+	add("B28 no 0x", signatureIs(signature[2:]), invalid)
+	add("B29 64 bytes", signatureIs(signature[:130]), wrong)
+	add("B30 66 bytes", signatureIs(signature+"00"), wrong)
+	add("B31 high s", signatureIs(highS(signature)), wrong)
+	add("B32 v of the other key", signatureIs(altered(signature, nil, nil, int(signature[131]-'b')^1)), wrong)
+	add("B33 v 35", signatureIs(altered(signature, nil, nil, 35)), wrong)
+	add("B33 v 2", signatureIs(altered(signature, nil, nil, 2)), wrong)
+	add("B33 v 255", signatureIs(altered(signature, nil, nil, 255)), wrong)
+	add("B34 r is 0", signatureIs(altered(signature, zeros, nil, -1)), wrong)
+	add("B34 s is 0", signatureIs(altered(signature, nil, zeros, -1)), wrong)
+	add("B34 all is 0", signatureIs("0x"+strings.Repeat("00", 65)), wrong)
+	add("B34 r is the curve's order", signatureIs(altered(signature, curveOrder.Bytes(), nil, -1)), wrong)
+	add("B36 in an ERC-6492 wrapper that the chain refuses", signatureIs("0x"+strings.Repeat("00", 64)+signature[2:]+strings.Repeat("6492", 16)), wrong)
+	add("B37 over the hash without prefix", signatureIs(unprefixed), wrong)
+	add("B38 over another path", signatureIs(s.get(listPath+"/x").header(sortie.HeaderSignature)), wrong)
+	add("B39 over another order of the query", s.get(listPath+"?limit=1&status=published").retarget(listPath+"?status=published&limit=1"), wrong)
+	rows = append(rows,
+		badRequest{name: "B35 signature of 1 MB", text: signatureIs("0x" + strings.Repeat("ab", 1<<20)).String(), status: http.StatusRequestHeaderFieldsTooLarge, closes: true},
+		badRequest{name: "B35 signature over 8 KiB", text: signatureIs("0x" + strings.Repeat("ab", 8<<10+1)).String(), status: http.StatusUnauthorized, code: invalid},
+	)
+	s.refuseAll(t, rows)
+}
+
+// retarget sends the headers that were signed for one target to another.
+func (m message) retarget(target string) message {
+	m.target = target
+	return m
+}
+
+func TestEvery401SaysHowToAuthenticate(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	for code, m := range map[sortie.Code]message{
+		sortie.CodeMissingAuthHeaders:  s.unsigned(http.MethodGet, listPath),
+		sortie.CodeInvalidAuthHeaders:  s.get(listPath).with(sortie.HeaderWallet, "me"),
+		sortie.CodeInvalidSignature:    s.get(listPath).retarget(listPath + "?limit=1"),
+		sortie.CodeTimestampOutOfRange: s.sign(s.unsigned(http.MethodGet, listPath).with(sortie.HeaderTimestamp, "1000000000"), creator),
+	} {
+		w := s.dial()
+		w.write(m.String())
+		a := w.read()
+		if a == nil || a.StatusCode != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != fmt.Sprintf("ServiceWallet error=%q", code) {
+			t.Errorf("%s: %+v", code, a)
+			continue
+		}
+		details := a.details()
+		switch code {
+		case sortie.CodeInvalidSignature:
+			if details["signedMessage"] != m.text() {
+				t.Errorf("signedMessage %q, want %q", details["signedMessage"], m.text())
+			}
+		case sortie.CodeTimestampOutOfRange:
+			if details["serverTime"] != sortie.FormatTime(s.clock.Now()) {
+				t.Errorf("serverTime %v, want %s", details["serverTime"], sortie.FormatTime(s.clock.Now()))
+			}
+		}
+	}
+}
+
+// What differs from the usual and is right all the same.
+func TestUnusualWalletHeadersThatAreTaken(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	right := s.get(listPath)
+	address, timestamp, signature := right.header(sortie.HeaderWallet), right.header(sortie.HeaderTimestamp), right.header(sortie.HeaderSignature)
+	unsigned := s.unsigned(http.MethodGet, listPath)
+	emptyHash := sortie.Request{
+		Method: http.MethodGet, URL: "http://" + right.host + listPath, BodySHA256: sortie.EmptyBodySHA256, Wallet: address, Timestamp: timestamp,
+	}
+	for name, m := range map[string]message{
+		"B9 wallet in small letters":              s.sign(unsigned.with(sortie.HeaderWallet, strings.ToLower(address)), creator),
+		"B22 milliseconds":                        s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().UnixMilli())), creator),
+		"B25 300 s late":                          s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(-300*time.Second).Unix())), creator),
+		"B26 300 s early":                         s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(300*time.Second).Unix())), creator),
+		"B27 padded with spaces, which HTTP cuts": right.with(sortie.HeaderTimestamp, "  "+timestamp+"\t "),
+		"B32 v 0 or 1":                            right.with(sortie.HeaderSignature, altered(signature, nil, nil, int(signature[131]-'b'))),
+		"B40 sent again":                          right,
+		"header names in small letters":           right.without(sortie.HeaderWallet).and(strings.ToLower(sortie.HeaderWallet), address),
+		"hash of no bytes":                        right.with(sortie.HeaderSignature, creator.SignDigest(emptyHash.Digest()).String()),
+		"signature in capitals":                   right.with(sortie.HeaderSignature, "0x"+strings.ToUpper(signature[2:])),
+	} {
+		for range 2 { // a GET may be repeated while its timestamp is in the window
+			w := s.dial()
+			w.write(m.String())
+			if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+	}
+}
+
+// A signature is for one request. Moved to any other it is worth nothing, and the answer says what should have been signed.
+func TestASignatureMovedToAnotherRequest(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	draft, other := s.create("mine", goodMission), s.create("other", goodMission)
+	status := s.get(listPath + "/" + draft.DraftID)
+	list := s.get(listPath + "?limit=1&status=pending_funding")
+	create := s.post(draftsPath, "k1", goodMission)
+	preview := s.post(previewPath, "", goodMission)
+	madeFor := func(change func(*message), m message) message { // the signature of another request on this one
+		signed := m
+		change(&signed)
+		return m.with(sortie.HeaderSignature, s.sign(signed.without(sortie.HeaderSignature), creator).header(sortie.HeaderSignature))
+	}
+	to := func(m message, change func(*message)) message {
+		change(&m)
+		return m
+	}
+	for name, m := range map[string]message{
+		"method":                      madeFor(func(m *message) { m.method = http.MethodGet }, create),
+		"method, HEAD":                madeFor(func(m *message) { m.method = http.MethodHead }, list),
+		"path, preview to create":     to(preview.with(sortie.HeaderIdempotencyKey, "k1"), func(m *message) { m.target = draftsPath }),
+		"path, create to preview":     to(create, func(m *message) { m.target = previewPath }),
+		"path, to another draft":      status.retarget(listPath + "/" + other.DraftID),
+		"path, to its mission":        status.retarget(listPath + "/" + draft.MissionID),
+		"path, to the list":           status.retarget(listPath),
+		"query dropped":               list.retarget(listPath),
+		"query added":                 s.get(listPath).retarget(listPath + "?limit=1"),
+		"query changed":               list.retarget(listPath + "?limit=2&status=pending_funding"),
+		"query reordered":             list.retarget(listPath + "?status=pending_funding&limit=1"),
+		"query, other escapes":        list.retarget(listPath + "?limit=%31&status=pending_funding"),
+		"query, other plus":           s.get(listPath + "?limit=1&").retarget(listPath + "?limit=1"),
+		"query, lone question mark":   s.get(listPath).retarget(listPath + "?"),
+		"host":                        to(create, func(m *message) { m.host = "other.example" }),
+		"host, other port":            to(create, func(m *message) { m.host = "127.0.0.1:1" }),
+		"host, forwarded":             to(madeFor(func(m *message) { m.host = "other.example" }, create), func(m *message) { *m = m.and("X-Forwarded-Host", "other.example") }),
+		"wallet":                      create.with(sortie.HeaderWallet, stranger.Address().String()),
+		"wallet, in another spelling": create.with(sortie.HeaderWallet, strings.ToLower(create.header(sortie.HeaderWallet))),
+		"key":                         create.with(sortie.HeaderIdempotencyKey, "k2"),
+		"key, to one that is used":    create.with(sortie.HeaderIdempotencyKey, "mine"),
+		"key, another case":           create.with(sortie.HeaderIdempotencyKey, "K1"),
+		"key dropped":                 create.without(sortie.HeaderIdempotencyKey),
+		"key added to a preview":      preview.with(sortie.HeaderIdempotencyKey, "k1"),
+		"body":                        to(create, func(m *message) { m.body = strings.Replace(m.body, `"amount":2.5`, `"amount":9.5`, 1) }),
+		"body, one blank more":        to(create, func(m *message) { m.body += " " }),
+		"body, other order": to(create, func(m *message) {
+			m.body = `{"targetCount":4,` + strings.Replace(m.body[1:], `,"targetCount":4`, "", 1)
+		}),
+		"body dropped": to(create, func(m *message) { m.body = "" }),
+		"timestamp":    create.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(time.Second).Unix())),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := s.dial()
+			w.write(m.String())
+			a := w.read()
+			if a == nil || a.StatusCode != http.StatusUnauthorized || a.code() != sortie.CodeInvalidSignature {
+				t.Fatalf("%+v", a)
+			}
+			checkError(t, *a)
+			if got := a.Header.Get("WWW-Authenticate"); got != `ServiceWallet error="invalid_signature"` {
+				t.Errorf("WWW-Authenticate %s", got)
+			}
+			if got := a.details()["signedMessage"]; got != m.text() {
+				t.Errorf("signedMessage %q,\nwant %q", got, m.text())
+			}
+		})
+	}
+	if got := decode[sortie.DraftList](t, s.send(request{target: listPath})); len(got.Drafts) != 2 {
+		t.Errorf("%d drafts, want the 2 of the beginning", len(got.Drafts))
+	}
+}
+
+// A create that is sent again, byte for byte, is the same draft again.
+func TestACreateSentAgainIsOneDraft(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		create := s.post(draftsPath, "k1", goodMission).String()
+		var first string
+		for i := range 5 {
+			w := s.dial()
+			w.write(create)
+			a := w.read()
+			want := http.StatusOK
+			if i == 0 {
+				want = http.StatusCreated
+			}
+			if a == nil || a.StatusCode != want {
+				t.Fatalf("%d: %+v", i, a)
+			}
+			if i == 0 {
+				first = string(a.body)
+			} else if string(a.body) != first {
+				t.Errorf("another answer: %s\n%s", a.body, first)
+			}
+		}
+		s.clock.advance(301 * time.Second)
+		w := s.dial()
+		w.write(create)
+		if a := w.read(); a == nil || a.code() != sortie.CodeTimestampOutOfRange {
+			t.Errorf("after the window: %+v", a)
+		}
+	})
+}
+
+// Contract wallets are asked on the chain, and one question is asked once.
+func TestContractWallets(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	s := newService(t, serviceOptions{call: func(context.Context, []byte, uint64) ([]byte, error) {
+		calls.Add(1)
+		return append(make([]byte, 31), 1), nil // the contract says yes
+	}})
+	account := sortie.MustAddress("0x7Bf9e8a8ac4a1E1fE0a8C9E5F1F9F1d0f3C0C0A1")
+	wrapped := "0x" + strings.Repeat("11", 96) + strings.Repeat("6492", 16) // B36
+	m := s.unsigned(http.MethodPost, draftsPath).with("Content-Type", "application/json").with(sortie.HeaderIdempotencyKey, "k1").
+		with(sortie.HeaderWallet, account.String()).with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Unix())).
+		with(sortie.HeaderSignature, wrapped)
+	m.body = goodMission
+	for i, want := range []int{http.StatusCreated, http.StatusOK, http.StatusOK} {
+		w := s.dial()
+		w.write(m.String())
+		a := w.read()
+		if a == nil || a.StatusCode != want {
+			t.Fatalf("%d: %+v", i, a)
+		}
+		if draft := decode[sortie.DraftCreated](t, *a); draft.FundingQuote.Authorization.Creator != account {
+			t.Errorf("the creator is %s", draft.FundingQuote.Authorization.Creator)
+		}
+	}
+	if calls.Load() != 1 {
+		t.Errorf("%d calls", calls.Load())
+	}
+	s.storesNothing(t) // for the creator's own wallet
+}

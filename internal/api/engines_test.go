@@ -1,0 +1,23 @@
+package api
+
+import (
+	"os"
+	"testing"
+
+	"github.com/sortie-labs/sortie/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// engines runs a test on each of the two databases, on an empty one.
+func engines(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, "")
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, pgtest.Database(t))
+	})
+}

@@ -1,0 +1,284 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// limited checks that an answer is a refusal by the named limit, with everything a client needs to wait.
+func limited(t *testing.T, a answer, limit string, quota, seconds int) {
+	t.Helper()
+	if a.StatusCode != http.StatusTooManyRequests || a.code() != sortie.CodeRateLimited {
+		t.Errorf("limit %s: %d %s", limit, a.StatusCode, a.body)
+		return
+	}
+	checkError(t, a)
+	for name, want := range map[string]string{
+		"RateLimit-Policy": fmt.Sprintf("%q;q=%d;w=60", limit, quota),
+		"RateLimit":        fmt.Sprintf("%q;r=0;t=%d", limit, seconds),
+		"Retry-After":      fmt.Sprint(seconds),
+	} {
+		if got := a.Header.Get(name); got != want {
+			t.Errorf("limit %s: %s is %s, want %s", limit, name, got, want)
+		}
+	}
+	if details := a.details(); details["limit"] != limit || details["retryAfterSeconds"] != float64(seconds) {
+		t.Errorf("limit %s: details %v", limit, details)
+	}
+}
+
+func mustBe(t *testing.T, what string, a answer, status int) {
+	t.Helper()
+	if a.StatusCode != status {
+		t.Errorf("%s: %d %s, want %d", what, a.StatusCode, a.body, status)
+	}
+}
+
+func TestLimitOfAnAddress(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{AddressRequests: 3}})
+	for i := range 3 {
+		mustBe(t, "within the limit", s.send(request{target: listPath, unsigned: i == 0, signer: stranger}), []int{401, 200, 200}[i])
+	}
+	limited(t, s.send(request{target: listPath}), "address", 3, 20)
+	limited(t, s.send(request{target: listPath, unsigned: true}), "address", 3, 20)
+	limited(t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), "address", 3, 20)
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/docs"} {
+		mustBe(t, path, s.send(request{target: path, unsigned: true}), http.StatusOK)
+	}
+	// Without a proxy that is trusted, a client cannot talk itself out of its address.
+	for i := range 3 {
+		header := http.Header{"X-Forwarded-For": {fmt.Sprint("203.0.113.", i)}, "X-Real-Ip": {"203.0.113.9"}, "Forwarded": {"for=203.0.113.9"}}
+		limited(t, s.send(request{target: listPath, header: header}), "address", 3, 20)
+	}
+	s.clock.advance(19 * time.Second)
+	limited(t, s.send(request{target: listPath}), "address", 3, 1)
+	s.clock.advance(time.Second)
+	mustBe(t, "after 20 s", s.send(request{target: listPath}), http.StatusOK)
+	limited(t, s.send(request{target: listPath}), "address", 3, 20)
+	s.clock.advance(time.Hour) // an hour fills the quota, and no more than that
+	for range 3 {
+		mustBe(t, "after an hour", s.send(request{target: listPath}), http.StatusOK)
+	}
+	limited(t, s.send(request{target: listPath}), "address", 3, 20)
+}
+
+// A refused request is refused before its body is read.
+func TestLimitsComeBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{AddressRequests: 1}})
+	mustBe(t, "within the limit", s.send(request{target: listPath}), http.StatusOK)
+	w := s.dial()
+	w.write(s.post(draftsPath, "k1", "").with("Content-Length", "1000").String())
+	a := w.read() // would come after ten seconds if the body were waited for
+	if a == nil {
+		t.Fatal("no answer")
+	}
+	limited(t, *a, "address", 1, 60)
+}
+
+func TestLimitOfFailedAuthentication(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{AddressFailures: 2}})
+	for range 5 {
+		mustBe(t, "signed well", s.send(request{target: listPath}), http.StatusOK)
+	}
+	mustBe(t, "not found is no failure", s.send(request{target: listPath + "/x"}), http.StatusNotFound)
+	mustBe(t, "unsigned", s.send(request{target: listPath, unsigned: true}), http.StatusUnauthorized)
+	mustBe(t, "signed for another", s.send(request{target: listPath, header: http.Header{sortie.HeaderWallet: {stranger.Address().String()}}}), http.StatusUnauthorized)
+	limited(t, s.send(request{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
+	limited(t, s.send(request{target: listPath}), "failed-authentication", 2, 30)
+	s.clock.advance(30 * time.Second)
+	mustBe(t, "after 30 s", s.send(request{target: listPath}), http.StatusOK)
+	mustBe(t, "a success costs nothing", s.send(request{target: listPath}), http.StatusOK)
+	mustBe(t, "unsigned after 30 s", s.send(request{target: listPath, unsigned: true}), http.StatusUnauthorized)
+	limited(t, s.send(request{target: listPath}), "failed-authentication", 2, 30)
+}
+
+func TestLimitOfContractWalletChecks(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	s := newService(t, serviceOptions{
+		limits: &Limits{AddressContractChecks: 2},
+		call: func(context.Context, []byte, uint64) ([]byte, error) {
+			calls.Add(1)
+			return append(make([]byte, 31), 1), nil
+		},
+	})
+	account := func(target string) request { // the chain is asked, and says yes
+		return request{target: target, header: http.Header{sortie.HeaderSignature: {"0x1234"}}}
+	}
+	mustBe(t, "first check", s.send(account(listPath+"?limit=1")), http.StatusOK)
+	mustBe(t, "second check", s.send(account(listPath+"?limit=2")), http.StatusOK)
+	limited(t, s.send(account(listPath+"?limit=3")), "contract-wallet-checks", 2, 30)
+	mustBe(t, "an answered question", s.send(account(listPath+"?limit=1")), http.StatusOK)
+	mustBe(t, "a plain key", s.send(request{target: listPath + "?limit=3"}), http.StatusOK)
+	if calls.Load() != 2 {
+		t.Errorf("%d calls", calls.Load())
+	}
+	s.clock.advance(30 * time.Second)
+	mustBe(t, "after 30 s", s.send(account(listPath+"?limit=3")), http.StatusOK)
+}
+
+func TestLimitsOfAWallet(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{WalletDrafts: 2, WalletReads: 3}})
+	create := func(key string, signer sortie.Signer) answer {
+		return s.send(request{method: http.MethodPost, target: draftsPath, key: key, body: goodMission, signer: signer})
+	}
+	a := create("k1", creator)
+	mustBe(t, "first draft", a, http.StatusCreated)
+	if policy, left := a.Header.Get("RateLimit-Policy"), a.Header.Get("RateLimit"); policy != `"drafts";q=2;w=60` || left != `"drafts";r=1;t=30` {
+		t.Errorf("%s %s", policy, left)
+	}
+	mustBe(t, "replay", create("k1", creator), http.StatusOK)
+	limited(t, create("k2", creator), "drafts", 2, 30)
+	limited(t, create("k1", creator), "drafts", 2, 30)
+	mustBe(t, "another wallet", create("k1", stranger), http.StatusCreated)
+
+	a = s.send(request{target: listPath})
+	mustBe(t, "first read", a, http.StatusOK)
+	if policy, left := a.Header.Get("RateLimit-Policy"), a.Header.Get("RateLimit"); policy != `"reads";q=3;w=60` || left != `"reads";r=2;t=20` {
+		t.Errorf("%s %s", policy, left)
+	}
+	mustBe(t, "preview", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+	mustBe(t, "not found", s.send(request{target: listPath + "/x"}), http.StatusNotFound)
+	limited(t, s.send(request{target: listPath}), "reads", 3, 20)
+	limited(t, s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), "reads", 3, 20)
+	mustBe(t, "another wallet reads", s.send(request{target: listPath, signer: stranger}), http.StatusOK)
+
+	s.clock.advance(30 * time.Second)
+	mustBe(t, "draft after 30 s", create("k2", creator), http.StatusCreated)
+	limited(t, create("k3", creator), "drafts", 2, 30)
+	mustBe(t, "read after 30 s", s.send(request{target: listPath}), http.StatusOK)
+	s.clock.advance(time.Minute)
+	if list := decode[sortie.DraftList](t, s.send(request{target: listPath})); len(list.Drafts) != 2 {
+		t.Errorf("%d drafts: a refused request was worked on", len(list.Drafts))
+	}
+}
+
+func TestNoLimits(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]*Limits{"off": nil, "zero": {}} {
+		s := newService(t, serviceOptions{limits: limits})
+		for range 400 {
+			if a := s.roundTrip(s.build(request{target: listPath, unsigned: true})); a.StatusCode != http.StatusUnauthorized {
+				t.Fatalf("%s: %d %s", name, a.StatusCode, a.body)
+			}
+		}
+		a := s.send(request{target: listPath})
+		mustBe(t, name, a, http.StatusOK)
+		if a.Header.Get("RateLimit") != "" || a.Header.Get("RateLimit-Policy") != "" {
+			t.Errorf("%s: headers of limits that there are not: %v", name, a.Header)
+		}
+	}
+}
+
+func TestLimitsBehindATrustedProxy(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{AddressRequests: 1}, config: func(config *Config) {
+		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
+	}})
+	from := func(forwarded ...string) answer {
+		return s.send(request{target: listPath, header: http.Header{"X-Forwarded-For": forwarded}})
+	}
+	mustBe(t, "a client", from("203.0.113.1"), http.StatusOK)
+	limited(t, from("203.0.113.1"), "address", 1, 60)
+	mustBe(t, "another client", from("203.0.113.2"), http.StatusOK)
+	limited(t, from("198.51.100.7, 203.0.113.1"), "address", 1, 60) // what the client itself put in front says nothing
+	limited(t, from("198.51.100.8", "203.0.113.1, 10.1.2.3"), "address", 1, 60)
+	mustBe(t, "the proxy itself", s.send(request{target: listPath}), http.StatusOK)
+	limited(t, from("garbage"), "address", 1, 60) // nothing is known but the proxy
+}
+
+func TestClientAddress(t *testing.T) {
+	t.Parallel()
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	for _, row := range []struct{ peer, forwarded, want string }{
+		{"203.0.113.5:1234", "", "203.0.113.5/32"},
+		{"[::ffff:203.0.113.5]:1234", "", "203.0.113.5/32"},
+		{"[2001:db8:1:2:3:4:5:6]:1234", "", "2001:db8:1:2::/64"},
+		{"[2001:db8:1:2:ffff::1]:1234", "", "2001:db8:1:2::/64"},
+		{"[2001:db8:1:3::1]:1234", "", "2001:db8:1:3::/64"},
+		{"[fe80::1%eth0]:1234", "", "fe80::/64"},
+		{"203.0.113.5:1234", "198.51.100.1", "203.0.113.5/32"},
+		{"10.0.0.1:1234", "198.51.100.1", "198.51.100.1/32"},
+		{"10.0.0.1:1234", "192.0.2.1, 198.51.100.1", "198.51.100.1/32"},
+		{"10.0.0.1:1234", "198.51.100.1, 10.9.9.9,10.8.8.8 ", "198.51.100.1/32"},
+		{"10.0.0.1:1234", "2001:db8:1:2::9", "2001:db8:1:2::/64"},
+		{"[fd00::1]:1234", "::ffff:198.51.100.1", "198.51.100.1/32"},
+		{"10.0.0.1:1234", "10.1.1.1, 10.2.2.2", "10.1.1.1/32"},
+		{"10.0.0.1:1234", "198.51.100.1, not an address", "10.0.0.1/32"},
+		{"10.0.0.1:1234", "", "10.0.0.1/32"},
+		{"@", "198.51.100.1", "invalid Prefix"},
+	} {
+		r := &http.Request{RemoteAddr: row.peer, Header: http.Header{}}
+		if row.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", row.forwarded)
+		}
+		if got := clientAddress(r, trusted).String(); got != row.want {
+			t.Errorf("%s, forwarded for %q: %s, want %s", row.peer, row.forwarded, got, row.want)
+		}
+	}
+}
+
+// However many clients there are, a limiter stays small, and still limits each of the last.
+func TestLimitersAreBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_770_000_000, 0)
+	limiter := newLimiter[int]("test", 2)
+	for key := range limitedKeys + 50_000 {
+		limiter.take(key, now)
+		limiter.take(key, now)
+		if !limiter.take(key, now).refused() {
+			t.Fatalf("key %d is not limited", key)
+		}
+	}
+	kept := len(limiter.buckets)
+	if kept > limitedKeys {
+		t.Errorf("%d keys", kept)
+	}
+	later := now.Add(limitWindow) // the buckets have refilled: they say nothing and make room
+	limiter.take(-1, later)
+	limiter.take(-2, later)
+	if now := len(limiter.buckets); now >= kept {
+		t.Errorf("%d keys, %d after a window", kept, now)
+	}
+	known := len(limiter.buckets)
+	for key := range 100 {
+		limiter.look(1_000_000+key, later)
+	}
+	if len(limiter.buckets) > known {
+		t.Error("a look takes room")
+	}
+}
+
+func TestAClockThatGoesBackGivesNothing(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_770_000_000, 0)
+	limiter := newLimiter[string]("test", 1)
+	if limiter.take("a", now).refused() {
+		t.Fatal("the first was refused")
+	}
+	if !limiter.take("a", now.Add(-time.Hour)).refused() || !limiter.take("a", now).refused() {
+		t.Error("going back gave a request")
+	}
+	if limiter.take("a", now.Add(time.Minute)).refused() {
+		t.Error("refused after a minute")
+	}
+}
+
+func TestDefaultLimits(t *testing.T) {
+	t.Parallel()
+	want := Limits{AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120}
+	if got := *DefaultLimits(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

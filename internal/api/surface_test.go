@@ -1,0 +1,344 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+func withBodyTimeout(timeout time.Duration) serviceOptions {
+	return serviceOptions{config: func(config *Config) { config.BodyTimeout = timeout }}
+}
+
+// What is wrong with the request line or a header never gets as far as the API.
+func TestRequestsThatHTTPRefuses(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	list := s.get(listPath)
+	create := s.post(draftsPath, "k1", goodMission)
+	const tooLarge = http.StatusRequestHeaderFieldsTooLarge
+	many := list
+	for i := range 2000 {
+		many = many.and(fmt.Sprint("X-Header-", i), "value")
+	}
+	s.refuseAll(t, []badRequest{
+		{name: "A1 header line of 1 MB", text: list.and("X-Long", strings.Repeat("a", 1<<20)).String(), status: tooLarge, closes: true},
+		{name: "A2 2,000 headers", text: many.String(), status: tooLarge, closes: true},
+		{name: "A3 cookie of 32 KiB", text: list.and("Cookie", "a="+strings.Repeat("b", 32<<10)).String(), status: tooLarge, closes: true},
+		{name: "A4 header name with a space", text: list.and("X Name", "value").String(), status: http.StatusBadRequest, closes: true},
+		{name: "A4 space before the colon", text: list.and("X-Name ", "value").String(), status: http.StatusBadRequest, closes: true},
+		{name: "A5 header value with NUL", text: list.and("X-Name", "a\x00b").String(), status: http.StatusBadRequest, closes: true},
+		{name: "A6 target of 64 KiB", text: s.get("/" + strings.Repeat("a", 64<<10)).String(), status: tooLarge, closes: true},
+		{name: "A19 two lengths that differ", text: create.and("Content-Length", "5").and("Content-Length", "6").String(), status: http.StatusBadRequest, closes: true},
+		{name: "A20 negative length", text: create.and("Content-Length", "-1").String(), status: http.StatusBadRequest, closes: true},
+		{name: "A20 length of 2^64", text: create.and("Content-Length", "18446744073709551616").String(), status: http.StatusBadRequest, closes: true},
+		{name: "A20 length with a sign", text: create.and("Content-Length", "+5").String(), status: http.StatusBadRequest, closes: true},
+		{name: "A29 HTTP/0.9", text: "GET " + listPath + "\r\n\r\n", status: http.StatusBadRequest, closes: true},
+		{name: "A31 no Host", text: strings.Replace(list.String(), "Host: "+list.host+"\r\n", "", 1), status: http.StatusBadRequest, closes: true},
+		{name: "A32 two Hosts", text: list.and("Host", "evil.example").String(), status: http.StatusBadRequest, closes: true},
+		{name: "A37 unknown expectation", text: create.and("Expect", "200-maybe").String(), status: http.StatusExpectationFailed, closes: true},
+	})
+}
+
+// Paths have one spelling. All others are not found, and above all not redirected: a redirect would lead around the
+// signature.
+func TestOddPathsAreNotFound(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	var rows []badRequest
+	for name, target := range map[string]string{
+		"A7 10,000 segments":             strings.Repeat("/a", 8000),
+		"A7 segments below a known path": listPath + strings.Repeat("/a", 5000),
+		"A8 NUL":                         listPath + "/%00",
+		"A8 NUL at the end":              listPath + "%00",
+		"A9 escaped parent":              "/api/external/missions/%2e%2e%2fmissions",
+		"A9 escaped dot":                 "/api/%2e/external/missions",
+		"A9 escaped slash":               "/api/external%2Fmissions",
+		"A9 escaped letter":              "/api/external/mission%73",
+		"A9 escaped twice":               "/api/external/%252e%252e/missions",
+		"A10 doubled slashes":            "//api//external//missions",
+		"A10 doubled at the front":       "//api/external/missions",
+		"A10 doubled before the id":      listPath + "//drafts",
+		"A11 dot segments":               "/api/./external/../external/missions",
+		"A11 parent at the end":          listPath + "/..",
+		"A11 dot at the end":             listPath + "/.",
+		"A12 trailing slash":             listPath + "/",
+		"A12 trailing slash, drafts":     draftsPath + "/",
+		"A12 trailing slash, healthz":    "/healthz/",
+		"A12 trailing slash, docs":       "/docs/",
+		"A13 upper case":                 "/API/EXTERNAL/MISSIONS",
+		"A13 one capital":                "/api/external/Missions",
+		"A14 backslash":                  `/api\external\missions`,
+		"A14 backslash, parent":          `/api/external/x\..\missions`,
+		"A14 escaped backslash":          "/api%5cexternal%5cmissions",
+		"A15 overlong dot":               "/api/%c0%ae/external/missions",
+		"A15 overlong slash":             "/api%c0%afexternal/missions",
+		"A15 overlong, not escaped":      "/api/\xc0\xae/external/missions",
+		"semicolon parameter":            listPath + ";a=b",
+		"nothing at all":                 "/nowhere",
+		"below a known path":             listPath + "/drafts/x",
+	} {
+		for _, m := range []message{s.get(target), s.post(target, "k1", goodMission)} {
+			rows = append(rows, badRequest{name: name + " " + m.method, text: m.String(), status: http.StatusNotFound, code: sortie.CodeNotFound})
+		}
+	}
+	s.refuseAll(t, rows)
+}
+
+func TestOddBodies(t *testing.T) {
+	t.Parallel()
+	s := newService(t, withBodyTimeout(200*time.Millisecond))
+	withBody := s.unsigned(http.MethodGet, listPath)
+	withBody.body = goodMission
+	signedEmpty := s.get(listPath)
+	signedEmpty.body = goodMission
+	create := s.post(draftsPath, "k1", goodMission)
+	stream := func(body string) string {
+		m := create.with("Transfer-Encoding", "chunked")
+		m.body = body
+		return m.String()
+	}
+	size := fmt.Sprintf("%x", len(goodMission))
+	const invalid = sortie.CodeInvalidRequest
+	s.refuseAll(t, []badRequest{
+		{name: "A16 GET with a body it signed", text: s.sign(withBody, creator).String(), status: 400, code: invalid, closes: true},
+		{name: "A16 GET with a body it did not sign", text: signedEmpty.String(), status: 400, code: invalid, closes: true},
+		{name: "A16 GET with a chunked body", text: signedEmpty.chunked().String(), status: 400, code: invalid, closes: true},
+		{name: "A16 GET with a body that never comes", text: s.get(listPath).and("Content-Length", "10").String(), status: 400, code: invalid, closes: true},
+		{name: "A16 healthz with a body", text: s.unsigned(http.MethodGet, "/healthz").and("Content-Length", "10").String(), status: 400, code: invalid, closes: true},
+		{name: "A17 POST without length or chunks", text: strings.Replace(create.String(), fmt.Sprintf("Content-Length: %d\r\n", len(goodMission)), "", 1), status: 401, code: sortie.CodeInvalidSignature},
+		{name: "A17 POST without a body", text: s.post(draftsPath, "k1", "").String(), status: 400, code: sortie.CodeInvalidJSON},
+		{name: "A21 length longer than the body", text: create.and("Content-Length", "1000").String(), status: 400, code: invalid, closes: true},
+		{name: "A21 length shorter than the body", text: create.and("Content-Length", "10").String(), status: 401, code: sortie.CodeInvalidSignature},
+		{name: "A22 chunk with bare LF", text: stream(size + "\n" + goodMission + "\n0\n\n"), status: 400, code: invalid, closes: true},
+		{name: "A22 bare LF in a chunk extension", text: stream(size + ";a\n" + goodMission + "\r\n0\r\n\r\n"), status: 400, code: invalid, closes: true},
+		{name: "A23 chunk size of 2^64", text: stream("10000000000000000\r\n" + goodMission), status: 400, code: invalid, closes: true},
+		{name: "A23 chunk size of 2^63", text: stream("8000000000000000\r\n" + goodMission), status: 400, code: invalid, closes: true},
+		{name: "A23 negative chunk size", text: stream("-1\r\n" + goodMission), status: 400, code: invalid, closes: true},
+		{name: "A23 chunks of 1 MB", text: stream("100000\r\n" + strings.Repeat(" ", 1<<20) + "\r\n0\r\n\r\n"), status: 413, code: sortie.CodePayloadTooLarge, closes: true},
+		{name: "A24 huge trailers", text: stream(size + "\r\n" + goodMission + "\r\n0\r\nX-Trailer: " + strings.Repeat("a", 1<<20) + "\r\n\r\n"), status: 400, code: invalid, closes: true},
+		{name: "A38 body that never ends", text: stream(size + "\r\n" + goodMission[:20]), status: 400, code: invalid, closes: true},
+		{name: "unknown path, body that never comes", text: s.post("/nowhere", "k1", "").and("Content-Length", "10").String(), status: 404, code: sortie.CodeNotFound, closes: true},
+		{name: "other method, body that never comes", text: s.unsigned(http.MethodPut, draftsPath).and("Content-Length", "10").String(), status: 405, code: sortie.CodeMethodNotAllowed, closes: true},
+		{name: "wrong type, body that never comes", text: create.with("Content-Type", "text/plain").with("Content-Length", "1000").String(), status: 415, code: sortie.CodeUnsupportedMediaType, closes: true},
+	})
+}
+
+// A body that trickles in is cut off by the clock, not by the number of its reads.
+func TestSlowBodiesAreCutOff(t *testing.T) {
+	t.Parallel()
+	s := newService(t, withBodyTimeout(100*time.Millisecond))
+	create := s.post(draftsPath, "k1", goodMission)
+	w := s.dial()
+	head, body, _ := strings.Cut(create.String(), "\r\n\r\n")
+	if _, err := w.connection.Write([]byte(head + "\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	drip, stop := time.NewTicker(10*time.Millisecond), make(chan struct{})
+	defer drip.Stop()
+	go func() {
+		for i := range len(body) - 1 {
+			select {
+			case <-drip.C:
+				_, _ = w.connection.Write([]byte{body[i]})
+			case <-stop:
+				return
+			}
+		}
+	}()
+	a := w.read()
+	close(stop)
+	if a == nil || a.StatusCode != http.StatusBadRequest || a.code() != sortie.CodeInvalidRequest {
+		t.Fatalf("%+v", a)
+	}
+	checkError(t, *a)
+	if !w.isClosed() {
+		t.Error("the connection is still open")
+	}
+	s.storesNothing(t)
+}
+
+// A request with both lengths is read by its chunks, and nothing behind it is taken for another request.
+func TestNothingIsSmuggledBehindABody(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	smuggled := s.post(draftsPath, "smuggled", goodMission).String()
+	for name, text := range map[string]string{
+		"A18 length shorter than the chunks": s.post(previewPath, "", goodMission).and("Content-Length", "6").chunked().String() + smuggled,
+		"A18 chunks shorter than the length": s.post(previewPath, "", goodMission).and("Content-Length", "9999").chunked().String() + smuggled,
+		"behind a GET with a body":           s.get(listPath).and("Content-Length", fmt.Sprint(len(smuggled))).String() + smuggled,
+		"behind a refused type":              s.post(previewPath, "", "").with("Content-Type", "text/plain").and("Content-Length", "5").String() + "12345" + smuggled,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := s.dial()
+			w.write(text)
+			if a := w.read(); a == nil || a.StatusCode >= 500 {
+				t.Fatalf("%+v", a)
+			}
+			if next := w.read(); next != nil {
+				t.Errorf("a second answer: %d %s", next.StatusCode, next.body)
+			}
+			s.storesNothing(t)
+		})
+	}
+}
+
+func TestAConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	w := s.dial()
+	for range 3 {
+		w.write(s.post(previewPath, "", goodMission).String() + s.get(listPath).String() + s.get("/nowhere").String())
+		for _, status := range []int{http.StatusOK, http.StatusOK, http.StatusNotFound} {
+			if a := w.read(); a == nil || a.StatusCode != status {
+				t.Fatalf("%+v, want %d", a, status)
+			}
+		}
+	}
+}
+
+func TestOddMethods(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	type row struct{ name, method, target, allow string }
+	for _, r := range []row{
+		{"A25 TRACE", "TRACE", listPath, "GET, OPTIONS"},
+		{"A26 CONNECT to a path", "CONNECT", listPath, "GET, OPTIONS"},
+		{"A27 DELETE on drafts", "DELETE", draftsPath, "POST, OPTIONS"},
+		{"A28 get in small letters", "get", listPath, "GET, OPTIONS"},
+		{"GET on drafts", "GET", draftsPath, "POST, OPTIONS"},
+		{"HEAD on a signed path", "HEAD", listPath, "GET, OPTIONS"},
+		{"POST on the list", "POST", listPath, "GET, OPTIONS"},
+		{"PATCH on a mission", "PATCH", listPath + "/draft_0123456789abcdefghjkmnpqrs", "GET, OPTIONS"},
+		{"POST on healthz", "POST", "/healthz", "GET, HEAD, OPTIONS"},
+		{"POST on the front door", "POST", "/", "GET, HEAD, OPTIONS"},
+		{"a method of 1,000 letters", strings.Repeat("M", 1000), listPath, "GET, OPTIONS"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			w := s.dial()
+			w.write(s.sign(s.unsigned(r.method, r.target).with("Connection", "close"), creator).String())
+			if r.method == http.MethodHead { // its answer has no body
+				response, err := http.ReadResponse(w.reader, &http.Request{Method: http.MethodHead})
+				if err != nil || response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") != r.allow {
+					t.Errorf("%+v %v", response, err)
+				}
+				return
+			}
+			a := w.read()
+			if a == nil || a.StatusCode != http.StatusMethodNotAllowed || a.code() != sortie.CodeMethodNotAllowed || a.Header.Get("Allow") != r.allow {
+				t.Fatalf("%+v", a)
+			}
+			checkError(t, *a)
+			s.storesNothing(t)
+		})
+	}
+	evil := s.get(listPath)
+	evil.target = "http://evil.example" + listPath
+	own := s.get(listPath)
+	own.target = "http://" + own.host + listPath
+	const invalid = sortie.CodeInvalidRequest
+	s.refuseAll(t, []badRequest{
+		{name: "A26 CONNECT to a host", text: "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n", status: 400, code: invalid},
+		{name: "A30 whole URL, foreign host", text: evil.String(), status: 400, code: invalid},
+		{name: "A30 whole URL, own host", text: own.String(), status: 400, code: invalid},
+	})
+}
+
+func TestOddContentTypes(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	create := s.post(draftsPath, "k1", goodMission)
+	var rows []badRequest
+	for name, m := range map[string]message{
+		"A33 text/plain":                  create.with("Content-Type", "text/plain"),
+		"A33 form":                        create.with("Content-Type", "application/x-www-form-urlencoded"),
+		"A33 a type that only begins so":  create.with("Content-Type", "application/json-seq"),
+		"A33 another JSON":                create.with("Content-Type", "application/problem+json"),
+		"A34 no type":                     create.without("Content-Type"),
+		"A34 empty type":                  create.with("Content-Type", ""),
+		"A34 not a type":                  create.with("Content-Type", "application/json; charset"),
+		"A35 UTF-16":                      create.with("Content-Type", "application/json; charset=utf-16"),
+		"A35 Latin-1":                     create.with("Content-Type", "application/json; charset=iso-8859-1"),
+		"A36 gzip":                        create.and("Content-Encoding", "gzip"),
+		"A36 gzip, and the claim of none": create.and("Content-Encoding", "gzip, identity"),
+		"A36 br":                          create.and("Content-Encoding", "br"),
+	} {
+		rows = append(rows, badRequest{name: name, text: m.String(), status: http.StatusUnsupportedMediaType, code: sortie.CodeUnsupportedMediaType, closes: true})
+	}
+	s.refuseAll(t, rows)
+	for _, contentType := range []string{"application/json; charset=UTF-8", "Application/JSON", `application/json;charset="utf-8"`} {
+		w := s.dial()
+		w.write(s.post(previewPath, "", goodMission).with("Content-Type", contentType).String())
+		if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %+v", contentType, a)
+		}
+	}
+}
+
+// A client that leaves leaves nothing half done: either there is no draft, or the key leads to it.
+func TestClientsThatLeave(t *testing.T) {
+	t.Parallel()
+	logs := newLogBook()
+	s := newService(t, serviceOptions{config: func(config *Config) { config.Logger = logs.logger() }})
+	leave := func(text string) {
+		t.Helper()
+		w := s.dial()
+		if _, err := w.connection.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.connection.Close()
+	}
+	create := s.post(draftsPath, "k1", goodMission).String()
+	leave(create[:len(create)-len(goodMission)])
+	leave(create[:len(create)-1])
+	for range 2 {
+		if line := logs.next(t); line["status"] != 400.0 {
+			t.Errorf("%v", line)
+		}
+	}
+	s.storesNothing(t)
+	logs.next(t) // of the list
+
+	leave(create)
+	left := logs.next(t)
+	a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission})
+	switch wasStored := a.Header.Get("Idempotent-Replayed") == "true"; {
+	case a.StatusCode != http.StatusCreated && a.StatusCode != http.StatusOK:
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	case left["status"] == 201.0 && !wasStored:
+		t.Error("a draft that was answered for is not there")
+	}
+	if list := decode[sortie.DraftList](t, s.send(request{target: listPath})); len(list.Drafts) != 1 {
+		t.Errorf("%d drafts", len(list.Drafts))
+	}
+}
+
+func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	const count = 1000 // A40
+	var all strings.Builder
+	for i := range count { // the answer to an unknown method names it
+		all.WriteString(s.unsigned(fmt.Sprint("METHOD", i), listPath).String())
+	}
+	w := s.dial()
+	w.write(all.String())
+	ids := make(map[string]bool)
+	for i := range count {
+		a := w.read()
+		if a == nil {
+			t.Fatalf("closed after %d", i)
+		}
+		if a.StatusCode != http.StatusMethodNotAllowed || !strings.Contains(string(a.body), fmt.Sprintf(`"METHOD%d is not for`, i)) {
+			t.Fatalf("%d: %d %s", i, a.StatusCode, a.body)
+		}
+		ids[a.Header.Get("X-Request-Id")] = true
+	}
+	if len(ids) != count {
+		t.Errorf("%d different request ids", len(ids))
+	}
+}
