@@ -18,6 +18,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
 var binaries string // directory with the sortie that scripts run
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "build sortie:", err)
 			return 1
 		}
-		return m.Run()
+		return pgtest.Main(m)
 	}())
 }
 
