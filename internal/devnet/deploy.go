@@ -7,22 +7,15 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
-)
-
-// The decimals that amounts are computed with everywhere; a token that says otherwise is refused.
-const (
-	usdcDecimals         = 6
-	serviceTokenDecimals = 18
+	"github.com/sortie-labs/sortie/internal/chain"
 )
 
 // factoryGas bounds what creating the factory costs, for the time when its tokens do not exist yet and it cannot be estimated.
@@ -33,7 +26,7 @@ var (
 	// capBound is the first cap the contract's packed storage cannot hold.
 	capBound = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 112), big.NewInt(1))
 	// testTokenSupply is the supply of a test ServiceToken, in base units: a thousand million.
-	testTokenSupply = baseUnits(1_000_000_000, serviceTokenDecimals)
+	testTokenSupply = baseUnits(1_000_000_000, sortie.TokenService)
 )
 
 // DeployParams says what to deploy.
@@ -63,7 +56,7 @@ type Deployment struct {
 // Deploy puts a MissionFactory on a chain, and test tokens if asked to. It sends nothing before it has seen that the
 // parameters are sound, the tokens are what they should be and the deployer can pay; then it waits until all is mined. When
 // ctx ends meanwhile, the error names the transaction that was under way.
-func Deploy(ctx context.Context, backend Backend, deployer Signer, params DeployParams) (Deployment, error) {
+func Deploy(ctx context.Context, backend chain.Backend, deployer chain.TransactionSigner, params DeployParams) (Deployment, error) {
 	params = params.withDefaults(deployer.Address())
 	if err := params.validate(); err != nil {
 		return Deployment{}, fmt.Errorf("deploy contracts: %w", err)
@@ -72,7 +65,7 @@ func Deploy(ctx context.Context, backend Backend, deployer Signer, params Deploy
 	if err != nil {
 		return Deployment{}, fmt.Errorf("deploy contracts: the chain does not answer, check the RPC URL: %w", err)
 	}
-	account, err := openAccount(ctx, backend, deployer, chainID.Uint64())
+	account, err := chain.OpenAccount(ctx, backend, deployer, chainID.Uint64())
 	if err != nil {
 		return Deployment{}, fmt.Errorf("deploy contracts on chain %d: %w", chainID, err)
 	}
@@ -122,34 +115,34 @@ func (p DeployParams) validate() error {
 	return nil
 }
 
-func (p DeployParams) deploy(ctx context.Context, account *account) (Deployment, error) {
+func (p DeployParams) deploy(ctx context.Context, account *chain.Account) (Deployment, error) {
 	if p.WithTestTokens {
 		tokens, err := createTestTokens(ctx, account)
 		if err != nil {
 			return Deployment{}, err
 		}
 		p.USDC, p.ServiceToken = tokens.usdc, tokens.serviceToken
-	} else if err := p.checkTokens(ctx, account.backend); err != nil {
+	} else if err := p.checkTokens(ctx, account.Backend()); err != nil {
 		return Deployment{}, err
 	}
 	data := contracts.MissionFactory.CreateWith(p.factoryArguments())
-	gas, err := account.estimate(ctx, nil, data)
+	gas, err := account.Estimate(ctx, nil, data)
 	if err != nil {
 		return Deployment{}, fmt.Errorf("create MissionFactory: %w", err)
 	}
-	if err := account.canPay(ctx, gas); err != nil {
+	if err := account.CanPay(ctx, gas); err != nil {
 		return Deployment{}, err
 	}
-	tx, err := account.send(ctx, gas, nil, data)
+	tx, err := account.Send(ctx, gas, nil, data)
 	if err != nil {
 		return Deployment{}, fmt.Errorf("create MissionFactory: %w", err)
 	}
-	receipt, err := account.mined(ctx, tx)
+	receipt, err := account.Mined(ctx, tx)
 	if err != nil {
 		return Deployment{}, fmt.Errorf("create MissionFactory: %w", err)
 	}
 	return Deployment{
-		ChainID:         account.chainID,
+		ChainID:         account.ChainID(),
 		Factory:         sortie.Address(receipt.ContractAddress),
 		USDC:            p.USDC,
 		ServiceToken:    p.ServiceToken,
@@ -164,43 +157,18 @@ func (p DeployParams) factoryArguments() []byte {
 		common.Address(p.ServiceToken), common.Address(p.USDC), p.ServiceTokenCap, p.USDCCap)
 }
 
-func (p DeployParams) checkTokens(ctx context.Context, backend Backend) error {
-	if err := checkToken(ctx, backend, "--usdc", p.USDC, usdcDecimals); err != nil {
+func (p DeployParams) checkTokens(ctx context.Context, node chain.Reader) error {
+	if err := chain.CheckToken(ctx, node, "--usdc", p.USDC, chain.Decimals(sortie.TokenUSDC)); err != nil {
 		return err
 	}
-	return checkToken(ctx, backend, "--service-token", p.ServiceToken, serviceTokenDecimals)
-}
-
-// checkToken refuses an address without code and a token with other decimals than all amounts are computed with.
-func checkToken(ctx context.Context, backend Backend, flag string, token sortie.Address, decimals uint8) error {
-	address := common.Address(token)
-	code, err := backend.CodeAt(ctx, address, nil)
-	if err != nil {
-		return fmt.Errorf("%s %s: read code: %w", flag, token, err)
-	}
-	if len(code) == 0 {
-		return fmt.Errorf("%s %s: there is no contract at this address on this chain", flag, token)
-	}
-	erc20 := servicetoken.NewServiceToken()
-	answer, err := backend.CallContract(ctx, ethereum.CallMsg{To: &address, Data: erc20.PackDecimals()}, nil)
-	if err != nil {
-		return fmt.Errorf("%s %s: ask for its decimals: %w", flag, token, err)
-	}
-	got, err := erc20.UnpackDecimals(answer)
-	if err != nil {
-		return fmt.Errorf("%s %s: this contract is no token, it does not answer decimals()", flag, token)
-	}
-	if got != decimals {
-		return fmt.Errorf("%s %s: the token has %d decimals, want %d: is it another token?", flag, token, got, decimals)
-	}
-	return nil
+	return chain.CheckToken(ctx, node, "--service-token", p.ServiceToken, chain.Decimals(sortie.TokenService))
 }
 
 type testTokens struct{ usdc, serviceToken sortie.Address }
 
 // createTestTokens sends both creations before it waits, so that they share a block.
-func createTestTokens(ctx context.Context, account *account) (testTokens, error) {
-	owner := account.address()
+func createTestTokens(ctx context.Context, account *chain.Account) (testTokens, error) {
+	owner := common.Address(account.Address())
 	creations := []struct {
 		name string
 		data []byte
@@ -211,27 +179,27 @@ func createTestTokens(ctx context.Context, account *account) (testTokens, error)
 	}
 	need := uint64(factoryGas)
 	for i, creation := range creations {
-		gas, err := account.estimate(ctx, nil, creation.data)
+		gas, err := account.Estimate(ctx, nil, creation.data)
 		if err != nil {
 			return testTokens{}, fmt.Errorf("create %s: %w", creation.name, err)
 		}
 		creations[i].gas = gas
 		need += gas
 	}
-	if err := account.canPay(ctx, need); err != nil {
+	if err := account.CanPay(ctx, need); err != nil {
 		return testTokens{}, err
 	}
 	var addresses []sortie.Address
 	var transactions []*types.Transaction
 	for _, creation := range creations {
-		tx, err := account.send(ctx, creation.gas, nil, creation.data)
+		tx, err := account.Send(ctx, creation.gas, nil, creation.data)
 		if err != nil {
 			return testTokens{}, fmt.Errorf("create %s: %w", creation.name, err)
 		}
 		transactions = append(transactions, tx)
 	}
 	for i, tx := range transactions {
-		receipt, err := account.mined(ctx, tx)
+		receipt, err := account.Mined(ctx, tx)
 		if err != nil {
 			return testTokens{}, fmt.Errorf("create %s: %w", creations[i].name, err)
 		}
@@ -240,24 +208,7 @@ func createTestTokens(ctx context.Context, account *account) (testTokens, error)
 	return testTokens{serviceToken: addresses[0], usdc: addresses[1]}, nil
 }
 
-// canPay refuses before the first transaction rather than between two.
-func (a *account) canPay(ctx context.Context, gas uint64) error {
-	balance, err := a.backend.BalanceAt(ctx, a.address(), nil)
-	if err != nil {
-		return fmt.Errorf("read the balance of %s: %w", a.signer.Address(), err)
-	}
-	need := new(big.Int).Mul(a.feeCap, new(big.Int).SetUint64(gas))
-	if balance.Cmp(need) < 0 {
-		return fmt.Errorf("the deployer %s has %s and may need %s for gas: send it more first", a.signer.Address(), ether(balance), ether(need))
-	}
-	return nil
-}
-
-// ether is for people: nine decimals, rounded.
-func ether(wei *big.Int) string {
-	return new(big.Rat).SetFrac(wei, big.NewInt(params.Ether)).FloatString(9) + " ether"
-}
-
-func baseUnits(amount int64, decimals int64) *big.Int {
-	return new(big.Int).Mul(big.NewInt(amount), new(big.Int).Exp(big.NewInt(10), big.NewInt(decimals), nil))
+func baseUnits(tokens int64, token sortie.Token) *big.Int {
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(chain.Decimals(token))), nil)
+	return scale.Mul(scale, big.NewInt(tokens))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
+	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
@@ -34,7 +35,7 @@ func bothChains(t *testing.T, chainID uint64, test func(t *testing.T, client *et
 	})
 }
 
-func signerOf(role devnet.Role) devnet.Signer {
+func signerOf(role devnet.Role) chain.TransactionSigner {
 	key := devnet.WalletByRole(role).Key
 	return devnet.NewSigner(key.Address(), func(_ context.Context, digest sortie.Hash) (sortie.Bytes, error) {
 		return key.SignDigest(digest), nil

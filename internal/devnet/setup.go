@@ -15,6 +15,7 @@ import (
 	"github.com/sortie-labs/sortie/contracts"
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
+	"github.com/sortie-labs/sortie/internal/chain"
 )
 
 // Tokens that wallets start with, in whole tokens of each kind. Contributors earn theirs.
@@ -111,7 +112,7 @@ func (c *Chain) deployAndFund(ctx context.Context) (Deployment, error) {
 	if err != nil {
 		return Deployment{}, err
 	}
-	account, err := openAccount(ctx, c.client, deployer, c.config.ChainID)
+	account, err := chain.OpenAccount(ctx, c.client, deployer, c.config.ChainID)
 	if err != nil {
 		return Deployment{}, err
 	}
@@ -122,15 +123,14 @@ func (c *Chain) deployAndFund(ctx context.Context) (Deployment, error) {
 }
 
 // fundWallets gives tokens to everyone who plays a part. All transfers share a block.
-func fundWallets(ctx context.Context, account *account, deployment Deployment) error {
+func fundWallets(ctx context.Context, account *chain.Account, deployment Deployment) error {
 	var sent []*types.Transaction
 	give := func(token sortie.Address, data []byte) error {
-		to := common.Address(token)
-		gas, err := account.estimate(ctx, &to, data)
+		gas, err := account.Estimate(ctx, &token, data)
 		if err != nil {
 			return err
 		}
-		tx, err := account.send(ctx, gas, &to, data)
+		tx, err := account.Send(ctx, gas, &token, data)
 		if err != nil {
 			return err
 		}
@@ -143,14 +143,14 @@ func fundWallets(ctx context.Context, account *account, deployment Deployment) e
 			amount = creatorTokens
 		}
 		err := errors.Join(
-			give(deployment.USDC, testusdc.NewTestUSDC().PackMint(to, baseUnits(amount, usdcDecimals))),
-			give(deployment.ServiceToken, servicetoken.NewServiceToken().PackTransfer(to, baseUnits(amount, serviceTokenDecimals))))
+			give(deployment.USDC, testusdc.NewTestUSDC().PackMint(to, baseUnits(amount, sortie.TokenUSDC))),
+			give(deployment.ServiceToken, servicetoken.NewServiceToken().PackTransfer(to, baseUnits(amount, sortie.TokenService))))
 		if err != nil {
 			return err
 		}
 	}
 	for _, tx := range sent {
-		if _, err := account.mined(ctx, tx); err != nil {
+		if _, err := account.Mined(ctx, tx); err != nil {
 			return err
 		}
 	}
