@@ -7,10 +7,9 @@
 // The output depends on the sources, foundry.toml and package-lock.json only: two builds are byte-identical.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import solc from "solc";
 
-const root = dirname(fileURLToPath(import.meta.url));
+const root = import.meta.dirname;
 const artifacts = join(root, "artifacts");
 
 /** Deployable contracts (SignatureValidator is "deployed" by eth_call only), by source file. */

@@ -1,7 +1,9 @@
-// Rebuilds everything in this folder that is generated: artifacts/ (ABI, bytecode, compiler input) and bind/ (Go).
+// Rebuilds everything in this folder that is generated: artifacts/ (ABI, bytecode, compiler input), bind/ (Go) and the
+// gas table in README.md (from gas-snapshot.json, which only `npm run gas` rewrites).
 // Needs Node and Go; installs the pinned compiler first if it is not there.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { renderGasTable } from "./gas.mjs";
 
 process.chdir(import.meta.dirname);
 const run = (command, ...args) => execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
@@ -24,3 +26,5 @@ for (const [type, pkg, file] of bindings) {
   const args = ["--v2", "--pkg", pkg, "--type", type, "--abi", `artifacts/${type}.json`, "--out", `bind/${pkg}/${file}`];
   run("go", "tool", "-modfile=../tools/go.mod", "abigen", ...args);
 }
+
+renderGasTable();

@@ -164,7 +164,7 @@ contract MissionFactory is IMissionFactory, AccessControlDefaultAdminRules, Paus
         (Mission storage mission, uint256 targetCount, uint256 actual) = _openMission(missionKey);
         _checkSigner(SETTLER_ROLE, hashClose(missionKey, paidCount), signature);
         if (paidCount != actual) revert PaidCountMismatch(missionKey, paidCount, actual);
-        _end(missionKey, mission, targetCount - actual, CloseReason.Closed);
+        _end(missionKey, mission, targetCount, actual, CloseReason.Closed);
     }
 
     /// @inheritdoc IMissionFactory
@@ -172,7 +172,7 @@ contract MissionFactory is IMissionFactory, AccessControlDefaultAdminRules, Paus
         (Mission storage mission, uint256 targetCount, uint256 paidCount) = _openMission(missionKey);
         if (msg.sender != mission.creator) revert NotCreator(msg.sender, mission.creator);
         if (block.timestamp < mission.reclaimAfter) revert ReclaimTooEarly(missionKey, mission.reclaimAfter);
-        _end(missionKey, mission, targetCount - paidCount, CloseReason.Reclaimed);
+        _end(missionKey, mission, targetCount, paidCount, CloseReason.Reclaimed);
     }
 
     /// @inheritdoc IMissionFactory
@@ -396,12 +396,18 @@ contract MissionFactory is IMissionFactory, AccessControlDefaultAdminRules, Paus
         }
     }
 
-    function _end(bytes32 missionKey, Mission storage mission, uint256 unpaidCount, CloseReason reason) private {
+    function _end(
+        bytes32 missionKey,
+        Mission storage mission,
+        uint256 targetCount,
+        uint256 paidCount,
+        CloseReason reason
+    ) private {
         (address token, address creator) = (mission.token, mission.creator);
         uint256 refund;
         unchecked {
-            // 96 bits times 17 bits.
-            refund = mission.rewardPerSubmission * unpaidCount;
+            // A slot is paid once, so there are never more paid than funded; and 96 bits times 17 bits fit.
+            refund = mission.rewardPerSubmission * (targetCount - paidCount);
         }
         mission.closed = reason;
         bool refundDeferred = refund != 0 && !_transferOrDefer(token, creator, refund);

@@ -53,7 +53,8 @@ interface Vm {
     function load(address account, bytes32 slot) external view returns (bytes32);
     function store(address account, bytes32 slot, bytes32 value) external;
     function setNonce(address account, uint64 nonce) external;
-    function cool(address account) external;
+    function mockCallRevert(address callee, bytes calldata data, bytes calldata revertData) external;
+    function clearMockedCalls() external;
 
     // Expectations.
     function expectRevert() external;

@@ -91,9 +91,10 @@ contract TestUSDC is ERC20, Pausable, Initializable {
     }
 
     /// @dev Transfers, mints and burns; the sender of a transferFrom is checked in _spendAllowance.
-    function _update(address from, address to, uint256 amount) internal override whenNotPaused {
-        _checkNotDenylisted(from);
-        _checkNotDenylisted(to);
+    function _update(address from, address to, uint256 amount) internal override {
+        if (paused()) revert EnforcedPause();
+        if (isDenylisted[from]) revert Denylisted(from);
+        if (isDenylisted[to]) revert Denylisted(to);
         super._update(from, to, amount);
     }
 
