@@ -165,7 +165,7 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 	tx, err := b.writer.BeginTx(ctx, nil)
 	if err != nil {
 		claimRest(batch)
-		return members, b.session.explain(ctx, err)
+		return members, b.session.explain(err)
 	}
 	for i, t := range batch {
 		if !t.claim() {
@@ -178,11 +178,11 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 		if err != nil {
 			_ = tx.Rollback() // the connection is dropped in any case
 			claimRest(batch[i+1:])
-			return members, b.session.explain(ctx, err)
+			return members, b.session.explain(err)
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return members, b.session.explain(ctx, err)
+		return members, b.session.explain(err)
 	}
 	return members, nil
 }

@@ -115,7 +115,7 @@ func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft
 
 // DraftByID finds a draft of the wallet by its draft id or its mission id. Absent or somebody else's: [ErrNotFound].
 func (db *DB) DraftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {
-	return db.reads.draftByID(ctx, wallet, id)
+	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) { return s.draftByID(ctx, wallet, id) })
 }
 
 // DraftByID is [DB.DraftByID] inside the transaction.
@@ -125,16 +125,20 @@ func (tx *Tx) DraftByID(wallet sortie.Address, id string) (Draft, error) {
 
 // DraftByKey finds the draft that the wallet made under an idempotency key, or fails with [ErrNotFound].
 func (db *DB) DraftByKey(ctx context.Context, wallet sortie.Address, key string) (Draft, error) {
-	return db.reads.draft(ctx, selectDraftByKey, hexAddress(wallet), key)
+	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) { return s.draftByKey(ctx, wallet, key) })
 }
 
 // DraftByKey is [DB.DraftByKey] inside the transaction.
 func (tx *Tx) DraftByKey(wallet sortie.Address, key string) (Draft, error) {
-	return tx.session.draft(tx.ctx, selectDraftByKey, hexAddress(wallet), key)
+	return tx.session.draftByKey(tx.ctx, wallet, key)
 }
 
 // ListDrafts reads a page of the wallet's drafts. Its cost does not depend on how many there are, nor on how deep it lies.
 func (db *DB) ListDrafts(ctx context.Context, wallet sortie.Address, filter DraftFilter) ([]Draft, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) ([]Draft, error) { return s.listDrafts(ctx, wallet, filter) })
+}
+
+func (s *session) listDrafts(ctx context.Context, wallet sortie.Address, filter DraftFilter) ([]Draft, error) {
 	before := filter.BeforeSeq
 	if before == 0 {
 		before = math.MaxInt64
@@ -144,7 +148,7 @@ func (db *DB) ListDrafts(ctx context.Context, wallet sortie.Address, filter Draf
 		query, args = selectDraftsInStatus, append(args, string(filter.Status))
 	}
 	drafts := make([]Draft, 0, min(filter.Limit, 64))
-	err := db.reads.each(ctx, query, args, func(row scanner) error {
+	err := s.each(ctx, query, args, func(row scanner) error {
 		draft, err := scanDraft(row)
 		drafts = append(drafts, draft)
 		return err
@@ -153,6 +157,10 @@ func (db *DB) ListDrafts(ctx context.Context, wallet sortie.Address, filter Draf
 		return nil, fmt.Errorf("list drafts: %w", err)
 	}
 	return drafts, nil
+}
+
+func (s *session) draftByKey(ctx context.Context, wallet sortie.Address, key string) (Draft, error) {
+	return s.draft(ctx, selectDraftByKey, hexAddress(wallet), key)
 }
 
 func (s *session) draftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {

@@ -36,8 +36,12 @@ func (tx *Tx) AppendEvent(wallet sortie.Address, draftID string, event NewEvent)
 // EventsAfter reads up to limit events of the wallet behind the one numbered seq, oldest first. What is read once is never
 // preceded by something new.
 func (db *DB) EventsAfter(ctx context.Context, wallet sortie.Address, seq int64, limit int) ([]Event, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) ([]Event, error) { return s.eventsAfter(ctx, wallet, seq, limit) })
+}
+
+func (s *session) eventsAfter(ctx context.Context, wallet sortie.Address, seq int64, limit int) ([]Event, error) {
 	events := make([]Event, 0, min(limit, 64))
-	err := db.reads.each(ctx, selectEvents, []any{hexAddress(wallet), seq, limit}, func(row scanner) error {
+	err := s.each(ctx, selectEvents, []any{hexAddress(wallet), seq, limit}, func(row scanner) error {
 		event := Event{Wallet: wallet}
 		var data []byte
 		var createdAt int64

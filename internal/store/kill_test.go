@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -77,7 +76,7 @@ func (c *child) awaitKilled() {
 }
 
 func childOpen(options Options) *DB {
-	options.Logger = slog.New(slog.DiscardHandler)
+	options.Logger = quiet
 	db, err := Open(context.Background(), os.Getenv("URL"), options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -186,7 +185,7 @@ func checkAcknowledged(t *testing.T, url string, acknowledged map[string]string)
 func checkIntegrity(t *testing.T, db *DB) {
 	t.Helper()
 	var findings []string
-	err := db.reads.each(context.Background(), "PRAGMA integrity_check", nil, func(row scanner) error {
+	err := query(db, "PRAGMA integrity_check", nil, func(row scanner) error {
 		var finding string
 		err := row.Scan(&finding)
 		findings = append(findings, finding)

@@ -24,7 +24,7 @@ func alter(t *testing.T, url, statement string) {
 
 func checkRefused(t *testing.T, url string, words ...string) {
 	t.Helper()
-	db, err := Open(context.Background(), url, Options{})
+	db, err := Open(context.Background(), url, Options{Logger: quiet})
 	if err == nil {
 		_ = db.Close()
 		t.Fatalf("Open succeeded, want an error with %q", words)
@@ -72,7 +72,7 @@ func testKilledMigration(t *testing.T, url string) {
 	}
 	if engine == "postgres" { // SQLite lets one process in
 		mustAll(t, together(4, func(int) error {
-			db, err := Open(context.Background(), url, Options{})
+			db, err := Open(context.Background(), url, Options{Logger: quiet})
 			if err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ func TestSQLitePlans(t *testing.T) {
 	db := open(t, sqliteURL(t), Options{})
 	for _, hot := range hotQueries {
 		var steps []string
-		err := db.reads.each(context.Background(), "EXPLAIN QUERY PLAN "+hot.query, []any{"", "", "", ""}[:strings.Count(hot.args, ",")+1],
+		err := query(db, "EXPLAIN QUERY PLAN "+hot.query, []any{"", "", "", ""}[:strings.Count(hot.args, ",")+1],
 			func(row scanner) error {
 				var id, parent, unused int
 				var step string

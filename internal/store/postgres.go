@@ -39,7 +39,6 @@ var postgresSettings = map[string]string{
 // postgresEngine is a pool of connections to a server that may serve other processes of the service too.
 type postgresEngine struct {
 	pool       *sql.DB
-	session    *session
 	maxWaiting int64
 
 	waiting, writes, overloads, retries, failures atomic.Int64
@@ -60,7 +59,6 @@ func openPostgres(ctx context.Context, address string, options Options) (engine,
 	e.pool.SetMaxIdleConns(connections)
 	e.pool.SetConnMaxIdleTime(5 * time.Minute)
 	e.pool.SetConnMaxLifetime(time.Hour) // so that connections move to a new address some day
-	e.session = &session{runner: e.pool, explain: explainPostgres}
 
 	err = checkServer(ctx, e.pool, options.Logger)
 	if err == nil {
@@ -68,7 +66,7 @@ func openPostgres(ctx context.Context, address string, options Options) (engine,
 	}
 	if err != nil {
 		_ = e.pool.Close()
-		return nil, fmt.Errorf("open database %s on %s: %w", config.Database, config.Host, oneLine{explainPostgres(ctx, err)})
+		return nil, fmt.Errorf("open database %s on %s: %w", config.Database, config.Host, oneLine{explainPostgres(err)})
 	}
 	return e, nil
 }
@@ -142,7 +140,27 @@ var postgresTurn = []string{
 	"SELECT pg_advisory_xact_lock(7236834210041)",
 }
 
-func (e *postgresEngine) reader() *session { return e.session }
+// onConnection lends fn a connection. The caller's context counts while it waits for one, and no longer: cancelling a
+// statement would cost the connection.
+func (e *postgresEngine) onConnection(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
+	conn, err := e.pool.Conn(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return explainPostgres(err)
+	}
+	defer func() { _ = conn.Close() }() // gives it back
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), postgresTimeout)
+	defer cancel()
+	return fn(detached, conn)
+}
+
+func (e *postgresEngine) read(ctx context.Context, fn func(context.Context, *session) error) error {
+	return e.onConnection(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		return fn(ctx, &session{runner: conn, explain: explainPostgres})
+	})
+}
 
 func (e *postgresEngine) write(ctx context.Context, fn func(context.Context, *session) error) error {
 	defer e.waiting.Add(-1)
@@ -150,37 +168,28 @@ func (e *postgresEngine) write(ctx context.Context, fn func(context.Context, *se
 		e.overloads.Add(1)
 		return ErrOverloaded
 	}
-	for attempt := 1; ; attempt++ {
-		err := e.attempt(ctx, fn)
-		if !wantsRetry(err) || attempt == maxAttempts {
-			return err
+	return e.onConnection(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		for attempt := 1; ; attempt++ {
+			err := e.attempt(ctx, conn, fn)
+			if !wantsRetry(err) || attempt == maxAttempts {
+				return err
+			}
+			e.retries.Add(1)
 		}
-		e.retries.Add(1)
-	}
+	})
 }
 
-func (e *postgresEngine) attempt(ctx context.Context, fn func(context.Context, *session) error) error {
-	conn, err := e.pool.Conn(ctx)
+func (e *postgresEngine) attempt(ctx context.Context, conn *sql.Conn, fn func(context.Context, *session) error) error {
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return explainPostgres(ctx, err)
-	}
-	defer func() { _ = conn.Close() }() // gives it back
-	// The statements end with the caller's context. A commit that was begun does not: its outcome would be unknown.
-	transaction, cancel := context.WithTimeout(context.WithoutCancel(ctx), postgresTimeout)
-	defer cancel()
-	tx, err := conn.BeginTx(transaction, nil)
-	if err != nil {
-		return explainPostgres(ctx, err)
+		return explainPostgres(err)
 	}
 	defer func() { _ = tx.Rollback() }() // also after a panic; does nothing after a commit
-	session := e.session.begun(tx)
+	session := (&session{explain: explainPostgres}).begun(tx)
 	if err := fn(ctx, session); err != nil {
 		if wantsRetry(session.failure) {
 			return session.failure
 		}
-		return err
-	}
-	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
@@ -200,7 +209,7 @@ func wantsRetry(err error) bool {
 func (e *postgresEngine) ping(ctx context.Context) error {
 	var standby bool
 	if err := e.pool.QueryRowContext(ctx, "SELECT pg_is_in_recovery()").Scan(&standby); err != nil {
-		return explainPostgres(ctx, err)
+		return explainPostgres(err)
 	}
 	if standby {
 		return fmt.Errorf("%w: the server has become a read-only standby", ErrUnavailable)
@@ -227,9 +236,9 @@ func (e *postgresEngine) stats() Stats {
 func (e *postgresEngine) close() error { return e.pool.Close() }
 
 // explainPostgres tells a server that cannot be used now from mistakes in statements.
-func explainPostgres(ctx context.Context, err error) error {
+func explainPostgres(err error) error {
 	var failure *pgconn.PgError
-	unavailable := ctx.Err() == nil && isDisconnect(err) // otherwise the caller left, not the server
+	unavailable := isDisconnect(err)
 	if errors.As(err, &failure) {
 		switch class := failure.Code[:2]; {
 		case class == "08", class == "53", class == "57", class == "58", // connection, resources, operator, system

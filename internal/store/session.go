@@ -6,22 +6,21 @@ import (
 	"fmt"
 )
 
-// session runs statements on one engine: on its pool of connections, or inside one transaction. It turns engine errors into
-// the errors of this package.
+// session runs statements on one engine, inside a transaction or not. It turns engine errors into the errors of this package.
+//
+// Statements run to their end once they began, whether or not their caller still waits: they take microseconds, and to
+// interrupt one costs others. SQLite would roll back everybody in the batch; PostgreSQL's driver would give up the connection.
+// The contexts they are given are therefore detached from the caller's.
 type session struct {
 	runner   runner
-	prepared map[string]*sql.Stmt               // statements parsed once; others are parsed each time. nil where the driver does that itself
-	explain  func(context.Context, error) error // gives an engine's error its place among the errors of this package
-
-	// uninterrupted statements run to their end once they began. SQLite's take microseconds, less than it costs to watch a
-	// context; in a transaction, interrupting one would even roll back the transactions of others.
-	uninterrupted bool
+	prepared map[string]*sql.Stmt // statements parsed once; others are parsed each time. nil where the driver does that itself
+	explain  func(error) error    // gives an engine's error its place among the errors of this package
 
 	tx      *sql.Tx // nil outside transactions
 	failure error   // the first statement that failed in this transaction: nothing after it counts
 }
 
-// runner is what *sql.DB and *sql.Tx have in common.
+// runner is what *sql.DB, *sql.Conn and *sql.Tx have in common.
 type runner interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -29,13 +28,13 @@ type runner interface {
 
 // begun is the same session inside a transaction.
 func (s *session) begun(tx *sql.Tx) *session {
-	return &session{runner: tx, prepared: s.prepared, explain: s.explain, uninterrupted: s.uninterrupted, tx: tx}
+	return &session{runner: tx, prepared: s.prepared, explain: s.explain, tx: tx}
 }
 
 // exec runs a statement that returns no rows and tells how many it changed.
 func (s *session) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	if ctx, err = s.admit(ctx); err != nil {
-		return 0, err
+	if s.failure != nil {
+		return 0, s.failure
 	}
 	var result sql.Result
 	if stmt := s.statement(ctx, query); stmt != nil {
@@ -46,31 +45,31 @@ func (s *session) exec(ctx context.Context, query string, args ...any) (changed 
 	if err == nil {
 		changed, err = result.RowsAffected()
 	}
-	return changed, s.fail(ctx, err)
+	return changed, s.fail(err)
 }
 
 // each hands every row to scan.
 func (s *session) each(ctx context.Context, query string, args []any, scan func(scanner) error) error {
-	ctx, err := s.admit(ctx)
-	if err != nil {
-		return err
+	if s.failure != nil {
+		return s.failure
 	}
 	var rows *sql.Rows
+	var err error
 	if stmt := s.statement(ctx, query); stmt != nil {
 		rows, err = stmt.QueryContext(ctx, args...)
 	} else {
 		rows, err = s.runner.QueryContext(ctx, query, args...)
 	}
 	if err != nil {
-		return s.fail(ctx, err)
+		return s.fail(err)
 	}
 	defer func() { _ = rows.Close() }() // closing repeats the error of rows.Err
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			return s.fail(ctx, fmt.Errorf("read row: %w", err))
+			return s.fail(fmt.Errorf("read row: %w", err))
 		}
 	}
-	return s.fail(ctx, rows.Err())
+	return s.fail(rows.Err())
 }
 
 // one hands the first row to scan. No row is [ErrNotFound], which does not fail a transaction.
@@ -89,14 +88,6 @@ func (s *session) one(ctx context.Context, query string, args []any, scan func(s
 // scanner is a row.
 type scanner interface{ Scan(dest ...any) error }
 
-// admit gives the context for a statement, or refuses it: to a caller who left, and in a transaction that has failed.
-func (s *session) admit(ctx context.Context) (context.Context, error) {
-	if s.failure != nil || !s.uninterrupted {
-		return ctx, s.failure
-	}
-	return context.WithoutCancel(ctx), ctx.Err()
-}
-
 func (s *session) statement(ctx context.Context, query string) *sql.Stmt {
 	stmt := s.prepared[query]
 	if stmt != nil && s.tx != nil {
@@ -107,11 +98,11 @@ func (s *session) statement(ctx context.Context, query string) *sql.Stmt {
 
 // fail records that a transaction can no longer be committed. After an I/O error SQLite may have rolled it back by itself,
 // and what follows would be written outside of it; PostgreSQL refuses to go on after any error. The rule is the same here.
-func (s *session) fail(ctx context.Context, err error) error {
+func (s *session) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	return s.refuse(s.explain(ctx, err))
+	return s.refuse(s.explain(err))
 }
 
 // refuse makes a transaction fail with err, whatever its function returns.

@@ -86,16 +86,16 @@ func connectSQLite(ctx context.Context, file string, options Options) (*sqliteEn
 	var prepared map[string]*sql.Stmt
 	if err == nil {
 		prepared, err = prepareAll(ctx, readers, readStatements)
-		e.readOnly = &session{runner: readers, prepared: prepared, explain: explainSQLite, uninterrupted: true}
+		e.readOnly = &session{runner: readers, prepared: prepared, explain: explainSQLite}
 	}
 	if err == nil {
 		prepared, err = prepareAll(ctx, writer, append(writeStatements, readStatements...))
 	}
 	if err != nil {
 		_, _ = readers.Close(), writer.Close()
-		return nil, explainSQLite(ctx, err)
+		return nil, explainSQLite(err)
 	}
-	e.batcher = startBatcher(writer, &session{prepared: prepared, explain: explainSQLite, uninterrupted: true}, file+"-wal", options.MaxWaiting)
+	e.batcher = startBatcher(writer, &session{prepared: prepared, explain: explainSQLite}, file+"-wal", options.MaxWaiting)
 	return e, nil
 }
 
@@ -111,14 +111,19 @@ func prepareAll(ctx context.Context, db *sql.DB, queries []string) (map[string]*
 	return prepared, nil
 }
 
-func (e *sqliteEngine) reader() *session { return e.readOnly }
+func (e *sqliteEngine) read(ctx context.Context, fn func(context.Context, *session) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fn(context.WithoutCancel(ctx), e.readOnly)
+}
 
 func (e *sqliteEngine) ping(ctx context.Context) error {
 	if failure := e.lastFailure.Load(); failure != nil {
 		return *failure
 	}
 	if err := e.readers.PingContext(ctx); err != nil {
-		return explainSQLite(ctx, err)
+		return explainSQLite(err)
 	}
 	return nil
 }
@@ -213,7 +218,7 @@ func readPragma(ctx context.Context, conn driver.Conn, name string) (string, err
 }
 
 // explainSQLite tells the failures of disk and file, which pass or need an operator, from mistakes in statements.
-func explainSQLite(_ context.Context, err error) error {
+func explainSQLite(err error) error {
 	var failure *sqlite.Error
 	if !errors.As(err, &failure) {
 		return err

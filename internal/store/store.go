@@ -59,7 +59,6 @@ func (o Options) withDefaults() Options {
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	engine engine
-	reads  *session
 	clock  func() time.Time
 
 	lifetime sync.RWMutex // held for reading by every transaction, so that Close waits for them
@@ -68,10 +67,11 @@ type DB struct {
 
 // engine is what the two databases do differently.
 type engine interface {
-	// reader runs statements outside transactions.
-	reader() *session
+	// read runs fn, whose statements see what was committed before each of them. The context it hands on is the one that
+	// they must use; here and in write.
+	read(ctx context.Context, fn func(context.Context, *session) error) error
 	// write runs fn in a transaction of its own and returns nil only when it is committed and durable. It may run fn again
-	// after a transaction that was rolled back. The context it hands on is the one that fn's statements must use.
+	// after a transaction that was rolled back.
 	write(ctx context.Context, fn func(context.Context, *session) error) error
 	// ping tells whether reads and, as far as known, writes work.
 	ping(ctx context.Context) error
@@ -88,7 +88,7 @@ func Open(ctx context.Context, url string, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{engine: engine, reads: engine.reader(), clock: options.Clock}, nil
+	return &DB{engine: engine, clock: options.Clock}, nil
 }
 
 func openEngine(ctx context.Context, url string, options Options) (engine, error) {

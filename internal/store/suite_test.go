@@ -63,7 +63,9 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"a failed function leaves nothing", testFailedFunction},
 		{"a panicking function leaves nothing", testPanickingFunction},
 		{"a function that ends its goroutine leaves nothing", testGoexit},
+		{"a caller who leaves during the transaction does not end it", testLeavingInside},
 		{"a cancelled caller was not run", testCancelledCaller},
+		{"callers may leave at any moment", testLeavingCallers},
 		{"too many waiting writes are refused", testOverload},
 		{"closing waits for what was begun", testCloseDrains},
 		{"data outlives the process", testReopen},
@@ -82,7 +84,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 // open opens a database that is closed with the test.
 func open(t testing.TB, url string, options Options) *DB {
 	t.Helper()
-	options.Logger = slog.New(slog.DiscardHandler)
+	options.Logger = quiet
 	db, err := Open(context.Background(), url, options)
 	if err != nil {
 		t.Fatalf("Open: %v", err)
@@ -94,6 +96,8 @@ func open(t testing.TB, url string, options Options) *DB {
 	})
 	return db
 }
+
+var quiet = slog.New(slog.DiscardHandler)
 
 const manyDrafts = 1_000_000 // a limit that is not in the way
 
@@ -198,12 +202,15 @@ func ids(drafts []Draft) []string {
 	return ids
 }
 
-// count asks the database behind the store's back.
-func count(t testing.TB, db *DB, query string, args ...any) (n int64) {
+// query asks the database behind the store's back.
+func query(db *DB, statement string, args []any, scan func(scanner) error) error {
+	return db.engine.read(context.Background(), func(ctx context.Context, s *session) error { return s.each(ctx, statement, args, scan) })
+}
+
+func count(t testing.TB, db *DB, statement string, args ...any) (n int64) {
 	t.Helper()
-	err := db.reads.one(context.Background(), query, args, func(row scanner) error { return row.Scan(&n) })
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
+	if err := query(db, statement, args, func(row scanner) error { return row.Scan(&n) }); err != nil {
+		t.Fatalf("%s: %v", statement, err)
 	}
 	return n
 }

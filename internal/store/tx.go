@@ -19,8 +19,9 @@ type Tx struct {
 //
 // A statement that failed fails the whole transaction, even when fn swallows its error.
 //
-// Besides fn's own errors it returns [ErrOverloaded] or the context's error, when fn was not run at all; [ErrClosed]; and
-// [ErrUnavailable], after which the outcome is unknown: a write under an idempotency key is safe to repeat.
+// The context counts until the transaction begins; from then on it runs to its end. Besides fn's own errors Tx returns the
+// context's error, [ErrOverloaded] or [ErrClosed], when nothing was done at all; and [ErrUnavailable], after which the outcome
+// is unknown: a write under an idempotency key is safe to repeat.
 func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	db.lifetime.RLock()
 	defer db.lifetime.RUnlock()
@@ -35,4 +36,13 @@ func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 		}
 		return session.failure
 	})
+}
+
+// read runs one reading function outside of transactions.
+func read[T any](ctx context.Context, db *DB, fn func(context.Context, *session) (T, error)) (value T, err error) {
+	err = db.engine.read(ctx, func(ctx context.Context, session *session) error {
+		value, err = fn(ctx, session)
+		return err
+	})
+	return value, err
 }

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
@@ -71,6 +73,22 @@ func checkNothingStored(t *testing.T, db *DB) {
 	}
 }
 
+func testLeavingInside(t *testing.T, url string) {
+	db := open(t, url, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	err := db.Tx(ctx, func(tx *Tx) error {
+		cancel()
+		_, _, err := tx.CreateDraft(drawDraft(alice, "key"), 10, created)
+		return err
+	})
+	if _, stored := db.DraftByKey(context.Background(), alice, "key"); err != nil || stored != nil {
+		t.Errorf("Tx: %v, its draft: %v; want the transaction finished", err, stored)
+	}
+	if _, err := db.DraftByKey(ctx, alice, "key"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a read for a caller who left: %v, want context.Canceled", err)
+	}
+}
+
 func testCancelledCaller(t *testing.T, url string) {
 	db := open(t, url, Options{Connections: 1})
 	running, release := make(chan struct{}), make(chan struct{})
@@ -103,6 +121,47 @@ func testCancelledCaller(t *testing.T, url string) {
 		t.Errorf("Tx: %v, want context.Canceled", err)
 	}
 	mustCreate(t, db, alice, "the next one works")
+}
+
+// testLeavingCallers lets callers leave at any moment. A transaction that ended with an error must have left nothing, one
+// that ended without it is kept, and nobody else may suffer.
+func testLeavingCallers(t *testing.T, url string) {
+	const callers, each = 32, 15
+	db := open(t, url, Options{})
+	var left atomic.Int64
+	mustAll(t, together(callers, func(caller int) error {
+		for i := range each {
+			ctx, cancel := context.WithCancel(context.Background())
+			leave := func(moment int) {
+				if i%3 == moment {
+					go cancel()
+				}
+			}
+			key := fmt.Sprint(caller, " ", i)
+			leave(0)
+			err := db.Tx(ctx, func(tx *Tx) error {
+				leave(1)
+				_, _, err := tx.CreateDraft(drawDraft(alice, key), manyDrafts, created)
+				leave(2)
+				return err
+			})
+			_, stored := db.DraftByKey(context.Background(), alice, key)
+			switch {
+			case err == nil && stored != nil:
+				return fmt.Errorf("%s was acknowledged, but: %w", key, stored)
+			case err != nil && !errors.Is(stored, ErrNotFound):
+				return fmt.Errorf("%s failed with %v, but is stored (%w)", key, err, stored)
+			case err != nil:
+				left.Add(1)
+			}
+		}
+		return nil
+	}))
+	if gone := left.Load(); gone == 0 || gone == callers*each {
+		t.Errorf("%d of %d callers left in time: the test proves little", gone, callers*each)
+	}
+	mustCreate(t, db, alice, "the next one works")
+	checkCounters(t, db, alice)
 }
 
 func testOverload(t *testing.T, url string) {
@@ -155,6 +214,13 @@ func testCloseDrains(t *testing.T, url string) {
 	<-running
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close() }()
+	for len(closed) == 0 && db.lifetime.TryRLock() { // until Close waits
+		db.lifetime.RUnlock()
+		runtime.Gosched()
+	}
+	if len(closed) != 0 {
+		t.Error("Close did not wait for the transaction that was running")
+	}
 	close(release)
 	if err := <-closed; err != nil {
 		t.Errorf("Close: %v", err)
