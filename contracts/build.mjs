@@ -25,7 +25,7 @@ const deployables = {
 function setting(name) {
   const toml = readFileSync(join(root, "foundry.toml"), "utf8");
   const match = toml.match(new RegExp(`^${name} = (.+)$`, "m"));
-  if (!match) throw new Error(`foundry.toml has no "${name}": set it there, it is the only place for compiler settings`);
+  if (!match) throw new Error(`foundry.toml has no "${name}": set it there, the only place for compiler settings`);
   return JSON.parse(match[1].replaceAll("_", match[1].startsWith('"') ? "_" : ""));
 }
 

@@ -40,7 +40,8 @@ func (c Contract) ABI() []byte {
 	return c.artifact("json")
 }
 
-// CreateWith returns the data of the transaction that creates the contract with these ABI-encoded constructor arguments.
+// CreateWith returns the data of the transaction that creates the contract with these ABI-encoded constructor
+// arguments.
 func (c Contract) CreateWith(encodedArguments []byte) []byte {
 	code, err := hex.DecodeString(strings.TrimSpace(string(c.artifact("bin"))))
 	if err != nil {

@@ -35,11 +35,11 @@ export function renderGasTable() {
   const table = [
     "| operation | SERVICE_TOKEN | USDC |",
     "|---|---:|---:|",
-    ...rows.map(([label, key, heads]) => `| ${label} | ${cell("SERVICE_TOKEN", key, heads)} | ${cell("USDC", key, heads)} |`),
+    ...rows.map(([label, ...of]) => `| ${label} | ${cell("SERVICE_TOKEN", ...of)} | ${cell("USDC", ...of)} |`),
   ].join("\n");
   const between = /(<!-- gas:begin[^>]*-->\n)[^]*(<!-- gas:end -->)/;
   const text = readFileSync(readme, "utf8");
-  if (!between.test(text)) throw new Error("README.md has lost its gas:begin and gas:end marks: put them back around the gas table");
+  if (!between.test(text)) throw new Error("README.md: put the gas:begin and gas:end marks back around the gas table");
   writeFileSync(readme, text.replace(between, `$1${table}\n$2`));
 }
 

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { renderGasTable } from "./gas.mjs";
 
 process.chdir(import.meta.dirname);
-const run = (command, ...args) => execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+const run = (command, ...args) => execFileSync(command, args, { stdio: ["ignore", "ignore", "inherit"] });
 
 if (!existsSync("node_modules/solc")) run("npm", "ci", "--silent");
 run("node", "build.mjs");
@@ -23,7 +23,8 @@ const bindings = [
 rmSync("bind", { recursive: true, force: true });
 for (const [type, pkg, file] of bindings) {
   mkdirSync(`bind/${pkg}`, { recursive: true });
-  const args = ["--v2", "--pkg", pkg, "--type", type, "--abi", `artifacts/${type}.json`, "--out", `bind/${pkg}/${file}`];
+  const [abi, out] = [`artifacts/${type}.json`, `bind/${pkg}/${file}`];
+  const args = ["--v2", "--pkg", pkg, "--type", type, "--abi", abi, "--out", out];
   run("go", "tool", "-modfile=../tools/go.mod", "abigen", ...args);
 }
 

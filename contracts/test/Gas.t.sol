@@ -5,8 +5,8 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IMissionFactory} from "../src/interfaces/IMissionFactory.sol";
 import {Base} from "./Base.t.sol";
 
-/// @dev What whole transactions cost: base fee, calldata, execution and refunds, under Osaka rules. Every call of the one
-/// test runs as a transaction of its own (isolate), so nothing is warm that would not be warm on a chain.
+/// @dev What whole transactions cost: base cost, calldata, execution and refunds, under Osaka rules. Every call of the
+/// one test runs as a transaction of its own (isolate), so nothing is warm that would not be warm on a chain.
 ///
 /// The numbers must be exactly those of gas-snapshot.json, whose table in README.md is generated, and within the limits
 /// below. `npm run gas` measures again and rewrites both.

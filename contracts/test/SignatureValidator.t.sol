@@ -28,7 +28,7 @@ contract SignatureValidatorTest is Base {
         bad = sign(STRANGER_KEY, HASH);
     }
 
-    // --------------------------------------------------------------------------------------------------------- ERC-1271
+    // -------------------------------------------------------------------------------------------------------- ERC-1271
 
     function test_deployed_ownersSignature_isValid() public {
         accepted(address(new OwnedWallet(owner)), good);
@@ -66,7 +66,7 @@ contract SignatureValidatorTest is Base {
         refused(owner, good);
     }
 
-    // --------------------------------------------------------------------------------------------------------- ERC-6492
+    // -------------------------------------------------------------------------------------------------------- ERC-6492
 
     function test_undeployed_ownersSignature_isValid() public {
         accepted(undeployed, wrap(address(wallets), abi.encodeCall(wallets.make, (owner)), good));
@@ -132,7 +132,7 @@ contract SignatureValidatorTest is Base {
         accepted(yes, abi.encodePacked(uint256(0), uint256(0x60), uint256(0x60), uint256(0), SUFFIX));
     }
 
-    // --------------------------------------------------------------------------------------------- no account, or a bad one
+    // ---------------------------------------------------------------------------------------- no account, or a bad one
 
     function test_plainAccount_isNot() public {
         refused(owner, good);
@@ -189,7 +189,7 @@ contract SignatureValidatorTest is Base {
         refused(stranger, good);
     }
 
-    // ----------------------------------------------------------------------------------------------------------- the call
+    // -------------------------------------------------------------------------------------------------------- the call
 
     function factoryRefused(address maker, bytes memory data) private {
         refused(undeployed, wrap(maker, data, good));
