@@ -45,7 +45,6 @@ func (x *exchange) answerJSON(status int, value any) error {
 func (x *exchange) send(status int, body []byte) {
 	header := x.Header()
 	setDefault(header, "Content-Type", "application/json; charset=utf-8")
-	setDefault(header, "Cache-Control", "no-store")
 	x.status = status
 	if x.r.Method == http.MethodGet && len(body) >= minGzip {
 		header.Add("Vary", "Accept-Encoding")
@@ -105,7 +104,7 @@ func (x *exchange) answerError(err error) {
 	status := coded.Code.HTTPStatus()
 	header := x.Header()
 	header.Del("Content-Type") // of the answer that there would have been
-	header.Del("Cache-Control")
+	header.Set("Cache-Control", "no-store")
 	switch status {
 	case http.StatusUnauthorized:
 		header.Set("WWW-Authenticate", `ServiceWallet error="`+string(coded.Code)+`"`)

@@ -202,6 +202,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("X-Request-Id", x.id)
 	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store") // unless the handler knows better
 	s.allowOrigin(x)
 	if r.ContentLength != 0 {
 		x.expectBody(s.config.BodyTimeout)

@@ -46,6 +46,7 @@ type testService struct {
 	*httptest.Server
 	t        testing.TB
 	clock    *testClock
+	db       *store.DB
 	trust    sortie.Trust
 	contract *contract
 }
@@ -138,7 +139,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	server.Start()
 	t.Cleanup(server.Close)
 	return &testService{
-		Server: server, t: t, clock: clock, contract: newContract(t),
+		Server: server, t: t, clock: clock, db: db, contract: newContract(t),
 		trust: sortie.Trust{
 			ChainID: testDomain.ChainID, Factory: testDomain.Factory, Authorizers: []sortie.Address{issuer.Signer()},
 			Tokens: map[sortie.Token]sortie.TrustedToken{

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -70,4 +72,19 @@ func newApp(t *testing.T) *App {
 		t.Fatal(err)
 	}
 	return useCases
+}
+
+func TestFailuresOfTheStore(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []error{store.ErrOverloaded, store.ErrUnavailable, store.ErrClosed} {
+		err := storeError(fmt.Errorf("read draft: %w", failure))
+		if sortie.ErrorCode(err) != sortie.CodeServiceUnavailable || !errors.Is(err, failure) {
+			t.Errorf("%v became %v", failure, err)
+		}
+	}
+	for _, failure := range []error{errors.New("unplanned"), store.ErrConflict, sortie.NewError(sortie.CodeNotFound, "of our own")} {
+		if err := storeError(failure); err != failure {
+			t.Errorf("%v became %v", failure, err)
+		}
+	}
 }

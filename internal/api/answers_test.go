@@ -1,0 +1,288 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/spec"
+)
+
+const page = "https://app.example"
+
+// preflight is the question a browser asks before it lets a page send a signed request.
+func preflight(target, method, origin string) request {
+	return request{method: http.MethodOptions, target: target, unsigned: true, header: http.Header{
+		"Origin": {origin}, "Access-Control-Request-Method": {method},
+		"Access-Control-Request-Headers": {"content-type,idempotency-key,x-service-signature,x-service-timestamp,x-service-wallet"},
+	}}
+}
+
+func TestPreflights(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	for target, methods := range map[string]string{
+		draftsPath: "POST, OPTIONS", previewPath: "POST, OPTIONS", listPath: "GET, OPTIONS", listPath + "/x": "GET, OPTIONS",
+		"/healthz": "GET, HEAD, OPTIONS", "/": "GET, HEAD, OPTIONS",
+	} {
+		a := s.send(preflight(target, "POST", page))
+		if a.StatusCode != http.StatusNoContent || len(a.body) != 0 {
+			t.Errorf("%s: %d %s", target, a.StatusCode, a.body)
+		}
+		for name, want := range map[string]string{
+			"Allow": methods, "Access-Control-Allow-Methods": methods, "Access-Control-Allow-Origin": "*", "Access-Control-Max-Age": "600",
+			"Access-Control-Allow-Headers":     "Content-Type, Idempotency-Key, X-Service-Wallet, X-Service-Timestamp, X-Service-Signature",
+			"Access-Control-Allow-Credentials": "",
+		} {
+			if got := a.Header.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", target, name, got, want)
+			}
+		}
+		plain := s.send(request{method: http.MethodOptions, target: target, unsigned: true})
+		if plain.StatusCode != http.StatusNoContent || plain.Header.Get("Allow") != methods || plain.Header.Get("Access-Control-Allow-Methods") != "" {
+			t.Errorf("%s without an origin: %d %v", target, plain.StatusCode, plain.Header)
+		}
+	}
+	mustBe(t, "unknown path", s.send(preflight("/nowhere", "GET", page)), http.StatusNotFound)
+}
+
+// Pages may read every answer, errors above all, and what its headers say.
+func TestPagesMayReadAnswers(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{WalletReads: 1}})
+	from := http.Header{"Origin": {page}}
+	for name, row := range map[string]struct {
+		request
+		status int
+	}{
+		"created":          {request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: from}, http.StatusCreated},
+		"refused":          {request{target: listPath, unsigned: true, header: from}, http.StatusUnauthorized},
+		"unknown path":     {request{target: "/nowhere", unsigned: true, header: from}, http.StatusNotFound},
+		"unknown method":   {request{method: http.MethodDelete, target: draftsPath, unsigned: true, header: from}, http.StatusMethodNotAllowed},
+		"not acceptable":   {request{method: http.MethodPost, target: draftsPath, body: goodMission, header: http.Header{"Origin": {page}, "Content-Type": {"text/plain"}}}, http.StatusUnsupportedMediaType},
+		"public":           {request{target: "/healthz", unsigned: true, header: from}, http.StatusOK},
+		"a page on a disk": {request{target: "/healthz", unsigned: true, header: http.Header{"Origin": {"null"}}}, http.StatusOK},
+	} {
+		a := s.send(row.request)
+		mustBe(t, name, a, row.status)
+		if a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("Vary") != "Origin" ||
+			a.Header.Get("Access-Control-Expose-Headers") != "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id" {
+			t.Errorf("%s: %v", name, a.Header)
+		}
+	}
+	mustBe(t, "the last read", s.send(request{target: listPath, header: from}), http.StatusOK)
+	if a := s.send(request{target: listPath, header: from}); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("limited: %d %v", a.StatusCode, a.Header)
+	}
+}
+
+func TestOnlyAllowedPagesMayReadAnswers(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		allowed []string
+		origin  string
+		want    string
+	}{
+		"allowed":          {[]string{"https://other.example", page}, page, page},
+		"not allowed":      {[]string{page}, "https://evil.example", ""},
+		"longer":           {[]string{page}, page + ".evil.example", ""},
+		"without TLS":      {[]string{page}, "http://app.example", ""},
+		"another port":     {[]string{page}, page + ":8443", ""},
+		"in capitals":      {[]string{page}, "https://APP.example", ""},
+		"null":             {[]string{page}, "null", ""},
+		"none are allowed": {nil, page, ""},
+		"no origin":        {[]string{page}, "", ""},
+	} {
+		s := newService(t, serviceOptions{config: func(config *Config) { config.AllowedOrigins = row.allowed }})
+		for _, r := range []request{preflight(draftsPath, "POST", row.origin), {target: listPath, header: http.Header{"Origin": {row.origin}}}} {
+			if row.origin == "" {
+				r.header.Del("Origin")
+			}
+			a := s.send(r)
+			if got := a.Header.Get("Access-Control-Allow-Origin"); got != row.want {
+				t.Errorf("%s %s: %q", name, r.method, got)
+			}
+			if hasExposed := a.Header.Get("Access-Control-Expose-Headers") != ""; hasExposed != (row.want != "") {
+				t.Errorf("%s: %v", name, a.Header)
+			}
+			if row.allowed != nil && a.Header.Get("Vary") != "Origin" {
+				t.Errorf("%s: a cache would mix up pages: %v", name, a.Header)
+			}
+		}
+	}
+}
+
+func TestCompression(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	s.create("k1", goodMission) // a list of one is large enough
+	for accepted, want := range map[string]bool{
+		"gzip": true, "GZIP": true, "deflate, gzip": true, "br;q=1.0, gzip;q=0.8, *;q=0.1": true, "gzip;q=0.001": true, " gzip ; q=1": true,
+		"": false, "identity": false, "br": false, "gzip;q=0": false, "gzip; q=0.000": false, "gzip;Q=0": false, "x-gzip": false, "gzipped": false,
+	} {
+		a := s.send(request{target: listPath, header: http.Header{"Accept-Encoding": {accepted}}})
+		isGzip := a.Header.Get("Content-Encoding") == "gzip"
+		if isGzip != want || a.StatusCode != http.StatusOK {
+			t.Errorf("%q: %d %v", accepted, a.StatusCode, a.Header)
+		}
+		if !strings.Contains(strings.Join(a.Header.Values("Vary"), ", "), "Accept-Encoding") {
+			t.Errorf("%q: Vary %q", accepted, a.Header.Values("Vary"))
+		}
+		if isGzip {
+			a.body = gunzip(t, a.body)
+		}
+		if list := decode[sortie.DraftList](t, a); len(list.Drafts) != 1 {
+			t.Errorf("%q: %s", accepted, a.body)
+		}
+	}
+	asks := http.Header{"Accept-Encoding": {"gzip"}}
+	for name, r := range map[string]request{
+		"a small answer":      {target: "/healthz", unsigned: true, header: asks},
+		"a small error":       {target: listPath + "/x", header: asks},
+		"an answer to a POST": {method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: asks},
+	} {
+		if a := s.send(r); a.Header.Get("Content-Encoding") != "" || a.ContentLength != int64(len(a.body)) {
+			t.Errorf("%s is compressed: %v", name, a.Header)
+		}
+	}
+}
+
+func gunzip(t *testing.T, compressed []byte) []byte {
+	t.Helper()
+	reader, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// HEAD answers what GET does, without the body.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.yaml", "/docs"} {
+		get, head := s.send(request{target: path, unsigned: true}), s.send(request{method: http.MethodHead, target: path, unsigned: true})
+		if head.StatusCode != get.StatusCode || len(head.body) != 0 || head.Header.Get("Content-Length") != get.Header.Get("Content-Length") ||
+			head.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
+			t.Errorf("%s: GET %d %v\nHEAD %d %v", path, get.StatusCode, get.Header, head.StatusCode, head.Header)
+		}
+	}
+	for path, status := range map[string]int{"/": http.StatusFound, "/metrics": http.StatusOK, "/nowhere": http.StatusNotFound, listPath: http.StatusMethodNotAllowed} {
+		if a := s.send(request{method: http.MethodHead, target: path, unsigned: true}); a.StatusCode != status || len(a.body) != 0 {
+			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+		}
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		Health
+		ready int
+		body  string
+	}{
+		"all well":    {Health{true, map[string]string{"chain": "ok", "database": "ok"}}, 200, `{"ok":true,"status":"ok","parts":{"chain":"ok","database":"ok"}}`},
+		"a node away": {Health{true, map[string]string{"chain": "unavailable", "database": "ok"}}, 200, `{"ok":true,"status":"degraded","parts":{"chain":"unavailable","database":"ok"}}`},
+		"not ready":   {Health{false, map[string]string{"chain": "ok", "database": "unavailable"}}, 503, `{"ok":false,"status":"unavailable","parts":{"chain":"ok","database":"unavailable"}}`},
+	} {
+		s := newService(t, serviceOptions{config: func(config *Config) { config.Health = func(context.Context) Health { return row.Health } }})
+		for path, status := range map[string]int{"/healthz": http.StatusOK, "/readyz": row.ready} {
+			a := s.send(request{target: path, unsigned: true})
+			if a.StatusCode != status || strings.TrimSpace(string(a.body)) != row.body || a.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s %s: %d %v %s", name, path, a.StatusCode, a.Header, a.body)
+			}
+		}
+	}
+}
+
+// The metrics name routes, which are few, and never what a client made up.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	draft := s.create("k1", goodMission)
+	s.create("k1", goodMission)
+	s.send(request{target: listPath + "/" + draft.DraftID})
+	s.send(request{target: listPath + "/" + draft.MissionID})
+	s.send(request{target: listPath + "/secret-path"})
+	s.send(request{target: "/secret-path", unsigned: true})
+	s.send(request{target: listPath + "?status=secret-path"})
+	s.send(request{method: "SECRETMETHOD", target: listPath, unsigned: true})
+	for line, want := range map[string]string{
+		`sortie_http_requests_total{code="201",route="POST /api/external/missions/drafts"}`: "1",
+		`sortie_http_requests_total{code="200",route="POST /api/external/missions/drafts"}`: "1",
+		`sortie_http_requests_total{code="200",route="GET /api/external/missions/{id}"}`:    "2",
+		`sortie_http_requests_total{code="404",route="GET /api/external/missions/{id}"}`:    "1",
+		`sortie_http_requests_total{code="400",route="GET /api/external/missions"}`:         "1",
+		`sortie_http_requests_total{code="404",route="none"}`:                               "1",
+		`sortie_http_requests_total{code="405",route="none"}`:                               "1",
+		`sortie_http_request_seconds_count{route="POST /api/external/missions/drafts"}`:     "2",
+		`sortie_http_panics_total`: "0",
+	} {
+		if got := s.metric(line); got != want {
+			t.Errorf("%s is %q, want %s", line, got, want)
+		}
+	}
+	a := s.send(request{target: "/metrics", unsigned: true})
+	if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") || a.Header.Get("X-Request-Id") == "" {
+		t.Errorf("%v", a.Header)
+	}
+	for _, secret := range []string{"secret", "SECRET", draft.DraftID, draft.MissionID, creator.Address().String(), "127.0.0.1"} {
+		if strings.Contains(string(a.body), secret) {
+			t.Errorf("the metrics hold %q", secret)
+		}
+	}
+}
+
+func TestPublicPages(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	document := s.send(request{target: "/openapi.yaml", unsigned: true})
+	if document.StatusCode != http.StatusOK || !bytes.Equal(document.body, spec.OpenAPI) || document.Header.Get("Content-Type") != "application/yaml" {
+		t.Errorf("%d %v", document.StatusCode, document.Header)
+	}
+	docs := s.send(request{target: "/docs", unsigned: true})
+	if docs.StatusCode != http.StatusOK || !strings.HasPrefix(docs.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("%d %v", docs.StatusCode, docs.Header)
+	}
+	home := s.send(request{target: "/", unsigned: true})
+	if home.StatusCode != http.StatusFound || home.Header.Get("Location") != "/docs" {
+		t.Errorf("%d %v", home.StatusCode, home.Header)
+	}
+}
+
+// Every answer has an id of its own, and a signed one is kept by no cache.
+func TestRequestIDs(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	draft := s.create("k1", goodMission)
+	seen := make(map[string]bool)
+	for _, r := range []request{
+		{target: listPath}, {target: listPath + "/" + draft.DraftID}, {method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission},
+		{method: http.MethodPost, target: previewPath, body: goodMission}, {target: listPath, unsigned: true}, {target: "/nowhere"}, {target: "/healthz"},
+		{target: "/docs"}, {target: "/openapi.yaml"}, {target: "/metrics"}, {target: "/"}, {method: http.MethodOptions, target: listPath}, {method: http.MethodDelete, target: listPath},
+	} {
+		r.header = http.Header{"X-Request-Id": {"req_chosen-by-the-client"}}
+		a := s.send(r)
+		id := a.Header.Get("X-Request-Id")
+		if len(id) != len("req_")+24 || seen[id] || a.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", r.target, a.Header)
+		}
+		seen[id] = true
+		caching := "no-store"
+		if r.target == "/docs" || r.target == "/openapi.yaml" {
+			caching = docsCaching
+		}
+		if got := a.Header.Get("Cache-Control"); got != caching {
+			t.Errorf("%s %s: Cache-Control %q, want %q", r.method, r.target, got, caching)
+		}
+	}
+}
