@@ -44,7 +44,7 @@ export function renderGasTable() {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  execFileSync(join(root, "node_modules/.bin/forge"), ["test", "--match-contract", "GasTest"], {
+  execFileSync("node", ["forge.mjs", "test", "--match-contract", "GasTest"], {
     cwd: root,
     env: { ...process.env, UPDATE_GAS_SNAPSHOT: "true" },
     stdio: "inherit",
