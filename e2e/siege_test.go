@@ -1,0 +1,346 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+const (
+	callers         = 64 // clients that post at the same time
+	draftsPerCaller = 300
+	siegeLimit      = 100 * time.Second
+)
+
+// siege is a service that is killed and started again while clients use it, and what those clients were told.
+type siege struct {
+	t           *testing.T
+	ctx         context.Context
+	environment []string
+	service     *server
+	http        *http.Client
+
+	moments chan struct{} // one for each request that has gone out, and for each answer that begins to arrive
+	kills   int
+	lost    atomic.Int64 // requests that went out and were never answered
+	created atomic.Int64 // answers 201
+
+	lock         sync.Mutex
+	acknowledged map[*sortie.Client]map[string]identity // by idempotency key
+	answers      int
+}
+
+// identity is what no two answers about one draft may differ in.
+type identity struct {
+	draftID, missionID string
+	nonce              sortie.Hash
+}
+
+func besiege(t *testing.T, environment []string) *siege {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), siegeLimit)
+	t.Cleanup(cancel)
+	s := &siege{
+		t: t, ctx: ctx, environment: environment, service: startServe(t, environment...),
+		moments: make(chan struct{}, 1024), acknowledged: make(map[*sortie.Client]map[string]identity),
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: callers}
+	t.Cleanup(transport.CloseIdleConnections)
+	s.http = &http.Client{Timeout: 30 * time.Second, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		return s.watch(transport, r)
+	})}
+	return s
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// watch sends a request and counts what happens to it.
+func (s *siege) watch(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
+	moment := func() {
+		select {
+		case s.moments <- struct{}{}:
+		default: // nobody waits for one
+		}
+	}
+	var written atomic.Bool
+	response, err := transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err == nil {
+				written.Store(true)
+				moment()
+			}
+		},
+		GotFirstResponseByte: moment,
+	})))
+	switch {
+	case err != nil && written.Load():
+		s.lost.Add(1)
+	case err == nil && response.StatusCode == http.StatusCreated:
+		s.created.Add(1)
+	}
+	return response, err
+}
+
+func newKey(t *testing.T) *sortie.Key {
+	t.Helper()
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails
+	key, err := sortie.NewKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func (s *siege) client(key *sortie.Key) *sortie.Client {
+	s.t.Helper()
+	client, err := sortie.NewClient(s.service.url, key, sortie.WithHTTPClient(s.http))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return client
+}
+
+// everNewKeys gives each caller a wallet of its own and a new key for every post.
+func (s *siege) everNewKeys() func(caller, turn int) (*sortie.Client, string) {
+	s.t.Helper()
+	var clients [callers]*sortie.Client
+	for caller := range clients {
+		clients[caller] = s.client(newKey(s.t))
+	}
+	return func(caller, turn int) (*sortie.Client, string) {
+		// A wallet may hold so many unfunded drafts and no more: a fast machine begins to replay.
+		return clients[caller], fmt.Sprintf("Turn %d", turn%draftsPerCaller)
+	}
+}
+
+// postWhile has every caller post, turn after turn, during the attack, and once more when the service is left in peace. It
+// returns when everything that was posted has been acknowledged.
+func (s *siege) postWhile(choose func(caller, turn int) (*sortie.Client, string), attack func()) {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.ctx)
+	var posting sync.WaitGroup
+	defer posting.Wait()
+	defer cancel() // comes first: when the attack failed, nobody needs an answer any more
+	peace := make(chan struct{})
+	for caller := range callers {
+		posting.Go(func() {
+			for turn, last := 0, false; !last && ctx.Err() == nil; turn++ {
+				select {
+				case <-peace:
+					last = true
+				default:
+				}
+				client, key := choose(caller, turn)
+				s.post(ctx, client, key)
+			}
+		})
+	}
+	attack()
+	s.service.awaitReady(s.t)
+	close(peace)
+	posting.Wait()
+	if s.ctx.Err() != nil {
+		s.t.Fatalf("not every caller was answered within %s", siegeLimit)
+	}
+}
+
+// post sends a draft until the service acknowledges it. Nothing but a service that is not there excuses a failure.
+func (s *siege) post(ctx context.Context, client *sortie.Client, key string) {
+	for ctx.Err() == nil {
+		created, err := client.CreateDraft(ctx, titled(key), key)
+		switch {
+		case err == nil:
+			s.acknowledge(client, key, identity{created.DraftID, created.MissionID, created.FundingQuote.Authorization.Nonce})
+			return
+		case !isAbsence(err):
+			s.t.Errorf("post of %q: %v", key, err)
+			return
+		}
+	}
+}
+
+// isAbsence tells a service that went away from one that answers, in whatever form it does.
+func isAbsence(err error) bool {
+	var unsent *url.Error
+	var refusal *sortie.Error
+	return errors.As(err, &unsent) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.As(err, &refusal) && refusal.Code == sortie.CodeServiceUnavailable
+}
+
+func titled(title string) sortie.Mission {
+	return sortie.Mission{Title: title, Reward: sortie.Reward{Token: sortie.TokenUSDC, Amount: "2.5"}, TargetCount: 4}
+}
+
+func (s *siege) acknowledge(client *sortie.Client, key string, told identity) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.answers++
+	if s.acknowledged[client] == nil {
+		s.acknowledged[client] = make(map[string]identity)
+	}
+	if before, known := s.acknowledged[client][key]; known && before != told {
+		s.t.Errorf("key %q was acknowledged as %v and as %v", key, before, told)
+	}
+	s.acknowledged[client][key] = told
+}
+
+// awaitMoments waits until so much more has happened between the service and its clients.
+func (s *siege) awaitMoments(count int) {
+	s.t.Helper()
+	for len(s.moments) > 0 { // those are past
+		<-s.moments
+	}
+	for range count {
+		select {
+		case <-s.moments:
+		case <-s.service.ended:
+			s.t.Fatalf("the service ended by itself: %s", s.service.command.ProcessState)
+		case <-s.ctx.Done():
+			s.t.Fatalf("nothing moves any more between the service and its clients: %v", s.ctx.Err())
+		}
+	}
+}
+
+// killAfter kills the service after so many moments and starts it again. The next kill may meet it while it still starts.
+func (s *siege) killAfter(moments int) {
+	s.t.Helper()
+	s.awaitMoments(moments)
+	s.service.kill()
+	s.kills++
+	s.service = launchServe(s.t, s.environment...)
+}
+
+// beginPost sends the head of a request, and returns when the service asks for its body. Finish sends the body and takes the
+// acknowledgement.
+func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
+	s.t.Helper()
+	body, err := json.Marshal(titled(title))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	asked := make(chan struct{})
+	ctx := httptrace.WithClientTrace(s.ctx, &httptrace.ClientTrace{Got100Continue: func() { close(asked) }})
+	source, rest := io.Pipe()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.service.url+"/api/external/missions/drafts", source)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.ContentLength = int64(len(body))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Expect", "100-continue")
+	request.Header.Set(sortie.HeaderIdempotencyKey, title)
+	if err := sortie.SignRequest(ctx, request, body, key, time.Now()); err != nil {
+		s.t.Fatal(err)
+	}
+	type result struct {
+		created sortie.DraftCreated
+		err     error
+	}
+	answered := make(chan result, 1)
+	go func() {
+		created, err := roundTrip(&http.Transport{ExpectContinueTimeout: siegeLimit, DisableKeepAlives: true}, request)
+		answered <- result{created, err}
+	}()
+	select {
+	case <-asked:
+	case early := <-answered:
+		s.t.Fatalf("the service answered before it had the body: %+v", early)
+	}
+	return func() {
+		s.t.Helper()
+		if _, err := io.Copy(rest, bytes.NewReader(body)); err != nil {
+			s.t.Fatal(err)
+		}
+		answer := <-answered
+		if answer.err != nil {
+			s.t.Fatalf("the service did not finish a request that it had begun: %v", answer.err)
+		}
+		created := answer.created
+		s.acknowledge(s.client(key), title, identity{created.DraftID, created.MissionID, created.FundingQuote.Authorization.Nonce})
+	}
+}
+
+func roundTrip(transport http.RoundTripper, request *http.Request) (created sortie.DraftCreated, err error) {
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return created, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusCreated {
+		return created, fmt.Errorf("answered with %s", response.Status)
+	}
+	return created, json.NewDecoder(response.Body).Decode(&created)
+}
+
+func (s *server) refusesConnections() bool {
+	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err == nil {
+		_ = connection.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// checkAcknowledged compares all that the service has with all that it acknowledged: nothing less, and nothing more either,
+// because every key that was ever posted was acknowledged in the end.
+func (s *siege) checkAcknowledged() {
+	s.t.Helper()
+	drafts := 0
+	for client, byKey := range s.acknowledged {
+		drafts += len(byKey)
+		stored := make(map[string]identity)
+		for draft, err := range client.AllDrafts(s.ctx, sortie.ListQuery{}) {
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			title := draft.NormalizedMission.Title
+			if first, twice := stored[title]; twice {
+				s.t.Errorf("key %q has two drafts, %s and %s", title, first.draftID, draft.DraftID)
+			}
+			stored[title] = identity{draft.DraftID, draft.MissionID, draft.FundingQuote.Authorization.Nonce}
+		}
+		for key, told := range byKey {
+			if stored[key] != told {
+				s.t.Errorf("key %q was acknowledged as %v, and %v is stored", key, told, stored[key])
+			}
+			s.checkReadable(client, told)
+		}
+		if len(stored) != len(byKey) {
+			s.t.Errorf("%d drafts are stored for %d keys", len(stored), len(byKey))
+		}
+	}
+	s.t.Logf("%d kills, %d answers about %d drafts, %d requests lost", s.kills, s.answers, drafts, s.lost.Load())
+	if s.kills > 0 && s.lost.Load() == 0 {
+		s.t.Error("no kill met a request under way: the test proves nothing")
+	}
+}
+
+func (s *siege) checkReadable(client *sortie.Client, told identity) {
+	s.t.Helper()
+	status, err := client.Mission(s.ctx, told.draftID)
+	if err != nil {
+		s.t.Errorf("read %s: %v", told.draftID, err)
+		return
+	}
+	if read := (identity{status.DraftID, status.MissionID, status.FundingQuote.Authorization.Nonce}); read != told {
+		s.t.Errorf("%s was acknowledged as %v and reads as %v", told.draftID, told, read)
+	}
+}
