@@ -165,7 +165,7 @@ func (s *session) draftByKey(ctx context.Context, wallet sortie.Address, key str
 
 func (s *session) draftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {
 	query := selectDraftByMissionID
-	if strings.Contains(id, "_") { // draft_...; a mission id is a slug and has none
+	if strings.HasPrefix(id, "draft_") { // a mission id is a slug, without underscores
 		query = selectDraftByDraftID
 	}
 	return s.draft(ctx, query, hexAddress(wallet), id)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -49,18 +50,25 @@ func openSQLite(ctx context.Context, path string, options Options) (engine, erro
 }
 
 // databaseFile makes sure that the file exists, readable by its owner only, and returns its one true name: processes that
-// reach it through different links must meet at the same lock.
+// reach it through different links must meet at the same lock. A file that exists is not opened here: closing it again would
+// take this process's locks away from an SQLite that has it open.
 func databaseFile(path string) (string, error) {
 	if path == "" || path == ":memory:" || strings.ContainsAny(path, "?#") {
 		return "", errors.New("want sqlite:PATH with the path of a file and nothing behind it")
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the directory %s does not exist: create it, or give another path in --database", filepath.Dir(path))
-	} else if err != nil {
-		return "", err
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	switch {
+	case err == nil:
+		err = file.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("the directory %s does not exist: create it, or give another path in --database", filepath.Dir(path))
+	case errors.Is(err, fs.ErrExist):
+		var info fs.FileInfo
+		if info, err = os.Stat(path); err == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a directory: give the path of a file in --database", path)
+		}
 	}
-	if err := file.Close(); err != nil {
+	if err != nil {
 		return "", err
 	}
 	absolute, err := filepath.Abs(path)
@@ -70,33 +78,42 @@ func databaseFile(path string) (string, error) {
 	return filepath.EvalSymlinks(absolute)
 }
 
-func connectSQLite(ctx context.Context, file string, options Options) (*sqliteEngine, error) {
-	writer := sql.OpenDB(sqliteConnector{dsn: sqliteDSN(file, writerPragmas), pragmas: writerPragmas})
-	writer.SetMaxOpenConns(1)
-	readers := sql.OpenDB(sqliteConnector{dsn: sqliteDSN(file, readerPragmas()), pragmas: readerPragmas()})
+func connectSQLite(ctx context.Context, file string, options Options) (e *sqliteEngine, err error) {
 	connections := options.Connections
 	if connections <= 0 {
 		connections = max(4, 2*runtime.GOMAXPROCS(0))
 	}
-	readers.SetMaxOpenConns(connections)
-	readers.SetMaxIdleConns(connections)
-
-	e := &sqliteEngine{readers: readers}
-	err := migrator{db: writer, engine: "sqlite", clock: options.Clock, onStatement: options.onMigrated}.run(ctx)
-	var prepared map[string]*sql.Stmt
-	if err == nil {
-		prepared, err = prepareAll(ctx, readers, readStatements)
-		e.readOnly = &session{runner: readers, prepared: prepared, explain: explainSQLite}
-	}
-	if err == nil {
-		prepared, err = prepareAll(ctx, writer, append(writeStatements, readStatements...))
-	}
+	writer, readers := openPool(file, writerPragmas, 1), openPool(file, readerPragmas, connections)
+	defer func() {
+		if err != nil {
+			_, _ = readers.Close(), writer.Close()
+			err = explainSQLite(err)
+		}
+	}()
+	err = migrator{db: writer, engine: "sqlite", clock: options.Clock, onStatement: options.onMigrated}.run(ctx)
 	if err != nil {
-		_, _ = readers.Close(), writer.Close()
-		return nil, explainSQLite(err)
+		return nil, err
 	}
-	e.batcher = startBatcher(writer, &session{prepared: prepared, explain: explainSQLite}, file+"-wal", options.MaxWaiting)
-	return e, nil
+	onWriter, err := prepareAll(ctx, writer, slices.Concat(writeStatements, readStatements))
+	if err != nil {
+		return nil, err
+	}
+	onReaders, err := prepareAll(ctx, readers, readStatements)
+	if err != nil {
+		return nil, err
+	}
+	return &sqliteEngine{
+		batcher:  startBatcher(writer, &session{prepared: onWriter, explain: explainSQLite}, file+"-wal", options.MaxWaiting),
+		readers:  readers,
+		readOnly: &session{runner: readers, prepared: onReaders, explain: explainSQLite},
+	}, nil
+}
+
+func openPool(file string, pragmas []pragma, connections int) *sql.DB {
+	pool := sql.OpenDB(sqliteConnector{dsn: sqliteDSN(file, pragmas), pragmas: pragmas})
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
+	return pool
 }
 
 func prepareAll(ctx context.Context, db *sql.DB, queries []string) (map[string]*sql.Stmt, error) {
@@ -151,24 +168,23 @@ func (e *sqliteEngine) close() error {
 // pragma is a setting and what SQLite must report after it was made.
 type pragma struct{ name, set, want string }
 
-// The settings of every connection. Commits are durable only with all of the first four; SQLite ignores what it cannot do
-// (a write-ahead log on a network disk, say) without an error, so each is read back.
-var writerPragmas = []pragma{
-	{"busy_timeout", "5000", "5000"}, // first: the others may meet a lock
-	{"journal_mode", "WAL", "wal"},
-	{"synchronous", "FULL", "2"},
-	{"fullfsync", "ON", "1"}, // macOS: flush the drive too
-	{"checkpoint_fullfsync", "ON", "1"},
-	{"foreign_keys", "ON", "1"},
-	{"trusted_schema", "OFF", "0"},
-	{"wal_autocheckpoint", "1000", "1000"},       // pages: 4 MB
-	{"journal_size_limit", "8388608", "8388608"}, // what the log is cut to when it starts over
-	{"temp_store", "MEMORY", "2"},                // nothing outside the database's directory
-}
-
-func readerPragmas() []pragma {
-	return append(writerPragmas[:len(writerPragmas):len(writerPragmas)], pragma{"query_only", "ON", "1"})
-}
+// The settings of every connection. SQLite does not report an error where it cannot do what it is told (a write-ahead log on
+// a network disk, say), so each is read back.
+var (
+	writerPragmas = []pragma{
+		{"busy_timeout", "5000", "5000"}, // first: the others may meet a lock
+		{"journal_mode", "WAL", "wal"},
+		{"synchronous", "FULL", "2"}, // flush at every commit
+		{"fullfsync", "ON", "1"},     // macOS: flush the drive too
+		{"checkpoint_fullfsync", "ON", "1"},
+		{"foreign_keys", "ON", "1"},
+		{"trusted_schema", "OFF", "0"},
+		{"wal_autocheckpoint", "1000", "1000"},       // pages: 4 MB
+		{"journal_size_limit", "8388608", "8388608"}, // what the log is cut to when it starts over
+		{"temp_store", "MEMORY", "2"},                // nothing outside of the database's directory
+	}
+	readerPragmas = slices.Concat(writerPragmas, []pragma{{"query_only", "ON", "1"}})
+)
 
 func sqliteDSN(file string, pragmas []pragma) string {
 	query := url.Values{"_txlock": {"immediate"}, "_error_rc": {"1"}, "_dqs": {"0"}}

@@ -8,6 +8,5 @@ var (
 	writeStatements = []string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, insertEvent,
-		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey,
 	}
 )

@@ -125,7 +125,7 @@ func (db *DB) Ping(ctx context.Context) error { return db.engine.ping(ctx) }
 // Stats describe the work of a database since it was opened.
 type Stats struct {
 	Engine       string // sqlite or postgres
-	Waiting      int    // writes that wait for their turn or for a connection, or run
+	Waiting      int    // writes that wait for their turn; on PostgreSQL those that run, too
 	MaxWaiting   int
 	Writes       int64 // transactions that were committed
 	Commits      int64 // commits that made them durable; fewer than Writes where commits are shared

@@ -17,7 +17,8 @@ type Tx struct {
 // nothing it wrote remains; the error is returned as it is. fn may be run more than once, after a rollback, and must then do
 // the same again: no effects outside the transaction, and no reads on db, which would see the time before it.
 //
-// A statement that failed fails the whole transaction, even when fn swallows its error.
+// A statement that failed fails the whole transaction, even when fn swallows its error. On SQLite one fn runs at a time: do
+// what is slow, such as signing, outside of it.
 //
 // The context counts until the transaction begins; from then on it runs to its end. Besides fn's own errors Tx returns the
 // context's error, [ErrOverloaded] or [ErrClosed], when nothing was done at all; and [ErrUnavailable], after which the outcome
