@@ -28,5 +28,13 @@ func lockFile(path string) (io.Closer, error) {
 	}
 	_ = file.Truncate(0) // the number is for people; on a full disk there is none, and the lock holds all the same
 	_, _ = fmt.Fprintln(file, os.Getpid())
-	return file, nil
+	return heldLock{file}, nil
+}
+
+// heldLock gives the lock back when it is closed, also in the moment in which a process that is being started has a copy of
+// the open file.
+type heldLock struct{ *os.File }
+
+func (l heldLock) Close() error {
+	return errors.Join(syscall.Flock(int(l.Fd()), syscall.LOCK_UN), l.File.Close())
 }
