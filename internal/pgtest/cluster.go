@@ -93,10 +93,11 @@ func (c *cluster) start(binaries string) error {
 	return nil
 }
 
-// serverUser gives the directory to the user the server will run as: nobody special, unless this is root.
+// serverUser gives the directory to the user the server will run as: nobody special, unless this is root. The server gets a
+// process group of its own, so that an interrupt meant for the tests does not end its supervisor before it has cleaned up.
 func (c *cluster) serverUser() (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
-		return nil, nil
+		return &syscall.SysProcAttr{Setpgid: true}, nil
 	}
 	account, err := user.Lookup("postgres")
 	if err != nil {
@@ -110,7 +111,7 @@ func (c *cluster) serverUser() (*syscall.SysProcAttr, error) {
 	if err := errors.Join(uidErr, gidErr, os.Chown(c.dir, int(uid), int(gid))); err != nil {
 		return nil, err
 	}
-	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
+	return &syscall.SysProcAttr{Setpgid: true, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
 func (c *cluster) url() string {
