@@ -47,9 +47,10 @@ type siege struct {
 }
 
 // identity is what no two answers about one draft may differ in.
-type identity struct {
-	draftID, missionID string
-	nonce              sortie.Hash
+type identity struct{ draftID, missionID, nonce string }
+
+func identify(draftID, missionID string, quote sortie.Quote) identity {
+	return identity{draftID, missionID, quote.Authorization.Nonce.String()}
 }
 
 func besiege(t *testing.T, environment []string) *siege {
@@ -169,7 +170,7 @@ func (s *siege) post(ctx context.Context, client *sortie.Client, key string) {
 		created, err := client.CreateDraft(ctx, titled(key), key)
 		switch {
 		case err == nil:
-			s.acknowledge(client, key, identity{created.DraftID, created.MissionID, created.FundingQuote.Authorization.Nonce})
+			s.acknowledge(client, key, identify(created.DraftID, created.MissionID, created.FundingQuote))
 			return
 		case !isAbsence(err):
 			s.t.Errorf("post of %q: %v", key, err)
@@ -239,8 +240,9 @@ func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
 	}
 	asked := make(chan struct{})
 	ctx := httptrace.WithClientTrace(s.ctx, &httptrace.ClientTrace{Got100Continue: func() { close(asked) }})
-	source, rest := io.Pipe()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.service.url+"/api/external/missions/drafts", source)
+	release := make(chan struct{})
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.service.url+"/api/external/missions/drafts",
+		io.MultiReader(gate{ctx, release}, bytes.NewReader(body)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -267,15 +269,28 @@ func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
 	}
 	return func() {
 		s.t.Helper()
-		if _, err := io.Copy(rest, bytes.NewReader(body)); err != nil {
-			s.t.Fatal(err)
-		}
+		close(release)
 		answer := <-answered
 		if answer.err != nil {
 			s.t.Fatalf("the service did not finish a request that it had begun: %v", answer.err)
 		}
 		created := answer.created
-		s.acknowledge(s.client(key), title, identity{created.DraftID, created.MissionID, created.FundingQuote.Authorization.Nonce})
+		s.acknowledge(s.client(key), title, identify(created.DraftID, created.MissionID, created.FundingQuote))
+	}
+}
+
+// gate is an empty reader that is done when it is open.
+type gate struct {
+	ctx  context.Context
+	open <-chan struct{}
+}
+
+func (g gate) Read([]byte) (int, error) {
+	select {
+	case <-g.open:
+		return 0, io.EOF
+	case <-g.ctx.Done():
+		return 0, g.ctx.Err()
 	}
 }
 
@@ -315,7 +330,7 @@ func (s *siege) checkAcknowledged() {
 			if first, twice := stored[title]; twice {
 				s.t.Errorf("key %q has two drafts, %s and %s", title, first.draftID, draft.DraftID)
 			}
-			stored[title] = identity{draft.DraftID, draft.MissionID, draft.FundingQuote.Authorization.Nonce}
+			stored[title] = identify(draft.DraftID, draft.MissionID, draft.FundingQuote)
 		}
 		for key, told := range byKey {
 			if stored[key] != told {
@@ -340,7 +355,7 @@ func (s *siege) checkReadable(client *sortie.Client, told identity) {
 		s.t.Errorf("read %s: %v", told.draftID, err)
 		return
 	}
-	if read := (identity{status.DraftID, status.MissionID, status.FundingQuote.Authorization.Nonce}); read != told {
+	if read := identify(status.DraftID, status.MissionID, status.FundingQuote); read != told {
 		s.t.Errorf("%s was acknowledged as %v and reads as %v", told.draftID, told, read)
 	}
 }
