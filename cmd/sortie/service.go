@@ -46,6 +46,8 @@ const (
 	writeTimeout      = 60 * time.Second
 	maxHeaderBytes    = 16 << 10
 	healthPingTimeout = time.Second
+
+	databaseProbeInterval = 2 * time.Second
 )
 
 // service is everything of Sortie in this process.
@@ -117,6 +119,7 @@ func (s *service) run(ctx context.Context) error {
 	defer s.close()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.nodes.Run(ctx) })
+	group.Go(func() error { return s.watchDatabase(ctx) })
 	group.Go(func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve HTTP: %w", err)
@@ -133,6 +136,23 @@ func (s *service) run(ctx context.Context) error {
 		return nil
 	})
 	return group.Wait()
+}
+
+// watchDatabase tries to write while the database is unavailable: a load balancer that takes the service out would otherwise
+// leave nobody to notice that it works again.
+func (s *service) watchDatabase(ctx context.Context) error {
+	ticker := time.NewTicker(databaseProbeInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if s.store.Ping(ctx) != nil && s.store.Heartbeat(ctx) == nil {
+			slog.Info("the database can be written again")
+		}
+	}
 }
 
 func (s *service) close() {

@@ -70,6 +70,7 @@ func checkRefusing(db *DB, existing Draft, round string) {
 	}
 	must(db.Stats().Failures > failures, "no commit failed")
 	must(sqliteOf(db).writer.Stats().MaxIdleClosed > 0, "the connection whose commit failed is still in use")
+	must(errors.Is(db.Heartbeat(ctx), ErrUnavailable), "the heart beats on a disk that takes nothing")
 	must(errors.Is(db.Ping(ctx), ErrUnavailable), "Ping: %v, want ErrUnavailable", db.Ping(ctx))
 	for i := range 64 {
 		_, err := db.DraftByKey(ctx, alice, round+key(i))
@@ -99,6 +100,7 @@ func childFailingDisk() {
 		must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: end, Max: limit.Max}) == nil, "setrlimit")
 		checkRefusing(db, draft, fmt.Sprint("round ", round))
 		must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit) == nil, "setrlimit")
+		must(db.Heartbeat(context.Background()) == nil && db.Ping(context.Background()) == nil, "a heartbeat did not find the disk recovered")
 		draft = checkRecovered(db, fmt.Sprint("after round ", round))
 	}
 	must(db.Close() == nil, "close")

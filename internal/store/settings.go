@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Setting returns the value kept under a name. Where there is none it keeps the initial one, so that all processes on this
 // database, and this one after a restart, work with the same.
@@ -15,7 +18,20 @@ func (tx *Tx) Setting(name string, initial []byte) (value []byte, err error) {
 	return value, nil
 }
 
+// Heartbeat writes something, durably. A database whose last write failed is unavailable until one succeeds; where nobody else
+// writes, because a load balancer has noticed, this finds out that it works again.
+func (db *DB) Heartbeat(ctx context.Context) error {
+	return db.Tx(ctx, func(tx *Tx) error {
+		if _, err := tx.session.exec(tx.ctx, writeHeartbeat, tx.Now.UnixMicro()); err != nil {
+			return fmt.Errorf("write heartbeat: %w", err)
+		}
+		return nil
+	})
+}
+
 const (
+	writeHeartbeat = `INSERT INTO settings (name, value, created_at) VALUES ('heartbeat', '', $1)
+ON CONFLICT (name) DO UPDATE SET created_at = excluded.created_at`
 	insertSetting = `INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`
 	selectSetting = `SELECT value FROM settings WHERE name = $1`
 )
