@@ -76,6 +76,9 @@ contract InvariantHandler is Fixture {
                 TestUSDC(tokens[j]).approve(address(factory), type(uint256).max);
             }
         }
+        for (uint256 i = 0; i < MIN_OPEN; ++i) {
+            this.create(i);
+        }
     }
 
     /// @dev Every action: at the handler's own time, and in a world in which no obstacle to all payments lasts, so that
@@ -125,7 +128,7 @@ contract InvariantHandler is Fixture {
     /// @dev Small and large missions; now and then one that exists.
     function randomTerms(uint256 seed) private view returns (IMissionFactory.MissionAuthorization memory sent) {
         uint256 number = chance(seed, "again", 10) ? seed % (missionKeys.length + 1) : missionKeys.length;
-        uint256 largest = chance(seed, "large", 3) ? 600 : 12;
+        uint256 largest = chance(seed, "small", 3) ? 12 : 600;
         sent = authorization(
             string.concat("mission-", vm.toString(number)),
             tokens[draw(seed, "token") % 2],
@@ -159,7 +162,6 @@ contract InvariantHandler is Fixture {
 
     /// @dev A fresh batch: neighbouring slots, so that batches overlap and repeat slots, at times slots far apart.
     function settle(uint256 seed) external acts {
-        if (missionKeys.length == 0) return;
         bytes32 missionKey = pickMission(seed);
         uint256 target = entries[missionKey].target;
         uint256 start = draw(seed, "start") % target;
@@ -200,7 +202,6 @@ contract InvariantHandler is Fixture {
 
     /// @dev A batch that the SETTLER has not signed, on any mission.
     function counterfeit(uint256 seed) external acts {
-        if (missionKeys.length == 0) return;
         bytes32 missionKey = pickMission(seed);
         IMissionFactory.Payment[] memory payments = single(draw(seed, "slot") % entries[missionKey].target, stranger);
         uint256 key = chance(seed, "authorizer", 2) ? AUTHORIZER_KEY : STRANGER_KEY;
@@ -298,7 +299,6 @@ contract InvariantHandler is Fixture {
     // ---------------------------------------------------------------------------------------------------------- ending
 
     function close(uint256 seed) external acts {
-        if (missionKeys.length == 0) return;
         bytes32 missionKey = pickMission(seed);
         uint256 paidCount = entries[missionKey].paidSlots;
         bytes4 refusal = refusalOfAny(missionKey);
@@ -318,7 +318,6 @@ contract InvariantHandler is Fixture {
 
     /// @dev Half of the time right around the second from which on it is allowed.
     function reclaim(uint256 seed) external acts {
-        if (missionKeys.length == 0) return;
         bytes32 missionKey = pickMission(seed);
         Entry storage entry = entries[missionKey];
         if (chance(seed, "wait", 2) && clock < entry.reclaimAfter) {
