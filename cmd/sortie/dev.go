@@ -78,7 +78,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	}
 	service, err := openService(ctx, config)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	ready := newReadyFile(net, service.baseURL())
 	kept := filepath.Join(options.data, devReadyFile)

@@ -74,7 +74,7 @@ func runServe(cmd *cobra.Command, options serveOptions) error {
 	}
 	service, err := openService(cmd.Context(), config)
 	if err != nil {
-		return err
+		return unlessStopped(cmd.Context(), err)
 	}
 	config.logger.Info("serving", "address", service.baseURL(), "publicURL", strings.Join(config.publicURLs, " "),
 		"chainId", config.deployment.ChainID, "factory", config.deployment.Factory.String(), "authorizer", config.deployment.Authorizer.String())

@@ -111,6 +111,14 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	return s, nil
 }
 
+// unlessStopped forgets the failure of a start that was told to stop: whoever stopped it knows.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
 // baseURL is where the service answers on this machine.
 func (s *service) baseURL() string { return "http://" + s.listener.Addr().String() }
 

@@ -66,9 +66,12 @@ func (n *Nodes) Close() {
 
 // check asks a node and notes whether it may be used. A change is logged, but for the mistake that ends the start anyway.
 func (n *Nodes) check(ctx context.Context, node *checkedNode) error {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	err := n.deployment.Check(ctx, node.Node)
+	err := n.deployment.Check(asking, node.Node)
+	if err != nil && ctx.Err() != nil {
+		return err // it was not the node that ended this
+	}
 	wasGood := node.good.Swap(err == nil)
 	if err == nil {
 		node.problem.Store(nil)
