@@ -13,8 +13,8 @@ import (
 
 const (
 	checkTimeout   = 3 * time.Second
-	recheckWaiting = 2 * time.Second  // a node that has not answered yet
-	recheckGood    = 30 * time.Second // one that has: it may come back as another chain
+	recheckWaiting = 2 * time.Second // a node that has not answered yet
+	recheckGood    = 15              // times as long for one that has: it may come back as another chain
 )
 
 // Nodes are the nodes a service works with. A node is used only after it has shown that it is on the right chain with the
@@ -23,6 +23,7 @@ type Nodes struct {
 	deployment Deployment
 	log        *slog.Logger
 	nodes      []*checkedNode
+	interval   time.Duration // between looks at the nodes that have not answered yet
 }
 
 type checkedNode struct {
@@ -34,7 +35,7 @@ type checkedNode struct {
 // OpenNodes dials the nodes and checks the deployment on each. A node that cannot be reached is left for [Nodes.Run] to check
 // later, because quotes need no node. A node that answers with another chain or other contracts is an error.
 func OpenNodes(ctx context.Context, urls []string, deployment Deployment, log *slog.Logger) (*Nodes, error) {
-	n := &Nodes{deployment: deployment, log: log}
+	n := &Nodes{deployment: deployment, log: log, interval: recheckWaiting}
 	for _, url := range urls {
 		node, err := Dial(ctx, url)
 		if err != nil {
@@ -96,7 +97,7 @@ func (n *Nodes) Run(ctx context.Context) error {
 		known[i] = node.good.Load()
 	}
 	last := time.Now()
-	ticker := time.NewTicker(recheckWaiting)
+	ticker := time.NewTicker(n.interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -104,7 +105,7 @@ func (n *Nodes) Run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		all := time.Since(last) >= recheckGood
+		all := time.Since(last) >= recheckGood*n.interval
 		if all {
 			last = time.Now()
 		}

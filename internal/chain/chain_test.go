@@ -1,0 +1,288 @@
+package chain_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/devnet"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func startChain(t *testing.T) (*devnet.Chain, chain.Deployment) {
+	t.Helper()
+	net, err := devnet.Start(context.Background(), devnet.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := net.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d := net.Deployment()
+	return net, chain.Deployment{
+		ChainID: d.ChainID, Factory: d.Factory, USDC: d.USDC, ServiceToken: d.ServiceToken,
+		Authorizer: devnet.WalletByRole(devnet.RoleAuthorizer).Address, Settler: devnet.WalletByRole(devnet.RoleSettler).Address,
+	}
+}
+
+func dial(t *testing.T, url string) *chain.Node {
+	t.Helper()
+	node, err := chain.Dial(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(node.Close)
+	return node
+}
+
+func TestDeploymentIsComparedWithTheChain(t *testing.T) {
+	t.Parallel()
+	net, right := startChain(t)
+	node := dial(t, net.RPCURL())
+	if err := right.Check(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	nobody := sortie.MustAddress("0x1111111111111111111111111111111111111111")
+	for want, alter := range map[string]func(*chain.Deployment){
+		"--chain-id is 5 and the node is on chain 31337":                   func(d *chain.Deployment) { d.ChainID = 5 },
+		"--factory " + nobody.String() + ": there is no contract":          func(d *chain.Deployment) { d.Factory = nobody },
+		"no MissionFactory of version 1":                                   func(d *chain.Deployment) { d.Factory = d.ServiceToken },
+		"--usdc is " + nobody.String() + " and the factory pays with":      func(d *chain.Deployment) { d.USDC = nobody },
+		"--service-token is " + nobody.String():                            func(d *chain.Deployment) { d.ServiceToken = nobody },
+		"--authorizer " + nobody.String() + " does not have that role":     func(d *chain.Deployment) { d.Authorizer = nobody },
+		"--settler " + right.Authorizer.String() + " does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
+	} {
+		wrong := right
+		alter(&wrong)
+		err := wrong.Check(t.Context(), node)
+		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, chain.ErrUnreachable) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if err := chain.CheckToken(t.Context(), node, "--usdc", right.ServiceToken, 6); err == nil || !strings.Contains(err.Error(), "18 decimals, want 6") {
+		t.Errorf("decimals: %v", err)
+	}
+}
+
+// switchable is a node in front of another, which can be down, slow to end, or of another chain.
+type switchable struct {
+	*httptest.Server
+	handler atomic.Pointer[http.Handler]
+}
+
+func newSwitchable(t *testing.T) *switchable {
+	s := &switchable{}
+	s.set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.handler.Load()).ServeHTTP(w, r) }))
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *switchable) set(handler http.Handler) { s.handler.Store(&handler) }
+
+func proxyTo(t *testing.T, target string) http.Handler {
+	t.Helper()
+	parsed, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return httputil.NewSingleHostReverseProxy(parsed)
+}
+
+func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
+	t.Parallel()
+	net, deployment := startChain(t)
+	front := newSwitchable(t)
+	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
+	if err != nil {
+		t.Fatal(err) // a node that is down stops nobody
+	}
+	defer nodes.Close()
+	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) || nodes.Problem() == "" {
+		t.Errorf("before: %v, problem %q", err, nodes.Problem())
+	}
+	front.set(proxyTo(t, net.RPCURL()))
+	nodes.CheckEvery(10 * time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- nodes.Run(ctx) }()
+	await(t, func() bool { return nodes.Problem() == "" })
+	returnWord := common.FromHex("602a60005260206000f3") // PUSH1 42, MSTORE, RETURN one word
+	answer, err := nodes.RunCreationCode(t.Context(), returnWord, 100_000)
+	if err != nil || new(big.Int).SetBytes(answer).Int64() != 42 {
+		t.Errorf("after: %x, %v", answer, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
+	t.Parallel()
+	net, deployment := startChain(t)
+	wrong := deployment
+	wrong.ChainID = 1
+	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
+		t.Errorf("at start: %v", err)
+	}
+	front := newSwitchable(t)
+	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, wrong, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nodes.Close()
+	nodes.CheckEvery(10 * time.Millisecond)
+	front.set(proxyTo(t, net.RPCURL()))
+	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
+		t.Errorf("when it answers: %v", err)
+	}
+}
+
+func TestANodeThatTurnsIntoAnotherIsPutOutOfUse(t *testing.T) {
+	t.Parallel()
+	net, deployment := startChain(t)
+	front := newSwitchable(t)
+	front.set(proxyTo(t, net.RPCURL()))
+	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nodes.Close()
+	nodes.CheckEvery(time.Millisecond)
+	front.set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"0x1"}`)
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- nodes.Run(ctx) }()
+	await(t, func() bool { return nodes.Problem() != "" })
+	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) {
+		t.Errorf("still asked: %v", err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("it stopped the service: %v", err)
+	}
+}
+
+func await(t *testing.T, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+// Providers put keys into paths and queries of their URLs.
+func TestErrorsKeepURLsSecret(t *testing.T) {
+	t.Parallel()
+	_, deployment := startChain(t)
+	for name, handler := range map[string]http.HandlerFunc{
+		"closed":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) },
+		"a page":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"empty":   func(http.ResponseWriter, *http.Request) {},
+		"endless": func(w http.ResponseWriter, r *http.Request) {
+			block := make([]byte, 1<<20)
+			for i := 0; i < 1024 && r.Context().Err() == nil; i++ {
+				_, _ = w.Write(block)
+			}
+		},
+	} {
+		front := newSwitchable(t)
+		front.set(handler)
+		secretURL := strings.Replace(front.URL, "http://", "http://user:hunter2@", 1) + "/v3/hunter2?key=hunter2"
+		node := dial(t, secretURL)
+		for what, err := range map[string]error{"check": deployment.Check(t.Context(), node), "call": second(node.RunCreationCode(t.Context(), nil, 1))} {
+			if err == nil || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+			if what == "check" && !errors.Is(err, chain.ErrUnreachable) {
+				t.Errorf("%s: %v, want unreachable", name, err)
+			}
+		}
+	}
+	for _, bad := range []string{"", "ftp://hunter2@x", "hunter2", "http://", "://hunter2"} {
+		if _, err := chain.Dial(t.Context(), bad); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func second[A any](_ A, err error) error { return err }
+
+func TestApproveExactlyAndRefusalsInTheContractsWords(t *testing.T) {
+	t.Parallel()
+	net, deployment := startChain(t)
+	creator := devnet.WalletByRole(devnet.RoleCreator)
+	account, err := chain.OpenAccount(t.Context(), net.Client(), devnet.NewSigner(creator.Address, func(_ context.Context, digest sortie.Hash) (sortie.Bytes, error) {
+		return creator.Key.SignDigest(digest), nil
+	}), deployment.ChainID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowance := func() string {
+		erc20 := servicetoken.NewServiceToken()
+		to := common.Address(deployment.USDC)
+		answer, err := net.Client().CallContract(t.Context(), call(to, erc20.PackAllowance(common.Address(creator.Address), common.Address(deployment.Factory))), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := erc20.UnpackAllowance(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value.String()
+	}
+	tx, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, big.NewInt(10_000_000))
+	if err != nil || tx == nil || allowance() != "10000000" {
+		t.Fatalf("approval %v, %v, allowance %s", tx, err, allowance())
+	}
+	if tx, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, big.NewInt(9_000_000)); err != nil || tx != nil {
+		t.Errorf("an allowance that suffices was set again: %v, %v", tx, err)
+	}
+	tooMuch := new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)
+	if _, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, tooMuch); err == nil || !strings.Contains(err.Error(), "send it more first") {
+		t.Errorf("more than there is: %v", err)
+	}
+
+	authorization := sortie.MissionAuthorization{
+		MissionID: "some-mission-00000000", Token: deployment.USDC, RewardPerSubmission: big.NewInt(1), TargetCount: 1,
+		Creator: creator.Address, Nonce: sortie.Hash{1}, Deadline: uint64(time.Now().Add(time.Hour).Unix()),
+	}
+	forged := creator.Key.SignDigest(authorization.Digest(sortie.Domain{ChainID: deployment.ChainID, Factory: deployment.Factory}.Separator()))
+	if _, err := account.Estimate(t.Context(), &deployment.Factory, authorization.Calldata(forged)); err == nil || err.Error() != "the contract refused it: UnauthorizedSigner" {
+		t.Errorf("a forged authorization: %v", err)
+	}
+	if funded, err := chain.IsFunded(t.Context(), net.Client(), deployment.Factory, authorization.MissionID); err != nil || funded {
+		t.Errorf("funded %v, %v", funded, err)
+	}
+}
+
+func call(to common.Address, data []byte) ethereum.CallMsg {
+	return ethereum.CallMsg{To: &to, Data: data}
+}
