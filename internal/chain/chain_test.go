@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -207,9 +208,13 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 		"a page":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
 		"empty":   func(http.ResponseWriter, *http.Request) {},
 		"endless": func(w http.ResponseWriter, r *http.Request) {
-			block := make([]byte, 1<<20)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"0x`)
+			block := bytes.Repeat([]byte("0"), 1<<20)
 			for i := 0; i < 1024 && r.Context().Err() == nil; i++ {
-				_, _ = w.Write(block)
+				if _, err := w.Write(block); err == nil && i > 64 {
+					t.Errorf("%d MB of an answer were taken", i)
+					return
+				}
 			}
 		},
 	} {
