@@ -1,13 +1,10 @@
 package api
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -250,34 +247,6 @@ func (s *testService) roundTrip(r *http.Request) answer {
 		s.t.Fatal(err)
 	}
 	return answer{response, body}
-}
-
-// raw sends bytes as they are and gives the first answer, nil if the connection was closed without one.
-func (s *testService) raw(text string) *answer {
-	s.t.Helper()
-	connection, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer connection.Close()
-	_ = connection.SetDeadline(time.Now().Add(15 * time.Second))
-	go func() { _, _ = io.Copy(connection, strings.NewReader(text)) }() // the server may close before it has read all
-	data, _ := io.ReadAll(io.LimitReader(connection, 1<<20))
-	return parseAnswer(s.t, data)
-}
-
-func parseAnswer(t testing.TB, data []byte) *answer {
-	t.Helper()
-	if len(data) == 0 {
-		return nil
-	}
-	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(data)), nil)
-	if err != nil {
-		t.Fatalf("not an HTTP answer: %q", data)
-	}
-	defer response.Body.Close()
-	body, _ := io.ReadAll(response.Body)
-	return &answer{response, body}
 }
 
 func (s *testService) client(signer sortie.Signer) *sortie.Client {

@@ -176,7 +176,7 @@ func TestKeySignerKeepsItsSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	printed := fmt.Sprintf("%s", asJSON)
+	printed := string(asJSON)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
 		printed += fmt.Sprintf(verb, signer) + fmt.Sprintf(verb, &signer)
 	}
