@@ -65,19 +65,10 @@ func errUnknownPath() error {
 }
 
 // expectBody prepares for a body that may never be read, or never arrive. Its rest must not be taken for the next request,
-// and must not keep the connection.
+// and must not keep the connection. When the body has been read, net/http lifts the deadline.
 func (x *exchange) expectBody(timeout time.Duration) {
 	x.Header().Set("Connection", "close")
 	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(timeout)) // only a writer without a connection cannot
-}
-
-// bodyArrived undoes what expectBody did. Reads now only watch whether the client is still there. A chunked request may have
-// had a Content-Length as well, which net/http hides and a proxy in front may have believed: its connection is not used again.
-func (x *exchange) bodyArrived() {
-	_ = http.NewResponseController(x).SetReadDeadline(time.Time{})
-	if x.r.ContentLength > 0 {
-		x.Header().Del("Connection")
-	}
 }
 
 // readBody reads the whole body, bounded in size; expectBody has bounded the time. Requests without a body must really have
@@ -104,7 +95,11 @@ func (x *exchange) readBody(limit int64) error {
 		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole and in time; send the request again").Because(err)
 	}
 	x.body = body
-	x.bodyArrived()
+	// A chunked request may have had a Content-Length as well, which net/http hides and a proxy in front may have believed:
+	// its connection is not used again.
+	if x.r.ContentLength > 0 {
+		x.Header().Del("Connection")
+	}
 	return nil
 }
 

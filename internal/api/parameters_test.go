@@ -62,7 +62,13 @@ func TestBadParameters(t *testing.T) {
 		rows = append(rows, badRequest{name: name, text: s.get(listPath + "?" + query).String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter})
 	}
 	status := s.get(listPath + "/draft_0123456789abcdefghjkmnpqrs?expand=1")
-	rows = append(rows, badRequest{name: "a parameter of the status", text: status.String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter})
+	for name, m := range map[string]message{
+		"a parameter of the status": status,
+		"a parameter of a create":   s.post(draftsPath+"?dryRun=true", "k1", goodMission),
+		"a parameter of a preview":  s.post(previewPath+"?limit=1", "", goodMission),
+	} {
+		rows = append(rows, badRequest{name: name, text: m.String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter})
+	}
 	s.refuseAll(t, rows)
 }
 
