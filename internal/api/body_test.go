@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"github.com/sortie-labs/sortie"
@@ -43,6 +44,9 @@ func bigEndian(text string) string {
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
+	endsIn := func(wait time.Duration) string {
+		return missionWith(`"targetCount"`, fmt.Sprintf(`"endsAt":%q,"targetCount"`, sortie.FormatTime(s.clock.Now().Add(wait))))
+	}
 	var rows []badRequest
 	add := func(status int, code sortie.Code, bodies map[string]string) {
 		for name, body := range bodies {
@@ -165,6 +169,9 @@ func TestBadBodies(t *testing.T) {
 		"C39 title with 10,000 marks":   titleIs("a" + strings.Repeat("\u0301", 10_000)),
 		"C39 title of blanks":           titleIs("      "),
 		"C39 title of invisible things": titleIs("\u200b\u200b\u200b\u200b"),
+		"end in 59 minutes":             endsIn(59 * time.Minute),
+		"end in 91 days":                endsIn(91 * 24 * time.Hour),
+		"end in the past":               endsIn(-time.Hour),
 		"C39 no title":                  missionWith(`"title":"Photo of the main entrance",`, ""),
 	})
 	s.refuseAll(t, rows)

@@ -47,9 +47,6 @@ func newRequestID() string {
 // different ways is how signatures get checked for one resource and used for another. There is no redirect to the right
 // spelling, because it would have another signature.
 func checkTarget(r *http.Request) error {
-	if r.URL.Host != "" && !strings.EqualFold(r.URL.Host, r.Host) {
-		return sortie.NewError(sortie.CodeInvalidRequest, "the request target names another host than the Host header")
-	}
 	if !strings.HasPrefix(r.RequestURI, "/") {
 		return sortie.NewError(sortie.CodeInvalidRequest, "the request target must be a path; send it in origin form")
 	}

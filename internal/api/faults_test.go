@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -328,19 +329,28 @@ func TestAbandonedRequests(t *testing.T) {
 	logs, signer := newLogBook(), newMoodySigner(t)
 	s := newService(t, serviceOptions{signer: signer, config: func(config *Config) { config.Logger = logs.logger() }})
 	waiting := make(chan struct{})
-	signer.set(func(ctx context.Context) error {
-		close(waiting)
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	w := s.dial()
-	w.write(s.post(draftsPath, "k1", goodMission).String())
-	<-waiting
-	_ = w.connection.Close()
-	if line := logs.next(t); line["status"] != float64(statusAbandoned) || line["level"] != "DEBUG" || line["error"] != nil {
-		t.Errorf("%v", line)
+	for _, outcome := range []error{context.Canceled, nil} { // a signer that gives up too, and one that goes on for the store to see it
+		signer.set(func(ctx context.Context) error {
+			waiting <- struct{}{}
+			<-ctx.Done()
+			return outcome
+		})
+		w := s.dial()
+		w.write(s.post(draftsPath, "k1", goodMission).String())
+		<-waiting
+		if err := w.connection.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if a := w.read(); a == nil || a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
+			t.Errorf("a client that said no more, but listened: %+v", a)
+		} else {
+			checkError(t, *a)
+		}
+		if line := logs.next(t); line["status"] != float64(statusAbandoned) || line["level"] != "DEBUG" || line["error"] != nil {
+			t.Errorf("%v", line)
+		}
 	}
-	if got := s.metric(`sortie_http_requests_total{code="499",route="POST /api/external/missions/drafts"}`); got != "1" {
+	if got := s.metric(`sortie_http_requests_total{code="499",route="POST /api/external/missions/drafts"}`); got != "2" {
 		t.Errorf("counted %q times", got)
 	}
 	signer.set(nil)

@@ -279,7 +279,7 @@ func TestOddContentTypes(t *testing.T) {
 	}
 }
 
-// A client that leaves leaves nothing half done: either there is no draft, or the key leads to it.
+// A39: a client that leaves leaves nothing half done: either there is no draft, or the key leads to it.
 func TestClientsThatLeave(t *testing.T) {
 	t.Parallel()
 	logs := newLogBook()
