@@ -4,7 +4,6 @@
 export GOTOOLCHAIN := auto
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-GO_TOOL := go tool -modfile=tools/go.mod
 SOLIDITY_TOOLS := contracts/node_modules/.installed
 
 .DEFAULT_GOAL := help
@@ -14,7 +13,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: dev
-dev: build ## Run the whole product on this machine: chain, contracts and funded wallets
+dev: build ## Run the whole product on this machine: API, chain, contracts, funded wallets
 	@bin/sortie dev
 
 .PHONY: build
@@ -47,7 +46,7 @@ mutants: $(SOLIDITY_TOOLS) ## Plant bugs in the contract, one at a time, and exp
 
 .PHONY: bench
 bench: ## Measure the hot paths as ratios against bare limits of the same run
-	@go test ./internal/funding -run '^$$' -bench .
+	@scripts/bench
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser, a minute each

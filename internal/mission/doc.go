@@ -54,7 +54,7 @@
 //
 // What the service does not know is kept in extra as it came, without the white space between tokens; an unknown member of
 // reward, verification, location or video is kept under that object's name. Extra may take 8 KiB, encoded. The service looks
-// at nothing in it but names that differ only in case. For the fingerprint extra counts by value: the order of names, the
+// at nothing in it but names that differ only in case, and numbers beyond what JSON readers read (1e308), which it refuses. For the fingerprint extra counts by value: the order of names, the
 // escapes in strings and the spelling of numbers are not material there either. An input member called extra is unknown like
 // any other, unless it is empty: then it is omitted, so that a normalized mission normalizes to itself.
 //

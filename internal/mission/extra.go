@@ -1,8 +1,10 @@
 package mission
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +17,10 @@ const maxExtraBytes = 8 << 10
 func (r *rules) keep(object string, member node) {
 	value := jsontext.Value(member.text)
 	_ = value.Compact() // it is valid: it was parsed
+	if !readable(value) {
+		r.add(field{object: object, name: member.name}.path(), faultOutOfRange, "holds a number that most programs cannot read: keep it below 1e308, or send it as a string")
+		return
+	}
 	if object == "" {
 		if isEmpty := string(value) == "{}" || member.kind == jsontext.KindNull; isEmpty && member.name == "extra" {
 			return // a normalized mission that was sent again
@@ -30,6 +36,24 @@ func (r *rules) keep(object string, member node) {
 	}
 	kept = append(appendString(kept, member.name), ':')
 	r.mission.Extra[object] = append(append(kept, value...), '}')
+}
+
+// readable reports whether every number in a valid value fits what JSON readers read numbers into. One that does not would
+// make every answer that shows the mission unreadable.
+func readable(value jsontext.Value) bool {
+	decoder := jsontext.NewDecoder(bytes.NewReader(value))
+	for {
+		token, err := decoder.ReadToken()
+		if err != nil {
+			return true // the end: it is valid
+		}
+		if token.Kind() != jsontext.KindNumber {
+			continue
+		}
+		if number, _ := token.Float(); math.IsInf(number, 0) {
+			return false
+		}
+	}
 }
 
 // appendExtra appends the members as one object, sorted by name, each value through appendValue.

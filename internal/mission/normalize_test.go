@@ -229,6 +229,8 @@ func TestFaults(t *testing.T) {
 		{"targetCount", `1.5`, "targetCount not_an_integer"},
 		{"targetCount", `2147483648`, "targetCount out_of_range"},
 		{"targetCount", `18446744073709551617`, "targetCount out_of_range"},
+		{"note", `1e400`, "note out_of_range"},
+		{"note", `{"deep":[1,-1e999999999]}`, "note out_of_range"},
 		{"targetCount", `1e400`, "targetCount out_of_range"},
 		{"targetCount", `10000`, ""}, {"targetCount", `10001`, "targetCount out_of_range"}, {"targetCount", `1e4`, ""},
 		{"targetCount", `10000.0000000000000000001`, "targetCount out_of_range"},

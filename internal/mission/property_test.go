@@ -403,7 +403,7 @@ func TestFingerprintIsStable(t *testing.T) {
 	if mission.Fingerprint("v0:00").Current() {
 		t.Error("an unknown version is taken for the present one")
 	}
-	for _, pair := range [][2]string{{"1e1000001", "1e1000002"}, {"1e-1000001", "-1e-1000001"}, {"1e999999999", "1e9999999999"}} {
+	for _, pair := range [][2]string{{"1e-1000001", "1e-1000002"}, {"1e-1000001", "-1e-1000001"}, {"1e-999999999", "1e-9999999999"}} {
 		if mustNormalize(t, with("foo", pair[0])).Fingerprint() == mustNormalize(t, with("foo", pair[1])).Fingerprint() {
 			t.Errorf("%v have one fingerprint", pair)
 		}
