@@ -357,3 +357,22 @@ func TestAbandonedRequests(t *testing.T) {
 	s.storesNothing(t)
 	mustBe(t, "afterwards", s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
 }
+
+// The service stops with requests under way if they take too long.
+func TestStoreClosed(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		draft := s.create("k1", goodMission)
+		if err := s.db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range map[string]request{
+			"create": {method: http.MethodPost, target: draftsPath, key: "k2", body: goodMission},
+			"status": {target: listPath + "/" + draft.DraftID},
+			"list":   {target: listPath},
+		} {
+			unavailable(t, name, s.send(r), sortie.CodeServiceUnavailable)
+		}
+	})
+}

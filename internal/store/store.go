@@ -61,7 +61,7 @@ type DB struct {
 	engine engine
 	clock  func() time.Time
 
-	lifetime sync.RWMutex // held for reading by every transaction, so that Close waits for them
+	lifetime sync.RWMutex // held for reading by every transaction and read, so that Close waits for them
 	closed   bool
 }
 

@@ -39,8 +39,13 @@ func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	})
 }
 
-// read runs one reading function outside of transactions.
+// read runs one reading function outside of transactions. It fails with [ErrClosed] once the database is closed.
 func read[T any](ctx context.Context, db *DB, fn func(context.Context, *session) (T, error)) (value T, err error) {
+	db.lifetime.RLock()
+	defer db.lifetime.RUnlock()
+	if db.closed {
+		return value, ErrClosed
+	}
 	err = db.engine.read(ctx, func(ctx context.Context, session *session) error {
 		value, err = fn(ctx, session)
 		return err
