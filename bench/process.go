@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+const (
+	startTimeout = 30 * time.Second
+	pollInterval = 2 * time.Millisecond
+)
+
+// process is a server in a process of its own.
+type process struct {
+	command *exec.Cmd
+	address string        // host:port
+	took    time.Duration // from start until ready
+
+	connections []connection
+}
+
+// startServer runs a server at an address that is free, and waits until it is ready.
+func startServer(ctx context.Context, binary string, args func(address string) []string) (*process, error) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &process{address: free.Addr().String()}
+	if err := free.Close(); err != nil {
+		return nil, err
+	}
+	p.command = exec.CommandContext(ctx, binary, args(p.address)...)
+	p.command.Stderr = os.Stderr
+	p.command.Cancel = func() error { return p.command.Process.Signal(syscall.SIGTERM) }
+	begin := time.Now()
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	for !p.ready() {
+		if time.Since(begin) > startTimeout || ctx.Err() != nil {
+			p.stop()
+			return nil, fmt.Errorf("%s was not ready after %s; its own words are above", p.command, time.Since(begin))
+		}
+		time.Sleep(pollInterval)
+	}
+	p.took = time.Since(begin)
+	return p, nil
+}
+
+func (p *process) ready() bool {
+	response, err := http.Get("http://" + p.address + "/readyz")
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+func (p *process) pid() int { return p.command.Process.Pid }
+
+func (p *process) stop() {
+	_ = p.command.Process.Signal(syscall.SIGTERM)
+	_ = p.command.Wait() // it was told to end
+}
+
+// devInstance is what the ready file of `sortie dev` tells.
+type devInstance struct {
+	RPCURL  string
+	ChainID uint64
+	Factory sortie.Address `json:"factoryAddress"`
+	Tokens  map[sortie.Token]struct{ Address sortie.Address }
+}
+
+func (d devInstance) token(name sortie.Token) sortie.Address { return d.Tokens[name].Address }
+
+// startDev starts `sortie dev` on a directory that it has not seen.
+func startDev(ctx context.Context, binary, data string) (p *process, dev devInstance, err error) {
+	p, err = startServer(ctx, binary, func(address string) []string {
+		return []string{"dev", "--data", data, "--listen", address, "--chain-listen", "127.0.0.1:0"}
+	})
+	if err != nil {
+		return nil, dev, err
+	}
+	content, err := os.ReadFile(filepath.Join(data, "ready.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &dev)
+	}
+	if err != nil {
+		p.stop()
+		return nil, dev, fmt.Errorf("ready file: %w", err)
+	}
+	return p, dev, nil
+}
