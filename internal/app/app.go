@@ -45,6 +45,7 @@ type App struct {
 	now     func() time.Time
 	log     *slog.Logger
 	cursors cursorKey
+	quotes  *quoteCache
 }
 
 // New prepares the use cases: it reads, or on the first start makes, the key that cursors are signed with.
@@ -61,7 +62,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 	}
 	return &App{
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
-		now: config.Now, log: config.Logger, cursors: cursorKey(secret),
+		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
 	}, nil
 }
 

@@ -85,10 +85,7 @@ func (a *App) storeDraft(ctx context.Context, fresh store.NewDraft) (draft store
 	if _, err := a.quote(ctx, store.Draft{NewDraft: fresh, State: mission.Created()}); err != nil {
 		return store.Draft{}, false, err
 	}
-	event, err := json.Marshal(map[string]string{"draftId": fresh.ID, "missionId": fresh.MissionID})
-	if err != nil {
-		return store.Draft{}, false, err
-	}
+	event := []byte(`{"draftId":"` + fresh.ID + `","missionId":"` + fresh.MissionID + `"}`) // ids have nothing to escape
 	err = a.store.Tx(ctx, func(tx *store.Tx) (err error) {
 		draft, created, err = tx.CreateDraft(fresh, MaxUnfundedDrafts, store.NewEvent{Type: "draft.created", Data: event})
 		return err
@@ -254,10 +251,17 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 		terms.Deadline = a.issuer.Deadline(now)
 	}
 	domain := sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}
+	key := newQuoteKey(domain, terms)
+	if known, ok := a.quotes.get(key); ok {
+		return known, nil
+	}
 	quote, err := a.issuer.In(domain).QuoteUntil(ctx, terms, now)
 	var unsigned *funding.SignError
 	if errors.As(err, &unsigned) {
 		return sortie.Quote{}, sortie.NewError(sortie.CodeFundingQuoteUnavailable, "the service cannot sign funding quotes now; try again shortly").Because(err)
+	}
+	if err == nil {
+		a.quotes.keep(key, quote)
 	}
 	return quote, err
 }
