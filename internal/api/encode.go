@@ -1,8 +1,10 @@
 package api
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -76,9 +78,9 @@ func appendQuote(dst []byte, quote *sortie.Quote) []byte {
 	dst = append(dst, `{"chainId":`...)
 	dst = strconv.AppendUint(dst, quote.ChainID, 10)
 	dst = append(dst, `,"factoryAddress":"`...)
-	dst = append(dst, quote.FactoryAddress.String()...)
+	dst = appendAddress(dst, quote.FactoryAddress)
 	dst = append(dst, `","tokenAddress":"`...)
-	dst = append(dst, quote.TokenAddress.String()...)
+	dst = appendAddress(dst, quote.TokenAddress)
 	dst = append(dst, `","rewardPerSubmissionBaseUnits":"`...)
 	dst = append(dst, quote.RewardPerSubmissionBaseUnits...)
 	dst = append(dst, `","targetCount":`...)
@@ -89,9 +91,9 @@ func appendQuote(dst []byte, quote *sortie.Quote) []byte {
 	dst = append(dst, quote.FunctionName...)
 	dst = append(dst, `","authorization":{"signer":"`...)
 	a := &quote.Authorization
-	dst = append(dst, a.Signer.String()...)
+	dst = appendAddress(dst, a.Signer)
 	dst = append(dst, `","creator":"`...)
-	dst = append(dst, a.Creator.String()...)
+	dst = appendAddress(dst, a.Creator)
 	dst = append(dst, `","nonce":"0x`...)
 	dst = hex.AppendEncode(dst, a.Nonce[:])
 	dst = append(dst, `","deadline":`...)
@@ -103,6 +105,25 @@ func appendQuote(dst []byte, quote *sortie.Quote) []byte {
 	dst = append(dst, `"},"calldata":"0x`...)
 	dst = hex.AppendEncode(dst, quote.Calldata)
 	return append(dst, `"}`...)
+}
+
+// addressTexts remembers how addresses are written: the case of the digits costs a hash, and answers name the same contracts,
+// signer and creator again and again. An address has one place, which it may lose to another.
+var addressTexts [1 << 10]atomic.Pointer[addressText]
+
+type addressText struct {
+	address sortie.Address
+	text    string
+}
+
+func appendAddress(dst []byte, address sortie.Address) []byte {
+	place := &addressTexts[binary.BigEndian.Uint16(address[18:])%uint16(len(addressTexts))]
+	known := place.Load()
+	if known == nil || known.address != address {
+		known = &addressText{address, address.String()}
+		place.Store(known)
+	}
+	return append(dst, known.text...)
 }
 
 func appendTime(dst []byte, t time.Time) []byte {

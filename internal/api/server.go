@@ -279,6 +279,13 @@ func (s *Server) authenticate(x *exchange, route route) error {
 // log writes one line for each request. The reason of an internal error is there and only there.
 func (s *Server) log(x *exchange, err error, took time.Duration) {
 	level := slog.LevelDebug
+	failed := err != nil && sortie.ErrorCode(err).HTTPStatus() >= http.StatusInternalServerError && x.status != statusAbandoned
+	if failed {
+		level = slog.LevelError
+	}
+	if !s.config.Logger.Enabled(x.r.Context(), level) {
+		return // nearly always: do not write what nobody reads
+	}
 	attributes := []slog.Attr{
 		slog.String("id", x.id), slog.String("route", x.route), slog.Int("status", x.status), slog.Duration("took", took),
 	}
@@ -287,10 +294,9 @@ func (s *Server) log(x *exchange, err error, took time.Duration) {
 	}
 	if err != nil {
 		attributes = append(attributes, slog.String("code", string(sortie.ErrorCode(err))))
-		if sortie.ErrorCode(err).HTTPStatus() >= http.StatusInternalServerError && x.status != statusAbandoned {
-			level = slog.LevelError
-			attributes = append(attributes, slog.String("error", err.Error()))
-		}
+	}
+	if failed {
+		attributes = append(attributes, slog.String("error", err.Error()))
 	}
 	s.config.Logger.LogAttrs(x.r.Context(), level, "request", attributes...)
 }
