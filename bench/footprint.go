@@ -14,62 +14,67 @@ const (
 	settling  = 2 * time.Second // before idle memory is read
 )
 
-// measureDev reports start and memory of `sortie dev`, and leaves the last one running.
-func (b *bench) measureDev(ctx context.Context) (dev *process, err error) {
-	fmt.Fprintln(os.Stderr, "bench: dev")
+// startOften starts a server several times, leaves the last one running, and gives the median of the time until it was ready.
+func startOften(start func(number int) (*process, error)) (last *process, seconds float64, err error) {
 	var took []time.Duration
-	for i := range starts {
-		if dev != nil {
-			dev.stop()
+	for number := range starts {
+		if last != nil {
+			last.stop()
 		}
-		if dev, b.dev, err = startDev(ctx, b.sortie, b.path(fmt.Sprintf("dev-%d", i))); err != nil {
-			return nil, err
+		if last, err = start(number); err != nil {
+			return nil, 0, err
 		}
-		took = append(took, dev.took)
+		took = append(took, last.took)
 	}
-	b.report.add(footprint, result{Name: "dev: first start until ready", Value: medianSeconds(took), Unit: "s"}.atMost(5))
-	memory, err := idleMB(dev)
-	b.report.add(footprint, result{Name: "dev: resident, with its chain", Value: memory, Unit: "MB"}.atMost(400))
-	return dev, err
+	return last, median(took, func(d time.Duration) time.Duration { return d }).Seconds(), nil
+}
+
+// measureDev reports start and memory of `sortie dev`, and leaves it running.
+func (b *bench) measureDev(ctx context.Context) (*process, error) {
+	fmt.Fprintln(os.Stderr, "bench: dev")
+	dev, seconds, err := startOften(func(number int) (p *process, err error) {
+		p, b.dev, err = startDev(ctx, b.sortie, b.path(fmt.Sprintf("dev-%d", number)))
+		return p, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(settling)
+	idle, err := readMemory(dev.pid())
+	if err != nil {
+		dev.stop()
+		return nil, err
+	}
+	b.report.add(footprint, result{Name: "dev: first start until ready", Value: seconds, Unit: "s"}.atMost(5))
+	b.report.add(footprint, result{Name: "dev: resident, with its chain", Value: idle.resident, Unit: "MB"}.atMost(400))
+	return dev, nil
 }
 
 // measureServe reports start and memory of `sortie serve`: idle, and under requests.
-func (b *bench) measureServe(ctx context.Context) (err error) {
-	var server *process
-	var took []time.Duration
-	for i := range starts {
-		if server != nil {
-			server.stop()
-		}
-		if server, err = b.serve(ctx, b.path(fmt.Sprintf("serve-%d.db", i))); err != nil {
-			return err
-		}
-		took = append(took, server.took)
-	}
-	defer server.stop()
-	b.report.add(footprint, result{Name: "serve: start until ready", Value: medianSeconds(took), Unit: "s"}.atMost(1))
-	idle, err := idleMB(server)
+func (b *bench) measureServe(ctx context.Context) error {
+	server, seconds, err := startOften(func(number int) (*process, error) {
+		return b.serve(ctx, b.path(fmt.Sprintf("serve-%d.db", number)))
+	})
 	if err != nil {
 		return err
 	}
-	b.report.add(footprint, result{Name: "serve: resident, idle", Value: idle, Unit: "MB"}.atMost(60))
+	defer server.stop()
+	time.Sleep(settling)
+	idle, err := readMemory(server.pid())
+	if err != nil {
+		return err
+	}
 	half, end, err := b.soakMemory(ctx, server)
 	if err != nil {
 		return err
 	}
+	b.report.add(footprint, result{Name: "serve: start until ready", Value: seconds, Unit: "s"}.atMost(1))
+	b.report.add(footprint, result{Name: "serve: resident, idle", Value: idle.resident, Unit: "MB"}.atMost(60))
+	b.report.add(footprint, result{Name: "serve: of it heaps and stacks, the rest is the program", Value: idle.private, Unit: "MB"})
 	b.report.add(footprint, result{Name: fmt.Sprintf("serve: resident after %d requests", b.soak), Value: end, Unit: "MB"}.atMost(120))
 	b.report.add(footprint, result{Name: "serve: the same, of that after half of them", Value: end / half,
 		Product: fmt.Sprintf("%.0f MB", end), Limit: fmt.Sprintf("%.0f MB", half)}.atMost(1.1))
 	return nil
-}
-
-func idleMB(p *process) (float64, error) {
-	time.Sleep(settling)
-	return residentMB(p.pid())
-}
-
-func medianSeconds(took []time.Duration) float64 {
-	return median(took, func(d time.Duration) time.Duration { return d }).Seconds()
 }
 
 // soakMemory sends signed requests, of ten one new draft, one list and eight drafts by id, and reads the memory at half of
@@ -106,9 +111,11 @@ func (b *bench) soakMemory(ctx context.Context, server *process) (half, end floa
 		if _, err := mix.turn(ctx, sent/chunk); err != nil {
 			return 0, 0, err
 		}
-		if end, err = residentMB(server.pid()); err != nil {
+		now, err := readMemory(server.pid())
+		if err != nil {
 			return 0, 0, err
 		}
+		end = now.resident
 		if sent < b.soak/2 {
 			half = end
 		}

@@ -139,23 +139,26 @@ type contender struct {
 	request  func(n int) []byte // the n-th of all
 }
 
-// turn signs the requests, which costs nobody's time, and sends them.
-func (c contender) turn(ctx context.Context, number int) (cost, error) {
+// turn signs the requests, which is not measured, and sends them.
+func (c contender) turn(ctx context.Context, round int) (cost, error) {
 	wire := make([][]byte, c.requests)
 	for i := range wire {
-		wire[i] = c.request(number*c.requests + i)
+		wire[i] = c.request(round*c.requests + i)
 	}
 	return c.server.load(ctx, wire)
 }
 
+// turn is what a contender does in a round, and what that cost.
+type turn func(ctx context.Context, round int) (cost, error)
+
 // compete gives every contender its turn in every round, and returns the median of what a request cost each. The first round
 // warms up and does not count.
-func compete(ctx context.Context, rounds int, contenders ...contender) ([]cost, error) {
+func compete(ctx context.Context, rounds int, contenders ...turn) ([]cost, error) {
 	costs := make([][]cost, len(contenders))
 	for round := range rounds + 1 {
 		for i := range contenders {
 			i = (i + round) % len(contenders) // nobody is always first
-			got, err := contenders[i].turn(ctx, round)
+			got, err := contenders[i](ctx, round)
 			if err != nil {
 				return nil, err
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,17 +20,24 @@ func processCPU(pid int) (time.Duration, error) {
 	return time.Duration(used.Nano()), nil
 }
 
-// residentMB is the memory of a process that is in RAM.
-func residentMB(pid int) (float64, error) {
+// memory is what a process has in RAM, in megabytes.
+type memory struct {
+	resident float64 // all of it, the pages of its program file included
+	private  float64 // heaps and stacks
+}
+
+func readMemory(pid int) (m memory, err error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, err
+		return m, err
 	}
 	for line := range strings.Lines(string(content)) {
-		if value, found := strings.CutPrefix(line, "VmRSS:"); found {
-			kilobytes, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
-			return kilobytes / 1024, err
+		var kilobytes float64
+		if n, _ := fmt.Sscanf(line, "VmRSS: %f kB", &kilobytes); n == 1 {
+			m.resident = kilobytes / 1024
+		} else if n, _ := fmt.Sscanf(line, "RssAnon: %f kB", &kilobytes); n == 1 {
+			m.private = kilobytes / 1024
 		}
 	}
-	return 0, fmt.Errorf("process %d: no VmRSS in its status", pid)
+	return m, nil
 }

@@ -38,7 +38,7 @@ func (b *bench) measureRequests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := arena{bench: b, ids: ids}
+	a := arena{bench: b, ids: ids[:min(len(ids), b.requests)]} // no more than the first round warms
 	if a.product, err = b.serve(ctx, seeded); err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func (b *bench) measureRequests(ctx context.Context) error {
 }
 
 // reads is a contender that asks for one thing after the other as the same wallet.
-func (a *arena) reads(p *process, requests int, owner creator, targetOf func(n int) string) contender {
-	return contender{p, requests, func(n int) []byte { return owner.get(targetOf(n)) }}
+func (a *arena) reads(p *process, requests int, owner creator, targetOf func(n int) string) turn {
+	return contender{p, requests, func(n int) []byte { return owner.get(targetOf(n)) }}.turn
 }
 
 func (a *arena) status(ctx context.Context) error {
@@ -101,37 +101,18 @@ func (a *arena) writes(p *process, requests int, path string) contender {
 func (a *arena) create(ctx context.Context) error {
 	const dearer = 3
 	costs, err := compete(ctx, a.rounds,
-		a.writes(a.product, a.requests/dearer, pathDrafts),
-		a.writes(a.bare, a.requests/dearer, pathCreate))
+		a.writes(a.product, a.requests/dearer, pathDrafts).turn,
+		a.writes(a.bare, a.requests/dearer, pathCreate).turn)
 	if err != nil {
 		return err
 	}
 	return a.addCPU("create; limit: check, sign, store durably", costs[0], costs[1], 0.6)
 }
 
-// commits compares rates, because a commit waits for the disk and not for a processor.
-func (a *arena) commits(ctx context.Context) error {
-	const alone, rounds = 5 * callers, 5
-	costs, err := compete(ctx, min(rounds, a.rounds),
-		a.writes(a.product, 4*alone, pathDrafts),
-		a.writes(a.bare, 4*alone, pathCreate),
-		a.writes(a.bare, alone, pathCreateAlone))
-	if err != nil {
-		return err
-	}
-	rate := func(c cost) string { return fmt.Sprintf("%.0f /s", 1/c.wall.Seconds()) }
-	const section = "drafts created by 64 callers at a time"
-	a.report.add(section, result{Name: "against bare, one transaction for each", Product: rate(costs[0]), Limit: rate(costs[2]),
-		Value: quotient(costs[2].wall, costs[0].wall)}.atLeast(2))
-	a.report.add(section, result{Name: "against bare, sharing transactions", Product: rate(costs[0]), Limit: rate(costs[1]),
-		Value: quotient(costs[1].wall, costs[0].wall)})
-	return nil
-}
-
 // pages compares the pages of the wallet with many drafts with those of the one with few.
 func (a *arena) pages(ctx context.Context) error {
 	const dearer = 15
-	var contenders []contender
+	var contenders []turn
 	for _, list := range []struct {
 		owner  creator
 		drafts int

@@ -46,20 +46,22 @@ func (b *bench) seed(ctx context.Context, path string) (ids []string, err error)
 	return ids, db.Close()
 }
 
-func (b *bench) fill(ctx context.Context, db *store.DB, owner sortie.Address, drafts int) (ids []string, err error) {
+// sampleDraft is a draft that lacks only what makes it one of its own.
+func (b *bench) sampleDraft(owner sortie.Address) (store.NewDraft, error) {
 	normalized, err := mission.Normalize(missionBody, owner)
 	if err != nil {
-		return nil, err
+		return store.NewDraft{}, err
 	}
 	terms, err := normalized.Terms(usdcDecimals)
-	if err != nil {
-		return nil, err
-	}
-	draft := store.NewDraft{
+	return store.NewDraft{
 		Wallet: owner, Fingerprint: normalized.Fingerprint(), Mission: normalized.AppendJSON(nil), Title: normalized.Mission().Title,
 		Token: terms.Token, TokenAddress: b.dev.token(terms.Token), ChainID: b.dev.ChainID, Factory: b.dev.Factory,
 		Reward: terms.Reward, TargetCount: terms.TargetCount,
-	}
+	}, err
+}
+
+func (b *bench) fill(ctx context.Context, db *store.DB, owner sortie.Address, drafts int) (ids []string, err error) {
+	draft, err := b.sampleDraft(owner)
 	for len(ids) < drafts && err == nil {
 		err = db.Tx(ctx, func(tx *store.Tx) error {
 			for range min(draftsAtATime, drafts-len(ids)) {

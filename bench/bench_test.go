@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestGoalsAreJudgedAndCounted(t *testing.T) {
+	t.Parallel()
+	var r report
+	r.add("speed", result{Name: "fast enough", Value: 0.8}.atLeast(0.8))
+	r.add("speed", result{Name: "too slow", Value: 0.79}.atLeast(0.8))
+	r.add("memory", result{Name: "small enough", Value: 60, Unit: "MB"}.atMost(60))
+	r.add("memory", result{Name: "only told", Value: 61, Unit: "MB"})
+	met, missed := r.goals()
+	if met != 2 || len(missed) != 1 || missed[0] != "speed: too slow" {
+		t.Errorf("met %d, missed %q", met, missed)
+	}
+	var table strings.Builder
+	if err := r.writeTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"0.80 x", ">= 0.8", "missed", "60 MB", "<= 60", "2 of 3 goals met"} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, table.String())
+		}
+	}
+}
+
+func TestRatiosOfGoBenchmarksAreRead(t *testing.T) {
+	t.Parallel()
+	const output = "BenchmarkDigestRatio/settlement_of_10-2 \t 100 \t 0 ns/op \t 11682 ns/ours \t 95066 ns/reference \t 8.140 x-cheaper\n" +
+		"BenchmarkQuoteRatio-2 \t 100 \t 0 ns/op \t 6405 ns/ours \t 98391 ns/reference \t 15.36 x-cheaper\nPASS\n"
+	lines := ratioLine.FindAllStringSubmatch(output, -1)
+	if len(lines) != 2 || lines[0][1] != "Digest" || lines[0][2] != "settlement_of_10" || lines[0][5] != "8.140" || lines[1][2] != "" || lines[1][3] != "6405" {
+		t.Errorf("read %q", lines)
+	}
+}
+
+func TestMedianIsOfTheValuesInOrder(t *testing.T) {
+	t.Parallel()
+	got := median([]cost{{cpu: 9}, {cpu: 1}, {cpu: 5}}, func(c cost) time.Duration { return c.cpu })
+	if got != 5 {
+		t.Errorf("the median of 9, 1 and 5 is %d", got)
+	}
+}
