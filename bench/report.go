@@ -89,6 +89,7 @@ func (r *report) writeTable(w io.Writer) error {
 func (r *report) writeJSON(w io.Writer) error {
 	met, missed := r.goals()
 	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false) // goals read ">= 0.8"
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(map[string]any{
 		"processors": runtime.NumCPU(), "go": runtime.Version(), "loadAverage": []string{r.LoadBefore, r.LoadAfter},
