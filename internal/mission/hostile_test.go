@@ -42,9 +42,10 @@ func hostileBodies() map[string]string {
 	}
 }
 
-// Not parallel: it counts what the whole process allocates.
+// Not parallel: it counts what the whole process allocates. The dearest body takes about 6 MiB, and what the runtime allocates
+// beside it varies, so the limit leaves a third of that: it is there for what grows faster than the body.
 func TestHostileBodiesAreCheap(t *testing.T) {
-	const limit = 6 << 20
+	const limit = 128 * mission.MaxBodyBytes
 	for name, body := range hostileBodies() {
 		if len(body) > mission.MaxBodyBytes {
 			t.Errorf("%s: %d bytes are too many to test anything but the size", name, len(body))
