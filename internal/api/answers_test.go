@@ -187,15 +187,18 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		Health
-		ready int
-		body  string
+		alive, ready int
+		body         string
 	}{
-		"all well":    {Health{true, map[string]string{"chain": "ok", "database": "ok"}}, 200, `{"ok":true,"status":"ok","parts":{"chain":"ok","database":"ok"}}`},
-		"a node away": {Health{true, map[string]string{"chain": "unavailable", "database": "ok"}}, 200, `{"ok":true,"status":"degraded","parts":{"chain":"unavailable","database":"ok"}}`},
-		"not ready":   {Health{false, map[string]string{"chain": "ok", "database": "unavailable"}}, 503, `{"ok":false,"status":"unavailable","parts":{"chain":"ok","database":"unavailable"}}`},
+		"all well":    {Health{true, false, map[string]string{"chain": "ok", "database": "ok"}}, 200, 200, `{"ok":true,"status":"ok","parts":{"chain":"ok","database":"ok"}}`},
+		"no sender":   {Health{true, false, map[string]string{"chain": "ok", "sender": "off"}}, 200, 200, `{"ok":true,"status":"ok","parts":{"chain":"ok","sender":"off"}}`},
+		"a node away": {Health{true, false, map[string]string{"chain": "unavailable", "database": "ok"}}, 200, 200, `{"ok":true,"status":"degraded","parts":{"chain":"unavailable","database":"ok"}}`},
+		"not ready":   {Health{false, false, map[string]string{"chain": "ok", "database": "unavailable"}}, 200, 503, `{"ok":false,"status":"unavailable","parts":{"chain":"ok","database":"unavailable"}}`},
+		"halted":      {Health{true, true, map[string]string{"chain": "halted", "database": "ok"}}, 503, 200, `{"ok":true,"status":"halted","parts":{"chain":"halted","database":"ok"}}`},
+		"both":        {Health{false, true, map[string]string{"chain": "halted", "database": "unavailable"}}, 503, 503, `{"ok":false,"status":"unavailable","parts":{"chain":"halted","database":"unavailable"}}`},
 	} {
 		s := newService(t, serviceOptions{config: func(config *Config) { config.Health = func(context.Context) Health { return row.Health } }})
-		for path, status := range map[string]int{"/healthz": http.StatusOK, "/readyz": row.ready} {
+		for path, status := range map[string]int{"/healthz": row.alive, "/readyz": row.ready} {
 			a := s.send(request{target: path, unsigned: true})
 			if a.StatusCode != status || strings.TrimSpace(string(a.body)) != row.body || a.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s %s: %d %v %s", name, path, a.StatusCode, a.Header, a.body)

@@ -6,18 +6,26 @@ import "net/http"
 type Health struct {
 	// Ready: requests can be served. A service that is not ready is taken out of a load balancer.
 	Ready bool
+	// Halted: something happened that a person must look at before money moves again. Requests are served all the same.
+	Halted bool
 	// Parts holds one word for each part: "ok", or what is wrong. A part may be out of order while the service is ready.
 	Parts map[string]string
 }
 
-const partOK = "ok"
+const (
+	partOK  = "ok"
+	partOff = "off" // this process was not asked to do it
+)
 
 func (h Health) status() string {
-	if !h.Ready {
+	switch {
+	case !h.Ready:
 		return "unavailable"
+	case h.Halted:
+		return "halted"
 	}
 	for _, part := range h.Parts {
-		if part != partOK {
+		if part != partOK && part != partOff {
 			return "degraded"
 		}
 	}
@@ -26,22 +34,26 @@ func (h Health) status() string {
 
 type healthAnswer struct {
 	OK     bool              `json:"ok"`
-	Status string            `json:"status"` // ok, degraded or unavailable
+	Status string            `json:"status"` // ok, degraded, halted or unavailable
 	Parts  map[string]string `json:"parts"`
 }
 
-// health says whether the process lives, and what it lacks. It fails only when a restart could help: never because a node or
-// the database is away.
+// health says whether the process lives, and what it lacks. It fails while the service is halted, so that whoever watches it
+// is woken, and never because a node or the database is away.
 func (s *Server) health(x *exchange) error {
 	health := s.config.Health(x.r.Context())
-	return x.answerJSON(http.StatusOK, healthAnswer{OK: health.Ready, Status: health.status(), Parts: health.Parts})
+	return x.answerHealth(health, !health.Halted)
 }
 
-// ready says whether requests should be sent here.
+// ready says whether requests should be sent here. A halted service still answers them.
 func (s *Server) ready(x *exchange) error {
 	health := s.config.Health(x.r.Context())
+	return x.answerHealth(health, health.Ready)
+}
+
+func (x *exchange) answerHealth(health Health, passes bool) error {
 	status := http.StatusOK
-	if !health.Ready {
+	if !passes {
 		status = http.StatusServiceUnavailable
 	}
 	return x.answerJSON(status, healthAnswer{OK: health.Ready, Status: health.status(), Parts: health.Parts})
