@@ -1,7 +1,7 @@
-// Package app holds the use cases of the service: what happens when somebody creates a draft, asks for one, or lists them.
-// Each is one function that reads, decides with package mission, and writes in one transaction.
+// Package app holds the use cases of the service: what happens when somebody creates a draft, when the chain moves, when an
+// operator decides. Each is one function that reads, decides with package mission, and writes in one transaction.
 //
-// It knows no HTTP, no SQL and no keys. Its errors are [sortie.Error] with a code, or unplanned and therefore internal.
+// It knows no HTTP, no SQL, no keys and no nodes: package chain tells it what the chain holds ([App.Advance], [App.Deepen]). Its errors are [sortie.Error] with a code, or unplanned and therefore internal.
 package app
 
 import (
@@ -34,6 +34,24 @@ type Config struct {
 	Tokens map[sortie.Token]Token
 	Now    func() time.Time
 	Logger *slog.Logger
+
+	Queue         Queue            // nil: this process does nothing that needs a job
+	Operators     []sortie.Address // who may review and clear incidents
+	AutoApprove   bool             // a confirmed funding is its own approval
+	Confirmations uint64           // blocks after which a funding is reviewed; 0: DefaultConfirmations
+	Sender        sortie.Address   // the account that pays for the service's own transactions
+	Wake          func()           // makes the follower look at the chain now; nil: it looks when its time has come
+}
+
+// DefaultConfirmations is how many blocks, its own included, a funding needs before it is reviewed.
+const DefaultConfirmations = 2
+
+// Queue takes jobs in the transaction that made them necessary: they exist exactly if it is committed.
+type Queue interface {
+	// Refund makes sure that [App.StartRefund] is called for the draft.
+	Refund(tx *store.Tx, draftID string) error
+	// Reconcile makes sure that the contract's state is compared with the database soon, and [App.RecordReconcile] called.
+	Reconcile(tx *store.Tx) error
 }
 
 // App runs the use cases. It may be used by many goroutines.
@@ -46,6 +64,13 @@ type App struct {
 	log     *slog.Logger
 	cursors cursorKey
 	quotes  *quoteCache
+
+	queue         Queue
+	operators     map[sortie.Address]bool
+	autoApprove   bool
+	confirmations uint64
+	sender        sortie.Address
+	wake          func()
 }
 
 // New prepares the use cases: it reads, or on the first start makes, the key that cursors are signed with.
@@ -60,11 +85,39 @@ func New(ctx context.Context, config Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare cursors: %w", err)
 	}
+	config = config.withDefaults()
+	operators := make(map[sortie.Address]bool, len(config.Operators))
+	for _, operator := range config.Operators {
+		operators[operator] = true
+	}
 	return &App{
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
 		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
+		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
+		sender: config.Sender, wake: config.Wake,
 	}, nil
 }
+
+func (c Config) withDefaults() Config {
+	if c.Queue == nil {
+		c.Queue = noQueue{}
+	}
+	if c.Confirmations == 0 {
+		c.Confirmations = DefaultConfirmations
+	}
+	if c.Wake == nil {
+		c.Wake = func() {}
+	}
+	return c
+}
+
+// noQueue refuses: a job that is forgotten is money that stays where it is.
+type noQueue struct{}
+
+var errNoQueue = errors.New("this needs a job, and the process was started without a job queue")
+
+func (noQueue) Refund(*store.Tx, string) error { return errNoQueue }
+func (noQueue) Reconcile(*store.Tx) error      { return errNoQueue }
 
 // storeError says what a failure of the store means to a client.
 func storeError(err error) error {
