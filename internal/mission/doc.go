@@ -64,4 +64,8 @@
 // money went back. The statuses of the API follow from them ([State.View]). A reorganization changes only the first: a
 // decision, once made, stays, because drafts never change. An approved mission whose funding vanishes is therefore shown as
 // unfunded, and is approved again, without another review, when the funding comes back.
+//
+// A funding counts only when it is the one that the draft promised, to the last field ([Escrow]). The money of a rejected
+// mission is due to the creator from the moment its funding is confirmed until a close of the mission is on the chain
+// ([State.RefundDue]).
 package mission

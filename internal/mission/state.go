@@ -87,6 +87,12 @@ func (s State) Valid() bool {
 	return !s.Refunded || s.funded() && s.Decision == DecisionRejected
 }
 
+// RefundDue reports whether the money must go back to the creator and nothing on the chain has sent it there: closed says
+// whether the mission is closed on the chain, which refunds it, however shallow the block is.
+func (s State) RefundDue(closed bool) bool {
+	return s.Decision == DecisionRejected && s.funded() && !s.Refunded && !closed
+}
+
 // Event is something that may move a state.
 type Event string
 
@@ -156,6 +162,36 @@ func (s State) after(event Event) (next State, allowed bool) {
 		return s, false
 	}
 	return next, true
+}
+
+// Type is the name under which the API tells that the event led to a state.
+func (e Event) Type(after State) sortie.EventType {
+	published := after.View().Published
+	switch e {
+	case FundingSeen:
+		return sortie.EventFundingDetected
+	case FundingConfirmed:
+		return sortie.EventFundingConfirmed
+	case FundingLocked:
+		if published {
+			return sortie.EventMissionPublished
+		}
+		return sortie.EventFundingLocked
+	case FundingReverted:
+		return sortie.EventFundingReverted
+	case Approved:
+		if published {
+			return sortie.EventMissionPublished
+		}
+		return sortie.EventMissionApproved
+	case Rejected:
+		return sortie.EventMissionRejected
+	case RefundConfirmed:
+		return sortie.EventRefundConfirmed
+	case RefundReverted:
+		return sortie.EventRefundReverted
+	}
+	return ""
 }
 
 // BreaksFinality reports whether the event takes back funding that was final. The state follows the chain all the same, but

@@ -139,6 +139,38 @@ func TestNoEventLeavesTheTable(t *testing.T) {
 	})
 }
 
+// Who reads the events alone knows the state: each says under its own name what it led to, and publication above all.
+func TestEventTypes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before []mission.Event
+		event  mission.Event
+		want   sortie.EventType
+	}{
+		"seen":                      {nil, mission.FundingSeen, sortie.EventFundingDetected},
+		"confirmed":                 {nil, mission.FundingConfirmed, sortie.EventFundingConfirmed},
+		"confirmed again, approved": {[]mission.Event{mission.FundingConfirmed, mission.Approved, mission.FundingReverted}, mission.FundingConfirmed, sortie.EventFundingConfirmed},
+		"locked in review":          {[]mission.Event{mission.FundingConfirmed}, mission.FundingLocked, sortie.EventFundingLocked},
+		"locked and approved":       {[]mission.Event{mission.FundingConfirmed, mission.Approved}, mission.FundingLocked, sortie.EventMissionPublished},
+		"locked and rejected":       {[]mission.Event{mission.FundingConfirmed, mission.Rejected}, mission.FundingLocked, sortie.EventFundingLocked},
+		"reverted":                  {[]mission.Event{mission.FundingConfirmed}, mission.FundingReverted, sortie.EventFundingReverted},
+		"approved":                  {[]mission.Event{mission.FundingConfirmed}, mission.Approved, sortie.EventMissionApproved},
+		"approved and locked":       {[]mission.Event{mission.FundingLocked}, mission.Approved, sortie.EventMissionPublished},
+		"rejected":                  {[]mission.Event{mission.FundingConfirmed}, mission.Rejected, sortie.EventMissionRejected},
+		"refunded":                  {[]mission.Event{mission.FundingConfirmed, mission.Rejected}, mission.RefundConfirmed, sortie.EventRefundConfirmed},
+		"refund gone":               {[]mission.Event{mission.FundingConfirmed, mission.Rejected, mission.RefundConfirmed}, mission.RefundReverted, sortie.EventRefundReverted},
+		"unknown":                   {nil, "promoted", ""},
+	} {
+		state := mission.Created()
+		for _, event := range append(c.before, c.event) {
+			state, _ = mission.Apply(state, event)
+		}
+		if got := c.event.Type(state); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func checkState(t *rapid.T, state mission.State) {
 	view := state.View()
 	if !state.Valid() {
@@ -152,6 +184,9 @@ func checkState(t *rapid.T, state mission.State) {
 	}
 	if view.Published && (state.Decision != mission.DecisionApproved || state.Depth != mission.DepthLocked) {
 		t.Fatalf("%+v is published", state)
+	}
+	if due := view.NextAction == sortie.ActionWaitForRefund; state.RefundDue(false) != due || state.RefundDue(true) {
+		t.Fatalf("%+v: refund due is %v, and %v when closed", state, state.RefundDue(false), state.RefundDue(true))
 	}
 	if live := view.Funding == sortie.FundingPending && view.Review == sortie.ReviewDraft; state.QuoteLive() != live {
 		t.Fatalf("%+v: quote live is %v", state, state.QuoteLive())
