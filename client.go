@@ -138,7 +138,7 @@ func (c *Client) CreateDraftJSON(ctx context.Context, definition json.RawMessage
 // It fails with not_found for an id that is not of this wallet.
 func (c *Client) Mission(ctx context.Context, id string) (MissionStatus, error) {
 	var status MissionStatus
-	err := c.send(ctx, call{method: http.MethodGet, path: "/api/external/missions/" + url.PathEscape(id)}, &status)
+	err := c.send(ctx, call{method: http.MethodGet, path: missionPath(id)}, &status)
 	return status, err
 }
 

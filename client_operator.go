@@ -1,0 +1,110 @@
+package sortie
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+)
+
+// The requests below are for operators: wallets on the service's list. For any other they fail with wallet_not_allowed.
+
+// Reviews gives one page of the missions that wait for a decision, the one that waits longest first.
+func (c *Client) Reviews(ctx context.Context, query PageQuery) (ReviewPage, error) {
+	var page ReviewPage
+	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/operator/reviews")}, &page)
+	return page, err
+}
+
+// AllReviews walks through every page.
+func (c *Client) AllReviews(ctx context.Context, query PageQuery) iter.Seq2[Review, error] {
+	return func(yield func(Review, error) bool) {
+		for {
+			page, err := c.Reviews(ctx, query)
+			if err != nil {
+				yield(Review{}, err)
+				return
+			}
+			for _, review := range page.Reviews {
+				if !yield(review, nil) {
+					return
+				}
+			}
+			if page.Summary.NextCursor == nil {
+				return
+			}
+			query.Cursor = *page.Summary.NextCursor
+		}
+	}
+}
+
+// Review gives a mission of any creator, in review or not, by its draft id or mission id.
+//
+// It fails with not_found.
+func (c *Client) Review(ctx context.Context, id string) (Review, error) {
+	return c.review(ctx, call{method: http.MethodGet, path: "/api/operator/reviews/" + url.PathEscape(id)})
+}
+
+// Approve lets a funded mission be published, at once or when its funding is final. A decision is made once and is for good.
+//
+// It fails with not_found; with wrong_state when the mission is not funded or was decided before, by an earlier attempt of
+// this very call perhaps, whose answer was lost: [Client.Review] tells by whom; and with service_unavailable while an incident
+// halts the service.
+func (c *Client) Approve(ctx context.Context, id string) (Review, error) {
+	return c.review(ctx, call{method: http.MethodPost, path: operatorMissionPath(id) + "/approve"})
+}
+
+// Reject refuses a mission, for a reason that its creator is shown. If it is funded, the money goes back.
+//
+// It fails with not_found, with validation_failed for a reason that is empty or longer than 500 characters, and with
+// wrong_state when the mission was decided before; see [Client.Approve].
+func (c *Client) Reject(ctx context.Context, id, reason string) (Review, error) {
+	body, err := encodeReason(reason)
+	if err != nil {
+		return Review{}, err
+	}
+	return c.review(ctx, call{method: http.MethodPost, path: operatorMissionPath(id) + "/reject", body: body})
+}
+
+func (c *Client) review(ctx context.Context, request call) (Review, error) {
+	var detail ReviewDetail
+	err := c.send(ctx, request, &detail)
+	return detail.Review, err
+}
+
+func operatorMissionPath(id string) string { return "/api/operator/missions/" + url.PathEscape(id) }
+
+// Audit gives one page of what operators, and the service in their name, did; newest first.
+func (c *Client) Audit(ctx context.Context, query PageQuery) (AuditPage, error) {
+	var page AuditPage
+	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/operator/audit")}, &page)
+	return page, err
+}
+
+// Chain says how far the service has followed the chain, and what is out of order.
+func (c *Client) Chain(ctx context.Context) (ChainOverview, error) {
+	var overview ChainOverview
+	err := c.send(ctx, call{method: http.MethodGet, path: "/api/operator/chain"}, &overview)
+	return overview, err
+}
+
+// Reconcile asks the service to compare the contract's state with its database, over all open missions. It happens after the
+// answer; LastReconcile of [Client.Chain] has the outcome.
+func (c *Client) Reconcile(ctx context.Context) error {
+	var requested ReconcileRequested
+	return c.send(ctx, call{method: http.MethodPost, path: "/api/operator/chain/reconcile"}, &requested)
+}
+
+// ClearIncident says that a person has looked at an incident, and why things may go on.
+//
+// It fails with not_found, with validation_failed for a reason that is empty or longer than 500 characters, and with
+// wrong_state when the incident was cleared before.
+func (c *Client) ClearIncident(ctx context.Context, id, reason string) (IncidentCleared, error) {
+	body, err := encodeReason(reason)
+	if err != nil {
+		return IncidentCleared{}, err
+	}
+	var cleared IncidentCleared
+	err = c.send(ctx, call{method: http.MethodPost, path: "/api/operator/incidents/" + url.PathEscape(id) + "/clear", body: body}, &cleared)
+	return cleared, err
+}
