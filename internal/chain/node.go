@@ -1,6 +1,9 @@
-// Package chain is the service's side of the chain: it asks nodes, follows the factory's events and sends transactions.
+// Package chain is the service's side of the chain: it asks nodes, follows the factories' events and sends transactions.
 //
-// It owns every JSON-RPC call of the service. It trusts a node with nothing that it can check itself.
+// It owns every JSON-RPC call of the service. It trusts a node with nothing that it can check itself, and for what money
+// depends on it wants the same answer from two nodes where two are configured ([Quorum]).
+//
+// A [Follower] hands what the chain holds to a [Ledger]; what follows from it for missions is not decided here.
 package chain
 
 import (
@@ -24,9 +27,14 @@ const (
 )
 
 // Node is one JSON-RPC endpoint. Its name in errors and logs is its URL without credentials and query.
+//
+// The embedded client is for single calls whose answers are few and small. The follower asks through [Node.batch], which is
+// stricter about answers and cheaper where they are long.
 type Node struct {
 	*ethclient.Client
-	name string
+	name     string
+	endpoint string // with its secrets
+	http     *http.Client
 }
 
 // Dial prepares a node for use. It makes no request: a node that is down is found out when it is asked.
@@ -38,12 +46,12 @@ func Dial(ctx context.Context, rawURL string) (*Node, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	client, err := rpc.DialOptions(ctx, rawURL,
-		rpc.WithHTTPClient(&http.Client{Timeout: requestTimeout, Transport: boundedTransport{transport}}))
+	httpClient := &http.Client{Timeout: requestTimeout, Transport: boundedTransport{transport}}
+	client, err := rpc.DialOptions(ctx, rawURL, rpc.WithHTTPClient(httpClient))
 	if err != nil {
 		return nil, fmt.Errorf("RPC URL of %s: %w", parsed.Host, errors.New("it cannot be used"))
 	}
-	return &Node{ethclient.NewClient(client), parsed.Scheme + "://" + parsed.Host}, nil
+	return &Node{ethclient.NewClient(client), parsed.Scheme + "://" + parsed.Host, rawURL, httpClient}, nil
 }
 
 // Name is the node's URL without what may be secret in it.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,10 +38,14 @@ type checkedNode struct {
 // later, because quotes need no node. A node that answers with another chain or other contracts is an error.
 func OpenNodes(ctx context.Context, urls []string, deployment Deployment, log *slog.Logger) (*Nodes, error) {
 	n := &Nodes{deployment: deployment, log: log, interval: recheckWaiting}
-	for _, url := range urls {
-		node, err := Dial(ctx, url)
+	for i, rawURL := range urls {
+		node, err := Dial(ctx, rawURL)
 		if err != nil {
 			return nil, fmt.Errorf("--rpc: %w", err)
+		}
+		if slices.ContainsFunc(urls[:i], func(earlier string) bool { return sameEndpoint(earlier, rawURL) }) {
+			// The value is not repeated: provider URLs carry keys.
+			return nil, fmt.Errorf("--rpc: URL %d, of %s, is there twice: a node cannot vouch for itself; give another provider's", i+1, node.Name())
 		}
 		n.nodes = append(n.nodes, &checkedNode{Node: node})
 	}
@@ -118,6 +124,37 @@ func (n *Nodes) Run(ctx context.Context) error {
 				return fmt.Errorf("%w (asked %s)", err, node.Name())
 			}
 			known[i] = known[i] || err == nil
+		}
+	}
+}
+
+// sameEndpoint reports whether two URLs that can be dialled lead to the same place.
+func sameEndpoint(a, b string) bool {
+	first, errA := url.Parse(a)
+	second, errB := url.Parse(b)
+	return errA == nil && errB == nil && strings.EqualFold(first.Scheme, second.Scheme) && strings.EqualFold(first.Host, second.Host) &&
+		strings.TrimSuffix(first.Path, "/") == strings.TrimSuffix(second.Path, "/") && first.RawQuery == second.RawQuery
+}
+
+// inUse gives the nodes that have shown themselves and may be asked, in the order of the configuration.
+func (n *Nodes) inUse() []*Node {
+	usable := make([]*Node, 0, len(n.nodes))
+	for _, node := range n.nodes {
+		if node.good.Load() {
+			usable = append(usable, node.Node)
+		}
+	}
+	return usable
+}
+
+// distrust puts a node out of use until it passes the checks of [Nodes.Run] again: it was caught being another one.
+func (n *Nodes) distrust(node *Node, problem string) {
+	for _, checked := range n.nodes {
+		if checked.Node == node {
+			checked.problem.Store(&problem)
+			if checked.good.Swap(false) {
+				n.log.Warn("node not in use", "node", node.Name(), "error", problem)
+			}
 		}
 	}
 }
