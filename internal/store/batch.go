@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync/atomic"
 )
 
@@ -132,6 +133,13 @@ func (b *batcher) drain(batch []*turn) []*turn {
 	return batch
 }
 
+// join adds the turns that came while the batch ran. Callers that are ready to come go first: where the processors are busy, a
+// batch that does not let them would be committed nearly empty, and a commit costs more than a turn.
+func (b *batcher) join(batch []*turn) []*turn {
+	runtime.Gosched()
+	return b.drain(batch)
+}
+
 // commit runs a batch in one SQL transaction and tells every member that was not refused by its own function what became of
 // it. When the commit fails, nobody is acknowledged.
 func (b *batcher) commit(batch []*turn) {
@@ -167,11 +175,19 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 		claimRest(batch)
 		return members, b.session.explain(err)
 	}
-	for i, t := range batch {
+	begun := b.session.begun(tx)
+	for i := 0; ; i++ {
+		if i == len(batch) {
+			batch = b.join(batch)
+		}
+		if i == len(batch) {
+			break
+		}
+		t := batch[i]
 		if !t.claim() {
 			continue
 		}
-		kept, err := b.runInSavepoint(ctx, tx, t)
+		kept, err := b.runInSavepoint(ctx, begun.another(), t)
 		if kept {
 			members = append(members, t)
 		}
@@ -189,14 +205,13 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 
 // runInSavepoint gives a turn to its caller. It keeps what the function wrote, or takes back exactly that. An error means
 // that the SQL transaction itself is lost: SQLite ends it, savepoints and all, on some I/O errors.
-func (b *batcher) runInSavepoint(ctx context.Context, tx *sql.Tx, t *turn) (kept bool, err error) {
-	session := b.session.begun(tx)
+func (b *batcher) runInSavepoint(ctx context.Context, session *session, t *turn) (kept bool, err error) {
 	if _, err := session.exec(ctx, savepoint); err != nil {
 		return true, err // its function has not run: the caller waits for the result
 	}
 	t.begin <- session
 	if refusal := <-t.ran; refusal != nil {
-		control := b.session.begun(tx) // the first one may have failed
+		control := session.another() // this one may have failed
 		if _, err := control.exec(ctx, rollbackToSavepoint); err != nil {
 			return false, err
 		}

@@ -65,13 +65,10 @@ type Transition struct {
 // which the transaction can go on with other ids.
 func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stored Draft, created bool, err error) {
 	stored = Draft{NewDraft: draft, State: mission.Created(), CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
-	err = tx.session.one(tx.ctx, insertDraft, []any{
+	stored.Seq, err = tx.session.insert(tx.ctx, insertDraft,
 		draft.ID, draft.MissionID, hexAddress(draft.Wallet), draft.IdempotencyKey, string(draft.Fingerprint), string(draft.Mission),
 		draft.Title, string(draft.Token), hexAddress(draft.TokenAddress), int64(draft.ChainID), hexAddress(draft.Factory),
-		draft.Reward.String(), draft.TargetCount, draft.Nonce.String(), tx.Now.UnixMicro(),
-		string(stored.State.Depth), string(stored.State.Decision), stored.State.Refunded, string(stored.State.View().List),
-		stored.Version,
-	}, func(row scanner) error { return row.Scan(&stored.Seq) })
+		draft.Reward.String(), draft.TargetCount, draft.Nonce.String(), tx.Now.UnixMicro())
 	if errors.Is(err, ErrNotFound) { // not inserted: a unique index said no
 		stored, err = tx.DraftByKey(draft.Wallet, draft.IdempotencyKey)
 		if errors.Is(err, ErrNotFound) {
@@ -82,11 +79,10 @@ func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stor
 	if err != nil {
 		return Draft{}, false, fmt.Errorf("create draft: %w", err)
 	}
-	seq, err := tx.countNewDraft(draft.Wallet, maxUnfunded)
-	if err != nil {
+	if err := tx.countNewDraft(draft.Wallet, maxUnfunded); err != nil {
 		return Draft{}, false, fmt.Errorf("create draft: %w", err)
 	}
-	if err := tx.insertEvent(draft.Wallet, draft.ID, seq, event); err != nil {
+	if err := tx.insertEvent(draft.Wallet, draft.ID, event); err != nil {
 		return Draft{}, false, err
 	}
 	return stored, true, nil
@@ -106,11 +102,10 @@ func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft
 	if changed == 0 {
 		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, ErrConflict)
 	}
-	seq, err := tx.countTransition(draft.Wallet, unfunded(to.State)-unfunded(draft.State))
-	if err != nil {
+	if err := tx.countTransition(draft.Wallet, unfunded(to.State)-unfunded(draft.State)); err != nil {
 		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, err)
 	}
-	return moved, tx.insertEvent(draft.Wallet, draft.ID, seq, event)
+	return moved, tx.insertEvent(draft.Wallet, draft.ID, event)
 }
 
 // DraftByID finds a draft of the wallet by its draft id or its mission id. Absent or somebody else's: [ErrNotFound].
@@ -194,13 +189,6 @@ const (
 	draftColumns = `seq, draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address,
 	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, quote_deadline, updated_at, version`
 
-	// Any unique index may refuse the row: the wallet's key, or a drawn id that exists already.
-	insertDraft = `INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token,
-	token_address, chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, list_status,
-	updated_at, version)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $15, $20)
-ON CONFLICT DO NOTHING RETURNING seq`
-
 	moveDraft = `UPDATE drafts SET depth = $3, decision = $4, refunded = $5, list_status = $6, quote_deadline = $7,
 	updated_at = $8, version = version + 1
 WHERE draft_id = $1 AND version = $2`
@@ -215,6 +203,17 @@ WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`
 	selectDraftsInStatus = `SELECT ` + draftColumns + ` FROM drafts
 WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`
 )
+
+// insertDraft adds a draft in the state in which all begin. Any unique index may refuse the row: the wallet's key, or a drawn
+// id that exists already.
+var insertDraft = func() string {
+	begin := mission.Created()
+	return fmt.Sprintf(`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token,
+	token_address, chain_id, factory_address, reward, target_count, nonce, created_at, updated_at,
+	depth, decision, refunded, list_status, version)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, '%s', '%s', %t, '%s', 1)
+ON CONFLICT DO NOTHING`, begin.Depth, begin.Decision, begin.Refunded, begin.View().List)
+}()
 
 // scanDraft reads a row of draftColumns.
 func scanDraft(row scanner) (Draft, error) {
@@ -256,7 +255,11 @@ func parse[T any](to *T, text string, parser func(string) (T, error)) (err error
 }
 
 // hexAddress is how columns hold addresses: one spelling for each, so that they can be compared as text.
-func hexAddress(address sortie.Address) string { return "0x" + hex.EncodeToString(address[:]) }
+func hexAddress(address sortie.Address) string {
+	var text [2 + 2*len(address)]byte
+	hex.Encode(text[copy(text[:], "0x"):], address[:])
+	return string(text[:])
+}
 
 func nullable(value uint64) sql.NullInt64 {
 	return sql.NullInt64{Int64: int64(value), Valid: value != 0}

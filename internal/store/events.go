@@ -26,11 +26,10 @@ type Event struct {
 
 // AppendEvent adds an event about a draft to those of a wallet, for what happens beside transitions.
 func (tx *Tx) AppendEvent(wallet sortie.Address, draftID string, event NewEvent) error {
-	seq, err := tx.countTransition(wallet, 0)
-	if err != nil {
+	if err := tx.countTransition(wallet, 0); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	return tx.insertEvent(wallet, draftID, seq, event)
+	return tx.insertEvent(wallet, draftID, event)
 }
 
 // EventsAfter reads up to limit events of the wallet behind the one numbered seq, oldest first. What is read once is never
@@ -56,8 +55,9 @@ func (s *session) eventsAfter(ctx context.Context, wallet sortie.Address, seq in
 	return events, nil
 }
 
-func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, seq int64, event NewEvent) error {
-	_, err := tx.session.exec(tx.ctx, insertEvent, hexAddress(wallet), seq, draftID, event.Type, string(event.Data), tx.Now.UnixMicro())
+// insertEvent gives the event the number that was counted for it last.
+func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, event NewEvent) error {
+	_, err := tx.session.exec(tx.ctx, insertEvent, hexAddress(wallet), draftID, event.Type, string(event.Data), tx.Now.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("append event %s: %w", event.Type, err)
 	}
@@ -65,6 +65,7 @@ func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, seq int64, even
 }
 
 const (
-	insertEvent  = `INSERT INTO events (wallet, seq, draft_id, type, data, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
+	insertEvent = `INSERT INTO events (wallet, seq, draft_id, type, data, created_at)
+VALUES ($1, (SELECT last_event FROM wallets WHERE wallet = $1), $2, $3, $4, $5)`
 	selectEvents = `SELECT seq, draft_id, type, data, created_at FROM events WHERE wallet = $1 AND seq > $2 ORDER BY seq LIMIT $3 + 0`
 )

@@ -185,7 +185,7 @@ func (e *postgresEngine) attempt(ctx context.Context, conn *sql.Conn, fn func(co
 		return explainPostgres(err)
 	}
 	defer func() { _ = tx.Rollback() }() // also after a panic; does nothing after a commit
-	session := (&session{explain: explainPostgres}).begun(tx)
+	session := (&session{explain: explainPostgres, returnsSeq: true}).begun(tx)
 	if err := fn(ctx, session); err != nil {
 		if wantsRetry(session.failure) {
 			return session.failure

@@ -16,8 +16,11 @@ type session struct {
 	prepared map[string]*sql.Stmt // statements parsed once; others are parsed each time. nil where the driver does that itself
 	explain  func(error) error    // gives an engine's error its place among the errors of this package
 
-	tx      *sql.Tx // nil outside transactions
-	failure error   // the first statement that failed in this transaction: nothing after it counts
+	returnsSeq bool // the engine tells the number of a new row only when the statement asks for it
+
+	tx      *sql.Tx              // nil outside transactions
+	bound   map[string]*sql.Stmt // prepared statements as tx knows them, shared by all sessions in it
+	failure error                // the first statement that failed in this transaction: nothing after it counts
 }
 
 // runner is what *sql.DB, *sql.Conn and *sql.Tx have in common.
@@ -28,24 +31,54 @@ type runner interface {
 
 // begun is the same session inside a transaction.
 func (s *session) begun(tx *sql.Tx) *session {
-	return &session{runner: tx, prepared: s.prepared, explain: s.explain, tx: tx}
+	return &session{runner: tx, prepared: s.prepared, explain: s.explain, returnsSeq: s.returnsSeq, tx: tx, bound: make(map[string]*sql.Stmt)}
+}
+
+// another is a session in the same transaction that knows nothing of this one's failure.
+func (s *session) another() *session {
+	fresh := *s
+	fresh.failure = nil
+	return &fresh
 }
 
 // exec runs a statement that returns no rows and tells how many it changed.
 func (s *session) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	if s.failure != nil {
-		return 0, s.failure
-	}
-	var result sql.Result
-	if stmt := s.statement(ctx, query); stmt != nil {
-		result, err = stmt.ExecContext(ctx, args...)
-	} else {
-		result, err = s.runner.ExecContext(ctx, query, args...)
-	}
+	result, err := s.run(ctx, query, args)
 	if err == nil {
 		changed, err = result.RowsAffected()
 	}
 	return changed, s.fail(err)
+}
+
+func (s *session) run(ctx context.Context, query string, args []any) (sql.Result, error) {
+	if s.failure != nil {
+		return nil, s.failure
+	}
+	if stmt := s.statement(ctx, query); stmt != nil {
+		return stmt.ExecContext(ctx, args...)
+	}
+	return s.runner.ExecContext(ctx, query, args...)
+}
+
+// insert runs a statement that adds one row and tells the number that the engine gave it in the column named seq. When the row
+// was not added, it is [ErrNotFound], which does not fail a transaction.
+func (s *session) insert(ctx context.Context, query string, args ...any) (seq int64, err error) {
+	if s.returnsSeq {
+		err = s.one(ctx, query+" RETURNING seq", args, func(row scanner) error { return row.Scan(&seq) })
+		return seq, err
+	}
+	result, err := s.run(ctx, query, args)
+	if err != nil {
+		return 0, s.fail(err)
+	}
+	added, err := result.RowsAffected()
+	if err == nil && added == 0 {
+		return 0, ErrNotFound
+	}
+	if err == nil {
+		seq, err = result.LastInsertId()
+	}
+	return seq, s.fail(err)
 }
 
 // each hands every row to scan.
@@ -89,9 +122,13 @@ func (s *session) one(ctx context.Context, query string, args []any, scan func(s
 type scanner interface{ Scan(dest ...any) error }
 
 func (s *session) statement(ctx context.Context, query string) *sql.Stmt {
+	if stmt := s.bound[query]; stmt != nil {
+		return stmt
+	}
 	stmt := s.prepared[query]
 	if stmt != nil && s.tx != nil {
-		return s.tx.StmtContext(ctx, stmt)
+		stmt = s.tx.StmtContext(ctx, stmt)
+		s.bound[query] = stmt
 	}
 	return stmt
 }

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"errors"
-
 	"github.com/sortie-labs/sortie"
 )
 
@@ -10,32 +8,28 @@ import (
 // changes it holds the row until the end of the transaction, so a wallet's events are numbered in the order in which they are
 // committed, and a reader that asks for what came after a number misses nothing.
 
-// countNewDraft makes room for a draft that waits for funding and returns the number of the event that tells of it.
-func (tx *Tx) countNewDraft(wallet sortie.Address, maxUnfunded int) (event int64, err error) {
-	err = tx.session.one(tx.ctx, addUnfundedDraft, []any{hexAddress(wallet), maxUnfunded},
-		func(row scanner) error { return row.Scan(&event) })
-	if errors.Is(err, ErrNotFound) {
-		return 0, tx.session.refuse(ErrDraftLimit) // the draft is already inserted
+// countNewDraft makes room for a draft that waits for funding, and counts the event that tells of it.
+func (tx *Tx) countNewDraft(wallet sortie.Address, maxUnfunded int) error {
+	changed, err := tx.session.exec(tx.ctx, addUnfundedDraft, hexAddress(wallet), maxUnfunded)
+	if err == nil && changed == 0 {
+		return tx.session.refuse(ErrDraftLimit) // the draft is already inserted
 	}
-	return event, err
+	return err
 }
 
 // countTransition adds to the number of drafts that wait for funding, which a reorganization of the chain may bring above its
-// limit, and returns the number of the event that tells of it.
-func (tx *Tx) countTransition(wallet sortie.Address, unfundedDrafts int) (event int64, err error) {
-	err = tx.session.one(tx.ctx, addWalletEvent, []any{hexAddress(wallet), unfundedDrafts},
-		func(row scanner) error { return row.Scan(&event) })
-	return event, err
+// limit, and counts the event that tells of it.
+func (tx *Tx) countTransition(wallet sortie.Address, unfundedDrafts int) error {
+	_, err := tx.session.exec(tx.ctx, addWalletEvent, hexAddress(wallet), unfundedDrafts)
+	return err
 }
 
 const (
 	addUnfundedDraft = `INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 1, 1)
 ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + 1, last_event = wallets.last_event + 1
-WHERE wallets.unfunded_drafts < $2
-RETURNING last_event`
+WHERE wallets.unfunded_drafts < $2`
 
 	// A wallet without a row has no drafts to count.
 	addWalletEvent = `INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 0, 1)
-ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + $2, last_event = wallets.last_event + 1
-RETURNING last_event`
+ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + $2, last_event = wallets.last_event + 1`
 )
