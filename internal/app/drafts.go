@@ -40,12 +40,18 @@ func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string
 	if err != nil {
 		return View{}, false, err
 	}
-	draft, err := a.store.DraftByKey(ctx, wallet, key)
-	if errors.Is(err, store.ErrNotFound) {
-		draft, created, err = a.firstDraft(ctx, wallet, key, normalized)
-	}
+	// Most drafts are new, so the key is looked up only when one could not be stored: what stands against a new draft does not
+	// stand against one that is there.
+	draft, created, err := a.firstDraft(ctx, wallet, key, normalized)
 	if err != nil {
-		return View{}, false, storeError(err)
+		known, lookup := a.store.DraftByKey(ctx, wallet, key)
+		switch {
+		case errors.Is(lookup, store.ErrNotFound):
+			return View{}, false, storeError(err)
+		case lookup != nil:
+			return View{}, false, storeError(lookup)
+		}
+		draft = known
 	}
 	if !created {
 		if err := sameMission(draft, normalized); err != nil {
@@ -59,7 +65,7 @@ func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string
 // maxDraws is how often ids are drawn for one draft. Two missions of one title share one in a million million times.
 const maxDraws = 3
 
-// firstDraft stores the draft, under ids that nobody has.
+// firstDraft stores the draft, under ids that nobody has. When the wallet has a draft under the key, it gives that one.
 func (a *App) firstDraft(ctx context.Context, wallet sortie.Address, key string, normalized mission.Normalized) (draft store.Draft, created bool, err error) {
 	now := a.now()
 	if err := normalized.CheckTimes(now); err != nil {
@@ -90,7 +96,7 @@ func (a *App) storeDraft(ctx context.Context, fresh store.NewDraft) (draft store
 		draft, created, err = tx.CreateDraft(fresh, MaxUnfundedDrafts, store.NewEvent{Type: "draft.created", Data: event})
 		return err
 	})
-	return draft, created, err
+	return draft, created && err == nil, err // it may have been created, and its commit have failed
 }
 
 func (a *App) newDraft(wallet sortie.Address, key string, normalized mission.Normalized, now time.Time) (store.NewDraft, error) {
