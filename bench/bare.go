@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"database/sql"
@@ -26,13 +27,14 @@ import (
 
 const bareCommand = "bare"
 
-// The paths of the bare server, each doing what the one before does and more, but for the last two.
+// The paths of the bare server.
 const (
-	pathCheck       = "/check/"  // recover the signer, send a constant
-	pathRow         = "/status/" // and read a row
-	pathList        = "/list"    // instead, read a page of rows
-	pathCreate      = "/create"  // instead, sign, make calldata and store a row durably, sharing commits
-	pathCreateAlone = "/alone"   // the same with a commit for each
+	pathCheck         = "/check/"  // recover the signer, send a constant
+	pathRow           = "/status/" // and read a row
+	pathList          = "/list"    // instead, read a page of rows
+	pathCreate        = "/create"  // instead, sign, make calldata and store a row durably, sharing commits
+	pathCreateChecked = "/checked" // the same, and recover the signer of what was signed, without which no quote may be sent
+	pathCreateAlone   = "/alone"   // as pathCreate, with a commit for each
 
 	pageBytes = 512 << 10 // more than a page has
 )
@@ -40,6 +42,7 @@ const (
 type bareServer struct {
 	rows     *bareRows
 	key      *ecdsa.PrivateKey
+	public   []byte
 	domain   sortie.Hash
 	terms    sortie.MissionAuthorization
 	quote    []byte // of a draft, as the product sends it
@@ -74,7 +77,7 @@ func newBareServer(rows *bareRows) (*bareServer, error) {
 	someone := sortie.Address(crypto.PubkeyToAddress(key.PublicKey))
 	domain := sortie.Domain{ChainID: 31337, Factory: someone}
 	s := &bareServer{
-		rows: rows, key: key, domain: domain.Separator(),
+		rows: rows, key: key, public: crypto.FromECDSAPub(&key.PublicKey), domain: domain.Separator(),
 		terms: sortie.MissionAuthorization{
 			MissionID: "photo-of-the-main-entrance-00000000", Token: someone, RewardPerSubmission: big.NewInt(2_500_000),
 			TargetCount: 40, Creator: someone, Deadline: uint64(time.Now().Unix()),
@@ -116,7 +119,7 @@ func (s *bareServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = s.rows.each(s.rows.selectPage, func(row []sql.RawBytes) { answer = append(s.appendStatus(answer, row), ',') }, wallet)
 	default:
 		status = http.StatusCreated
-		answer, err = s.create(answer, wallet, r.Header.Get(sortie.HeaderIdempotencyKey), body, r.URL.Path == pathCreateAlone)
+		answer, err = s.create(answer, wallet, r.Header.Get(sortie.HeaderIdempotencyKey), body, r.URL.Path)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -158,7 +161,7 @@ func (s *bareServer) appendStatus(dst []byte, row []sql.RawBytes) []byte {
 	return append(append(dst, s.quote...), '}')
 }
 
-func (s *bareServer) create(dst []byte, wallet, key string, body []byte, alone bool) ([]byte, error) {
+func (s *bareServer) create(dst []byte, wallet, key string, body []byte, path string) ([]byte, error) {
 	terms, id := s.terms, "draft_"+key
 	copy(terms.Nonce[:], key)
 	digest := terms.Digest(s.domain)
@@ -166,9 +169,14 @@ func (s *bareServer) create(dst []byte, wallet, key string, body []byte, alone b
 	if err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
 	}
+	if path == pathCreateChecked {
+		if public, err := crypto.Ecrecover(digest[:], signature); err != nil || !bytes.Equal(public, s.public) {
+			return nil, errors.New("the signature is of another key")
+		}
+	}
 	calldata := terms.Calldata(signature)
 	store := s.rows.insert
-	if alone {
+	if path == pathCreateAlone {
 		store = s.rows.insertAlone
 	}
 	nonce := terms.Nonce.String()
