@@ -21,7 +21,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// process is a sortie that runs by itself, in a process group of its own. It ends with the test that started it.
+// process is a program that runs by itself, in a process group of its own. It ends with the test that started it.
 type process struct {
 	command *exec.Cmd
 	output  bytes.Buffer  // complete once ended is closed
@@ -31,7 +31,13 @@ type process struct {
 // launch starts sortie with no SORTIE_ variable but the given ones, and waits for nothing.
 func launch(t *testing.T, environment []string, args ...string) *process {
 	t.Helper()
-	p := &process{command: exec.Command(filepath.Join(binaries, "sortie"), args...), ended: make(chan struct{})}
+	return spawn(t, environment, filepath.Join(binaries, "sortie"), args...)
+}
+
+// spawn starts a program with no SORTIE_ variable but the given ones.
+func spawn(t *testing.T, environment []string, program string, args ...string) *process {
+	t.Helper()
+	p := &process{command: exec.Command(program, args...), ended: make(chan struct{})}
 	p.command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "SORTIE_")
 	}), environment...)
@@ -49,10 +55,19 @@ func launch(t *testing.T, environment []string, args ...string) *process {
 		release()
 		p.kill()
 		if t.Failed() {
-			t.Logf("sortie %s (%s) said:\n%s", strings.Join(args, " "), p.command.ProcessState, &p.output)
+			t.Logf("%s %s (%s) said:\n%s", filepath.Base(program), strings.Join(args, " "), p.command.ProcessState, lastLines(p.output.String()))
 		}
 	})
 	return p
+}
+
+// lastLines keeps a failure readable: what matters of a long life is its end.
+func lastLines(output string) string {
+	const limit = 16 << 10
+	if len(output) <= limit {
+		return output
+	}
+	return "[...]" + output[len(output)-limit:]
 }
 
 // guard has a process group killed when this test binary ends without its cleanups, as it does when it runs into its time
@@ -96,7 +111,7 @@ func (p *process) await(t *testing.T, what string, done func() bool) {
 		select {
 		case <-again.C:
 		case <-p.ended:
-			t.Fatalf("no %s: sortie ended with %s", what, p.command.ProcessState)
+			t.Fatalf("no %s: %s ended with %s", what, filepath.Base(p.command.Path), p.command.ProcessState)
 		case <-deadline:
 			t.Fatalf("no %s after %s", what, patience)
 		}
@@ -105,22 +120,26 @@ func (p *process) await(t *testing.T, what string, done func() bool) {
 
 // ready is what `sortie dev` writes to its ready file.
 type ready struct {
-	BaseURL        string         `json:"baseUrl"`
-	RPCURL         string         `json:"rpcUrl"`
-	ChainID        uint64         `json:"chainId"`
-	FactoryAddress sortie.Address `json:"factoryAddress"`
-	Authorizer     sortie.Address `json:"authorizer"`
-	Tokens         map[sortie.Token]struct {
-		Address  sortie.Address `json:"address"`
-		Decimals int            `json:"decimals"`
-	} `json:"tokens"`
-	Wallets []struct {
-		Role       string         `json:"role"`
-		Address    sortie.Address `json:"address"`
-		PrivateKey string         `json:"privateKey"`
-	} `json:"wallets"`
+	BaseURL        string                      `json:"baseUrl"`
+	RPCURL         string                      `json:"rpcUrl"`
+	ChainID        uint64                      `json:"chainId"`
+	FactoryAddress sortie.Address              `json:"factoryAddress"`
+	Authorizer     sortie.Address              `json:"authorizer"`
+	Tokens         map[sortie.Token]readyToken `json:"tokens"`
+	Wallets        []readyWallet               `json:"wallets"`
 
 	path string // of the ready file itself
+}
+
+type readyToken struct {
+	Address  sortie.Address `json:"address"`
+	Decimals int            `json:"decimals"`
+}
+
+type readyWallet struct {
+	Role       string         `json:"role"`
+	Address    sortie.Address `json:"address"`
+	PrivateKey string         `json:"privateKey"`
 }
 
 // startDev runs `sortie dev` on free ports and gives what its ready file says.

@@ -1,0 +1,272 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
+	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
+)
+
+// The accounts of the development mnemonic that play a part, by number.
+var anvilRoles = []string{
+	"creator", "authorizer", "contributor1", "contributor2", "contributor3", "creator2", "operator", "settler", "sender", "deployer",
+}
+
+// anvil is another maker's chain, which makes a block only when told to and takes blocks back when told to. The contracts are
+// on it, and the creators hold tokens that the factory may take.
+type anvil struct {
+	*process
+	ready // who lives on it, in the words of `sortie dev`
+	t     *testing.T
+	ctx   context.Context
+	rpc   *rpc.Client
+	eth   *ethclient.Client
+}
+
+// startAnvil runs a chain with so many empty blocks behind the set-up that no reorganization of a test reaches it.
+func startAnvil(t *testing.T, options ...string) *anvil {
+	t.Helper()
+	programs, err := filepath.Glob("../contracts/node_modules/@foundry-rs/anvil-*/bin/anvil") // the wrapper in .bin outlives a kill
+	if err != nil || len(programs) == 0 {
+		t.Fatal("anvil is missing: run make setup")
+	}
+	address := quietAddress(t)
+	host, port, _ := strings.Cut(address, ":")
+	config := filepath.Join(t.TempDir(), "anvil.json")
+	arguments := append([]string{"--quiet", "--host", host, "--port", port, "--threads", "2", "--config-out", config}, options...)
+	a := &anvil{process: spawn(t, nil, programs[0], arguments...), t: t, ctx: t.Context()}
+	a.RPCURL, a.ChainID = "http://"+address, 31337
+	if a.rpc, err = rpc.DialContext(a.ctx, a.RPCURL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.rpc.Close)
+	a.eth = ethclient.NewClient(a.rpc)
+	a.await(t, "answer of anvil", func() bool {
+		_, err := a.eth.BlockNumber(a.ctx)
+		return err == nil
+	})
+	a.readWallets(config)
+	a.deploy()
+	a.handOutTokens()
+	a.call(nil, "evm_setAutomine", false)
+	a.mine(setupDepth)
+	return a
+}
+
+const setupDepth = 64
+
+func (a *anvil) readWallets(config string) {
+	a.t.Helper()
+	var written struct {
+		Accounts []sortie.Address `json:"available_accounts"`
+		Keys     []string         `json:"private_keys"`
+	}
+	text, err := os.ReadFile(config)
+	if err == nil {
+		err = json.Unmarshal(text, &written)
+	}
+	if err != nil || len(written.Accounts) < len(anvilRoles) {
+		a.t.Fatalf("accounts of anvil: %v in %s", err, text)
+	}
+	for i, role := range anvilRoles {
+		a.Wallets = append(a.Wallets, readyWallet{role, written.Accounts[i], written.Keys[i]})
+	}
+	a.Authorizer = a.wallet("authorizer")
+}
+
+// wallet is the address of a role.
+func (a *anvil) wallet(role string) sortie.Address {
+	i := slices.IndexFunc(a.Wallets, func(w readyWallet) bool { return w.Role == role })
+	return a.Wallets[i].Address
+}
+
+// deploy puts the contracts on the chain, the way an operator does.
+func (a *anvil) deploy() {
+	a.t.Helper()
+	command := exec.CommandContext(a.ctx, filepath.Join(binaries, "sortie"), "contracts", "deploy", "--rpc", a.RPCURL,
+		"--deployer", "dev:9", "--with-test-tokens", "--authorizer", a.Authorizer.String(), "--settler", a.wallet("settler").String())
+	output, err := command.Output()
+	var deployed struct{ Factory, USDC, ServiceToken sortie.Address }
+	if err == nil {
+		err = json.Unmarshal(output, &deployed)
+	}
+	if err != nil {
+		a.t.Fatalf("deploy the contracts: %v: %s", err, output)
+	}
+	a.FactoryAddress = deployed.Factory
+	a.Tokens = map[sortie.Token]readyToken{
+		sortie.TokenUSDC: {deployed.USDC, 6}, sortie.TokenService: {deployed.ServiceToken, 18},
+	}
+}
+
+// handOutTokens makes the creators rich, and lets the factory take what it likes.
+func (a *anvil) handOutTokens() {
+	a.t.Helper()
+	usdc, everything := a.Tokens[sortie.TokenUSDC].Address, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+	for _, role := range []string{"creator", "creator2"} {
+		creator := a.wallet(role)
+		a.transact("deployer", usdc, testusdc.NewTestUSDC().PackMint(common.Address(creator), big.NewInt(1e15)))
+		a.transact(role, usdc, servicetoken.NewServiceToken().PackApprove(common.Address(a.FactoryAddress), everything))
+	}
+}
+
+// call makes a request that must succeed.
+func (a *anvil) call(answer any, method string, arguments ...any) {
+	a.t.Helper()
+	if err := a.rpc.CallContext(a.ctx, answer, method, arguments...); err != nil {
+		a.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// transaction is one that anvil signs itself, for an account whose key it has.
+func (a *anvil) transaction(role string, to sortie.Address, data []byte) map[string]any {
+	return map[string]any{"from": a.wallet(role), "to": to, "data": hexutil.Bytes(data), "gas": hexutil.Uint64(1_000_000)}
+}
+
+// transact hands in a transaction; the next block may have it.
+func (a *anvil) transact(role string, to sortie.Address, data []byte) (hash common.Hash) {
+	a.t.Helper()
+	a.call(&hash, "eth_sendTransaction", a.transaction(role, to, data))
+	return hash
+}
+
+// fund hands in the transaction that a quote holds.
+func (a *anvil) fund(role string, quote sortie.Quote) common.Hash {
+	a.t.Helper()
+	return a.transact(role, quote.FactoryAddress, quote.Calldata)
+}
+
+// mine adds blocks. The first takes up the transactions that wait.
+func (a *anvil) mine(blocks uint64) {
+	a.t.Helper()
+	a.call(nil, "anvil_mine", hexutil.Uint64(blocks))
+}
+
+// reorg replaces the newest blocks by as many others. Transactions of the old ones are lost; the first of the new ones holds
+// the given transactions.
+func (a *anvil) reorg(depth uint64, transactions ...map[string]any) {
+	a.t.Helper()
+	pairs := make([][2]any, len(transactions))
+	for i, transaction := range transactions {
+		pairs[i] = [2]any{transaction, 0}
+	}
+	a.call(nil, "anvil_reorg", depth, pairs)
+}
+
+// block is what names a block.
+type block struct {
+	Number hexutil.Uint64 `json:"number"`
+	Hash   sortie.Hash    `json:"hash"`
+}
+
+// head is the newest block.
+func (a *anvil) head() (head block) {
+	a.t.Helper()
+	a.call(&head, "eth_getBlockByNumber", "latest", false)
+	return head
+}
+
+// followedLogs are the factory's events that the service follows, in the order of the canonical chain.
+func (a *anvil) followedLogs() []types.Log {
+	a.t.Helper()
+	var topics []common.Hash
+	for _, event := range factoryABI.Events {
+		if _, followed := followedKinds[event.Name]; followed {
+			topics = append(topics, event.ID)
+		}
+	}
+	logs, err := a.eth.FilterLogs(a.ctx, ethereum.FilterQuery{
+		FromBlock: new(big.Int), Addresses: []common.Address{common.Address(a.FactoryAddress)}, Topics: [][]common.Hash{topics},
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return logs
+}
+
+var factoryABI = missionfactory.NewMissionFactory().GetABI()
+
+// followedKinds are the events of the contract that the service keeps, and the names it keeps them under.
+var followedKinds = map[string]string{
+	"MissionFunded": "mission_funded", "SubmissionPaid": "submission_paid", "PayoutDeferred": "payout_deferred",
+	"MissionClosed": "mission_closed", "DeferredClaimed": "deferred_claimed", "AuthorizationRevoked": "authorization_revoked",
+}
+
+// mission is what the contract holds about a mission on the canonical chain; a creator of zero: nothing.
+func (a *anvil) mission(missionID string) missionfactory.IMissionFactoryMission {
+	a.t.Helper()
+	factory, contract := missionfactory.NewMissionFactory(), common.Address(a.FactoryAddress)
+	answer, err := a.eth.CallContract(a.ctx, ethereum.CallMsg{To: &contract, Data: factory.PackMissions(sortie.MissionKey(missionID))}, nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	mission, err := factory.UnpackMissions(answer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return mission
+}
+
+// minedBy is how many transactions of an account the canonical chain has.
+func (a *anvil) minedBy(role string) uint64 {
+	a.t.Helper()
+	nonce, err := a.eth.NonceAt(a.ctx, common.Address(a.wallet(role)), nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return nonce
+}
+
+// closings counts how often a mission was closed on the canonical chain.
+func (a *anvil) closings(missionID string) (count int) {
+	a.t.Helper()
+	for _, log := range a.followedLogs() {
+		if log.Topics[0] == factoryABI.Events["MissionClosed"].ID && log.Topics[1] == common.Hash(sortie.MissionKey(missionID)) {
+			count++
+		}
+	}
+	return count
+}
+
+// serviceEnvironment configures `sortie serve` for this chain with all its keys and an operator. Funding is confirmed after 2
+// blocks and final after so many.
+func (a *anvil) serviceEnvironment(database, finality string, nodes ...string) []string {
+	a.t.Helper()
+	environment := append(a.serveEnvironment(a.t, database),
+		"SORTIE_SETTLER=dev:7", "SORTIE_SENDER=dev:8", "SORTIE_OPERATORS="+a.wallet("operator").String(),
+		"SORTIE_CONFIRMATIONS=2", "SORTIE_FINALITY="+finality, "SORTIE_AUTHORIZATION_TTL=1h")
+	if len(nodes) > 0 {
+		environment = append(environment, "SORTIE_RPC="+strings.Join(nodes, ",")) // the last one counts
+	}
+	return environment
+}
+
+// eventually waits until something can be observed.
+func eventually(t *testing.T, what string, observed func() bool) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for deadline := time.Now().Add(patience); !observed(); <-again.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s after %s", what, patience)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// following is a service that follows a chain, and the people around it.
+type following struct {
+	t           *testing.T
+	ctx         context.Context
+	chain       *anvil
+	environment []string
+	service     *server // also answers under the same URL after a restart
+	creator     *sortie.Client
+	operator    *sortie.Client
+	drafts      int
+}
+
+// follow starts a service on the chain and a creator with an operator beside it.
+func follow(t *testing.T, chain *anvil, environment []string) *following {
+	t.Helper()
+	f := &following{t: t, ctx: t.Context(), chain: chain, environment: environment, service: startServe(t, environment...)}
+	f.creator = f.client("creator")
+	f.operator = f.client("operator")
+	return f
+}
+
+func sqliteIn(t *testing.T) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db")
+}
+
+// client is the SDK of a role. It does not hide that the service is away: tests that kill it want to know.
+func (f *following) client(role string) *sortie.Client {
+	f.t.Helper()
+	key, err := sortie.ParseKey(f.chain.key(f.t, role))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	client, err := sortie.NewClient(f.service.url, key, sortie.WithAttempts(1))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return client
+}
+
+// restart starts the service again, which is gone or told to go now, and waits until it is ready.
+func (f *following) restart() {
+	f.t.Helper()
+	f.service.kill()
+	f.service = startServe(f.t, f.environment...)
+}
+
+// stop ends the service in good order.
+func (f *following) stop() {
+	f.t.Helper()
+	if err := f.service.command.Process.Signal(syscall.SIGTERM); err != nil {
+		f.t.Fatal(err)
+	}
+	f.service.awaitStopped(f.t, 20*time.Second)
+}
+
+// drafted is a mission with the quote that funds it.
+type drafted struct {
+	draftID, missionID, creator string
+	quote                       sortie.Quote
+}
+
+func (f *following) draft() drafted {
+	f.t.Helper()
+	f.drafts++
+	title := fmt.Sprintf("Mission %d", f.drafts)
+	created, err := f.creator.CreateDraft(f.ctx, titled(title), title)
+	if err != nil {
+		f.t.Fatalf("create a draft: %v", err)
+	}
+	return drafted{created.DraftID, created.MissionID, "creator", created.FundingQuote}
+}
+
+// funded is a draft whose funding is in the newest block.
+func (f *following) funded() drafted {
+	f.t.Helper()
+	d := f.draft()
+	f.chain.fund(d.creator, d.quote)
+	f.chain.mine(1)
+	return d
+}
+
+// view is where a draft stands, in the words of the API.
+type view struct {
+	funding   sortie.FundingStatus
+	review    sortie.ReviewStatus
+	published bool
+	next      sortie.NextAction
+}
+
+// The rows of the protocol's table of states.
+var (
+	viewQuoted           = view{sortie.FundingPending, sortie.ReviewDraft, false, sortie.ActionSendTransaction}
+	viewSeen             = view{sortie.FundingPending, sortie.ReviewDraft, false, sortie.ActionWaitForConfirmation}
+	viewInReview         = view{sortie.FundingFunded, sortie.ReviewInReview, false, sortie.ActionWaitForReview}
+	viewApproved         = view{sortie.FundingFunded, sortie.ReviewApproved, false, sortie.ActionWaitForPublication}
+	viewPublished        = view{sortie.FundingFunded, sortie.ReviewApproved, true, sortie.ActionFetchDeliverables}
+	viewRejectedUnfunded = view{sortie.FundingPending, sortie.ReviewRejected, false, sortie.ActionNone}
+	viewRejectedFunded   = view{sortie.FundingFunded, sortie.ReviewRejected, false, sortie.ActionWaitForRefund}
+	viewRefunded         = view{sortie.FundingRefunded, sortie.ReviewRejected, false, sortie.ActionNone}
+)
+
+func (f *following) view(d drafted) view {
+	f.t.Helper()
+	status, err := f.creator.Mission(f.ctx, d.draftID)
+	if err != nil {
+		f.t.Fatalf("read %s: %v", d.draftID, err)
+	}
+	return view{status.FundingStatus, status.ReviewStatus, status.Published, status.NextAction}
+}
+
+// awaitView waits until a draft stands there.
+func (f *following) awaitView(d drafted, want view) {
+	f.t.Helper()
+	var last view
+	f.service.await(f.t, fmt.Sprintf("change of %s to %v", d.missionID, want), func() bool {
+		if f.t.Failed() {
+			f.t.FailNow()
+		}
+		now := f.view(d)
+		if now != last {
+			f.t.Logf("%s: %v", d.missionID, now)
+			last = now
+		}
+		return now == want
+	})
+}
+
+// awaitTip waits until the service has followed the chain to its present head.
+func (f *following) awaitTip() {
+	f.t.Helper()
+	head := f.chain.head().Hash
+	f.service.await(f.t, "look at the newest block "+head.String(), func() bool {
+		overview := f.overview()
+		return overview.Position != nil && overview.Position.TipHash == head
+	})
+}
+
+func (f *following) overview() sortie.ChainOverview {
+	f.t.Helper()
+	overview, err := f.operator.Chain(f.ctx)
+	if err != nil {
+		f.t.Fatalf("read what the service knows about the chain: %v", err)
+	}
+	return overview
+}
+
+func (f *following) approve(d drafted) {
+	f.t.Helper()
+	if _, err := f.operator.Approve(f.ctx, d.draftID); err != nil {
+		f.t.Fatalf("approve %s: %v", d.missionID, err)
+	}
+}
+
+func (f *following) reject(d drafted) {
+	f.t.Helper()
+	if _, err := f.operator.Reject(f.ctx, d.draftID, "Nobody may photograph that."); err != nil {
+		f.t.Fatalf("reject %s: %v", d.missionID, err)
+	}
+}
+
+// clear ends all incidents, as an operator does who has looked into them.
+func (f *following) clear() {
+	f.t.Helper()
+	for _, incident := range f.overview().Incidents {
+		if _, err := f.operator.ClearIncident(f.ctx, incident.ID, "I looked."); err != nil {
+			f.t.Fatalf("clear %s: %v", incident.Kind, err)
+		}
+	}
+}
+
+// health is what /healthz says.
+type health struct {
+	code   int
+	Status string
+	Parts  map[string]string
+}
+
+func (f *following) health() (h health) {
+	f.t.Helper()
+	response, err := http.Get(f.service.url + "/healthz")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(&h); err != nil {
+		f.t.Fatal(err)
+	}
+	h.code = response.StatusCode
+	return h
+}
+
+// metric is the sum of a metric over all its labels that contain the given text.
+func (f *following) metric(name, label string) (sum float64) {
+	f.t.Helper()
+	response, err := http.Get(f.service.url + "/metrics")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		series, value, _ := strings.Cut(lines.Text(), " ")
+		if found, labels, _ := strings.Cut(series, "{"); found != name || !strings.Contains(labels, label) {
+			continue
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			f.t.Fatalf("metric %s: %v", name, err)
+		}
+		sum += number
+	}
+	return sum
+}

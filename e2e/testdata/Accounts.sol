@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+// Contracts that creators and attackers bring. `go generate` compiles them to accounts.json.
+
+/// A smart account that does what its owner signed, whoever brings it to the chain and pays for it. As the code of a delegated
+/// (EIP-7702) key it has no owner in storage and obeys that key.
+contract RelayedAccount {
+    struct Call {
+        address target;
+        bytes data;
+    }
+
+    error NotSigned();
+
+    address private owner;
+    uint256 private executed; // makes every signed batch good for one time
+
+    constructor(address owner_) {
+        owner = owner_;
+    }
+
+    function execute(Call[] calldata calls, bytes calldata signature) external {
+        bytes32 hash = keccak256(abi.encode(block.chainid, address(this), executed++, calls));
+        if (!signedByOwner(hash, signature)) revert NotSigned();
+        for (uint256 i = 0; i < calls.length; ++i) {
+            (bool success, bytes memory result) = calls[i].target.call(calls[i].data);
+            if (!success) {
+                assembly ("memory-safe") {
+                    revert(add(result, 0x20), mload(result))
+                }
+            }
+        }
+    }
+
+    function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4) {
+        return signedByOwner(hash, signature) ? this.isValidSignature.selector : bytes4(0xffffffff);
+    }
+
+    function signedByOwner(bytes32 hash, bytes calldata signature) private view returns (bool) {
+        if (signature.length != 65) return false;
+        address signer = ecrecover(hash, uint8(signature[64]), bytes32(signature[0:32]), bytes32(signature[32:64]));
+        return signer != address(0) && signer == (owner == address(0) ? address(this) : owner);
+    }
+}
+
+/// Repeats any event under its own address: four topics, then the data.
+contract EventForger {
+    fallback() external {
+        assembly {
+            let size := sub(calldatasize(), 0x80)
+            calldatacopy(0, 0x80, size)
+            log4(0, size, calldataload(0), calldataload(0x20), calldataload(0x40), calldataload(0x60))
+        }
+    }
+}
