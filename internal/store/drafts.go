@@ -105,6 +105,9 @@ func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft
 	if err := tx.countTransition(draft.Wallet, unfunded(to.State)-unfunded(draft.State)); err != nil {
 		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, err)
 	}
+	if err := tx.followRefund(draft, to.State); err != nil {
+		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, err)
+	}
 	return moved, tx.insertEvent(draft.Wallet, draft.ID, event)
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/url"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -38,8 +40,9 @@ var postgresSettings = map[string]string{
 
 // postgresEngine is a pool of connections to a server that may serve other processes of the service too.
 type postgresEngine struct {
-	pool       *sql.DB
-	maxWaiting int64
+	connections *pgxpool.Pool // shared with the job queue
+	pool        *sql.DB       // the same connections, for statements that both engines share
+	maxWaiting  int64
 
 	waiting, writes, overloads, retries, failures atomic.Int64
 }
@@ -49,35 +52,37 @@ func openPostgres(ctx context.Context, address string, options Options) (engine,
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	e := &postgresEngine{maxWaiting: int64(options.MaxWaiting)}
-	e.pool = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(checkCommitDurability))
-	connections := options.Connections
-	if connections <= 0 {
-		connections = 16
+	config.MaxConns = 16
+	if options.Connections > 0 {
+		config.MaxConns = int32(min(options.Connections, math.MaxInt32))
 	}
-	e.pool.SetMaxOpenConns(connections)
-	e.pool.SetMaxIdleConns(connections)
-	e.pool.SetConnMaxIdleTime(5 * time.Minute)
-	e.pool.SetConnMaxLifetime(time.Hour) // so that connections move to a new address some day
+	config.AfterConnect = checkCommitDurability
+	config.MaxConnIdleTime = 5 * time.Minute
+	config.MaxConnLifetime = time.Hour // so that connections move to a new address some day
+	e := &postgresEngine{maxWaiting: int64(options.MaxWaiting)}
+	if e.connections, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("open database: %w", oneLine{err})
+	}
+	e.pool = stdlib.OpenDBFromPool(e.connections)
 
 	err = checkServer(ctx, e.pool, options.Logger)
 	if err == nil {
 		err = migrator{db: e.pool, engine: "postgres", takeTurn: postgresTurn, clock: options.Clock, onStatement: options.onMigrated}.run(ctx)
 	}
 	if err != nil {
-		_ = e.pool.Close()
-		return nil, fmt.Errorf("open database %s on %s: %w", config.Database, config.Host, oneLine{explainPostgres(err)})
+		_ = e.close()
+		return nil, fmt.Errorf("open database %s on %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, oneLine{explainPostgres(err)})
 	}
 	return e, nil
 }
 
 // parsePostgresURL never repeats the URL in an error: where it cannot be read, its password cannot be told from the rest.
-func parsePostgresURL(address string) (*pgx.ConnConfig, error) {
+func parsePostgresURL(address string) (*pgxpool.Config, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || strings.Contains(address, "@") && parsed.User == nil {
 		return nil, errors.New("the PostgreSQL URL cannot be read: want postgres://USER:PASSWORD@HOST:PORT/DATABASE with special characters in the password percent-encoded")
 	}
-	config, err := pgx.ParseConfig(address)
+	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		reason := err
 		if parseError := new(pgconn.ParseConfigError); errors.As(err, &parseError) {
@@ -85,12 +90,13 @@ func parsePostgresURL(address string) (*pgx.ConnConfig, error) {
 		}
 		return nil, fmt.Errorf("the PostgreSQL URL cannot be used: %w", oneLine{reason})
 	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 5 * time.Second
+	connection := config.ConnConfig
+	if connection.ConnectTimeout == 0 {
+		connection.ConnectTimeout = 5 * time.Second
 	}
 	for name, value := range postgresSettings {
-		if _, given := config.RuntimeParams[name]; !given {
-			config.RuntimeParams[name] = value
+		if _, given := connection.RuntimeParams[name]; !given {
+			connection.RuntimeParams[name] = value
 		}
 	}
 	return config, nil
@@ -185,7 +191,7 @@ func (e *postgresEngine) attempt(ctx context.Context, conn *sql.Conn, fn func(co
 		return explainPostgres(err)
 	}
 	defer func() { _ = tx.Rollback() }() // also after a panic; does nothing after a commit
-	session := (&session{explain: explainPostgres, returnsSeq: true}).begun(tx)
+	session := (&session{explain: explainPostgres, returnsSeq: true, conn: conn}).begun(tx)
 	if err := fn(ctx, session); err != nil {
 		if wantsRetry(session.failure) {
 			return session.failure
@@ -233,9 +239,15 @@ func (e *postgresEngine) stats() Stats {
 	}
 }
 
-func (e *postgresEngine) close() error { return e.pool.Close() }
+func (e *postgresEngine) queuePool() QueuePool { return QueuePool{Postgres: e.connections} }
 
-// explainPostgres tells a server that cannot be used now from mistakes in statements.
+func (e *postgresEngine) close() error {
+	err := e.pool.Close()
+	e.connections.Close()
+	return err
+}
+
+// explainPostgres tells a server that cannot be used now, and rows that others wrote first, from mistakes in statements.
 func explainPostgres(err error) error {
 	var failure *pgconn.PgError
 	unavailable := isDisconnect(err)
@@ -248,8 +260,11 @@ func explainPostgres(err error) error {
 			unavailable = true
 		}
 	}
-	if unavailable {
+	switch {
+	case unavailable:
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case failure != nil && failure.Code == "23505": // unique_violation
+		return fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	return err
 }

@@ -18,6 +18,7 @@ type session struct {
 
 	returnsSeq bool // the engine tells the number of a new row only when the statement asks for it
 
+	conn    *sql.Conn            // that tx runs on; nil on SQLite and outside transactions
 	tx      *sql.Tx              // nil outside transactions
 	bound   map[string]*sql.Stmt // prepared statements as tx knows them, shared by all sessions in it
 	failure error                // the first statement that failed in this transaction: nothing after it counts
@@ -31,7 +32,7 @@ type runner interface {
 
 // begun is the same session inside a transaction.
 func (s *session) begun(tx *sql.Tx) *session {
-	return &session{runner: tx, prepared: s.prepared, explain: s.explain, returnsSeq: s.returnsSeq, tx: tx, bound: make(map[string]*sql.Stmt)}
+	return &session{runner: tx, prepared: s.prepared, explain: s.explain, returnsSeq: s.returnsSeq, conn: s.conn, tx: tx, bound: make(map[string]*sql.Stmt)}
 }
 
 // another is a session in the same transaction that knows nothing of this one's failure.

@@ -24,6 +24,7 @@ type sqliteEngine struct {
 	*batcher
 	readers  *sql.DB
 	readOnly *session
+	jobs     *sql.DB // one connection, for the job queue
 	lock     io.Closer
 }
 
@@ -106,6 +107,7 @@ func connectSQLite(ctx context.Context, file string, options Options) (e *sqlite
 		batcher:  startBatcher(writer, &session{prepared: onWriter, explain: explainSQLite}, file+"-wal", options.MaxWaiting),
 		readers:  readers,
 		readOnly: &session{runner: readers, prepared: onReaders, explain: explainSQLite},
+		jobs:     openPool(file, writerPragmas, 1),
 	}, nil
 }
 
@@ -160,9 +162,11 @@ func (e *sqliteEngine) stats() Stats {
 	}
 }
 
+func (e *sqliteEngine) queuePool() QueuePool { return QueuePool{SQLite: e.jobs} }
+
 func (e *sqliteEngine) close() error {
 	e.stop()
-	return errors.Join(e.readers.Close(), e.writer.Close(), e.lock.Close())
+	return errors.Join(e.jobs.Close(), e.readers.Close(), e.writer.Close(), e.lock.Close())
 }
 
 // pragma is a setting and what SQLite must report after it was made.
@@ -233,11 +237,15 @@ func readPragma(ctx context.Context, conn driver.Conn, name string) (string, err
 	return fmt.Sprint(value[0]), nil
 }
 
-// explainSQLite tells the failures of disk and file, which pass or need an operator, from mistakes in statements.
+// explainSQLite tells the failures of disk and file, which pass or need an operator, and rows that others wrote first, from
+// mistakes in statements.
 func explainSQLite(err error) error {
 	var failure *sqlite.Error
 	if !errors.As(err, &failure) {
 		return err
+	}
+	if code := failure.Code(); code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY {
+		return fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	hint := ""
 	switch failure.Code() & 0xff { // the rest of the code is detail

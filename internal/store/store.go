@@ -76,6 +76,7 @@ type engine interface {
 	// ping tells whether reads and, as far as known, writes work.
 	ping(ctx context.Context) error
 	stats() Stats
+	queuePool() QueuePool
 	// close is called once, when no write is under way.
 	close() error
 }

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// AuditEntry says who did what to what. Entries are never changed or removed.
+type AuditEntry struct {
+	Seq     int64 // greater for later ones
+	At      time.Time
+	Actor   string
+	Action  string
+	Subject string
+	Detail  json.RawMessage // nil: {}
+}
+
+// AddAudit adds an entry. Its time is the transaction's, its number the next.
+func (tx *Tx) AddAudit(entry AuditEntry) error {
+	detail := "{}"
+	if len(entry.Detail) > 0 {
+		detail = string(entry.Detail)
+	}
+	if _, err := tx.session.exec(tx.ctx, insertAudit, tx.Now.UnixMicro(), entry.Actor, entry.Action, entry.Subject, detail); err != nil {
+		return fmt.Errorf("add audit entry %s: %w", entry.Action, err)
+	}
+	return nil
+}
+
+// Audit reads up to limit entries before the one numbered seq, newest first. 0: from the newest.
+func (db *DB) Audit(ctx context.Context, beforeSeq int64, limit int) ([]AuditEntry, error) {
+	if beforeSeq == 0 {
+		beforeSeq = math.MaxInt64
+	}
+	return read(ctx, db, func(ctx context.Context, s *session) (entries []AuditEntry, err error) {
+		err = s.each(ctx, selectAudit, []any{beforeSeq, limit}, func(row scanner) error {
+			var entry AuditEntry
+			var at int64
+			var detail []byte
+			err := row.Scan(&entry.Seq, &at, &entry.Actor, &entry.Action, &entry.Subject, &detail)
+			entry.At, entry.Detail = time.UnixMicro(at).UTC(), detail
+			entries = append(entries, entry)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read audit: %w", err)
+		}
+		return entries, nil
+	})
+}
+
+const (
+	insertAudit = `INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)`
+	selectAudit = `SELECT seq, at, actor, action, subject, detail FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2 + 0`
+)

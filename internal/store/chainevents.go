@@ -1,0 +1,250 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// EventKind is what a contract reported.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventMissionFunded        EventKind = "mission_funded"
+	EventSubmissionPaid       EventKind = "submission_paid"
+	EventPayoutDeferred       EventKind = "payout_deferred"
+	EventMissionClosed        EventKind = "mission_closed"
+	EventDeferredClaimed      EventKind = "deferred_claimed"
+	EventAuthorizationRevoked EventKind = "authorization_revoked"
+)
+
+// ChainEvent is something that a contract reported on the canonical chain. It has exactly the one part of its kind; a payment
+// is paid or deferred.
+type ChainEvent struct {
+	Block       uint64
+	BlockHash   sortie.Hash
+	LogIndex    uint64
+	Transaction sortie.Hash
+	Factory     sortie.Address
+	Kind        EventKind
+	MissionKey  sortie.Hash // zero where the event has none
+
+	Funded     *MissionFunded
+	Closed     *MissionClosed
+	Payment    *Payment
+	Claim      *Claim
+	Revocation *Revocation
+}
+
+// MissionFunded is the funding of a mission.
+type MissionFunded struct {
+	MissionID      string
+	Creator, Token sortie.Address
+	Reward         *big.Int
+	TargetCount    *big.Int
+	Nonce          sortie.Hash
+	ReclaimAfter   uint64 // Unix seconds
+}
+
+// MissionClosed is the end of a mission on chain.
+type MissionClosed struct {
+	Refund         *big.Int
+	RefundDeferred bool  // the token refused the transfer: the creator claims it
+	Reason         uint8 // 1: closed by the service, 2: reclaimed by its creator
+}
+
+// Payment is a reward, paid or deferred.
+type Payment struct {
+	SubmissionKey sortie.Hash
+	Recipient     sortie.Address
+	Slot          uint64
+	Amount        *big.Int
+}
+
+// Claim is a deferred amount that its owner took.
+type Claim struct {
+	Token, Account sortie.Address
+	Amount         *big.Int
+}
+
+// Revocation is a funding authorization that its creator made worthless.
+type Revocation struct {
+	Creator sortie.Address
+	Nonce   sortie.Hash
+}
+
+// AddEvents adds events of the chain, many with one statement. One that is there already is [ErrConflict], and fails the
+// transaction.
+func (tx *Tx) AddEvents(chainID uint64, events []ChainEvent) error {
+	var malformed error
+	err := insertRows(tx, insertEvents, events, func(event *ChainEvent, args []any) []any {
+		data, err := appendEventData(nil, event)
+		malformed = errors.Join(malformed, err)
+		return append(args, int64(chainID), int64(event.Block), int64(event.LogIndex), event.BlockHash.String(),
+			event.Transaction.String(), hexAddress(event.Factory), string(event.Kind), nullableHash(event.MissionKey), string(data))
+	})
+	if err == nil && malformed != nil {
+		err = tx.session.refuse(malformed)
+	}
+	if err != nil {
+		return fmt.Errorf("add events of chain %d: %w", chainID, err)
+	}
+	return nil
+}
+
+// ChainEvents reads the events of the blocks from one number to another, both included, in the order of the chain.
+func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]ChainEvent, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) ([]ChainEvent, error) {
+		args := []any{int64(chainID), int64(min(from, math.MaxInt64)), int64(min(to, math.MaxInt64))}
+		events, err := s.chainEvents(ctx, selectChainEvents, args)
+		if err != nil {
+			return nil, fmt.Errorf("read events of chain %d: %w", chainID, err)
+		}
+		return events, nil
+	})
+}
+
+// MissionEvents reads the events of one mission, in the order of the chain.
+func (db *DB) MissionEvents(ctx context.Context, chainID uint64, missionKey sortie.Hash) ([]ChainEvent, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) ([]ChainEvent, error) {
+		events, err := s.chainEvents(ctx, selectMissionEvents, []any{int64(chainID), missionKey.String()})
+		if err != nil {
+			return nil, fmt.Errorf("read events of mission %s: %w", missionKey, err)
+		}
+		return events, nil
+	})
+}
+
+func (s *session) chainEvents(ctx context.Context, query string, args []any) ([]ChainEvent, error) {
+	var events []ChainEvent
+	err := s.each(ctx, query, args, func(row scanner) error {
+		event, err := scanChainEvent(row)
+		events = append(events, event)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+const (
+	chainEventColumns = `block_number, log_index, block_hash, transaction_hash, factory, kind, mission_key, data`
+
+	selectChainEvents = `SELECT ` + chainEventColumns + ` FROM chain_events
+WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index`
+	selectMissionEvents = `SELECT ` + chainEventColumns + ` FROM chain_events
+WHERE chain_id = $1 AND mission_key = $2 ORDER BY block_number, log_index`
+	selectEventsAbove = `SELECT ` + chainEventColumns + ` FROM chain_events
+WHERE chain_id = $1 AND block_number > $2 ORDER BY block_number DESC, log_index DESC`
+	deleteEventsAbove = `DELETE FROM chain_events WHERE chain_id = $1 AND block_number > $2`
+)
+
+var insertEvents = newBulk(`INSERT INTO chain_events (chain_id, `+chainEventColumns+`) VALUES `, 9)
+
+// eventData is what the data column may hold. [appendEventData] writes it.
+type eventData struct {
+	MissionID     string         `json:"missionId"`
+	Creator       sortie.Address `json:"creator"`
+	Token         sortie.Address `json:"token"`
+	Reward        *big.Int       `json:"reward"`
+	TargetCount   *big.Int       `json:"targetCount"`
+	Nonce         sortie.Hash    `json:"nonce"`
+	ReclaimAfter  uint64         `json:"reclaimAfter"`
+	Refund        *big.Int       `json:"refund"`
+	Deferred      bool           `json:"deferred"`
+	Reason        uint8          `json:"reason"`
+	SubmissionKey sortie.Hash    `json:"submissionKey"`
+	Recipient     sortie.Address `json:"recipient"`
+	Slot          uint64         `json:"slot"`
+	Amount        *big.Int       `json:"amount"`
+	Account       sortie.Address `json:"account"`
+}
+
+func scanChainEvent(row scanner) (ChainEvent, error) {
+	var event ChainEvent
+	var blockHash, transaction, factory string
+	var missionKey sql.NullString
+	var data []byte
+	err := row.Scan(&event.Block, &event.LogIndex, &blockHash, &transaction, &factory, (*string)(&event.Kind), &missionKey, &data)
+	if err != nil {
+		return ChainEvent{}, err
+	}
+	err = errors.Join(parse(&event.BlockHash, blockHash, sortie.ParseHash), parse(&event.Transaction, transaction, sortie.ParseHash),
+		parse(&event.Factory, factory, sortie.ParseAddress), event.readData(data))
+	if missionKey.Valid {
+		err = errors.Join(err, parse(&event.MissionKey, missionKey.String, sortie.ParseHash))
+	}
+	if err != nil {
+		return ChainEvent{}, fmt.Errorf("event %d of block %d: %w", event.LogIndex, event.Block, err)
+	}
+	return event, nil
+}
+
+func (event *ChainEvent) readData(text []byte) error {
+	var data eventData
+	if err := json.Unmarshal(text, &data); err != nil {
+		return err
+	}
+	switch event.Kind {
+	case EventMissionFunded:
+		event.Funded = &MissionFunded{
+			MissionID: data.MissionID, Creator: data.Creator, Token: data.Token, Reward: data.Reward, TargetCount: data.TargetCount,
+			Nonce: data.Nonce, ReclaimAfter: data.ReclaimAfter,
+		}
+	case EventSubmissionPaid, EventPayoutDeferred:
+		event.Payment = &Payment{SubmissionKey: data.SubmissionKey, Recipient: data.Recipient, Slot: data.Slot, Amount: data.Amount}
+	case EventMissionClosed:
+		event.Closed = &MissionClosed{Refund: data.Refund, RefundDeferred: data.Deferred, Reason: data.Reason}
+	case EventDeferredClaimed:
+		event.Claim = &Claim{Token: data.Token, Account: data.Account, Amount: data.Amount}
+	case EventAuthorizationRevoked:
+		event.Revocation = &Revocation{Creator: data.Creator, Nonce: data.Nonce}
+	default:
+		return fmt.Errorf("unknown kind %q", event.Kind)
+	}
+	return nil
+}
+
+// appendEventData writes an event's data by hand: reflection would cost more than the insertion.
+func appendEventData(dst []byte, event *ChainEvent) ([]byte, error) {
+	switch {
+	case event.Funded != nil && event.Kind == EventMissionFunded:
+		funded := event.Funded
+		dst = appendText(append(dst, `{"missionId":`...), funded.MissionID)
+		dst = appendAddress(append(dst, `,"creator":`...), funded.Creator)
+		dst = appendAddress(append(dst, `,"token":`...), funded.Token)
+		dst = funded.Reward.Append(append(dst, `,"reward":`...), 10)
+		dst = funded.TargetCount.Append(append(dst, `,"targetCount":`...), 10)
+		dst = appendHash(append(dst, `,"nonce":`...), funded.Nonce)
+		dst = strconv.AppendUint(append(dst, `,"reclaimAfter":`...), funded.ReclaimAfter, 10)
+	case event.Payment != nil && (event.Kind == EventSubmissionPaid || event.Kind == EventPayoutDeferred):
+		payment := event.Payment
+		dst = appendHash(append(dst, `{"submissionKey":`...), payment.SubmissionKey)
+		dst = appendAddress(append(dst, `,"recipient":`...), payment.Recipient)
+		dst = strconv.AppendUint(append(dst, `,"slot":`...), payment.Slot, 10)
+		dst = payment.Amount.Append(append(dst, `,"amount":`...), 10)
+	case event.Closed != nil && event.Kind == EventMissionClosed:
+		dst = event.Closed.Refund.Append(append(dst, `{"refund":`...), 10)
+		dst = strconv.AppendBool(append(dst, `,"deferred":`...), event.Closed.RefundDeferred)
+		dst = strconv.AppendUint(append(dst, `,"reason":`...), uint64(event.Closed.Reason), 10)
+	case event.Claim != nil && event.Kind == EventDeferredClaimed:
+		dst = appendAddress(append(dst, `{"token":`...), event.Claim.Token)
+		dst = appendAddress(append(dst, `,"account":`...), event.Claim.Account)
+		dst = event.Claim.Amount.Append(append(dst, `,"amount":`...), 10)
+	case event.Revocation != nil && event.Kind == EventAuthorizationRevoked:
+		dst = appendAddress(append(dst, `{"creator":`...), event.Revocation.Creator)
+		dst = appendHash(append(dst, `,"nonce":`...), event.Revocation.Nonce)
+	default:
+		return dst, fmt.Errorf("event %d of block %d has no part that fits its kind %q", event.LogIndex, event.Block, event.Kind)
+	}
+	return append(dst, '}'), nil
+}

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/big"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// The spellings of values in columns and in their JSON.
+
+func appendAddress(dst []byte, address sortie.Address) []byte {
+	return append(hex.AppendEncode(append(dst, `"0x`...), address[:]), '"')
+}
+
+func appendHash(dst []byte, hash sortie.Hash) []byte {
+	return append(hex.AppendEncode(append(dst, `"0x`...), hash[:]), '"')
+}
+
+// appendText appends a JSON string. The text may come from anywhere; nearly always it is plain.
+func appendText(dst []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(text) // a string always has a form
+			return append(dst, quoted...)
+		}
+	}
+	return append(append(append(dst, '"'), text...), '"')
+}
+
+func nullableHash(hash sortie.Hash) sql.NullString {
+	return sql.NullString{String: hash.String(), Valid: hash != sortie.Hash{}}
+}
+
+// joined is a row with more columns than the function that scans it knows of.
+type joined struct {
+	row  scanner
+	more []any // where the columns behind those go
+}
+
+func (j joined) Scan(dest ...any) error { return j.row.Scan(append(dest, j.more...)...) }
+
+func parseInteger(text string) (*big.Int, error) {
+	value, ok := new(big.Int).SetString(text, 10)
+	if !ok {
+		return nil, fmt.Errorf("%q is no integer", text)
+	}
+	return value, nil
+}

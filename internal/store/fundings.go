@@ -1,0 +1,312 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+)
+
+// Funding is where on the canonical chain a draft was funded.
+type Funding struct {
+	DraftID      string
+	MissionKey   sortie.Hash
+	ChainID      uint64
+	Block        uint64
+	BlockHash    sortie.Hash
+	Transaction  sortie.Hash
+	LogIndex     uint64
+	ReclaimAfter uint64   // Unix seconds from which its creator may take the money back
+	Closed       *Closing // nil while the mission is open
+}
+
+// Closing is where on the canonical chain a mission ended.
+type Closing struct {
+	Block          uint64
+	BlockHash      sortie.Hash
+	Transaction    sortie.Hash
+	Reason         uint8 // as in [MissionClosed]
+	Refund         *big.Int
+	RefundDeferred bool
+}
+
+// FundedDraft is a draft with its funding.
+type FundedDraft struct {
+	Draft
+	Funding
+}
+
+// Deepening is what the chain may say about a funded draft next.
+type Deepening struct {
+	FundedDraft
+	To     mission.Depth // confirmed or locked
+	Refund bool          // instead: the closing is confirmed
+}
+
+// Expected is what the chain should hold of a draft: its funding, or nothing.
+type Expected struct {
+	Draft
+	Funding *Funding
+}
+
+// AddFunding stores that a draft is funded. When it is already, or another draft has the mission key, it fails with
+// [ErrConflict] and changes nothing.
+func (tx *Tx) AddFunding(funding Funding) error {
+	changed, err := tx.session.exec(tx.ctx, insertFunding, funding.DraftID, int64(funding.ChainID), funding.MissionKey.String(),
+		int64(funding.Block), funding.BlockHash.String(), funding.Transaction.String(), int64(funding.LogIndex), int64(funding.ReclaimAfter))
+	if err == nil && changed == 0 {
+		err = ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("add funding of %s: %w", funding.DraftID, err)
+	}
+	if funding.Closed != nil {
+		return tx.SetClosing(funding.DraftID, funding.Closed)
+	}
+	return nil
+}
+
+// RemoveFunding takes back that a draft is funded, its closing included. Not funded: [ErrNotFound].
+func (tx *Tx) RemoveFunding(draftID string) error {
+	return tx.changeFunding("remove funding of", draftID, deleteFunding)
+}
+
+// SetClosing stores that a funded mission has ended, or with nil that it has not. Not funded: [ErrNotFound].
+func (tx *Tx) SetClosing(draftID string, closing *Closing) error {
+	if closing == nil {
+		return tx.changeFunding("reopen", draftID, deleteClosing)
+	}
+	return tx.changeFunding("close", draftID, updateClosing, int64(closing.Block), closing.BlockHash.String(),
+		closing.Transaction.String(), int64(closing.Reason), closing.Refund.String(), closing.RefundDeferred)
+}
+
+func (tx *Tx) changeFunding(what, draftID, statement string, args ...any) error {
+	changed, err := tx.session.exec(tx.ctx, statement, append([]any{draftID}, args...)...)
+	if err == nil && changed == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", what, draftID, err)
+	}
+	return nil
+}
+
+// followRefund keeps refund_due true to the state that a draft moves to.
+func (tx *Tx) followRefund(draft Draft, to mission.State) error {
+	if to.Decision == draft.State.Decision && to.Refunded == draft.State.Refunded {
+		return nil
+	}
+	_, err := tx.session.exec(tx.ctx, updateRefundDue, draft.ID, to.Decision != mission.DecisionApproved && !to.Refunded)
+	return err
+}
+
+// FundingOf reads the funding of a draft. Not funded: [ErrNotFound].
+func (db *DB) FundingOf(ctx context.Context, draftID string) (Funding, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (Funding, error) { return s.funding(ctx, selectFunding, draftID) })
+}
+
+// FundingOf is [DB.FundingOf] inside the transaction.
+func (tx *Tx) FundingOf(draftID string) (Funding, error) {
+	return tx.session.funding(tx.ctx, selectFunding, draftID)
+}
+
+// FundingByKey reads the funding with a mission key, or fails with [ErrNotFound].
+func (db *DB) FundingByKey(ctx context.Context, missionKey sortie.Hash) (Funding, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (Funding, error) {
+		return s.funding(ctx, selectFundingByKey, missionKey.String())
+	})
+}
+
+// FundingByKey is [DB.FundingByKey] inside the transaction.
+func (tx *Tx) FundingByKey(missionKey sortie.Hash) (Funding, error) {
+	return tx.session.funding(tx.ctx, selectFundingByKey, missionKey.String())
+}
+
+func (s *session) funding(ctx context.Context, query, key string) (funding Funding, err error) {
+	err = s.one(ctx, query, []any{key}, func(row scanner) error {
+		var columns fundingRow
+		if err := row.Scan(columns.destinations(&funding.DraftID, &funding.ChainID)...); err != nil {
+			return err
+		}
+		return columns.fill(&funding)
+	})
+	if err != nil {
+		return Funding{}, fmt.Errorf("read funding: %w", err)
+	}
+	return funding, nil
+}
+
+// FundingsToDeepen reads up to limit drafts of a depth, seen or confirmed, that were funded at or below a block, in the order of
+// the chain.
+func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth mission.Depth, maxBlock uint64, limit int) ([]FundedDraft, error) {
+	return db.fundedDrafts(ctx, selectFundingsToDeepen, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit, string(depth))
+}
+
+// RefundsToConfirm reads up to limit drafts whose missions were closed at or below a block, which are rejected or undecided, and
+// do not count as refunded yet, in the order of the chain.
+func (db *DB) RefundsToConfirm(ctx context.Context, chainID, maxBlock uint64, limit int) ([]FundedDraft, error) {
+	return db.fundedDrafts(ctx, selectRefundsToConfirm, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit)
+}
+
+// FundedDrafts reads up to limit funded drafts of a chain whose missions are open, behind the one numbered seq, oldest first.
+func (db *DB) FundedDrafts(ctx context.Context, chainID uint64, afterSeq int64, limit int) ([]FundedDraft, error) {
+	return db.fundedDrafts(ctx, selectFundedDrafts, int64(chainID), afterSeq, limit)
+}
+
+// DraftsInReview reads up to limit drafts that wait for a decision, behind the one numbered seq, oldest first.
+func (db *DB) DraftsInReview(ctx context.Context, afterSeq int64, limit int) ([]FundedDraft, error) {
+	return db.fundedDrafts(ctx, selectDraftsInReview, afterSeq, limit)
+}
+
+func (db *DB) fundedDrafts(ctx context.Context, query string, args ...any) ([]FundedDraft, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (drafts []FundedDraft, err error) {
+		err = s.each(ctx, query, args, func(row scanner) error {
+			var columns fundingRow
+			draft, err := scanDraft(joined{row: row, more: columns.destinations()})
+			if err != nil {
+				return err
+			}
+			funded := FundedDraft{Draft: draft, Funding: Funding{DraftID: draft.ID, ChainID: draft.NewDraft.ChainID}}
+			err = columns.fill(&funded.Funding)
+			drafts = append(drafts, funded)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read funded drafts: %w", err)
+		}
+		return drafts, nil
+	})
+}
+
+// UnfundedDrafts reads up to limit drafts of a chain that are not funded, behind the one numbered seq, oldest first.
+func (db *DB) UnfundedDrafts(ctx context.Context, chainID uint64, afterSeq int64, limit int) ([]Draft, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
+		err = s.each(ctx, selectUnfundedDrafts, []any{int64(chainID), afterSeq, limit}, func(row scanner) error {
+			draft, err := scanDraft(row)
+			drafts = append(drafts, draft)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read unfunded drafts: %w", err)
+		}
+		return drafts, nil
+	})
+}
+
+// DraftByMissionID finds a draft of any wallet, for the chain and the review.
+func (db *DB) DraftByMissionID(ctx context.Context, missionID string) (Draft, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) {
+		return s.draft(ctx, selectAnyDraftByMissionID, missionID)
+	})
+}
+
+// DraftByMissionID is [DB.DraftByMissionID] inside the transaction.
+func (tx *Tx) DraftByMissionID(missionID string) (Draft, error) {
+	return tx.session.draft(tx.ctx, selectAnyDraftByMissionID, missionID)
+}
+
+// DraftByDraftID finds a draft of any wallet, for the chain and the review.
+func (db *DB) DraftByDraftID(ctx context.Context, draftID string) (Draft, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) {
+		return s.draft(ctx, selectAnyDraftByDraftID, draftID)
+	})
+}
+
+// DraftByDraftID is [DB.DraftByDraftID] inside the transaction.
+func (tx *Tx) DraftByDraftID(draftID string) (Draft, error) {
+	return tx.session.draft(tx.ctx, selectAnyDraftByDraftID, draftID)
+}
+
+// OldestDraft tells when the first draft was made. Draft ids sort by creation. None yet: [ErrNotFound].
+func (db *DB) OldestDraft(ctx context.Context) (time.Time, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (time.Time, error) {
+		var createdAt int64
+		err := s.one(ctx, selectOldestDraft, nil, func(row scanner) error { return row.Scan(&createdAt) })
+		if err != nil {
+			return time.Time{}, fmt.Errorf("read oldest draft: %w", err)
+		}
+		return time.UnixMicro(createdAt).UTC(), nil
+	})
+}
+
+// The columns that drafts and fundings share are those they are joined by, so that no other needs its table's name.
+const (
+	fundingColumns = `mission_key, block_number, block_hash, transaction_hash, log_index, reclaim_after,
+	closed_block, closed_hash, closed_transaction, closed_reason, refund, refund_deferred`
+
+	insertFunding = `INSERT INTO fundings (draft_id, chain_id, mission_key, block_number, block_hash, transaction_hash, log_index,
+	reclaim_after)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
+	deleteFunding = `DELETE FROM fundings WHERE draft_id = $1`
+
+	updateClosing = `UPDATE fundings SET closed_block = $2, closed_hash = $3, closed_transaction = $4, closed_reason = $5,
+	refund = $6, refund_deferred = $7,
+	refund_due = (SELECT decision <> 'approved' AND NOT refunded FROM drafts WHERE drafts.draft_id = fundings.draft_id)
+WHERE draft_id = $1`
+	deleteClosing = `UPDATE fundings SET closed_block = NULL, closed_hash = NULL, closed_transaction = NULL, closed_reason = NULL,
+	refund = NULL, refund_deferred = NULL, refund_due = FALSE
+WHERE draft_id = $1`
+
+	updateRefundDue = `UPDATE fundings SET refund_due = $2 WHERE draft_id = $1 AND closed_block IS NOT NULL`
+
+	selectFunding      = `SELECT draft_id, chain_id, ` + fundingColumns + ` FROM fundings WHERE draft_id = $1`
+	selectFundingByKey = `SELECT draft_id, chain_id, ` + fundingColumns + ` FROM fundings WHERE mission_key = $1`
+
+	selectFundedDraft = `SELECT ` + draftColumns + `, ` + fundingColumns + ` FROM drafts JOIN fundings USING (draft_id, chain_id) `
+
+	selectFundingsToDeepen = selectFundedDraft + `
+WHERE chain_id = $1 AND depth = $4 AND depth IN ('seen', 'confirmed') AND block_number <= $2
+ORDER BY block_number, log_index LIMIT $3 + 0`
+	selectRefundsToConfirm = selectFundedDraft + `
+WHERE fundings.chain_id = $1 AND refund_due AND closed_block <= $2 ORDER BY closed_block LIMIT $3 + 0`
+	selectFundedDrafts = selectFundedDraft + `
+WHERE chain_id = $1 AND seq > $2 AND closed_block IS NULL ORDER BY seq LIMIT $3 + 0`
+	selectDraftsInReview = selectFundedDraft + `
+WHERE decision = 'none' AND depth IN ('confirmed', 'locked') AND seq > $1 ORDER BY seq LIMIT $2 + 0`
+
+	selectUnfundedDrafts = `SELECT ` + draftColumns + ` FROM drafts WHERE chain_id = $1 AND seq > $2
+	AND NOT EXISTS (SELECT 1 FROM fundings WHERE fundings.draft_id = drafts.draft_id)
+ORDER BY seq LIMIT $3 + 0`
+
+	selectAnyDraftByDraftID   = `SELECT ` + draftColumns + ` FROM drafts WHERE draft_id = $1`
+	selectAnyDraftByMissionID = `SELECT ` + draftColumns + ` FROM drafts WHERE mission_id = $1`
+	selectOldestDraft         = `SELECT created_at FROM drafts ORDER BY draft_id LIMIT 1`
+)
+
+// fundingRow is a row of fundingColumns on its way.
+type fundingRow struct {
+	missionKey, blockHash, transaction      string
+	block, logIndex, reclaimAfter           int64
+	closedBlock, closedReason               sql.NullInt64
+	closedHash, closedTransaction, refunded sql.NullString
+	refundDeferred                          sql.NullBool
+}
+
+// destinations is where the columns go, behind those in front.
+func (r *fundingRow) destinations(front ...any) []any {
+	return append(front, &r.missionKey, &r.block, &r.blockHash, &r.transaction, &r.logIndex, &r.reclaimAfter,
+		&r.closedBlock, &r.closedHash, &r.closedTransaction, &r.closedReason, &r.refunded, &r.refundDeferred)
+}
+
+func (r *fundingRow) fill(funding *Funding) error {
+	funding.Block, funding.LogIndex, funding.ReclaimAfter = uint64(r.block), uint64(r.logIndex), uint64(r.reclaimAfter)
+	err := errors.Join(parse(&funding.MissionKey, r.missionKey, sortie.ParseHash),
+		parse(&funding.BlockHash, r.blockHash, sortie.ParseHash), parse(&funding.Transaction, r.transaction, sortie.ParseHash))
+	if r.closedBlock.Valid {
+		closing := &Closing{Block: uint64(r.closedBlock.Int64), Reason: uint8(r.closedReason.Int64), RefundDeferred: r.refundDeferred.Bool}
+		err = errors.Join(err, parse(&closing.BlockHash, r.closedHash.String, sortie.ParseHash),
+			parse(&closing.Transaction, r.closedTransaction.String, sortie.ParseHash),
+			parse(&closing.Refund, r.refunded.String, parseInteger))
+		funding.Closed = closing
+	}
+	if err != nil {
+		return fmt.Errorf("funding of %s: %w", funding.DraftID, err)
+	}
+	return nil
+}

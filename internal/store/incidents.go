@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Incident is something that an operator must look at and clear. A halting one stops publication, payouts and sends.
+type Incident struct {
+	ID        string // empty for a new one: drawn
+	Kind      string
+	Halting   bool
+	Detail    string
+	OpenedAt  time.Time
+	ClearedAt time.Time // zero while it is open
+	ClearedBy string
+}
+
+// maxIncidents is how many open incidents are read: somebody who causes them must not fill the memory.
+const maxIncidents = 256
+
+// OpenIncident stores an incident, opened now, unless one of the same kind and detail is open. Opened tells whether anything
+// changed: an open one that did not halt does so when the new one would.
+func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
+	if incident.ID == "" {
+		incident.ID = "incident_" + strings.ToLower(rand.Text())
+	}
+	fingerprint := sha256.Sum256([]byte(incident.Kind + "\x00" + incident.Detail))
+	changed, err := tx.session.exec(tx.ctx, insertIncident, incident.ID, incident.Kind, incident.Halting, incident.Detail,
+		hex.EncodeToString(fingerprint[:]), tx.Now.UnixMicro())
+	if err != nil {
+		return false, fmt.Errorf("open incident %s: %w", incident.Kind, err)
+	}
+	return changed > 0, nil
+}
+
+// ClearIncident stores that somebody looked at an incident. Unknown: [ErrNotFound]. Cleared before: [ErrConflict].
+func (tx *Tx) ClearIncident(id, by string) error {
+	changed, err := tx.session.exec(tx.ctx, clearIncident, id, tx.Now.UnixMicro(), by)
+	if err == nil && changed == 0 {
+		if _, err = tx.session.incident(tx.ctx, id); err == nil {
+			err = ErrConflict
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("clear incident %s: %w", id, err)
+	}
+	return nil
+}
+
+// Incident reads one incident, open or cleared, or fails with [ErrNotFound].
+func (tx *Tx) Incident(id string) (Incident, error) {
+	incident, err := tx.session.incident(tx.ctx, id)
+	if err != nil {
+		return Incident{}, fmt.Errorf("read incident %s: %w", id, err)
+	}
+	return incident, nil
+}
+
+func (s *session) incident(ctx context.Context, id string) (incident Incident, err error) {
+	err = s.one(ctx, selectIncident, []any{id}, func(row scanner) error {
+		incident, err = scanIncident(row)
+		return err
+	})
+	return incident, err
+}
+
+// OpenIncidents reads the open incidents, halting ones first and then the oldest; of very many, the first 256.
+func (db *DB) OpenIncidents(ctx context.Context) ([]Incident, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (incidents []Incident, err error) {
+		err = s.each(ctx, selectOpenIncidents, []any{maxIncidents}, func(row scanner) error {
+			incident, err := scanIncident(row)
+			incidents = append(incidents, incident)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read incidents: %w", err)
+		}
+		return incidents, nil
+	})
+}
+
+// Halted reports whether a halting incident is open.
+func (db *DB) Halted(ctx context.Context) (bool, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (bool, error) { return s.halted(ctx) })
+}
+
+// Halted is [DB.Halted] inside the transaction.
+func (tx *Tx) Halted() (bool, error) { return tx.session.halted(tx.ctx) }
+
+func (s *session) halted(ctx context.Context) (bool, error) {
+	err := s.one(ctx, selectHalted, nil, func(row scanner) error {
+		var one int
+		return row.Scan(&one)
+	})
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for halting incidents: %w", err)
+	}
+	return true, nil
+}
+
+const (
+	insertIncident = `INSERT INTO incidents (id, kind, halting, detail, fingerprint, opened_at, cleared_by)
+VALUES ($1, $2, $3, $4, $5, $6, '')
+ON CONFLICT (fingerprint) WHERE cleared_at IS NULL DO UPDATE SET halting = TRUE WHERE excluded.halting AND NOT incidents.halting`
+	clearIncident = `UPDATE incidents SET cleared_at = $2, cleared_by = $3 WHERE id = $1 AND cleared_at IS NULL`
+
+	incidentColumns = `id, kind, halting, detail, opened_at, cleared_at, cleared_by`
+	selectIncident  = `SELECT ` + incidentColumns + ` FROM incidents WHERE id = $1`
+
+	selectOpenIncidents = `SELECT ` + incidentColumns + ` FROM incidents WHERE cleared_at IS NULL
+ORDER BY halting DESC, opened_at, id LIMIT $1 + 0`
+	selectHalted = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`
+)
+
+func scanIncident(row scanner) (incident Incident, err error) {
+	var openedAt int64
+	var clearedAt sql.NullInt64
+	err = row.Scan(&incident.ID, &incident.Kind, &incident.Halting, &incident.Detail, &openedAt, &clearedAt, &incident.ClearedBy)
+	incident.OpenedAt = time.UnixMicro(openedAt).UTC()
+	if clearedAt.Valid {
+		incident.ClearedAt = time.UnixMicro(clearedAt.Int64).UTC()
+	}
+	return incident, err
+}

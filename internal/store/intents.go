@@ -1,0 +1,276 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// IntentStatus is where an intent stands.
+type IntentStatus string
+
+// The intent statuses. The first three are active.
+const (
+	IntentQueued IntentStatus = "queued"
+	IntentSent   IntentStatus = "sent"  // a transaction was stored, and perhaps sent
+	IntentMined  IntentStatus = "mined" // in a block that may still vanish
+	IntentDone   IntentStatus = "done"  // in a final block, or done by somebody else
+	IntentVoid   IntentStatus = "void"  // no longer wanted
+)
+
+// Intent is something that the service wants done on chain, once, in a transaction of its own.
+type Intent struct {
+	ID                   int64
+	ChainID              uint64
+	Sender               sortie.Address
+	Kind, Subject        string
+	Status               IntentStatus
+	Nonce                *uint64 // nil before the first attempt
+	CreatedAt, UpdatedAt time.Time
+	MinedBlock           uint64
+	MinedTransaction     sortie.Hash
+	Problem              string // what is in the way, for an operator
+	Attempts             []Attempt
+}
+
+// Attempt is a signed transaction for an intent.
+type Attempt struct {
+	Number         int // 1, 2, 3, ... for each intent
+	Hash           sortie.Hash
+	Raw            []byte
+	Nonce          uint64
+	FeeCap, TipCap *big.Int
+	SentAt         time.Time
+}
+
+// maxIntents is how many intents are read at once.
+const maxIntents = 256
+
+// AddIntent stores that something is wanted. While an intent for the same kind and subject is active, that one is returned
+// instead, without its attempts, and created is false.
+func (tx *Tx) AddIntent(kind, subject string, chainID uint64, sender sortie.Address) (intent Intent, created bool, err error) {
+	intent = Intent{ChainID: chainID, Sender: sender, Kind: kind, Subject: subject, Status: IntentQueued, CreatedAt: tx.Now, UpdatedAt: tx.Now}
+	for range maxAttempts { // the active one may be done between the two statements
+		err = tx.session.one(tx.ctx, insertIntent, []any{int64(chainID), hexAddress(sender), kind, subject, tx.Now.UnixMicro()},
+			func(row scanner) error { return row.Scan(&intent.ID) })
+		if err == nil {
+			return intent, true, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			break
+		}
+		active, err := tx.session.intents(tx.ctx, selectActiveIntent, kind, subject)
+		if err != nil {
+			return Intent{}, false, fmt.Errorf("add intent %s %s: %w", kind, subject, err)
+		}
+		if len(active) > 0 {
+			return active[0], false, nil
+		}
+	}
+	return Intent{}, false, fmt.Errorf("add intent %s %s: %w", kind, subject, err)
+}
+
+// AddAttempt stores a signed transaction for an intent that is queued or sent, before it is sent for the first time. The intent
+// is sent from then on and has the attempt's nonce, which it keeps until [Tx.MoveIntent] takes it away. Attempts are numbered
+// in their order and made now.
+//
+// It fails with [ErrConflict] when the intent is elsewhere or has another nonce, and with the whole transaction when another
+// active intent of the sender has the nonce, or the transaction is stored already.
+func (tx *Tx) AddAttempt(intentID int64, attempt Attempt) error {
+	nonce := int64(attempt.Nonce)
+	changed, err := tx.session.exec(tx.ctx, sendIntent, intentID, nonce, tx.Now.UnixMicro())
+	if err == nil && changed == 0 {
+		err = ErrConflict
+	}
+	if err == nil {
+		_, err = tx.session.exec(tx.ctx, insertAttempt, intentID, attempt.Hash.String(), attempt.Raw, nonce,
+			attempt.FeeCap.String(), attempt.TipCap.String(), tx.Now.UnixMicro())
+	}
+	if err != nil {
+		return fmt.Errorf("add attempt for intent %d: %w", intentID, err)
+	}
+	return nil
+}
+
+// MoveIntent changes an intent's status, nonce, mined block and transaction, and problem to those of another. When somebody else
+// changed its status or nonce first, it fails with [ErrConflict] and changes nothing. When another active intent has the
+// nonce, or is for the same thing, the whole transaction fails with [ErrConflict].
+func (tx *Tx) MoveIntent(was, to Intent) error {
+	changed, err := tx.session.exec(tx.ctx, moveIntent, was.ID, string(was.Status), nullableNonce(was.Nonce),
+		string(to.Status), nullableNonce(to.Nonce), nullable(to.MinedBlock), nullableHash(to.MinedTransaction), to.Problem,
+		tx.Now.UnixMicro())
+	if err == nil && changed == 0 {
+		err = ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("move intent %d: %w", was.ID, err)
+	}
+	return nil
+}
+
+// Intents reads the intents of a sender in any of the statuses, with their attempts, those with a nonce first and in its order,
+// then the others in theirs; of very many, the first 256.
+func (db *DB) Intents(ctx context.Context, chainID uint64, sender sortie.Address, statuses ...IntentStatus) ([]Intent, error) {
+	args := []any{int64(chainID), hexAddress(sender), maxIntents}
+	places := make([]string, len(statuses))
+	for i, status := range statuses {
+		args = append(args, string(status))
+		places[i] = "$" + strconv.Itoa(len(args))
+	}
+	query := strings.Replace(selectIntents, "STATUSES", strings.Join(places, ", "), 1)
+	return read(ctx, db, func(ctx context.Context, s *session) ([]Intent, error) {
+		intents, err := s.intents(ctx, query, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read intents: %w", err)
+		}
+		return intents, nil
+	})
+}
+
+// IntentOf reads the newest intent for a kind and subject, with its attempts, or fails with [ErrNotFound].
+func (db *DB) IntentOf(ctx context.Context, kind, subject string) (Intent, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (Intent, error) {
+		intents, err := s.intents(ctx, selectNewestIntent, kind, subject)
+		if err == nil && len(intents) == 0 {
+			err = ErrNotFound
+		}
+		if err != nil {
+			return Intent{}, fmt.Errorf("read intent %s %s: %w", kind, subject, err)
+		}
+		return intents[0], nil
+	})
+}
+
+// IntentBacklog counts the intents that wait to be sent and to be mined. Oldest is when the first of them was added, zero where
+// there is none.
+func (db *DB) IntentBacklog(ctx context.Context) (queued, sent int, oldest time.Time, err error) {
+	_, err = read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
+		return struct{}{}, s.each(ctx, selectBacklog, nil, func(row scanner) error {
+			var status string
+			var number int
+			var createdAt int64
+			if err := row.Scan(&status, &number, &createdAt); err != nil {
+				return err
+			}
+			if status == string(IntentQueued) {
+				queued = number
+			} else {
+				sent = number
+			}
+			if first := time.UnixMicro(createdAt).UTC(); oldest.IsZero() || first.Before(oldest) {
+				oldest = first
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return 0, 0, time.Time{}, fmt.Errorf("count intents: %w", err)
+	}
+	return queued, sent, oldest, nil
+}
+
+// intents reads intents, each with its attempts in the rows behind its first.
+func (s *session) intents(ctx context.Context, query string, args ...any) ([]Intent, error) {
+	var intents []Intent
+	err := s.each(ctx, query, args, func(row scanner) error {
+		intent, attempt, err := scanIntent(row)
+		if err != nil {
+			return err
+		}
+		if len(intents) == 0 || intents[len(intents)-1].ID != intent.ID {
+			intents = append(intents, intent)
+		}
+		if attempt != nil {
+			last := &intents[len(intents)-1]
+			last.Attempts = append(last.Attempts, *attempt)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return intents, nil
+}
+
+const (
+	insertIntent = `INSERT INTO intents (chain_id, sender, kind, subject, status, created_at, updated_at, problem)
+VALUES ($1, $2, $3, $4, 'queued', $5, $5, '')
+ON CONFLICT (kind, subject) WHERE status IN ('queued', 'sent', 'mined') DO NOTHING RETURNING id`
+
+	sendIntent = `UPDATE intents SET status = 'sent', nonce = $2, updated_at = $3
+WHERE id = $1 AND status IN ('queued', 'sent') AND (nonce IS NULL OR nonce = $2)`
+	insertAttempt = `INSERT INTO attempts (intent_id, number, hash, raw, nonce, fee_cap, tip_cap, sent_at)
+SELECT CAST($1 AS BIGINT), COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7 FROM attempts WHERE intent_id = $1`
+
+	moveIntent = `UPDATE intents SET status = $4, nonce = $5, mined_block = $6, mined_transaction = $7, problem = $8, updated_at = $9
+WHERE id = $1 AND status = $2 AND nonce IS NOT DISTINCT FROM $3`
+
+	// One statement, so that an intent and its attempts are of the same moment.
+	withAttempts = `SELECT intents.id, chain_id, sender, kind, subject, status, intents.nonce, created_at, updated_at, mined_block,
+	mined_transaction, problem, attempts.number, attempts.hash, attempts.raw, attempts.nonce, attempts.fee_cap, attempts.tip_cap,
+	attempts.sent_at
+FROM (SELECT * FROM intents `
+	andAttempts = `) AS intents LEFT JOIN attempts ON attempts.intent_id = intents.id `
+
+	selectIntents = withAttempts + `WHERE chain_id = $1 AND sender = $2 AND status IN (STATUSES)
+	ORDER BY nonce IS NULL, nonce, id LIMIT $3 + 0` + andAttempts + `
+ORDER BY intents.nonce IS NULL, intents.nonce, intents.id, attempts.number`
+	selectNewestIntent = withAttempts + `WHERE kind = $1 AND subject = $2 ORDER BY id DESC LIMIT 1` + andAttempts + `
+ORDER BY attempts.number`
+	selectActiveIntent = `SELECT id, chain_id, sender, kind, subject, status, nonce, created_at, updated_at, mined_block,
+	mined_transaction, problem, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM intents WHERE kind = $1 AND subject = $2 AND status IN ('queued', 'sent', 'mined')`
+
+	selectBacklog = `SELECT status, COUNT(*), MIN(created_at) FROM intents WHERE status IN ('queued', 'sent') GROUP BY status`
+)
+
+// scanIntent reads a row of an intent and one of its attempts, if it has any.
+func scanIntent(row scanner) (Intent, *Attempt, error) {
+	var (
+		intent                       Intent
+		sender                       string
+		nonce, minedBlock            sql.NullInt64
+		minedTransaction             sql.NullString
+		createdAt, updatedAt         int64
+		number, attemptNonce, sentAt sql.NullInt64
+		attemptHash, feeCap, tipCap  sql.NullString
+		raw                          []byte
+	)
+	err := row.Scan(&intent.ID, &intent.ChainID, &sender, &intent.Kind, &intent.Subject, (*string)(&intent.Status), &nonce,
+		&createdAt, &updatedAt, &minedBlock, &minedTransaction, &intent.Problem,
+		&number, &attemptHash, &raw, &attemptNonce, &feeCap, &tipCap, &sentAt)
+	if err != nil {
+		return Intent{}, nil, err
+	}
+	if nonce.Valid {
+		value := uint64(nonce.Int64)
+		intent.Nonce = &value
+	}
+	intent.CreatedAt, intent.UpdatedAt = time.UnixMicro(createdAt).UTC(), time.UnixMicro(updatedAt).UTC()
+	intent.MinedBlock = uint64(minedBlock.Int64)
+	err = parse(&intent.Sender, sender, sortie.ParseAddress)
+	if minedTransaction.Valid {
+		err = errors.Join(err, parse(&intent.MinedTransaction, minedTransaction.String, sortie.ParseHash))
+	}
+	if !number.Valid || err != nil {
+		return intent, nil, err
+	}
+	attempt := &Attempt{Number: int(number.Int64), Raw: raw, Nonce: uint64(attemptNonce.Int64), SentAt: time.UnixMicro(sentAt.Int64).UTC()}
+	err = errors.Join(parse(&attempt.Hash, attemptHash.String, sortie.ParseHash),
+		parse(&attempt.FeeCap, feeCap.String, parseInteger), parse(&attempt.TipCap, tipCap.String, parseInteger))
+	return intent, attempt, err
+}
+
+func nullableNonce(nonce *uint64) sql.NullInt64 {
+	if nonce == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: int64(*nonce), Valid: true}
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Lease is the right to do what only one process may do at a time. It ends by itself, so that the work goes on elsewhere when
+// its holder dies.
+//
+// A holder that was stopped for long may not know that it lost the lease. Its writes are therefore fenced with
+// [Tx.CheckLease]: the epoch grows with every change of holder, and old epochs are refused.
+type Lease struct {
+	Name      string
+	Holder    string // unique to a process's life
+	Epoch     int64
+	ExpiresAt time.Time
+}
+
+// AcquireLease takes a lease that nobody holds, or whose time is over, with a new epoch. One that the holder has already is
+// prolonged. While somebody else holds it: [ErrConflict].
+func (db *DB) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error) {
+	if holder == "" {
+		return Lease{}, errors.New("acquire lease: a holder needs a name")
+	}
+	return db.changeLease(ctx, "acquire", Lease{Name: name, Holder: holder}, ttl, func(tx *Tx, lease *Lease) error {
+		return tx.session.one(tx.ctx, acquireLease, []any{name, holder, lease.ExpiresAt.UnixMicro(), tx.Now.UnixMicro()},
+			func(row scanner) error { return row.Scan(&lease.Epoch) })
+	})
+}
+
+// RenewLease prolongs a lease, also one whose time was over as long as nobody took it. Otherwise: [ErrConflict].
+func (db *DB) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error) {
+	return db.changeLease(ctx, "renew", lease, ttl, func(tx *Tx, lease *Lease) error {
+		return tx.session.one(tx.ctx, renewLease, []any{lease.Name, lease.Holder, lease.Epoch, lease.ExpiresAt.UnixMicro()},
+			func(row scanner) error { return row.Scan(&lease.Epoch) })
+	})
+}
+
+// ReleaseLease gives a lease back, so that the next holder need not wait for its end. Lost already: [ErrConflict].
+func (db *DB) ReleaseLease(ctx context.Context, lease Lease) error {
+	_, err := db.changeLease(ctx, "release", lease, 0, func(tx *Tx, lease *Lease) error {
+		return tx.session.one(tx.ctx, releaseLease, []any{lease.Name, lease.Holder, lease.Epoch},
+			func(row scanner) error { return row.Scan(&lease.Epoch) })
+	})
+	return err
+}
+
+// changeLease runs a change that finds no row when the lease is somebody else's.
+func (db *DB) changeLease(ctx context.Context, what string, lease Lease, ttl time.Duration, change func(*Tx, *Lease) error) (Lease, error) {
+	var changed Lease
+	err := db.Tx(ctx, func(tx *Tx) error {
+		changed = lease
+		changed.ExpiresAt = tx.Now.Add(ttl).Truncate(time.Microsecond)
+		return change(tx, &changed)
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = ErrConflict
+	}
+	if err != nil {
+		return Lease{}, fmt.Errorf("%s lease %s: %w", what, lease.Name, err)
+	}
+	return changed, nil
+}
+
+// CheckLease makes sure that whoever writes in this transaction still has the lease, and that nobody takes it before the
+// transaction ends. Otherwise it fails with [ErrConflict], and with it the transaction. Check before anything else: two
+// transactions that take locks in different order may have to be run again.
+func (tx *Tx) CheckLease(lease Lease) error {
+	changed, err := tx.session.exec(tx.ctx, holdLease, lease.Name, lease.Holder, lease.Epoch)
+	if err == nil && changed == 0 {
+		err = tx.session.refuse(ErrConflict)
+	}
+	if err != nil {
+		return fmt.Errorf("check lease %s: %w", lease.Name, err)
+	}
+	return nil
+}
+
+const (
+	acquireLease = `INSERT INTO leases (name, holder, epoch, expires_at) VALUES ($1, $2, 1, $3)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,
+	epoch = CASE WHEN leases.holder = excluded.holder THEN leases.epoch ELSE leases.epoch + 1 END
+WHERE leases.holder = excluded.holder OR leases.expires_at <= $4
+RETURNING epoch`
+	renewLease = `UPDATE leases SET expires_at = $4 WHERE name = $1 AND holder = $2 AND epoch = $3 RETURNING epoch`
+
+	releaseLease = `UPDATE leases SET holder = '', expires_at = 0 WHERE name = $1 AND holder = $2 AND epoch = $3 RETURNING epoch`
+
+	// An update, because it locks the row on both engines: a change of holder waits for the end of this transaction.
+	holdLease = `UPDATE leases SET epoch = epoch WHERE name = $1 AND holder = $2 AND epoch = $3`
+)
