@@ -100,6 +100,14 @@ func (tx *Tx) AddEvents(chainID uint64, events []ChainEvent) error {
 	return nil
 }
 
+// RemoveEvent takes back one event, which need not be there: it is for repairs.
+func (tx *Tx) RemoveEvent(chainID, block, logIndex uint64) error {
+	if _, err := tx.session.exec(tx.ctx, deleteEvent, int64(chainID), int64(block), int64(logIndex)); err != nil {
+		return fmt.Errorf("remove event %d of block %d: %w", logIndex, block, err)
+	}
+	return nil
+}
+
 // ChainEvents reads the events of the blocks from one number to another, both included, in the order of the chain.
 func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]ChainEvent, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]ChainEvent, error) {
@@ -145,6 +153,7 @@ WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, lo
 WHERE chain_id = $1 AND mission_key = $2 ORDER BY block_number, log_index`
 	selectEventsAbove = `SELECT ` + chainEventColumns + ` FROM chain_events
 WHERE chain_id = $1 AND block_number > $2 ORDER BY block_number DESC, log_index DESC`
+	deleteEvent       = `DELETE FROM chain_events WHERE chain_id = $1 AND block_number = $2 AND log_index = $3`
 	deleteEventsAbove = `DELETE FROM chain_events WHERE chain_id = $1 AND block_number > $2`
 )
 

@@ -50,8 +50,8 @@ type Attempt struct {
 	SentAt         time.Time
 }
 
-// maxIntents is how many intents are read at once.
-const maxIntents = 256
+// MaxIntents is how many intents are read at once.
+const MaxIntents = 256
 
 // AddIntent stores that something is wanted. While an intent for the same kind and subject is active, that one is returned
 // instead, without its attempts, and created is false.
@@ -118,7 +118,7 @@ func (tx *Tx) MoveIntent(was, to Intent) error {
 // Intents reads the intents of a sender in any of the statuses, with their attempts, those with a nonce first and in its order,
 // then the others in theirs; of very many, the first 256.
 func (db *DB) Intents(ctx context.Context, chainID uint64, sender sortie.Address, statuses ...IntentStatus) ([]Intent, error) {
-	args := []any{int64(chainID), hexAddress(sender), maxIntents}
+	args := []any{int64(chainID), hexAddress(sender), MaxIntents}
 	places := make([]string, len(statuses))
 	for i, status := range statuses {
 		args = append(args, string(status))
