@@ -73,17 +73,20 @@ type App struct {
 	wake          func()
 }
 
-// New prepares the use cases: it reads, or on the first start makes, the key that cursors are signed with.
+// New prepares the use cases: it reads, or on the first start makes, the key that cursors are signed with, and remembers the
+// factory, whose events count from now on for as long as the database lives.
 func New(ctx context.Context, config Config) (*App, error) {
 	var fresh [32]byte
 	_, _ = rand.Read(fresh[:]) // never fails
 	var secret []byte
 	err := config.Store.Tx(ctx, func(tx *store.Tx) (err error) {
-		secret, err = tx.Setting("cursor-key", fresh[:])
-		return err
+		if secret, err = tx.Setting("cursor-key", fresh[:]); err != nil {
+			return err
+		}
+		return tx.AddFactory(config.Domain.ChainID, config.Domain.Factory)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("prepare cursors: %w", err)
+		return nil, fmt.Errorf("prepare the use cases: %w", err)
 	}
 	config = config.withDefaults()
 	operators := make(map[sortie.Address]bool, len(config.Operators))

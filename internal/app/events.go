@@ -2,8 +2,14 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // Events gives a page of what happened to the wallet's missions, oldest first. Every page has a cursor: the position after its
@@ -11,5 +17,43 @@ import (
 //
 // It fails with invalid_cursor for a cursor that this list did not give to this wallet.
 func (a *App) Events(ctx context.Context, wallet sortie.Address, page Page) (sortie.EventPage, error) {
-	panic("soon")
+	list := "events\n" + wallet.String()
+	after, err := a.cursors.open(list, page.Cursor)
+	if err != nil {
+		return sortie.EventPage{}, err
+	}
+	stored, err := a.store.EventsAfter(ctx, wallet, after, page.limit())
+	if err != nil {
+		return sortie.EventPage{}, storeError(err)
+	}
+	answer := sortie.EventPage{OK: true, Events: make([]sortie.Event, len(stored))}
+	for i, event := range stored {
+		if answer.Events[i], err = wireEvent(event); err != nil {
+			return sortie.EventPage{}, err
+		}
+		after = event.Seq
+	}
+	answer.Summary = sortie.EventSummary{
+		ReturnedEvents: len(stored), NextCursor: a.cursors.seal(list, after), GeneratedAt: sortie.FormatTime(a.now()),
+	}
+	return answer, nil
+}
+
+func wireEvent(event store.Event) (sortie.Event, error) {
+	var ids struct {
+		MissionID string `json:"missionId"`
+	}
+	if err := json.Unmarshal(event.Data, &ids); err != nil {
+		return sortie.Event{}, fmt.Errorf("read event %d of %s: %w", event.Seq, event.Wallet, err)
+	}
+	return sortie.Event{
+		ID: eventID(event), Type: sortie.EventType(event.Type), CreatedAt: sortie.FormatTime(event.CreatedAt),
+		DraftID: event.DraftID, MissionID: ids.MissionID, Data: event.Data,
+	}, nil
+}
+
+// eventID names an event for everybody who gets it. It follows from what never changes of it, without showing the wallet.
+func eventID(event store.Event) string {
+	digest := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("event\n"), event.Wallet[:]...), uint64(event.Seq)))
+	return mission.NewEventID(mission.Entropy(digest[:10]), event.CreatedAt)
 }

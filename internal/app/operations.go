@@ -2,44 +2,209 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // Audit gives a page of the audit log, newest first.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
 func (a *App) Audit(ctx context.Context, operator sortie.Address, page Page) (sortie.AuditPage, error) {
-	panic("soon")
+	if err := a.admit(operator); err != nil {
+		return sortie.AuditPage{}, err
+	}
+	const list = "audit"
+	before, err := a.cursors.open(list, page.Cursor)
+	if err != nil {
+		return sortie.AuditPage{}, err
+	}
+	limit := page.limit()
+	entries, err := a.store.Audit(ctx, before, limit+1) // one more tells whether there is another page
+	if err != nil {
+		return sortie.AuditPage{}, storeError(err)
+	}
+	answer := sortie.AuditPage{OK: true, Entries: []sortie.AuditEntry{}, Summary: sortie.AuditSummary{GeneratedAt: sortie.FormatTime(a.now())}}
+	if len(entries) > limit {
+		entries = entries[:limit]
+		cursor := a.cursors.seal(list, entries[limit-1].Seq)
+		answer.Summary.NextCursor = &cursor
+	}
+	for _, entry := range entries {
+		answer.Entries = append(answer.Entries, sortie.AuditEntry{
+			ID: entry.Seq, At: sortie.FormatTime(entry.At), Actor: entry.Actor, Action: entry.Action, Subject: entry.Subject, Detail: entry.Detail,
+		})
+	}
+	answer.Summary.ReturnedEntries = len(answer.Entries)
+	return answer, nil
 }
 
 // ChainOverview says what the rows know about the chain. What only the following process knows, the caller adds.
 //
 // It fails with wallet_not_allowed.
 func (a *App) ChainOverview(ctx context.Context, operator sortie.Address) (sortie.ChainOverview, error) {
-	panic("soon")
+	if err := a.admit(operator); err != nil {
+		return sortie.ChainOverview{}, err
+	}
+	overview := sortie.ChainOverview{OK: true, ChainID: a.domain.ChainID, Incidents: []sortie.Incident{}, GeneratedAt: sortie.FormatTime(a.now())}
+	for _, read := range []func(context.Context, *sortie.ChainOverview) error{
+		a.overlookPosition, a.overlookIncidents, a.overlookSender, a.overlookReconcile,
+	} {
+		if err := read(ctx, &overview); err != nil {
+			return sortie.ChainOverview{}, storeError(err)
+		}
+	}
+	return overview, nil
 }
 
-// ClearIncident says that a person has looked at an incident and made it right.
-//
-// It fails with wallet_not_allowed, not_found, validation_failed without a reason, and wrong_state when it was cleared before.
-func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, reason string) (sortie.IncidentCleared, error) {
-	panic("soon")
+func (a *App) overlookPosition(ctx context.Context, overview *sortie.ChainOverview) (err error) {
+	if overview.Factories, err = a.store.Factories(ctx, a.domain.ChainID); err != nil {
+		return err
+	}
+	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	overview.Position = &sortie.ChainPosition{
+		Start: position.Start, Tip: position.Tip.Number, TipHash: position.Tip.Hash, TipTime: sortie.FormatTime(position.Tip.Time),
+		Head: position.Head, Final: position.Final,
+	}
+	return nil
+}
+
+func (a *App) overlookIncidents(ctx context.Context, overview *sortie.ChainOverview) error {
+	incidents, err := a.store.OpenIncidents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, incident := range incidents {
+		overview.Halted = overview.Halted || incident.Halting
+		overview.Incidents = append(overview.Incidents, sortie.Incident{
+			ID: incident.ID, Kind: incident.Kind, Halting: incident.Halting, Detail: incident.Detail, OpenedAt: sortie.FormatTime(incident.OpenedAt),
+		})
+	}
+	return nil
+}
+
+func (a *App) overlookSender(ctx context.Context, overview *sortie.ChainOverview) error {
+	queued, sent, oldest, err := a.store.IntentBacklog(ctx)
+	if err != nil {
+		return err
+	}
+	overview.Sender = sortie.SenderBacklog{Queued: queued, Sent: sent}
+	if !oldest.IsZero() {
+		text := sortie.FormatTime(oldest)
+		overview.Sender.OldestAt = &text
+	}
+	return nil
+}
+
+func (a *App) overlookReconcile(ctx context.Context, overview *sortie.ChainOverview) error {
+	stored, err := a.store.LastSetting(ctx, reconcileSetting(a.domain.ChainID))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	overview.LastReconcile = new(sortie.ReconcileReport)
+	if err := json.Unmarshal(stored, overview.LastReconcile); err != nil {
+		return fmt.Errorf("read the last reconcile report: %w", err)
+	}
+	return nil
+}
+
+func reconcileSetting(chainID uint64) string { return fmt.Sprintf("reconcile-report:%d", chainID) }
+
+// RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set here. What it repaired goes to
+// the audit log, too.
+func (a *App) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
+	err := a.write(ctx, func(books *books) error {
+		report.FinishedAt = sortie.FormatTime(books.tx.Now)
+		if report.Alarms == nil {
+			report.Alarms = []string{}
+		}
+		encoded, err := json.Marshal(report)
+		if err != nil {
+			return err
+		}
+		if err := books.tx.PutSetting(reconcileSetting(a.domain.ChainID), encoded); err != nil {
+			return err
+		}
+		if report.Repaired == 0 {
+			return nil
+		}
+		return books.audit(actorChain, "chain.repaired", fmt.Sprint(a.domain.ChainID), map[string]any{"repaired": report.Repaired, "checked": report.Checked})
+	})
+	if err != nil {
+		return fmt.Errorf("record reconcile report: %w", err)
+	}
+	return nil
 }
 
 // RequestReconcile asks for a comparison of the contract's state with the database.
 //
 // It fails with wallet_not_allowed.
 func (a *App) RequestReconcile(ctx context.Context, operator sortie.Address) (sortie.ReconcileRequested, error) {
-	panic("soon")
+	if err := a.admit(operator); err != nil {
+		return sortie.ReconcileRequested{}, err
+	}
+	err := a.write(ctx, func(books *books) error {
+		if err := a.queue.Reconcile(books.tx); err != nil {
+			return fmt.Errorf("queue a reconcile: %w", err)
+		}
+		return books.audit(operator.String(), "chain.reconcile_requested", fmt.Sprint(a.domain.ChainID), nil)
+	})
+	if err != nil {
+		return sortie.ReconcileRequested{}, storeError(err)
+	}
+	return sortie.ReconcileRequested{OK: true}, nil
 }
 
-// RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set here.
-func (a *App) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
-	panic("soon")
+// ClearIncident says that a person has looked at an incident and made it right.
+//
+// It fails with wallet_not_allowed, not_found, validation_failed without a reason, and wrong_state when it was cleared before.
+func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, reason string) (sortie.IncidentCleared, error) {
+	if err := a.admit(operator); err != nil {
+		return sortie.IncidentCleared{}, err
+	}
+	reason, err := mission.NormalizeReason(reason, true)
+	if err != nil {
+		return sortie.IncidentCleared{}, err
+	}
+	answer := sortie.IncidentCleared{OK: true, ID: id}
+	err = a.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		books := &books{app: a, tx: tx}
+		if err := tx.ClearIncident(id, operator.String()); err != nil {
+			return err
+		}
+		incident, err := tx.Incident(id)
+		if err != nil {
+			return err
+		}
+		if answer.Halted, err = tx.Halted(); err != nil {
+			return err
+		}
+		return books.audit(operator.String(), "incident.cleared", id, map[string]any{"kind": incident.Kind, "detail": incident.Detail, "reason": reason})
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return sortie.IncidentCleared{}, sortie.NewError(sortie.CodeNotFound, "no incident has this id; list the open ones with sortie chain status")
+	case errors.Is(err, store.ErrConflict):
+		return sortie.IncidentCleared{}, sortie.NewError(sortie.CodeWrongState, "this incident was cleared before; the audit log says by whom")
+	case err != nil:
+		return sortie.IncidentCleared{}, storeError(err)
+	}
+	a.wake() // what was held back may go on
+	return answer, nil
 }
 
 // Halted reports whether an incident halts publication, payouts and sends.
-func (a *App) Halted(ctx context.Context) (bool, error) {
-	panic("soon")
-}
+func (a *App) Halted(ctx context.Context) (bool, error) { return a.store.Halted(ctx) }

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // IntentClose is the kind of the intents that close a mission and so refund it. Their subject is the draft id.
@@ -12,7 +15,21 @@ const IntentClose = "close"
 // StartRefund is the refund job: it makes the intent to close the draft's mission, unless there is no need any more. Called
 // again it does nothing.
 func (a *App) StartRefund(ctx context.Context, draftID string) error {
-	panic("soon")
+	err := a.write(ctx, func(books *books) error {
+		account, err := books.open(draftID)
+		if err != nil || !account.due() {
+			return err
+		}
+		if a.sender.IsZero() {
+			return errors.New("no sender is configured to pay for it: set --sender")
+		}
+		_, _, err = books.tx.AddIntent(IntentClose, draftID, account.funding.ChainID, a.sender)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("start the refund of draft %s: %w", draftID, err)
+	}
+	return nil
 }
 
 // CloseCall is what a close transaction is made of, apart from what only the contract and the settler know.
@@ -24,11 +41,57 @@ type CloseCall struct {
 // CloseCall says how to close the mission of a draft. Needed is false when nothing is left to refund: the funding is gone, or
 // the mission is closed, or it was never rejected.
 func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, needed bool, err error) {
-	panic("soon")
+	draft, err := a.store.DraftByDraftID(ctx, draftID)
+	if err != nil {
+		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
+	}
+	funding, err := a.store.FundingOf(ctx, draftID)
+	if errors.Is(err, store.ErrNotFound) {
+		return CloseCall{}, false, nil
+	}
+	if err != nil {
+		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
+	}
+	call = CloseCall{Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: funding.MissionKey}
+	return call, draft.State.RefundDue(funding.Closed != nil), nil
 }
 
 // RetryRefunds queues the refunds that are due and that nothing works on, and tells how many those were. There are none unless
 // something was lost; the periodic comparison with the contract calls it.
 func (a *App) RetryRefunds(ctx context.Context) (queued int, err error) {
-	panic("soon")
+	const pageSize = 256
+	for after := int64(0); ; {
+		page, err := a.store.FundedDrafts(ctx, a.domain.ChainID, after, pageSize)
+		if err != nil {
+			return queued, fmt.Errorf("look for refunds that are due: %w", err)
+		}
+		for _, funded := range page {
+			after = funded.Seq
+			retried, err := a.retryRefund(ctx, funded)
+			if err != nil {
+				return queued, fmt.Errorf("retry the refund of draft %s: %w", funded.Draft.ID, err)
+			}
+			if retried {
+				queued++
+			}
+		}
+		if len(page) < pageSize {
+			return queued, nil
+		}
+	}
+}
+
+func (a *App) retryRefund(ctx context.Context, funded store.FundedDraft) (bool, error) {
+	if !funded.State.RefundDue(funded.Closed != nil) {
+		return false, nil
+	}
+	intent, err := a.store.IntentOf(ctx, IntentClose, funded.Draft.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	if err == nil && intent.Status != store.IntentDone && intent.Status != store.IntentVoid {
+		return false, nil // under way
+	}
+	a.log.Warn("a refund is due and nothing works on it: it is queued again", "draftId", funded.Draft.ID)
+	return true, a.write(ctx, func(books *books) error { return a.queue.Refund(books.tx, funded.Draft.ID) })
 }

@@ -2,13 +2,117 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
+
+// IsOperator reports whether a wallet may review missions.
+func (a *App) IsOperator(wallet sortie.Address) bool { return a.operators[wallet] }
+
+// admit refuses everybody but operators.
+func (a *App) admit(wallet sortie.Address) error {
+	if a.IsOperator(wallet) {
+		return nil
+	}
+	return sortie.NewError(sortie.CodeWalletNotAllowed, "this wallet is not an operator of the service; sign with one that is")
+}
+
+// Approve decides that a mission is published as soon as its funding is final. The id is a draft id or a mission id; the
+// reason may be empty. The same decision by the same operator again is answered as it was the first time.
+//
+// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state when the mission is not funded or was decided
+// before, and service_unavailable when it would be published while an incident halts the service.
+func (a *App) Approve(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
+	return a.review(ctx, operator, id, reason, mission.Approved)
+}
+
+// Reject decides that a mission is never published. Its funding, if there is or ever will be one, goes back to the creator, who
+// is shown the reason. The same decision by the same operator again is answered as it was the first time.
+//
+// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission was decided before.
+func (a *App) Reject(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
+	return a.review(ctx, operator, id, reason, mission.Rejected)
+}
+
+func (a *App) review(ctx context.Context, operator sortie.Address, id, reason string, verdict mission.Event) (sortie.ReviewDetail, error) {
+	if err := a.admit(operator); err != nil {
+		return sortie.ReviewDetail{}, err
+	}
+	reason, err := mission.NormalizeReason(reason, verdict == mission.Rejected)
+	if err != nil {
+		return sortie.ReviewDetail{}, err
+	}
+	if !mission.ValidDraftID(id) && !mission.ValidMissionID(id) {
+		return sortie.ReviewDetail{}, errNoMission()
+	}
+	err = a.write(ctx, func(books *books) error {
+		account, err := books.open(id)
+		if err != nil {
+			return err
+		}
+		if account.draft.State.Decision != mission.DecisionNone {
+			return books.compareDecision(account, verdict, operator.String(), reason)
+		}
+		if err := books.mayDecide(account, verdict); err != nil {
+			return err
+		}
+		return books.decide(account, verdict, operator.String(), reason)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return sortie.ReviewDetail{}, errNoMission()
+	}
+	if err != nil {
+		return sortie.ReviewDetail{}, storeError(err)
+	}
+	return a.ReviewDetail(ctx, operator, id)
+}
+
+func errNoMission() error {
+	return sortie.NewError(sortie.CodeNotFound, "no mission has this id; check it")
+}
+
+// compareDecision accepts a decision that was made already, word for word, by the same operator: it is their request sent again.
+// Anybody else must learn what was decided.
+func (b *books) compareDecision(c *account, verdict mission.Event, operator, reason string) error {
+	made, err := b.tx.ReviewOf(c.draft.ID)
+	if err != nil {
+		return err
+	}
+	same := (verdict == mission.Approved) == (made.Decision == mission.DecisionApproved)
+	if same && made.Operator == operator && made.Reason == reason {
+		return nil
+	}
+	return sortie.NewError(sortie.CodeWrongState, "this mission was %s before, by %s: a decision is made once", made.Decision, made.Operator).
+		Detail("reviewStatus", made.Decision).Detail("decidedBy", made.Operator).Detail("decidedAt", sortie.FormatTime(made.DecidedAt))
+}
+
+// mayDecide refuses an approval that the state alone would allow.
+func (b *books) mayDecide(c *account, verdict mission.Event) error {
+	if verdict != mission.Approved {
+		return nil
+	}
+	if c.funding != nil && c.funding.Closed != nil {
+		return sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s: it cannot be approved any more", c.funding.Closed.Transaction).
+			Detail("transactionHash", c.funding.Closed.Transaction)
+	}
+	next, err := mission.Apply(c.draft.State, verdict)
+	if err != nil || !next.View().Published {
+		return err
+	}
+	halted, err := b.tx.Halted()
+	if err == nil && halted {
+		err = sortie.NewError(sortie.CodeServiceUnavailable, "an incident halts the service, and this approval would publish the mission: look at the open incidents (sortie chain status), clear them, and approve again")
+	}
+	return err
+}
 
 // Page asks for a page of a list.
 type Page struct {
-	Limit  int    // 1 to MaxPage; 0: DefaultPage
+	Limit  int    // 1 to MaxPage; 0: DefaultPage; more: MaxPage
 	Cursor string // empty: from the beginning
 }
 
@@ -18,36 +122,110 @@ const (
 	MaxPage     = 100
 )
 
-// IsOperator reports whether a wallet may review missions.
-func (a *App) IsOperator(wallet sortie.Address) bool { return a.operators[wallet] }
-
-// Approve decides that a mission is published as soon as its funding is final. The id is a draft id or a mission id; the
-// reason may be empty. The same decision by the same operator again is answered as it was the first time.
-//
-// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state when the mission is not funded or was decided
-// before, and service_unavailable when it would be published while an incident halts the service.
-func (a *App) Approve(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
-	panic("soon")
-}
-
-// Reject decides that a mission is never published. Its funding, if there is or ever will be one, goes back to the creator, who
-// is shown the reason. The same decision by the same operator again is answered as it was the first time.
-//
-// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission was decided before.
-func (a *App) Reject(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
-	panic("soon")
+func (p Page) limit() int {
+	if p.Limit <= 0 {
+		return DefaultPage
+	}
+	return min(p.Limit, MaxPage)
 }
 
 // Reviews gives a page of the missions that wait for a decision, oldest first.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
 func (a *App) Reviews(ctx context.Context, operator sortie.Address, page Page) (sortie.ReviewPage, error) {
-	panic("soon")
+	if err := a.admit(operator); err != nil {
+		return sortie.ReviewPage{}, err
+	}
+	const list = "reviews"
+	after, err := a.cursors.open(list, page.Cursor)
+	if err != nil {
+		return sortie.ReviewPage{}, err
+	}
+	limit := page.limit()
+	funded, err := a.store.DraftsInReview(ctx, after, limit+1) // one more tells whether there is another page
+	if err != nil {
+		return sortie.ReviewPage{}, storeError(err)
+	}
+	answer := sortie.ReviewPage{OK: true, Reviews: []sortie.Review{}, Summary: sortie.ReviewSummary{GeneratedAt: sortie.FormatTime(a.now())}}
+	if len(funded) > limit {
+		funded = funded[:limit]
+		cursor := a.cursors.seal(list, funded[limit-1].Seq)
+		answer.Summary.NextCursor = &cursor
+	}
+	position, err := a.position(ctx)
+	if err != nil {
+		return sortie.ReviewPage{}, err
+	}
+	for _, each := range funded {
+		review, err := a.reviewOf(each.Draft, &each.Funding, position)
+		if err != nil {
+			return sortie.ReviewPage{}, err
+		}
+		answer.Reviews = append(answer.Reviews, review)
+	}
+	answer.Summary.ReturnedReviews = len(answer.Reviews)
+	return answer, nil
 }
 
 // ReviewDetail gives any wallet's mission as an operator sees it, whatever its state.
 //
 // It fails with wallet_not_allowed and not_found.
 func (a *App) ReviewDetail(ctx context.Context, operator sortie.Address, id string) (sortie.ReviewDetail, error) {
-	panic("soon")
+	if err := a.admit(operator); err != nil {
+		return sortie.ReviewDetail{}, err
+	}
+	var draft store.Draft
+	err := store.ErrNotFound
+	switch {
+	case mission.ValidDraftID(id):
+		draft, err = a.store.DraftByDraftID(ctx, id)
+	case mission.ValidMissionID(id):
+		draft, err = a.store.DraftByMissionID(ctx, id)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return sortie.ReviewDetail{}, errNoMission()
+	}
+	if err != nil {
+		return sortie.ReviewDetail{}, storeError(err)
+	}
+	place, err := a.placeOf(ctx, draft)
+	if err != nil {
+		return sortie.ReviewDetail{}, err
+	}
+	review, err := a.reviewOf(draft, place.funding, place.position)
+	if err != nil {
+		return sortie.ReviewDetail{}, err
+	}
+	review.Decision = wireDecision(place.review)
+	return sortie.ReviewDetail{OK: true, Review: review}, nil
+}
+
+// reviewOf is a mission without the decision about it.
+func (a *App) reviewOf(draft store.Draft, funding *store.Funding, position store.Position) (sortie.Review, error) {
+	normalized, err := mission.Restore(draft.Mission)
+	if err != nil {
+		return sortie.Review{}, fmt.Errorf("restore the mission of draft %s: %w", draft.ID, err)
+	}
+	terms, err := normalized.Terms(a.tokens[draft.Token].Decimals)
+	if err != nil {
+		return sortie.Review{}, fmt.Errorf("terms of draft %s: %w", draft.ID, err)
+	}
+	shown := draft.State.View()
+	return sortie.Review{
+		DraftID: draft.ID, MissionID: draft.MissionID, Creator: draft.Wallet, Title: draft.Title, Status: shown.List,
+		ReviewStatus: shown.Review, FundingStatus: shown.Funding, Published: shown.Published,
+		TotalBudget: terms.Total(), TargetCount: draft.TargetCount, Funding: a.depthOf(draft, funding, position),
+		NormalizedMission: draft.Mission, Warnings: normalized.Warnings(a.now()),
+		CreatedAt: sortie.FormatTime(draft.CreatedAt), UpdatedAt: sortie.FormatTime(draft.UpdatedAt),
+	}, nil
+}
+
+func wireDecision(review *store.Review) *sortie.Decision {
+	if review == nil {
+		return nil
+	}
+	return &sortie.Decision{
+		ReviewStatus: sortie.ReviewStatus(review.Decision), DecidedBy: review.Operator, Reason: review.Reason,
+		DecidedAt: sortie.FormatTime(review.DecidedAt),
+	}
 }

@@ -13,6 +13,7 @@ import (
 const (
 	draftPrefix      = "draft_"
 	submissionPrefix = "sub_"
+	eventPrefix      = "evt_"
 
 	crockford      = "0123456789abcdefghjkmnpqrstvwxyz"
 	suffixLength   = 26
@@ -37,6 +38,12 @@ func NewDraftID(entropy Entropy, now time.Time) string {
 // NewSubmissionID makes a submission id of the same form.
 func NewSubmissionID(entropy Entropy, now time.Time) string {
 	return submissionPrefix + timedSuffix(entropy, now)
+}
+
+// NewEventID makes the id of an event, of the same form. It is not drawn but follows from what it names, whose digest stands in
+// for the randomness.
+func NewEventID(digest Entropy, at time.Time) string {
+	return eventPrefix + timedSuffix(digest, at)
 }
 
 // timedSuffix writes 128 bits, 48 of time and 80 random, as 26 characters. That is room for 130; the two zero bits go in

@@ -18,6 +18,25 @@ func (tx *Tx) Setting(name string, initial []byte) (value []byte, err error) {
 	return value, nil
 }
 
+// PutSetting keeps a value under a name, in place of the one before.
+func (tx *Tx) PutSetting(name string, value []byte) error {
+	if _, err := tx.session.exec(tx.ctx, writeSetting, name, value, tx.Now.UnixMicro()); err != nil {
+		return fmt.Errorf("keep setting %s: %w", name, err)
+	}
+	return nil
+}
+
+// LastSetting reads the value kept under a name, or fails with [ErrNotFound].
+func (db *DB) LastSetting(ctx context.Context, name string) ([]byte, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (value []byte, err error) {
+		err = s.one(ctx, selectSetting, []any{name}, func(row scanner) error { return row.Scan(&value) })
+		if err != nil {
+			return nil, fmt.Errorf("read setting %s: %w", name, err)
+		}
+		return value, nil
+	})
+}
+
 // Heartbeat writes something, durably. A database whose last write failed is unavailable until one succeeds; where nobody else
 // writes, because a load balancer has noticed, this finds out that it works again.
 func (db *DB) Heartbeat(ctx context.Context) error {
@@ -32,6 +51,8 @@ func (db *DB) Heartbeat(ctx context.Context) error {
 const (
 	writeHeartbeat = `INSERT INTO settings (name, value, created_at) VALUES ('heartbeat', '', $1)
 ON CONFLICT (name) DO UPDATE SET created_at = excluded.created_at`
+	writeSetting = `INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value, created_at = excluded.created_at`
 	insertSetting = `INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`
 	selectSetting = `SELECT value FROM settings WHERE name = $1`
 )

@@ -1,0 +1,210 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// maxDeepenings is how many fundings of a kind go deeper in one step. The rest comes with the next.
+const maxDeepenings = 256
+
+// ToDeepen lists the fundings that may go deeper, now that the blocks up to confirmedUpTo have enough confirmations and those
+// up to lockedUpTo are final, and the closings that are final and not yet counted as refunds. Nothing is locked while the
+// service is halted. A funding that is both new and final is listed twice, so that one step does not wait for the other.
+func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64) ([]store.Deepening, error) {
+	halted, err := a.store.Halted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := a.store.FundingsToDeepen(ctx, chainID, mission.DepthSeen, confirmedUpTo, maxDeepenings)
+	if err != nil {
+		return nil, err
+	}
+	confirmed, err := a.store.FundingsToDeepen(ctx, chainID, mission.DepthConfirmed, lockedUpTo, maxDeepenings)
+	if err != nil {
+		return nil, err
+	}
+	closed, err := a.store.RefundsToConfirm(ctx, chainID, lockedUpTo, maxDeepenings)
+	if err != nil {
+		return nil, err
+	}
+	var deepenings []store.Deepening
+	for _, funded := range seen {
+		deepenings = append(deepenings, store.Deepening{FundedDraft: funded, To: mission.DepthConfirmed})
+	}
+	for _, funded := range append(seen, confirmed...) {
+		if !halted && funded.Block <= lockedUpTo && mayLock(funded.Draft, &funded.Funding) {
+			deepenings = append(deepenings, store.Deepening{FundedDraft: funded, To: mission.DepthLocked})
+		}
+	}
+	for _, funded := range closed {
+		deepenings = append(deepenings, store.Deepening{FundedDraft: funded, To: mission.DepthLocked, Refund: true})
+	}
+	return deepenings, nil
+}
+
+// mayLock reports whether a final funding may count as locked. A mission that was approved and whose money is gone must not be
+// published by it: nobody would be paid.
+func mayLock(draft store.Draft, funding *store.Funding) bool {
+	return funding.Closed == nil || draft.State.Decision != mission.DecisionApproved
+}
+
+// Deepen moves the drafts whose fundings, or refunds, the chain was asked about again and confirmed. What changed since it was
+// listed is left as it is.
+func (a *App) Deepen(ctx context.Context, deepenings []store.Deepening) error {
+	if len(deepenings) == 0 {
+		return nil
+	}
+	err := a.write(ctx, func(books *books) error {
+		halted, err := books.tx.Halted()
+		if err != nil {
+			return err
+		}
+		for _, deepening := range deepenings {
+			if err := books.deepen(deepening, halted); err != nil {
+				return fmt.Errorf("deepen draft %s: %w", deepening.Draft.ID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("deepen fundings: %w", err)
+	}
+	return nil
+}
+
+func (b *books) deepen(deepening store.Deepening, halted bool) error {
+	account, err := b.open(deepening.Draft.ID)
+	if err != nil {
+		return err
+	}
+	position, err := b.tx.ChainPosition(deepening.Funding.ChainID)
+	if err != nil {
+		return err
+	}
+	if !sameFunding(account.funding, &deepening.Funding) {
+		return nil // a reorganization was faster
+	}
+	if deepening.Refund {
+		return b.confirmRefund(account, deepening.Funding.Closed, position)
+	}
+	if confirmationsAt(position, account.funding.Block) < b.app.confirmations && account.funding.Block > position.Final {
+		return nil
+	}
+	if err := b.confirm(account); err != nil {
+		return err
+	}
+	if deepening.To != mission.DepthLocked || halted || account.funding.Block > position.Final || !mayLock(account.draft, account.funding) {
+		return nil
+	}
+	return b.move(account, mission.FundingLocked, fundingFacts(account.funding))
+}
+
+// confirm begins the review, or ends it at once where everything is approved.
+func (b *books) confirm(c *account) error {
+	if err := b.move(c, mission.FundingConfirmed, fundingFacts(c.funding)); err != nil {
+		return err
+	}
+	if !b.app.autoApprove || c.draft.State.Decision != mission.DecisionNone || c.funding.Closed != nil {
+		return nil
+	}
+	return b.decide(c, mission.Approved, actorAuto, "")
+}
+
+// confirmRefund counts a final closing as the refund of a mission that is not approved. One that nobody decided about is
+// rejected by it: its money is gone, so it can never be published.
+func (b *books) confirmRefund(c *account, closing *store.Closing, position store.Position) error {
+	if !sameClosing(c.funding.Closed, closing) || closing.Block > position.Final {
+		return nil
+	}
+	if err := b.move(c, mission.FundingConfirmed, fundingFacts(c.funding)); err != nil { // the funding is older than its closing
+		return err
+	}
+	if c.draft.State.Decision == mission.DecisionNone {
+		actor, reason := actorReclaim, "The creator took the money back."
+		if closing.Reason != closedByCreator {
+			actor, reason = actorChain, "The mission was closed on the chain."
+		}
+		if err := b.decide(c, mission.Rejected, actor, reason); err != nil {
+			return err
+		}
+	}
+	if c.draft.State.Decision != mission.DecisionRejected {
+		return nil
+	}
+	return b.move(c, mission.RefundConfirmed, closingFacts(closing))
+}
+
+func sameFunding(a, b *store.Funding) bool {
+	return a != nil && a.ChainID == b.ChainID && a.Block == b.Block && a.BlockHash == b.BlockHash && a.Transaction == b.Transaction && a.LogIndex == b.LogIndex
+}
+
+func sameClosing(a, b *store.Closing) bool {
+	return a != nil && b != nil && a.Block == b.Block && a.BlockHash == b.BlockHash && a.Transaction == b.Transaction
+}
+
+// confirmationsAt counts the blocks from one up to the head, both included.
+func confirmationsAt(position store.Position, block uint64) uint64 {
+	if block > position.Head {
+		return 0
+	}
+	return position.Head - block + 1
+}
+
+// OpenMissions lists, in pages, what the database holds to be true of the missions that are not over: those that are funded,
+// then those that could be. The page behind the last has no missions; next is then empty.
+func (a *App) OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error) {
+	phase, seq, err := parsePlace(after)
+	if err != nil {
+		return nil, "", err
+	}
+	if phase == phaseFunded {
+		funded, err := a.store.FundedDrafts(ctx, chainID, seq, limit)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, each := range funded {
+			missions = append(missions, store.Expected{Draft: each.Draft, Funding: &each.Funding})
+			seq = each.Draft.Seq
+		}
+		if len(funded) == limit {
+			return missions, formatPlace(phaseFunded, seq), nil
+		}
+		phase, seq, limit = phaseUnfunded, 0, limit-len(funded)
+	}
+	unfunded, err := a.store.UnfundedDrafts(ctx, chainID, seq, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, draft := range unfunded {
+		missions = append(missions, store.Expected{Draft: draft})
+		seq = draft.Seq
+	}
+	if len(unfunded) < limit {
+		return missions, "", nil
+	}
+	return missions, formatPlace(phaseUnfunded, seq), nil
+}
+
+// A walk over the open missions goes through the funded ones first. A draft that is funded meanwhile may be missed by one
+// walk: the follower has just seen it.
+const (
+	phaseFunded   = "funded"
+	phaseUnfunded = "unfunded"
+)
+
+func formatPlace(phase string, seq int64) string { return fmt.Sprintf("%s %d", phase, seq) }
+
+func parsePlace(text string) (phase string, seq int64, err error) {
+	if text == "" {
+		return phaseFunded, 0, nil
+	}
+	if n, _ := fmt.Sscanf(text, "%s %d", &phase, &seq); n != 2 || phase != phaseFunded && phase != phaseUnfunded {
+		return "", 0, errors.New("list open missions: begin with an empty place and go on with what the page before gave")
+	}
+	return phase, seq, nil
+}

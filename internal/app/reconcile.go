@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// Adopt adds an event that is on the chain, at or below the tip, and that was missed. It does what following would have done.
+// An event that is there already is not added again.
+//
+// It fails with [store.ErrConflict] when the chain was reorganized since the event was found, or moves on at this moment.
+func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error {
+	position, err := a.positionWith(ctx, chainID, &event)
+	if err != nil {
+		return err
+	}
+	known, err := a.knows(ctx, chainID, &event)
+	if err != nil {
+		return err
+	}
+	err = a.write(ctx, func(books *books) error {
+		if err := books.hold(position); err != nil {
+			return err
+		}
+		if !known {
+			if err := books.tx.AddEvents(chainID, []store.ChainEvent{event}); err != nil {
+				return err
+			}
+		}
+		return books.apply(chainID, &event)
+	})
+	if err != nil {
+		return fmt.Errorf("adopt event %d of block %d: %w", event.LogIndex, event.Block, err)
+	}
+	return nil
+}
+
+// Retract takes back an event that the rows hold and the chain does not. What was final until now is an incident that halts.
+//
+// It fails with [store.ErrConflict] when the chain moves on at this moment.
+func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error {
+	position, err := a.store.ChainPosition(ctx, chainID)
+	if err != nil {
+		return err
+	}
+	err = a.write(ctx, func(books *books) error {
+		if err := books.hold(position); err != nil {
+			return err
+		}
+		if err := books.tx.RemoveEvent(chainID, event.Block, event.LogIndex); err != nil {
+			return err
+		}
+		return books.undo(chainID, &event)
+	})
+	if err != nil {
+		return fmt.Errorf("retract event %d of block %d: %w", event.LogIndex, event.Block, err)
+	}
+	return nil
+}
+
+// hold makes sure that the chain is where it was, and that whoever moves it at the same time loses.
+func (b *books) hold(position store.Position) error {
+	if _, err := b.tx.MoveChain(position, position.Tip, position.Head, position.Final); err != nil {
+		return lostRace{err}
+	}
+	return nil
+}
+
+// positionWith reads the position and makes sure that an event's block is on the chain that leads to it.
+func (a *App) positionWith(ctx context.Context, chainID uint64, event *store.ChainEvent) (store.Position, error) {
+	position, err := a.store.ChainPosition(ctx, chainID)
+	if err != nil {
+		return store.Position{}, err
+	}
+	blocks, err := a.store.ChainBlocks(ctx, chainID, event.Block+1, 1)
+	if err != nil {
+		return store.Position{}, err
+	}
+	kept := len(blocks) == 1 && blocks[0].Number == event.Block // of final blocks only some are
+	if event.Block > position.Tip.Number || kept && blocks[0].Hash != event.BlockHash || !kept && event.Block > position.Final {
+		return store.Position{}, fmt.Errorf("adopt event %d: block %d (%s) is not on the chain as it was followed: %w", event.LogIndex, event.Block, event.BlockHash, store.ErrConflict)
+	}
+	return position, nil
+}
+
+// knows reports whether the rows hold an event at the same place, and fails when it is another one.
+func (a *App) knows(ctx context.Context, chainID uint64, event *store.ChainEvent) (bool, error) {
+	events, err := a.store.ChainEvents(ctx, chainID, event.Block, event.Block)
+	if err != nil {
+		return false, err
+	}
+	for _, known := range events {
+		if known.LogIndex != event.LogIndex {
+			continue
+		}
+		if known.BlockHash != event.BlockHash || known.Transaction != event.Transaction || known.Kind != event.Kind {
+			return false, errors.New("adopt: the rows hold another event in its place; retract that first")
+		}
+		return true, nil
+	}
+	return false, nil
+}
