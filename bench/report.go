@@ -36,6 +36,7 @@ func (r result) judged(relation string, bound float64, met bool) result {
 // report collects what was measured.
 type report struct {
 	Results               []result
+	Notes                 []string // what a reader must know to judge the goals
 	LoadBefore, LoadAfter string // of the machine: was somebody else using it?
 }
 
@@ -82,6 +83,9 @@ func (r *report) writeTable(w io.Writer) error {
 	if len(missed) > 0 {
 		summary += " Missed:\n  " + strings.Join(missed, "\n  ")
 	}
+	for _, note := range r.Notes {
+		summary += "\nNote: " + note
+	}
 	_, err := fmt.Fprintln(w, "\n"+summary)
 	return err
 }
@@ -93,7 +97,7 @@ func (r *report) writeJSON(w io.Writer) error {
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(map[string]any{
 		"processors": runtime.NumCPU(), "go": runtime.Version(), "loadAverage": []string{r.LoadBefore, r.LoadAfter},
-		"results": r.Results, "goalsMet": met, "goalsMissed": missed,
+		"results": r.Results, "goalsMet": met, "goalsMissed": missed, "notes": r.Notes,
 	})
 }
 
