@@ -37,7 +37,7 @@ func (r result) judged(relation string, bound float64, met bool) result {
 type report struct {
 	Results               []result
 	Notes                 []string // what a reader must know to judge the goals
-	LoadBefore, LoadAfter string // of the machine: was somebody else using it?
+	LoadBefore, LoadAfter string   // of the machine: was somebody else using it?
 }
 
 // add appends lines under a title, as long as they are about the same.
