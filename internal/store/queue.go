@@ -15,7 +15,7 @@ import (
 // engine wants. Exactly one is set. It belongs to the [DB]; stop the queue before [DB.Close].
 type QueuePool struct {
 	Postgres *pgxpool.Pool
-	SQLite   *sql.DB // one connection
+	SQLite   *sql.DB // the store's one writing connection: whoever has it keeps everybody else from writing
 }
 
 // QueuePool returns the queue's way to the database.

@@ -24,7 +24,6 @@ type sqliteEngine struct {
 	*batcher
 	readers  *sql.DB
 	readOnly *session
-	jobs     *sql.DB // one connection, for the job queue
 	lock     io.Closer
 }
 
@@ -107,7 +106,6 @@ func connectSQLite(ctx context.Context, file string, options Options) (e *sqlite
 		batcher:  startBatcher(writer, &session{prepared: onWriter, explain: explainSQLite}, file+"-wal", options.MaxWaiting),
 		readers:  readers,
 		readOnly: &session{runner: readers, prepared: onReaders, explain: explainSQLite},
-		jobs:     openPool(file, writerPragmas, 1),
 	}, nil
 }
 
@@ -162,11 +160,13 @@ func (e *sqliteEngine) stats() Stats {
 	}
 }
 
-func (e *sqliteEngine) queuePool() QueuePool { return QueuePool{SQLite: e.jobs} }
+// queuePool is the writing connection itself. The pool hands it over in turn; a second connection would meet a locked database, and
+// get past it only when the writer happens to pause.
+func (e *sqliteEngine) queuePool() QueuePool { return QueuePool{SQLite: e.writer} }
 
 func (e *sqliteEngine) close() error {
 	e.stop()
-	return errors.Join(e.jobs.Close(), e.readers.Close(), e.writer.Close(), e.lock.Close())
+	return errors.Join(e.readers.Close(), e.writer.Close(), e.lock.Close())
 }
 
 // pragma is a setting and what SQLite must report after it was made.

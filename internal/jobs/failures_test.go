@@ -1,0 +1,142 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/sortie-labs/sortie/internal/pgtest"
+)
+
+var errOutage = errors.New("the node is down")
+
+func pgDatabase(t testing.TB) string { return pgtest.Database(t) }
+
+func failed(times int) *rivertype.JobRow {
+	return &rivertype.JobRow{Errors: make([]rivertype.AttemptError, times)}
+}
+
+func testBackoff(t *testing.T, b *bench) {
+	queue := b.open()
+	attempts := make(chan time.Time, 8)
+	b.run(queue, Work{Refund: func(context.Context, string) error {
+		attempts <- time.Now()
+		if len(attempts) < 4 {
+			return errOutage
+		}
+		return nil
+	}})
+	b.refund(queue, "draft_a")
+	b.awaitEmpty()
+	if len(attempts) != 4 {
+		t.Fatalf("%d attempts, want 4", len(attempts))
+	}
+	last := <-attempts
+	for wait := hurry.firstRetry; len(attempts) > 0; wait *= 2 {
+		next := <-attempts
+		if next.Sub(last) < wait-time.Millisecond { // SQLite keeps milliseconds
+			t.Errorf("tried again after %s, want at least %s", next.Sub(last), wait)
+		}
+		last = next
+	}
+	if stats := queue.Stats(); stats != (Stats{Done: 1, Failed: 3}) {
+		t.Errorf("Stats: %+v, want 1 done and 3 failed", stats)
+	}
+}
+
+func testNeverGivenUp(t *testing.T, b *bench) {
+	queue := b.open()
+	queue.pace.firstRetry, queue.pace.lastRetry = time.Millisecond, time.Millisecond
+	var attempts atomic.Int64
+	b.run(queue, Work{Refund: func(context.Context, string) error {
+		if attempts.Add(1) <= int64(hurry.patience)+3 {
+			return errOutage
+		}
+		return nil
+	}})
+	b.refund(queue, "draft_a")
+	b.awaitEmpty()
+	if n := attempts.Load(); n != int64(hurry.patience)+4 {
+		t.Errorf("%d attempts, want %d", n, hurry.patience+4)
+	}
+	if stats := queue.Stats(); stats.Failed != int64(hurry.patience)+3 {
+		t.Errorf("%d failures are counted, want %d", stats.Failed, hurry.patience+3)
+	}
+}
+
+func testPanic(t *testing.T, b *bench) {
+	queue := b.open()
+	var attempts atomic.Int64
+	b.run(queue, Work{Refund: func(context.Context, string) error {
+		if attempts.Add(1) == 1 {
+			panic("a bug")
+		}
+		return nil
+	}})
+	b.refund(queue, "draft_a")
+	b.awaitEmpty()
+	if stats := queue.Stats(); stats != (Stats{Done: 1, Failed: 1}) {
+		t.Errorf("Stats: %+v, want 1 done and 1 failed", stats)
+	}
+}
+
+// testRescue leaves a job as a process leaves it that was killed in the middle.
+func testRescue(t *testing.T, b *bench) {
+	queue := b.open()
+	b.refund(queue, "draft_a")
+	if b.db.Stats().Engine == "postgres" {
+		b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now() - interval '1 minute', attempted_by = '{"dead"}'`)
+	} else {
+		b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = datetime('now', '-1 minute', 'subsec'), attempted_by = jsonb('["dead"]')`)
+	}
+	b.refund(queue, "draft_a") // waits behind the dead one
+	work := newRecorder()
+	b.run(queue, Work{Refund: work.refund})
+	b.awaitEmpty()
+	if done := work.all(); len(done) != 2 {
+		t.Errorf("worked %d jobs, want the dead one's and the one behind it", len(done))
+	}
+}
+
+func testStopWaits(t *testing.T, b *bench) {
+	queue := b.open()
+	begun, finish := make(chan struct{}), make(chan struct{})
+	stop := b.run(queue, Work{Refund: func(ctx context.Context, _ string) error {
+		close(begun)
+		<-finish
+		return ctx.Err() // not cancelled: there was time
+	}})
+	b.refund(queue, "draft_a")
+	await(t, begun, "the job")
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	close(finish)
+	await(t, stopped, "the stop")
+	if n := b.count("state = 'completed'"); n != 1 {
+		t.Errorf("%d jobs are completed after the stop, want 1", n)
+	}
+}
+
+func testStopInterrupts(t *testing.T, b *bench) {
+	queue := b.open()
+	queue.pace.softStop = time.Millisecond
+	begun := make(chan struct{})
+	stop := b.run(queue, Work{Refund: func(ctx context.Context, _ string) error {
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	b.refund(queue, "draft_a")
+	await(t, begun, "the job")
+	stop()
+	if n := b.count("state = 'available' AND attempt = 0"); n != 1 {
+		t.Errorf("%d jobs start over as if nothing had happened, want 1", n)
+	}
+	if stats := queue.Stats(); stats.Failed != 0 {
+		t.Errorf("%d failures are counted; a stop is none", stats.Failed)
+	}
+}

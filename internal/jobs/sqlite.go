@@ -1,0 +1,65 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// openSQLite puts River on the store's own writing connection. The pool hands it to whoever waits, so that neither River nor the
+// store meets a locked database, and neither starves the other.
+func openSQLite(writer *sql.DB, log *slog.Logger) (engine, error) {
+	return newOnRiver(onRiver[*sql.Tx]{
+		driver:   soleDriver{riversqlite.New(writer)},
+		within:   func(tx *store.Tx, fn func(*sql.Tx) error) error { return fn(tx.SQL()) },
+		takeTurn: func(ctx context.Context, migrate func(context.Context) error) error { return migrate(ctx) },
+	}, log)
+}
+
+// soleDriver is River's driver for a database that belongs to one process. River's processes agree on a leader by writing to the
+// database every few seconds; each write would be a flush of the disk, and a process that comes back after a kill would wait for its
+// own election to expire. Here, whoever asks is the leader. Nor does anybody need to be notified across processes.
+type soleDriver struct{ *riversqlite.Driver }
+
+func (d soleDriver) GetExecutor() riverdriver.Executor { return soleExecutor{d.Driver.GetExecutor()} }
+func (soleDriver) SupportsListener() bool              { return false }
+func (soleDriver) SupportsListenNotify() bool          { return false }
+
+func (d soleDriver) UnwrapTx(tx riverdriver.ExecutorTx) *sql.Tx {
+	if sole, ok := tx.(soleTx); ok {
+		tx = sole.ExecutorTx
+	}
+	return d.Driver.UnwrapTx(tx)
+}
+
+type soleExecutor struct{ riverdriver.Executor }
+
+func (e soleExecutor) Begin(ctx context.Context) (riverdriver.ExecutorTx, error) {
+	tx, err := e.Executor.Begin(ctx)
+	return soleTx{tx}, err
+}
+
+func (soleExecutor) LeaderAttemptReelect(_ context.Context, params *riverdriver.LeaderReelectParams) (*riverdriver.Leader, error) {
+	return &riverdriver.Leader{LeaderID: params.LeaderID, ElectedAt: params.ElectedAt, ExpiresAt: time.Now().Add(params.TTL)}, nil
+}
+
+func (soleExecutor) LeaderResign(context.Context, *riverdriver.LeaderResignParams) (bool, error) {
+	return true, nil
+}
+
+type soleTx struct{ riverdriver.ExecutorTx }
+
+func (soleTx) LeaderDeleteExpired(context.Context, *riverdriver.LeaderDeleteExpiredParams) (int, error) {
+	return 0, nil
+}
+
+func (soleTx) LeaderAttemptElect(_ context.Context, params *riverdriver.LeaderElectParams) (*riverdriver.Leader, error) {
+	now := time.Now()
+	return &riverdriver.Leader{LeaderID: params.LeaderID, ElectedAt: now, ExpiresAt: now.Add(params.TTL)}, nil
+}

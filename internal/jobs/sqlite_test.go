@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// TestSQLiteUnderLoad has the queue and everybody else write as fast as they can: nobody may meet a locked database.
+func TestSQLiteUnderLoad(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	var told bytes.Buffer
+	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.NewTextHandler(&told, nil))}
+	queue := b.open()
+	work := newRecorder()
+	stop := b.run(queue, Work{Refund: work.refund})
+
+	const refunds, writers = 200, 8
+	var writes, ended atomic.Int64
+	var group sync.WaitGroup
+	for writer := range writers {
+		group.Go(func() {
+			for i := 0; ended.Load() == 0; i++ {
+				err := b.db.Tx(context.Background(), func(tx *store.Tx) error {
+					_, err := tx.Setting(fmt.Sprintf("%d-%d", writer, i), []byte("value"))
+					return err
+				})
+				if err != nil {
+					t.Errorf("write: %v", err)
+					return
+				}
+				writes.Add(1)
+			}
+		})
+	}
+	for i := range refunds {
+		b.refund(queue, draftID(i))
+	}
+	for range refunds {
+		await(t, work.more, "a refund")
+	}
+	ended.Store(1)
+	group.Wait()
+	b.awaitEmpty()
+	stop()
+	if told.Len() > 0 {
+		t.Errorf("the queue complained: %s", told.String())
+	}
+	if failures := b.db.Stats().Failures; failures > 0 {
+		t.Errorf("%d commits failed", failures)
+	}
+	if n := writes.Load(); n > 50*refunds {
+		t.Errorf("%d others wrote before %d refunds were done: the queue does not get its turn", n, refunds)
+	}
+}
+
+// TestIdleSQLiteWritesNothing looks at the write-ahead log while workers look for jobs a thousand times a second.
+func TestIdleSQLiteWritesNothing(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
+	queue := b.open()
+	queue.pace.refundPoll, queue.pace.reconcilePoll = time.Millisecond, time.Millisecond
+	work := newRecorder()
+	b.run(queue, Work{Refund: work.refund, Reconcile: work.reconcile})
+	await(t, work.more, "the reconcile of the start")
+	b.awaitEmpty()
+
+	wal := strings.TrimPrefix(url, "sqlite:") + "-wal"
+	before := mustRead(t, wal)
+	<-time.After(300 * time.Millisecond) // for nothing to happen in
+	if after := mustRead(t, wal); !bytes.Equal(before, after) {
+		t.Errorf("the write-ahead log changed while nothing happened: %d bytes, before %d", len(after), len(before))
+	}
+	var leaders int
+	if err := b.db.QueuePool().SQLite.QueryRow("SELECT COUNT(*) FROM river_leader").Scan(&leaders); err != nil || leaders != 0 {
+		t.Errorf("%d leaders are kept, which costs a write every few seconds (%v)", leaders, err)
+	}
+}
+
+func mustRead(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return content
+}

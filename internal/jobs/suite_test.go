@@ -1,0 +1,219 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/pgtest"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	runSuite(t, sqliteURL)
+}
+
+func TestPostgreSQL(t *testing.T) {
+	t.Parallel()
+	runSuite(t, func(t testing.TB) string { return pgtest.Database(t) })
+}
+
+func sqliteURL(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
+
+// runSuite is what both engines must do alike.
+func runSuite(t *testing.T, newURL func(testing.TB) string) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *bench)
+	}{
+		{"a job is born with its transaction or not at all", testBornWithTransaction},
+		{"every job takes effect once", testOnce},
+		{"a refund that waits serves for all who ask", testOneWaits},
+		{"a refund asked for while one is worked comes after it", testBehind},
+		{"a refund may be asked for again after it ended", testAgain},
+		{"a failed job is tried again, later and later", testBackoff},
+		{"a refund is never given up", testNeverGivenUp},
+		{"a panic costs one attempt", testPanic},
+		{"a job that a dead process began is begun again", testRescue},
+		{"a stop lets the job under way end", testStopWaits},
+		{"a job that a stop interrupted starts over", testStopInterrupts},
+		{"missions are reconciled at the start, once a period, and on demand", testReconcile},
+		{"jobs without a function are left for others", testOthersJobs},
+		{"a queue is opened again", testReopen},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url := newURL(t)
+			test.run(t, &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)})
+		})
+	}
+}
+
+// bench is a database to try queues on.
+type bench struct {
+	*testing.T
+	url string
+	db  *store.DB
+	log *slog.Logger
+}
+
+var hurry = pace{
+	reconcileEvery: time.Hour,
+	jobTimeout:     10 * time.Second,
+	rescueAfter:    20 * time.Second,
+	firstRetry:     20 * time.Millisecond,
+	lastRetry:      200 * time.Millisecond,
+	patience:       4,
+	refundPoll:     5 * time.Millisecond,
+	reconcilePoll:  5 * time.Millisecond,
+	fetchCooldown:  time.Millisecond,
+	softStop:       5 * time.Second,
+	hurried:        true,
+}
+
+func openDatabase(t testing.TB, url string) *store.DB {
+	t.Helper()
+	db, err := store.Open(context.Background(), url, store.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatalf("open database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close database: %v", err)
+		}
+	})
+	return db
+}
+
+func (b *bench) open() *Queue {
+	b.Helper()
+	queue, err := Open(context.Background(), b.db, b.log)
+	if err != nil {
+		b.Fatalf("Open: %v", err)
+	}
+	queue.pace = hurry
+	return queue
+}
+
+// run works jobs until the test ends or stop is called. stop returns when nothing runs any more.
+func (b *bench) run(queue *Queue, work Work) (stop func()) {
+	b.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- queue.Run(ctx, work) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Errorf("Run: %v", err)
+		}
+	})
+	b.Cleanup(stop)
+	return stop
+}
+
+// refund asks for a refund in a transaction of its own.
+func (b *bench) refund(queue *Queue, draftID string) {
+	b.Helper()
+	if err := b.db.Tx(context.Background(), func(tx *store.Tx) error { return queue.Refund(tx, draftID) }); err != nil {
+		b.Fatalf("Refund: %v", err)
+	}
+}
+
+func (b *bench) reconcile(queue *Queue) {
+	b.Helper()
+	if err := b.db.Tx(context.Background(), queue.Reconcile); err != nil {
+		b.Fatalf("Reconcile: %v", err)
+	}
+}
+
+// count asks the database behind the queue's back.
+func (b *bench) count(where string) (n int) {
+	b.Helper()
+	statement := "SELECT COUNT(*) FROM river_job WHERE " + where
+	var err error
+	if pool := b.db.QueuePool(); pool.Postgres != nil {
+		err = pool.Postgres.QueryRow(context.Background(), statement).Scan(&n)
+	} else {
+		err = pool.SQLite.QueryRow(statement).Scan(&n)
+	}
+	if err != nil {
+		b.Fatalf("%s: %v", statement, err)
+	}
+	return n
+}
+
+func (b *bench) exec(statement string) {
+	b.Helper()
+	var err error
+	if pool := b.db.QueuePool(); pool.Postgres != nil {
+		_, err = pool.Postgres.Exec(context.Background(), statement)
+	} else {
+		_, err = pool.SQLite.Exec(statement)
+	}
+	if err != nil {
+		b.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// awaitEmpty returns when every job was completed. The queue tells nobody when that is, so it is asked.
+func (b *bench) awaitEmpty() {
+	b.Helper()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	deadline := time.After(patienceOfTests)
+	for b.count("state <> 'completed'") > 0 {
+		select {
+		case <-again.C:
+		case <-deadline:
+			b.Fatalf("jobs are left after %s", patienceOfTests)
+		}
+	}
+}
+
+const patienceOfTests = 30 * time.Second
+
+// recorder is work that writes down what it did.
+type recorder struct {
+	mu   sync.Mutex
+	done []string
+	more chan struct{} // one for every job
+}
+
+func newRecorder() *recorder { return &recorder{more: make(chan struct{}, 10_000)} }
+
+func (r *recorder) refund(_ context.Context, draftID string) error {
+	r.mu.Lock()
+	r.done = append(r.done, draftID)
+	r.mu.Unlock()
+	r.more <- struct{}{}
+	return nil
+}
+
+func (r *recorder) reconcile(ctx context.Context) error { return r.refund(ctx, "reconcile") }
+
+func (r *recorder) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.done)
+}
+
+func await[T any](t testing.TB, signal <-chan T, what string) (value T) {
+	t.Helper()
+	select {
+	case value = <-signal:
+	case <-time.After(patienceOfTests):
+		t.Fatalf("%s did not happen within %s", what, patienceOfTests)
+	}
+	return value
+}
+
+func draftID(i int) string { return fmt.Sprintf("draft_%06d", i) }

@@ -1,0 +1,206 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// Work is what jobs do. Jobs whose function is nil are left for other processes.
+type Work struct {
+	Refund    func(ctx context.Context, draftID string) error
+	Reconcile func(ctx context.Context) error
+}
+
+const (
+	refundQueue    = "refund"
+	reconcileQueue = "reconcile"
+	refundWorkers  = 4
+
+	reconcileTimeout  = 10 * time.Minute
+	reconcileAttempts = 3 // then the next round has its turn
+)
+
+// pace is how quickly things happen. Tests are in more of a hurry than the service.
+type pace struct {
+	reconcileEvery        time.Duration
+	jobTimeout            time.Duration
+	rescueAfter           time.Duration // a job begun so long ago was begun by a process that is dead
+	firstRetry, lastRetry time.Duration
+	patience              int           // failures of a refund that are kept with it; it goes on after that, without adding to the list
+	refundPoll            time.Duration // between looks for refunds, where nothing tells of them
+	reconcilePoll         time.Duration
+	fetchCooldown         time.Duration
+	softStop              time.Duration // what jobs under way may take after a stop; then they are told to end, and start over another time
+	hurried               bool          // no random delays at the start
+}
+
+var steady = pace{
+	reconcileEvery: 10 * time.Minute,
+	jobTimeout:     15 * time.Second,
+	rescueAfter:    20 * time.Second,
+	firstRetry:     time.Second,
+	lastRetry:      5 * time.Minute,
+	patience:       20,
+	refundPoll:     2 * time.Second,
+	reconcilePoll:  5 * time.Second,
+	fetchCooldown:  100 * time.Millisecond,
+	softStop:       5 * time.Second,
+}
+
+// NextRetry doubles the wait after every failure, up to the last. A tenth of it is random, so that what failed together does not
+// come back together.
+func (p pace) NextRetry(job *rivertype.JobRow) time.Time {
+	wait := p.lastRetry
+	if failures := len(job.Errors); failures < 30 {
+		wait = min(wait, p.firstRetry<<failures)
+	}
+	return time.Now().Add(wait + rand.N(wait/10+1))
+}
+
+// Run works jobs until ctx ends. Several processes may do so on one database: each job is worked by one of them.
+func (q *Queue) Run(ctx context.Context, work Work) error {
+	config := q.config(work)
+	if len(config.Queues) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	return q.engine.work(ctx, config)
+}
+
+func (q *Queue) config(work Work) *river.Config {
+	config := &river.Config{
+		Logger:               slog.New(warnings{q.outcomes.log.Handler()}),
+		Queues:               make(map[string]river.QueueConfig),
+		Workers:              river.NewWorkers(),
+		ErrorHandler:         &q.outcomes,
+		RetryPolicy:          q.pace,
+		JobTimeout:           q.pace.jobTimeout,
+		RescueStuckJobsAfter: q.pace.rescueAfter,
+		SoftStopTimeout:      q.pace.softStop,
+		FetchCooldown:        q.pace.fetchCooldown,
+		TestOnly:             q.pace.hurried,
+	}
+	if work.Refund != nil {
+		config.Queues[refundQueue] = river.QueueConfig{MaxWorkers: refundWorkers, FetchPollInterval: q.pace.refundPoll}
+		river.AddWorker(config.Workers, &refundWorker{refund: work.Refund, outcomes: &q.outcomes, pace: q.pace})
+	}
+	if work.Reconcile != nil {
+		config.Queues[reconcileQueue] = river.QueueConfig{MaxWorkers: 1, FetchPollInterval: q.pace.reconcilePoll}
+		river.AddWorker(config.Workers, &reconcileWorker{reconcile: work.Reconcile, outcomes: &q.outcomes})
+		config.PeriodicJobs = []*river.PeriodicJob{q.periodicReconcile()}
+	}
+	return config
+}
+
+// refundArgs are how a refund is kept in the queue.
+type refundArgs struct {
+	DraftID string `json:"draftId"`
+	Behind  int64  `json:"behind,omitempty"` // the job that was being worked when this was asked for
+}
+
+func (refundArgs) Kind() string { return "refund" }
+
+func (refundArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: refundQueue, MaxAttempts: math.MaxInt16, UniqueOpts: whileUnfinished}
+}
+
+// whileUnfinished refuses a second job with the same arguments until the first has ended.
+var whileUnfinished = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
+}}
+
+type refundWorker struct {
+	river.WorkerDefaults[refundArgs]
+	refund   func(ctx context.Context, draftID string) error
+	outcomes *outcomes
+	pace     pace
+}
+
+func (w *refundWorker) Work(ctx context.Context, job *river.Job[refundArgs]) error {
+	err := w.refund(ctx, job.Args.DraftID)
+	switch {
+	case err == nil:
+		w.outcomes.done.Add(1)
+	case len(job.Errors) >= w.pace.patience && ctx.Err() == nil:
+		w.outcomes.HandleError(ctx, job.JobRow, err)
+		return river.JobSnooze(w.pace.lastRetry) // money is never given up
+	}
+	return err
+}
+
+// reconcileArgs are how a reconcile is kept in the queue.
+type reconcileArgs struct {
+	Behind int64 `json:"behind,omitempty"`
+}
+
+func (reconcileArgs) Kind() string { return "reconcile" }
+
+func (reconcileArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: reconcileQueue, MaxAttempts: reconcileAttempts, UniqueOpts: whileUnfinished}
+}
+
+// periodicReconcile is asked for at every start, too, because a process that is restarted often would otherwise never come to it;
+// one a period is enough, whoever starts.
+func (q *Queue) periodicReconcile() *river.PeriodicJob {
+	every := q.pace.reconcileEvery
+	return river.NewPeriodicJob(river.PeriodicInterval(every),
+		func() (river.JobArgs, *river.InsertOpts) {
+			return reconcileArgs{}, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByPeriod: every}}
+		},
+		&river.PeriodicJobOpts{RunOnStart: true})
+}
+
+type reconcileWorker struct {
+	river.WorkerDefaults[reconcileArgs]
+	reconcile func(ctx context.Context) error
+	outcomes  *outcomes
+}
+
+func (w *reconcileWorker) Timeout(*river.Job[reconcileArgs]) time.Duration { return reconcileTimeout }
+
+func (w *reconcileWorker) Work(ctx context.Context, job *river.Job[reconcileArgs]) error {
+	err := w.reconcile(ctx)
+	if err == nil {
+		w.outcomes.done.Add(1)
+	}
+	return err
+}
+
+// outcomes counts what became of attempts and tells of failures: the queue's users never see them otherwise.
+type outcomes struct {
+	log          *slog.Logger
+	done, failed atomic.Int64
+}
+
+// HandleError is called by River for an attempt that failed, unless it was ended by a stop.
+func (o *outcomes) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
+	o.failed.Add(1)
+	o.log.WarnContext(ctx, "job failed and will be tried again", "job", job.Kind, "args", string(job.EncodedArgs), "attempt", job.Attempt, "error", err)
+	return nil
+}
+
+// HandlePanic is called by River for an attempt that panicked.
+func (o *outcomes) HandlePanic(ctx context.Context, job *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
+	o.failed.Add(1)
+	o.log.ErrorContext(ctx, "job panicked", "job", job.Kind, "args", string(job.EncodedArgs), "attempt", job.Attempt, "panic", value, "trace", trace)
+	return nil
+}
+
+// warnings leaves out what River tells of itself in good times.
+type warnings struct{ slog.Handler }
+
+func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{h.Handler.WithAttrs(attrs)}
+}
+func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
