@@ -160,7 +160,7 @@ func (a *App) RequestReconcile(ctx context.Context, operator sortie.Address) (so
 		if err := a.queue.Reconcile(books.tx); err != nil {
 			return fmt.Errorf("queue a reconcile: %w", err)
 		}
-		return books.audit(operator.String(), "chain.reconcile_requested", fmt.Sprint(a.domain.ChainID), nil)
+		return books.audit(operator.String(), "chain.reconcile_requested", fmt.Sprint(a.domain.ChainID), map[string]any{})
 	})
 	if err != nil {
 		return sortie.ReconcileRequested{}, storeError(err)
