@@ -1,0 +1,22 @@
+package chain
+
+import "time"
+
+// AbandonWhen lets tests end a sender's step at any of the moments at which a process may die.
+func (s *Sender) AbandonWhen(die func(moment string) error) {
+	s.checkpoint = func(p point) error { return die(string(p)) }
+}
+
+// WithTime gives a holder the test's time.
+func (h Holder) WithTime(now func() time.Time, after func(time.Duration) <-chan time.Time) Holder {
+	h.now, h.after = now, after
+	return h
+}
+
+// ReadRefusal says in a word how the answer to a transaction is understood.
+func ReadRefusal(err error) string {
+	return map[refusal]string{
+		nodeHasIt: "has it", refusedNonceUsed: "nonce used", refusedNonceGap: "nonce gap", refusedReplacing: "replacing",
+		refusedPrice: "price", refusedBalance: "balance", refusedUnknown: "unknown",
+	}[readRefusal(err)]
+}
