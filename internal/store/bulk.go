@@ -5,53 +5,67 @@ import (
 	"strings"
 )
 
-// bulk is an INSERT of many rows at once: what a row costs beside its values, finding the statement and running it, is shared.
+// bulk inserts many rows with few statements: what a row costs beside its values, finding the statement and running it, is
+// shared. The rows have a first column in common.
 type bulk struct {
-	columns int
+	columns int // besides the common one
 	sizes   []bulkSize
 }
 
 // bulkSize is the statement for a fixed number of rows. The numbers are few, so that each statement is parsed once.
 type bulkSize struct {
-	rows      int
-	statement string
+	rows               int
+	sqlite, postgreSQL string
 }
 
-// Both engines allow more parameters in a statement (32,766 and 65,535); beyond these sizes there is nothing left to gain.
-var bulkRows = []int{256, 32, 1}
+// Both engines would take more parameters in a statement, 32,766 and 65,535, but beyond these sizes little is left to gain.
+var bulkRows = []int{256, 32, 4, 1}
 
+// newBulk makes the statements from the first words of one. SQLite gets parameters without names, except for the first: it
+// looks named ones up one by one.
 func newBulk(insert string, columns int) bulk {
 	b := bulk{columns: columns}
 	for _, rows := range bulkRows {
-		var statement strings.Builder
-		statement.WriteString(insert)
-		for i := range rows * columns {
-			switch {
-			case i == 0:
-				statement.WriteString("($")
-			case i%columns == 0:
-				statement.WriteString("), ($")
-			default:
-				statement.WriteString(", $")
+		var sqlite, postgreSQL strings.Builder
+		sqlite.WriteString(insert)
+		postgreSQL.WriteString(insert)
+		for row := range rows {
+			if row > 0 {
+				sqlite.WriteString(", ")
+				postgreSQL.WriteString(", ")
 			}
-			statement.WriteString(strconv.Itoa(i + 1))
+			sqlite.WriteString("(?1" + strings.Repeat(", ?", columns) + ")")
+			postgreSQL.WriteString("($1")
+			for column := range columns {
+				postgreSQL.WriteString(", $" + strconv.Itoa(row*columns+column+2))
+			}
+			postgreSQL.WriteString(")")
 		}
-		statement.WriteString(")")
-		b.sizes = append(b.sizes, bulkSize{rows: rows, statement: statement.String()})
+		b.sizes = append(b.sizes, bulkSize{rows: rows, sqlite: sqlite.String(), postgreSQL: postgreSQL.String()})
 	}
 	return b
 }
 
-// insertRows inserts all rows; values appends those of one.
-func insertRows[T any](tx *Tx, b bulk, rows []T, values func(*T, []any) []any) error {
-	args := make([]any, 0, min(len(rows), b.sizes[0].rows)*b.columns)
+// forSQLite lists the statements to parse once.
+func (b bulk) forSQLite() []string {
+	statements := make([]string, len(b.sizes))
+	for i, size := range b.sizes {
+		statements[i] = size.sqlite
+	}
+	return statements
+}
+
+// insertRows inserts all rows. The function appends the values of some of them, row by row.
+func insertRows[T any](tx *Tx, b bulk, common any, rows []T, appendValues func([]any, []T) []any) error {
+	args := make([]any, 0, 1+min(len(rows), bulkRows[0])*b.columns)
 	for _, size := range b.sizes {
+		statement := size.sqlite
+		if tx.session.conn != nil {
+			statement = size.postgreSQL
+		}
 		for len(rows) >= size.rows {
-			args = args[:0]
-			for i := range size.rows {
-				args = values(&rows[i], args)
-			}
-			if _, err := tx.session.exec(tx.ctx, size.statement, args...); err != nil {
+			args = appendValues(append(args[:0], common), rows[:size.rows])
+			if _, err := tx.session.exec(tx.ctx, statement, args...); err != nil {
 				return err
 			}
 			rows = rows[size.rows:]

@@ -125,8 +125,11 @@ func (s *session) chainBlocks(ctx context.Context, chainID, below uint64, limit 
 
 // AddBlocks adds to the followed blocks. A number that is there already is [ErrConflict], and fails the transaction.
 func (tx *Tx) AddBlocks(chainID uint64, blocks []Block) error {
-	err := insertRows(tx, insertBlocks, blocks, func(block *Block, args []any) []any {
-		return append(args, int64(chainID), int64(block.Number), block.Hash.String(), block.Time.UnixMicro())
+	err := insertRows(tx, insertBlocks, int64(chainID), blocks, func(args []any, blocks []Block) []any {
+		for i := range blocks {
+			args = append(args, int64(blocks[i].Number), blocks[i].Hash.String(), blocks[i].Time.UnixMicro())
+		}
+		return args
 	})
 	if err != nil {
 		return fmt.Errorf("add blocks of chain %d: %w", chainID, err)
@@ -203,4 +206,4 @@ WHERE chain_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3 + 0`
 	selectFactories = `SELECT address FROM factories WHERE chain_id = $1 ORDER BY address`
 )
 
-var insertBlocks = newBulk(`INSERT INTO chain_blocks (chain_id, number, hash, time) VALUES `, 4)
+var insertBlocks = newBulk(`INSERT INTO chain_blocks (chain_id, number, hash, time) VALUES `, 3)

@@ -84,17 +84,14 @@ type Revocation struct {
 // AddEvents adds events of the chain, many with one statement. One that is there already is [ErrConflict], and fails the
 // transaction.
 func (tx *Tx) AddEvents(chainID uint64, events []ChainEvent) error {
-	var malformed error
-	err := insertRows(tx, insertEvents, events, func(event *ChainEvent, args []any) []any {
-		data, err := appendEventData(nil, event)
-		malformed = errors.Join(malformed, err)
-		return append(args, int64(chainID), int64(event.Block), int64(event.LogIndex), event.BlockHash.String(),
-			event.Transaction.String(), hexAddress(event.Factory), string(event.Kind), nullableHash(event.MissionKey), string(data))
-	})
-	if err == nil && malformed != nil {
-		err = tx.session.refuse(malformed)
+	for i := range events {
+		if !events[i].whole() {
+			return fmt.Errorf("add events of chain %d: event %d of block %d has no part that fits its kind %q",
+				chainID, events[i].LogIndex, events[i].Block, events[i].Kind)
+		}
 	}
-	if err != nil {
+	var writer eventWriter
+	if err := insertRows(tx, insertEvents, int64(chainID), events, writer.appendValues); err != nil {
 		return fmt.Errorf("add events of chain %d: %w", chainID, err)
 	}
 	return nil
@@ -120,17 +117,6 @@ func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]Chai
 	})
 }
 
-// MissionEvents reads the events of one mission, in the order of the chain.
-func (db *DB) MissionEvents(ctx context.Context, chainID uint64, missionKey sortie.Hash) ([]ChainEvent, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]ChainEvent, error) {
-		events, err := s.chainEvents(ctx, selectMissionEvents, []any{int64(chainID), missionKey.String()})
-		if err != nil {
-			return nil, fmt.Errorf("read events of mission %s: %w", missionKey, err)
-		}
-		return events, nil
-	})
-}
-
 func (s *session) chainEvents(ctx context.Context, query string, args []any) ([]ChainEvent, error) {
 	var events []ChainEvent
 	err := s.each(ctx, query, args, func(row scanner) error {
@@ -149,15 +135,13 @@ const (
 
 	selectChainEvents = `SELECT ` + chainEventColumns + ` FROM chain_events
 WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index`
-	selectMissionEvents = `SELECT ` + chainEventColumns + ` FROM chain_events
-WHERE chain_id = $1 AND mission_key = $2 ORDER BY block_number, log_index`
 	selectEventsAbove = `SELECT ` + chainEventColumns + ` FROM chain_events
 WHERE chain_id = $1 AND block_number > $2 ORDER BY block_number DESC, log_index DESC`
 	deleteEvent       = `DELETE FROM chain_events WHERE chain_id = $1 AND block_number = $2 AND log_index = $3`
 	deleteEventsAbove = `DELETE FROM chain_events WHERE chain_id = $1 AND block_number > $2`
 )
 
-var insertEvents = newBulk(`INSERT INTO chain_events (chain_id, `+chainEventColumns+`) VALUES `, 9)
+var insertEvents = newBulk(`INSERT INTO chain_events (chain_id, `+chainEventColumns+`) VALUES `, 8)
 
 // eventData is what the data column may hold. [appendEventData] writes it.
 type eventData struct {
@@ -223,37 +207,109 @@ func (event *ChainEvent) readData(text []byte) error {
 	return nil
 }
 
-// appendEventData writes an event's data by hand: reflection would cost more than the insertion.
-func appendEventData(dst []byte, event *ChainEvent) ([]byte, error) {
-	switch {
-	case event.Funded != nil && event.Kind == EventMissionFunded:
+// eventWriter turns events into values. It spends little on each: many thousands are added at once when a chain is followed
+// for the first time.
+type eventWriter struct {
+	text []byte // the texts of all rows of a statement, one behind the other
+	ends []int
+
+	// The values of the row before, which are often those of the next.
+	blockHash, factory any
+	lastBlockHash      sortie.Hash
+	lastFactory        sortie.Address
+}
+
+// eventKinds are the kinds as values.
+var eventKinds = map[EventKind]any{
+	EventMissionFunded: string(EventMissionFunded), EventSubmissionPaid: string(EventSubmissionPaid),
+	EventPayoutDeferred: string(EventPayoutDeferred), EventMissionClosed: string(EventMissionClosed),
+	EventDeferredClaimed: string(EventDeferredClaimed), EventAuthorizationRevoked: string(EventAuthorizationRevoked),
+}
+
+// appendValues appends the values of chainEventColumns for each event.
+func (w *eventWriter) appendValues(args []any, events []ChainEvent) []any {
+	w.text, w.ends = w.text[:0], w.ends[:0]
+	for i := range events {
+		w.mark(appendHash(w.text, events[i].Transaction))
+		w.mark(appendHash(w.text, events[i].MissionKey))
+		w.mark(appendEventData(w.text, &events[i]))
+	}
+	all, start, next := string(w.text), 0, 0
+	text := func() string {
+		value := all[start:w.ends[next]]
+		start, next = w.ends[next], next+1
+		return value
+	}
+	for i := range events {
+		event := &events[i]
+		if w.blockHash == nil || w.lastBlockHash != event.BlockHash {
+			w.blockHash, w.lastBlockHash = event.BlockHash.String(), event.BlockHash
+		}
+		if w.factory == nil || w.lastFactory != event.Factory {
+			w.factory, w.lastFactory = hexAddress(event.Factory), event.Factory
+		}
+		transaction, missionKey, data := any(text()), any(text()), any(text())
+		if event.MissionKey == (sortie.Hash{}) {
+			missionKey = nil
+		}
+		args = append(args, int64(event.Block), int64(event.LogIndex), w.blockHash, transaction, w.factory, eventKinds[event.Kind],
+			missionKey, data)
+	}
+	return args
+}
+
+// mark takes the text with one more value at its end.
+func (w *eventWriter) mark(text []byte) {
+	w.text, w.ends = text, append(w.ends, len(text))
+}
+
+// whole reports whether an event has the part of its kind.
+func (event *ChainEvent) whole() bool {
+	switch event.Kind {
+	case EventMissionFunded:
+		return event.Funded != nil
+	case EventSubmissionPaid, EventPayoutDeferred:
+		return event.Payment != nil
+	case EventMissionClosed:
+		return event.Closed != nil
+	case EventDeferredClaimed:
+		return event.Claim != nil
+	case EventAuthorizationRevoked:
+		return event.Revocation != nil
+	}
+	return false
+}
+
+// appendEventData writes the data of a whole event by hand: reflection would cost more than the insertion.
+func appendEventData(dst []byte, event *ChainEvent) []byte {
+	switch event.Kind {
+	case EventMissionFunded:
 		funded := event.Funded
 		dst = appendText(append(dst, `{"missionId":`...), funded.MissionID)
-		dst = appendAddress(append(dst, `,"creator":`...), funded.Creator)
-		dst = appendAddress(append(dst, `,"token":`...), funded.Token)
-		dst = funded.Reward.Append(append(dst, `,"reward":`...), 10)
+		dst = appendAddress(append(dst, `,"creator":"`...), funded.Creator)
+		dst = appendAddress(append(dst, `","token":"`...), funded.Token)
+		dst = funded.Reward.Append(append(dst, `","reward":`...), 10)
 		dst = funded.TargetCount.Append(append(dst, `,"targetCount":`...), 10)
-		dst = appendHash(append(dst, `,"nonce":`...), funded.Nonce)
-		dst = strconv.AppendUint(append(dst, `,"reclaimAfter":`...), funded.ReclaimAfter, 10)
-	case event.Payment != nil && (event.Kind == EventSubmissionPaid || event.Kind == EventPayoutDeferred):
+		dst = appendHash(append(dst, `,"nonce":"`...), funded.Nonce)
+		dst = strconv.AppendUint(append(dst, `","reclaimAfter":`...), funded.ReclaimAfter, 10)
+	case EventSubmissionPaid, EventPayoutDeferred:
 		payment := event.Payment
-		dst = appendHash(append(dst, `{"submissionKey":`...), payment.SubmissionKey)
-		dst = appendAddress(append(dst, `,"recipient":`...), payment.Recipient)
-		dst = strconv.AppendUint(append(dst, `,"slot":`...), payment.Slot, 10)
+		dst = appendHash(append(dst, `{"submissionKey":"`...), payment.SubmissionKey)
+		dst = appendAddress(append(dst, `","recipient":"`...), payment.Recipient)
+		dst = strconv.AppendUint(append(dst, `","slot":`...), payment.Slot, 10)
 		dst = payment.Amount.Append(append(dst, `,"amount":`...), 10)
-	case event.Closed != nil && event.Kind == EventMissionClosed:
+	case EventMissionClosed:
 		dst = event.Closed.Refund.Append(append(dst, `{"refund":`...), 10)
 		dst = strconv.AppendBool(append(dst, `,"deferred":`...), event.Closed.RefundDeferred)
 		dst = strconv.AppendUint(append(dst, `,"reason":`...), uint64(event.Closed.Reason), 10)
-	case event.Claim != nil && event.Kind == EventDeferredClaimed:
-		dst = appendAddress(append(dst, `{"token":`...), event.Claim.Token)
-		dst = appendAddress(append(dst, `,"account":`...), event.Claim.Account)
-		dst = event.Claim.Amount.Append(append(dst, `,"amount":`...), 10)
-	case event.Revocation != nil && event.Kind == EventAuthorizationRevoked:
-		dst = appendAddress(append(dst, `{"creator":`...), event.Revocation.Creator)
-		dst = appendHash(append(dst, `,"nonce":`...), event.Revocation.Nonce)
-	default:
-		return dst, fmt.Errorf("event %d of block %d has no part that fits its kind %q", event.LogIndex, event.Block, event.Kind)
+	case EventDeferredClaimed:
+		dst = appendAddress(append(dst, `{"token":"`...), event.Claim.Token)
+		dst = appendAddress(append(dst, `","account":"`...), event.Claim.Account)
+		dst = event.Claim.Amount.Append(append(dst, `","amount":`...), 10)
+	case EventAuthorizationRevoked:
+		dst = appendAddress(append(dst, `{"creator":"`...), event.Revocation.Creator)
+		dst = appendHash(append(dst, `","nonce":"`...), event.Revocation.Nonce)
+		dst = append(dst, '"')
 	}
-	return append(dst, '}'), nil
+	return append(dst, '}')
 }

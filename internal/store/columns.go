@@ -13,11 +13,11 @@ import (
 // The spellings of values in columns and in their JSON.
 
 func appendAddress(dst []byte, address sortie.Address) []byte {
-	return append(hex.AppendEncode(append(dst, `"0x`...), address[:]), '"')
+	return hex.AppendEncode(append(dst, "0x"...), address[:])
 }
 
 func appendHash(dst []byte, hash sortie.Hash) []byte {
-	return append(hex.AppendEncode(append(dst, `"0x`...), hash[:]), '"')
+	return hex.AppendEncode(append(dst, "0x"...), hash[:])
 }
 
 // appendText appends a JSON string. The text may come from anywhere; nearly always it is plain.

@@ -1,12 +1,14 @@
 package store
 
+import "slices"
+
 // The statements that SQLite parses once per connection. PostgreSQL's driver does this by itself.
 var (
 	readStatements = []string{
 		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectEvents,
 	}
-	writeStatements = []string{
+	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, insertEvent,
-	}
+	}, insertBlocks.forSQLite(), insertEvents.forSQLite())
 )

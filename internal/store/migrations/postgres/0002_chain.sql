@@ -21,6 +21,7 @@ CREATE TABLE chain_blocks (
 );
 
 -- What the contracts reported on the canonical chain, up to the tip. What only some kinds of event have is JSON in data.
+-- Nothing is looked up by mission: an index in no order would cost more than the rest of the row.
 CREATE TABLE chain_events (
 	chain_id         BIGINT NOT NULL,
 	block_number     BIGINT NOT NULL,
@@ -33,8 +34,6 @@ CREATE TABLE chain_events (
 	data             TEXT NOT NULL,
 	PRIMARY KEY (chain_id, block_number, log_index)
 );
-
-CREATE INDEX chain_events_of_mission ON chain_events (chain_id, mission_key) WHERE mission_key IS NOT NULL;
 
 -- Every factory that quotes were ever made for. All of them are followed: a quote may be used after the next factory came.
 CREATE TABLE factories (
