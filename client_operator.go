@@ -45,19 +45,27 @@ func (c *Client) Review(ctx context.Context, id string) (Review, error) {
 	return c.review(ctx, call{method: http.MethodGet, path: "/api/operator/reviews/" + url.PathEscape(id)})
 }
 
-// Approve lets a funded mission be published, at once or when its funding is final. A decision is made once and is for good.
+// Approve lets a funded mission be published, at once or when its funding is final; the reason may be empty. A decision is made
+// once and is for good: the same one by the same operator again is answered as it was the first time.
 //
-// It fails with not_found; with wrong_state when the mission is not funded or was decided before, by an earlier attempt of
-// this very call perhaps, whose answer was lost: [Client.Review] tells by whom; and with service_unavailable while an incident
-// halts the service.
-func (c *Client) Approve(ctx context.Context, id string) (Review, error) {
-	return c.review(ctx, call{method: http.MethodPost, path: operatorMissionPath(id) + "/approve"})
+// It fails with not_found, with wrong_state when the mission is not funded or was decided by somebody else or otherwise, and
+// with service_unavailable when it would be published while an incident halts the service.
+func (c *Client) Approve(ctx context.Context, id, reason string) (Review, error) {
+	request := call{method: http.MethodPost, path: operatorMissionPath(id) + "/approve"}
+	if reason != "" {
+		var err error
+		if request.body, err = encodeReason(reason); err != nil {
+			return Review{}, err
+		}
+	}
+	return c.review(ctx, request)
 }
 
-// Reject refuses a mission, for a reason that its creator is shown. If it is funded, the money goes back.
+// Reject refuses a mission, for a reason that its creator is shown. If it is funded, now or later, the money goes back. As an
+// approval, a rejection is made once.
 //
-// It fails with not_found, with validation_failed for a reason that is empty or longer than 500 characters, and with
-// wrong_state when the mission was decided before; see [Client.Approve].
+// It fails with not_found, with validation_failed for a reason that is empty or too long, and with wrong_state when the mission
+// was decided by somebody else or otherwise.
 func (c *Client) Reject(ctx context.Context, id, reason string) (Review, error) {
 	body, err := encodeReason(reason)
 	if err != nil {
@@ -97,8 +105,8 @@ func (c *Client) Reconcile(ctx context.Context) error {
 
 // ClearIncident says that a person has looked at an incident, and why things may go on.
 //
-// It fails with not_found, with validation_failed for a reason that is empty or longer than 500 characters, and with
-// wrong_state when the incident was cleared before.
+// It fails with not_found, with validation_failed for a reason that is empty or too long, and with wrong_state when the
+// incident was cleared before.
 func (c *Client) ClearIncident(ctx context.Context, id, reason string) (IncidentCleared, error) {
 	body, err := encodeReason(reason)
 	if err != nil {

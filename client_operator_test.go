@@ -99,7 +99,14 @@ func TestRequestsBeyondTheInterface(t *testing.T) {
 		"approve": {
 			`{"ok":true,"review":{"reviewStatus":"approved"}}`, "POST /api/operator/missions/draft_a/approve", "approved",
 			func(c *sortie.Client) (any, error) {
-				review, err := c.Approve(t.Context(), "draft_a")
+				review, err := c.Approve(t.Context(), "draft_a", "")
+				return review.ReviewStatus, err
+			},
+		},
+		"approve with a remark": {
+			`{"ok":true,"review":{}}`, `POST /api/operator/missions/draft_a/approve {"reason":"fine"}`, "",
+			func(c *sortie.Client) (any, error) {
+				review, err := c.Approve(t.Context(), "draft_a", "fine")
 				return review.ReviewStatus, err
 			},
 		},
@@ -152,7 +159,7 @@ func TestOperatorErrorsAreTyped(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"reviews":   func() error { _, err := client.Reviews(t.Context(), sortie.PageQuery{}); return err },
 		"review":    func() error { _, err := client.Review(t.Context(), "x"); return err },
-		"approve":   func() error { _, err := client.Approve(t.Context(), "x"); return err },
+		"approve":   func() error { _, err := client.Approve(t.Context(), "x", ""); return err },
 		"reject":    func() error { _, err := client.Reject(t.Context(), "x", "y"); return err },
 		"audit":     func() error { _, err := client.Audit(t.Context(), sortie.PageQuery{}); return err },
 		"chain":     func() error { _, err := client.Chain(t.Context()); return err },

@@ -28,6 +28,9 @@ func TestPreflights(t *testing.T) {
 	s := newService(t, serviceOptions{})
 	for target, methods := range map[string]string{
 		draftsPath: "POST, OPTIONS", previewPath: "POST, OPTIONS", listPath: "GET, OPTIONS", listPath + "/x": "GET, OPTIONS",
+		listPath + "/x/doctor": "GET, OPTIONS", listPath + "/x/confirm-funding": "POST, OPTIONS", eventsPath: "GET, OPTIONS",
+		reviewsPath: "GET, OPTIONS", decidePath + "/x/approve": "POST, OPTIONS", decidePath + "/x/reject": "POST, OPTIONS",
+		auditPath: "GET, OPTIONS", chainPath: "GET, OPTIONS", reconcilePath: "POST, OPTIONS", incidentsPath + "/x/clear": "POST, OPTIONS",
 		"/healthz": "GET, HEAD, OPTIONS", "/": "GET, HEAD, OPTIONS",
 	} {
 		a := s.send(preflight(target, "POST", page))
@@ -270,7 +273,9 @@ func TestRequestIDs(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, r := range []request{
 		{target: listPath}, {target: listPath + "/" + draft.DraftID}, {method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission},
-		{method: http.MethodPost, target: previewPath, body: goodMission}, {target: listPath, unsigned: true}, {target: "/nowhere"}, {target: "/healthz"},
+		{method: http.MethodPost, target: previewPath, body: goodMission}, {target: listPath + "/" + draft.DraftID + "/doctor"},
+		{method: http.MethodPost, target: listPath + "/" + draft.DraftID + "/confirm-funding"}, {target: eventsPath}, {target: reviewsPath},
+		{target: chainPath, signer: reviewer}, {target: listPath, unsigned: true}, {target: "/nowhere"}, {target: "/healthz"},
 		{target: "/docs"}, {target: "/openapi.yaml"}, {target: "/metrics"}, {target: "/"}, {method: http.MethodOptions, target: listPath}, {method: http.MethodDelete, target: listPath},
 	} {
 		r.header = http.Header{"X-Request-Id": {"req_chosen-by-the-client"}}

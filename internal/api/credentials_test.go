@@ -214,6 +214,9 @@ func TestASignatureMovedToAnotherRequest(t *testing.T) {
 	list := s.get(listPath + "?limit=1&status=pending_funding")
 	create := s.post(draftsPath, "k1", goodMission)
 	preview := s.post(previewPath, "", goodMission)
+	confirm := s.post(status.target+"/confirm-funding", "", "{}")
+	reject := s.sign(s.post(decidePath+"/"+draft.DraftID+"/reject", "", goodReason).without(sortie.HeaderWallet), reviewer)
+	approve := s.sign(s.post(decidePath+"/"+draft.DraftID+"/approve", "", "").without(sortie.HeaderWallet), reviewer)
 	madeFor := func(change func(*message), m message) message { // the signature of another request on this one
 		signed := m
 		change(&signed)
@@ -253,8 +256,19 @@ func TestASignatureMovedToAnotherRequest(t *testing.T) {
 		"body, other order": to(create, func(m *message) {
 			m.body = `{"targetCount":4,` + strings.Replace(m.body[1:], `,"targetCount":4`, "", 1)
 		}),
-		"body dropped": to(create, func(m *message) { m.body = "" }),
-		"timestamp":    create.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(time.Second).Unix())),
+		"path, status to doctor":         status.retarget(status.target + "/doctor"),
+		"path, list to events":           s.get(listPath + "?limit=1").retarget(eventsPath + "?limit=1"),
+		"path, to another's funding":     confirm.retarget(listPath + "/" + other.DraftID + "/confirm-funding"),
+		"path, rejection to approval":    reject.retarget(decidePath + "/" + draft.DraftID + "/approve"),
+		"path, approval to rejection":    to(approve, func(m *message) { m.target, m.body = decidePath+"/"+draft.DraftID+"/reject", goodReason }),
+		"path, approval of another":      approve.retarget(decidePath + "/" + other.DraftID + "/approve"),
+		"path, rejection to an incident": reject.retarget(incidentsPath + "/" + draft.DraftID + "/clear"),
+		"wallet, of an operator":         confirm.retarget(approve.target).with(sortie.HeaderWallet, reviewer.Address().String()),
+		"body, another reason":           to(reject, func(m *message) { m.body = strings.Replace(goodReason, "private", "public", 1) }),
+		"body, a remark added":           to(approve, func(m *message) { m.body = goodReason }),
+		"body, a hint added":             to(s.post(confirm.target, "", ""), func(m *message) { m.body = "{}" }),
+		"body dropped":                   to(create, func(m *message) { m.body = "" }),
+		"timestamp":                      create.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(time.Second).Unix())),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := s.dial()
@@ -272,8 +286,11 @@ func TestASignatureMovedToAnotherRequest(t *testing.T) {
 			}
 		})
 	}
-	if got := decode[sortie.DraftList](t, s.send(request{target: listPath})); len(got.Drafts) != 2 {
+	if got := decode[sortie.DraftList](t, s.send(request{target: listPath + "?status=pending_funding"})); len(got.Drafts) != 2 {
 		t.Errorf("%d drafts, want the 2 of the beginning", len(got.Drafts))
+	}
+	if s.chain.woken.Load() != 0 {
+		t.Error("somebody woke the follower")
 	}
 }
 
@@ -308,6 +325,70 @@ func TestACreateSentAgainIsOneDraft(t *testing.T) {
 			t.Errorf("after the window: %+v", a)
 		}
 	})
+}
+
+// A decision or a look that is sent again, byte for byte, does nothing more.
+func TestOtherWritesSentAgain(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		draft := s.createInReview("k1")
+		for _, m := range []message{
+			s.post(listPath+"/"+draft.DraftID+"/confirm-funding", "", ""),
+			s.sign(s.post(decidePath+"/"+draft.DraftID+"/reject", "", goodReason).without(sortie.HeaderWallet), reviewer),
+		} {
+			var first string
+			for i := range 3 {
+				w := s.dial()
+				w.write(m.String())
+				a := w.read()
+				if a == nil || a.StatusCode != http.StatusOK {
+					t.Fatalf("%s, time %d: %+v", m.target, i, a)
+				}
+				if i == 0 {
+					first = string(a.body)
+				} else if string(a.body) != first {
+					t.Errorf("%s: another answer: %s\n%s", m.target, a.body, first)
+				}
+			}
+		}
+		if got := s.eventTypes(); got != "draft.created funding.detected funding.confirmed mission.rejected" || len(s.chain.refunds) != 1 {
+			t.Errorf("events %s, refunds %v", got, s.chain.refunds)
+		}
+	})
+}
+
+// Contract wallets may do whatever plain keys may: follow their missions, and review those of others.
+func TestContractWalletsFollowAndReview(t *testing.T) {
+	t.Parallel()
+	account := sortie.MustAddress("0x7Bf9e8a8ac4a1E1fE0a8C9E5F1F9F1d0f3C0C0A1")
+	yes := append(make([]byte, 31), 1)
+	for name, c := range map[string]struct {
+		operators []sortie.Address
+		forbidden bool
+	}{"an operator": {operators: []sortie.Address{account}}, "nobody": {forbidden: true}} {
+		s := newService(t, serviceOptions{operators: c.operators, call: func(context.Context, []byte, uint64) ([]byte, error) { return yes, nil }})
+		byAccount := http.Header{sortie.HeaderWallet: {account.String()}, sortie.HeaderSignature: {"0x1234"}}
+		created := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: byAccount})
+		mustBe(t, name+" creates", created, http.StatusCreated)
+		draft := decode[sortie.DraftCreated](t, created)
+		s.chain.mine(fundingOf(draft))
+		s.chain.mine()
+		for _, r := range routes {
+			if r.access == public || r.drafts || strings.Contains(r.pattern, "/incidents/") || strings.HasSuffix(r.pattern, "/reject") {
+				continue
+			}
+			want := http.StatusOK
+			switch {
+			case r.access == operator && c.forbidden:
+				want = http.StatusForbidden
+			case strings.HasSuffix(r.pattern, "/reconcile"):
+				want = http.StatusAccepted
+			}
+			a := s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", draft.DraftID, 1), body: bodyOf(r), header: byAccount})
+			mustBe(t, name+": "+r.method+" "+r.pattern, a, want)
+		}
+	}
 }
 
 // Contract wallets are asked on the chain, and one question is asked once.

@@ -70,11 +70,12 @@ func (x *exchange) expectBody(timeout time.Duration) {
 
 // readBody reads the whole body, bounded in size; expectBody has bounded the time. Requests without a body must really have
 // none: a signature over the empty hash says so.
-func (x *exchange) readBody(limit int64) error {
-	if limit == 0 {
-		if x.r.ContentLength != 0 {
-			return sortie.NewError(sortie.CodeInvalidRequest, "a %s request must not have a body", x.r.Method)
-		}
+func (x *exchange) readBody(route route) error {
+	limit := route.body
+	switch {
+	case limit == 0 && x.r.ContentLength != 0:
+		return sortie.NewError(sortie.CodeInvalidRequest, "this %s request must not have a body", x.r.Method)
+	case limit == 0, route.bodyOptional && x.r.ContentLength == 0:
 		return nil
 	}
 	if err := checkContentType(x.r.Header); err != nil {

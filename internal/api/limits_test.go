@@ -164,6 +164,25 @@ func TestLimitsOfAWallet(t *testing.T) {
 	}
 }
 
+// What follows, reviews and asks to look counts as reading.
+func TestLimitsOfFollowingAndReviewing(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{WalletDrafts: 1, WalletReads: 3}})
+	draft := s.create("k1", goodMission)
+	target := listPath + "/" + draft.DraftID
+	mustBe(t, "doctor", s.send(request{target: target + "/doctor"}), http.StatusOK)
+	mustBe(t, "confirm-funding", s.send(request{method: http.MethodPost, target: target + "/confirm-funding"}), http.StatusOK)
+	mustBe(t, "events", s.send(request{target: eventsPath}), http.StatusOK)
+	limited(t, s.send(request{target: target + "/doctor"}), "reads", 3, 20)
+	limited(t, s.send(request{method: http.MethodPost, target: target + "/confirm-funding"}), "reads", 3, 20)
+	limited(t, s.send(request{target: reviewsPath}), "reads", 3, 20) // before it is said that this wallet may not
+	mustBe(t, "reviews", s.send(request{target: reviewsPath, signer: reviewer}), http.StatusOK)
+	mustBe(t, "chain", s.send(request{target: chainPath, signer: reviewer}), http.StatusOK)
+	mustBe(t, "reject", s.decide(reviewer, draft.DraftID, "reject", goodReason), http.StatusOK)
+	limited(t, s.decide(reviewer, draft.DraftID, "reject", goodReason), "reads", 3, 20)
+	mustBe(t, "a colleague", s.send(request{target: reviewsPath, signer: colleague}), http.StatusOK)
+}
+
 func TestNoLimits(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]*Limits{"off": nil, "zero": {}} {

@@ -36,8 +36,15 @@ func TestRoutesAndDocumentedPathsAreTheSame(t *testing.T) {
 			documented = append(documented, method+" "+path)
 			isSigned := operation.Security == nil || len(*operation.Security) > 0
 			for _, r := range routes {
-				if r.method == method && strings.TrimSuffix(r.pattern, "{$}") == path && (r.access == signed) != isSigned {
+				if r.method != method || strings.TrimSuffix(r.pattern, "{$}") != path {
+					continue
+				}
+				if (r.access != public) != isSigned {
 					t.Errorf("%s %s: the document says signed %t", method, path, isSigned)
+				}
+				forbidden := operation.Responses.Value("403")
+				if isOperators := forbidden != nil && strings.HasSuffix(forbidden.Ref, "/WalletNotAllowed"); isOperators != (r.access == operator) {
+					t.Errorf("%s %s: the document says for operators %t", method, path, isOperators)
 				}
 			}
 		}
@@ -119,6 +126,10 @@ func TestDocumentedValuesAreThoseOfTheCode(t *testing.T) {
 		"FundingStatus": constants(t, "../../status.go", "FundingStatus"),
 		"NextAction":    constants(t, "../../status.go", "NextAction"),
 		"ListStatus":    constants(t, "../../status.go", "ListStatus"),
+		"MissionHealth": constants(t, "../../doctor.go", "Health"),
+		"Party":         constants(t, "../../doctor.go", "Party"),
+		"BlockerCode":   constants(t, "../../doctor.go", "BlockerCode"),
+		"EventType":     constants(t, "../../events.go", "EventType"),
 	} {
 		if documented := texts(schemas[name].Value.Enum); !slices.Equal(documented, want) {
 			t.Errorf("%s: documented %q, the code has %q", name, documented, want)
@@ -150,7 +161,7 @@ func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
 		"DraftList":             {inside("DraftList"), sortie.DraftList{}},
 		"ListSummary":           {inside("DraftList", "summary"), sortie.ListSummary{}},
 		"Preview":               {inside("Preview"), sortie.Preview{}},
-		"Budget":                {inside("Preview", "totalBudget"), sortie.Budget{}},
+		"Budget":                {inside("Budget"), sortie.Budget{}},
 		"Quote":                 {inside("FundingQuote"), sortie.Quote{}},
 		"QuoteAuthorization":    {inside("FundingAuthorization"), sortie.QuoteAuthorization{}},
 		"NormalizedMission":     {inside("NormalizedMission"), sortie.NormalizedMission{}},
@@ -161,6 +172,31 @@ func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
 		"Reward":                {inside("NormalizedMission", "reward"), sortie.Reward{}},
 		"VideoBounds":           {inside("NormalizedMission", "video"), sortie.VideoBounds{}},
 		"MissionInput.location": {inside("Mission", "location"), sortie.Area{}},
+		"Doctor":                {inside("Doctor"), sortie.Doctor{}},
+		"Blocker":               {inside("Blocker"), sortie.Blocker{}},
+		"FundingDepth":          {inside("FundingDepth"), sortie.FundingDepth{}},
+		"FundingCheck":          {inside("FundingCheck"), sortie.FundingCheck{}},
+		"Event":                 {inside("Event"), sortie.Event{}},
+		"EventPage":             {inside("EventPage"), sortie.EventPage{}},
+		"EventSummary":          {inside("EventPage", "summary"), sortie.EventSummary{}},
+		"Decision":              {inside("Decision"), sortie.Decision{}},
+		"Review":                {inside("Review"), sortie.Review{}},
+		"ReviewPage":            {inside("ReviewPage"), sortie.ReviewPage{}},
+		"ReviewSummary":         {inside("ReviewPage", "summary"), sortie.ReviewSummary{}},
+		"ReviewDetail":          {inside("ReviewDetail"), sortie.ReviewDetail{}},
+		"Reason":                {inside("Reason"), sortie.DecisionRequest{}},
+		"AuditEntry":            {inside("AuditEntry"), sortie.AuditEntry{}},
+		"AuditPage":             {inside("AuditPage"), sortie.AuditPage{}},
+		"AuditSummary":          {inside("AuditPage", "summary"), sortie.AuditSummary{}},
+		"ChainOverview":         {inside("ChainOverview"), sortie.ChainOverview{}},
+		"ChainPosition":         {inside("ChainPosition"), sortie.ChainPosition{}},
+		"Incident":              {inside("Incident"), sortie.Incident{}},
+		"IncidentCleared":       {inside("IncidentCleared"), sortie.IncidentCleared{}},
+		"SenderBacklog":         {inside("SenderBacklog"), sortie.SenderBacklog{}},
+		"ReconcileReport":       {inside("ReconcileReport"), sortie.ReconcileReport{}},
+		"ReconcileRequested":    {inside("ReconcileRequested"), sortie.ReconcileRequested{}},
+		"FollowerStatus":        {inside("FollowerStatus"), sortie.FollowerStatus{}},
+		"ChainAlarm":            {inside("ChainAlarm"), sortie.ChainAlarm{}},
 	} {
 		want := members(reflect.TypeOf(c.wire))
 		sameSet(t, name, slices.Collect(maps.Keys(c.schema.Properties)), want)

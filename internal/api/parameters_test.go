@@ -2,9 +2,11 @@ package api
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,15 +63,147 @@ func TestBadParameters(t *testing.T) {
 	} {
 		rows = append(rows, badRequest{name: name, text: s.get(listPath + "?" + query).String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter})
 	}
-	status := s.get(listPath + "/draft_0123456789abcdefghjkmnpqrs?expand=1")
+	const some = "draft_0123456789abcdefghjkmnpqrs"
+	operators := func(method, target, body string) message {
+		m := s.unsigned(method, target)
+		if m.body = body; body != "" {
+			m = m.with("Content-Type", "application/json")
+		}
+		return s.sign(m, reviewer)
+	}
 	for name, m := range map[string]message{
-		"a parameter of the status": status,
-		"a parameter of a create":   s.post(draftsPath+"?dryRun=true", "k1", goodMission),
-		"a parameter of a preview":  s.post(previewPath+"?limit=1", "", goodMission),
+		"a parameter of the status":        s.get(listPath + "/" + some + "?expand=1"),
+		"a parameter of a create":          s.post(draftsPath+"?dryRun=true", "k1", goodMission),
+		"a parameter of a preview":         s.post(previewPath+"?limit=1", "", goodMission),
+		"a parameter of the doctor":        s.get(listPath + "/" + some + "/doctor?verbose=1"),
+		"a parameter of confirm-funding":   s.post(listPath+"/"+some+"/confirm-funding?transactionHash=0x1", "", "{}"),
+		"a parameter of a review":          operators(http.MethodGet, reviewsPath+"/"+some+"?expand=1", ""),
+		"a parameter of an approval":       operators(http.MethodPost, decidePath+"/"+some+"/approve?force=1", ""),
+		"a parameter of a rejection":       operators(http.MethodPost, decidePath+"/"+some+"/reject?reason=x", goodReason),
+		"a parameter of the chain":         operators(http.MethodGet, chainPath+"?limit=1", ""),
+		"a parameter of a reconcile":       operators(http.MethodPost, reconcilePath+"?wait=1", ""),
+		"a parameter of a clearing":        operators(http.MethodPost, incidentsPath+"/x/clear?all=1", goodReason),
+		"a filter that events do not have": s.get(eventsPath + "?type=draft.created"),
 	} {
 		rows = append(rows, badRequest{name: name, text: m.String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter})
 	}
 	s.refuseAll(t, rows)
+}
+
+// The lists without filters take the same two parameters, by the same rules.
+func TestBadPages(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	signers := map[string]sortie.Signer{eventsPath: creator, reviewsPath: reviewer, auditPath: reviewer}
+	var rows []badRequest
+	for path, signer := range signers {
+		add := func(name, query string, code sortie.Code) {
+			text := s.sign(s.unsigned(http.MethodGet, path+"?"+query), signer).String()
+			rows = append(rows, badRequest{name: path + " " + name, text: text, status: http.StatusBadRequest, code: code})
+		}
+		for name, query := range map[string]string{
+			"D1 limit 0": "limit=0", "D2 limit -1": "limit=-1", "D4 limit 1e2": "limit=1e2", "D4 limit 10.0": "limit=10.0", "D4 limit 01": "limit=01",
+			"D4 limit +1": "limit=%2B1", "D5 limit empty": "limit=", "D6 limit 2^63": "limit=9223372036854775808", "D8 two limits": "limit=10&limit=20",
+			"D9 limit[]": "limit[]=10", "D10 limit with a blank": "limit=%2010", "D17 cursor empty": "cursor=", "D17 two cursors": "cursor=a&cursor=b",
+			"D26 a status": "status=published", "a wallet": "wallet=" + creator.Address().String(), "bad escape": "cursor=%zz",
+		} {
+			add(name, query, sortie.CodeInvalidParameter)
+		}
+		for name, cursor := range map[string]string{
+			"D17 garbage": "zzzz", "D17 a number": "2", "D21 an id": "draft_0123456789abcdefghjkmnpqrs", "D22 10 KB": strings.Repeat("A", 10_000),
+		} {
+			add(name, "cursor="+cursor, sortie.CodeInvalidCursor)
+		}
+	}
+	s.refuseAll(t, rows)
+}
+
+// A cursor goes on with the list that gave it, and with no other.
+func TestCursorsOfOtherLists(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	for i := range 2 {
+		s.createInReview(fmt.Sprint("k", i))
+	}
+	for range 2 {
+		mustBe(t, "reconcile", s.send(request{method: http.MethodPost, target: reconcilePath, signer: reviewer}), http.StatusAccepted)
+	}
+	type list struct {
+		path   string
+		signer sortie.Signer
+	}
+	cursors := make(map[list]string)
+	for _, l := range []list{{listPath, creator}, {eventsPath, creator}, {reviewsPath, reviewer}, {auditPath, reviewer}} {
+		page := decode[struct{ Summary struct{ NextCursor string } }](t, s.send(request{target: l.path + "?limit=1", signer: l.signer}))
+		if cursors[l] = page.Summary.NextCursor; cursors[l] == "" {
+			t.Fatalf("%s has no second page", l.path)
+		}
+	}
+	for l := range cursors {
+		for from, cursor := range cursors {
+			a := s.send(request{target: l.path + "?cursor=" + cursor, signer: l.signer})
+			if isOwn := l == from; isOwn != (a.StatusCode == http.StatusOK) || !isOwn && a.code() != sortie.CodeInvalidCursor {
+				t.Errorf("%s with the cursor of %s: %d %s", l.path, from.path, a.StatusCode, a.body)
+			}
+		}
+	}
+}
+
+// Pages of every list join into the whole, with any size of page.
+func TestPagesOfListsWithoutFilters(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		const missions = 5
+		for i := range missions {
+			s.createInReview(fmt.Sprint("k", i))
+			mustBe(t, "reconcile", s.send(request{method: http.MethodPost, target: reconcilePath, signer: reviewer}), http.StatusAccepted)
+		}
+		type page struct {
+			Events  []struct{ ID string }
+			Reviews []struct{ DraftID string }
+			Entries []struct{ ID json.Number }
+			Summary struct{ NextCursor string }
+		}
+		walk := func(path string, signer sortie.Signer, limit int) (ids []string) {
+			cursor := ""
+			for {
+				got := decode[page](t, s.send(request{target: fmt.Sprintf("%s?limit=%d%s", path, limit, cursor), signer: signer}))
+				before := len(ids)
+				for _, event := range got.Events {
+					ids = append(ids, event.ID)
+				}
+				for _, review := range got.Reviews {
+					ids = append(ids, review.DraftID)
+				}
+				for _, entry := range got.Entries {
+					ids = append(ids, entry.ID.String())
+				}
+				if len(ids)-before > limit {
+					t.Errorf("%s: %d on a page of %d", path, len(ids)-before, limit)
+				}
+				if got.Summary.NextCursor == "" || len(ids) == before {
+					return ids
+				}
+				cursor = "&cursor=" + got.Summary.NextCursor
+			}
+		}
+		for path, want := range map[string]int{eventsPath: 3 * missions, reviewsPath: missions, auditPath: missions} {
+			signer := sortie.Signer(reviewer)
+			if path == eventsPath {
+				signer = creator
+			}
+			whole := walk(path, signer, 100)
+			if unique := slices.Compact(slices.Sorted(slices.Values(whole))); len(unique) != want || len(whole) != want {
+				t.Errorf("%s: %d, want %d", path, len(whole), want)
+			}
+			for _, limit := range []int{1, 2, 3, 101, 5000} {
+				if got := walk(path, signer, limit); !slices.Equal(got, whole) {
+					t.Errorf("%s in pages of %d: %v, want %v", path, limit, got, whole)
+				}
+			}
+		}
+	})
 }
 
 func TestGoodParameters(t *testing.T) {

@@ -30,7 +30,9 @@ type Config struct {
 	// say who asks, so a foreign page gains nothing by it.
 	AllowedOrigins []string
 	// Health gives the parts that are out of order, by name. Ready is false until all the service cannot do without is there.
-	Health   func(context.Context) Health
+	Health func(context.Context) Health
+	// Follower gives what the process sees that follows the chain; nil in a process that does not.
+	Follower func() *sortie.FollowerStatus
 	OpenAPI  []byte
 	Registry *prometheus.Registry
 	Logger   *slog.Logger
@@ -61,12 +63,15 @@ type route struct {
 	access  access
 	body    int64 // the largest body; 0: none
 	drafts  bool  // counts against the limit of drafts instead of that of reads
+
+	bodyOptional bool
 }
 
 type access int
 
 const (
-	signed access = iota // only with the three wallet headers
+	signed   access = iota // only with the three wallet headers
+	operator               // signed, by a wallet on the operator list
 	public
 	accesses
 )
@@ -77,6 +82,18 @@ var routes = []route{
 	{method: "POST", pattern: "/api/external/missions/preview", handle: (*Server).previewMission, body: maxMissionBody},
 	{method: "GET", pattern: "/api/external/missions", handle: (*Server).listDrafts},
 	{method: "GET", pattern: "/api/external/missions/{id}", handle: (*Server).missionStatus},
+	{method: "GET", pattern: "/api/external/missions/{id}/doctor", handle: (*Server).doctor},
+	{method: "POST", pattern: "/api/external/missions/{id}/confirm-funding", handle: (*Server).confirmFunding, body: maxSmallBody, bodyOptional: true},
+	{method: "GET", pattern: "/api/external/events", handle: (*Server).events},
+
+	{method: "GET", pattern: "/api/operator/reviews", handle: (*Server).listReviews, access: operator},
+	{method: "GET", pattern: "/api/operator/reviews/{id}", handle: (*Server).showReview, access: operator},
+	{method: "POST", pattern: "/api/operator/missions/{id}/approve", handle: (*Server).approveMission, access: operator, body: maxSmallBody, bodyOptional: true},
+	{method: "POST", pattern: "/api/operator/missions/{id}/reject", handle: (*Server).rejectMission, access: operator, body: maxSmallBody},
+	{method: "GET", pattern: "/api/operator/audit", handle: (*Server).listAudit, access: operator},
+	{method: "GET", pattern: "/api/operator/chain", handle: (*Server).chainOverview, access: operator},
+	{method: "POST", pattern: "/api/operator/chain/reconcile", handle: (*Server).reconcileChain, access: operator},
+	{method: "POST", pattern: "/api/operator/incidents/{id}/clear", handle: (*Server).clearIncident, access: operator, body: maxSmallBody},
 
 	{method: "GET", pattern: "/healthz", handle: (*Server).health, access: public},
 	{method: "GET", pattern: "/readyz", handle: (*Server).ready, access: public},
@@ -101,7 +118,7 @@ func New(config Config) (*Server, error) {
 		bodies:  make(places, bodiesPerPlace*config.MaxInFlight),
 		metrics: newMetrics(config.Registry),
 	}
-	for kind := range s.places { // apart, so that a probe gets through when the API is overloaded
+	for kind := range s.places { // apart, so that probes and operators get through when creators overload the API
 		s.places[kind] = make(places, config.MaxInFlight)
 	}
 	var err error
@@ -164,7 +181,7 @@ func (res *resource) serve(x *exchange) error {
 		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(x.r.Method), res.methods())
 	}
 	x.route = route.method + " " + route.pattern
-	if route.access == signed {
+	if route.access != public {
 		if err := s.admit(x); err != nil {
 			return err
 		}
@@ -177,8 +194,13 @@ func (res *resource) serve(x *exchange) error {
 		return err
 	}
 	defer work.release()
-	if route.access == signed {
+	if route.access != public {
 		if err := s.authenticate(x, route); err != nil {
+			return err
+		}
+	}
+	if route.access == operator {
+		if err := s.requireOperator(x); err != nil {
 			return err
 		}
 	}
@@ -193,7 +215,7 @@ func (s *Server) receive(x *exchange, route route) error {
 		}
 		defer s.bodies.release()
 	}
-	return x.readBody(route.body)
+	return x.readBody(route)
 }
 
 // ServeHTTP is the way of every request: it gets an id, is answered, counted and logged, whatever happens.

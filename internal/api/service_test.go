@@ -27,6 +27,8 @@ import (
 var (
 	creator   = mustKey("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 	stranger  = mustKey("0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a")
+	reviewer  = mustKey("0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6") // an operator
+	colleague = mustKey("0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a") // another
 	authority = [32]byte{0x59, 0xc6, 0x99, 0x5e, 0x99, 0x8f, 0x97, 0xa5, 0xa0, 0x04, 0x49, 0x66, 0xf0, 0x94, 0x53, 0x89, 0xdc, 0x9e, 0x86, 0xda, 0xe8, 0x8c, 0x7a, 0x84, 0x12, 0xf4, 0x60, 0x3b, 0x6b, 0x78, 0x69, 0x0d}
 )
 
@@ -44,6 +46,8 @@ type testService struct {
 	t        testing.TB
 	clock    *testClock
 	db       *store.DB
+	app      *app.App
+	chain    *testChain
 	trust    sortie.Trust
 	contract *contract
 }
@@ -72,6 +76,8 @@ type serviceOptions struct {
 	call     wallet.Caller
 	signer   funding.Signer
 	config   func(*Config)
+
+	operators []sortie.Address // beside the reviewer and the colleague
 }
 
 var testDomain = sortie.Domain{ChainID: 31337, Factory: sortie.MustAddress("0x1111111111111111111111111111111111111111")}
@@ -105,10 +111,15 @@ func newService(t testing.TB, options serviceOptions) *testService {
 		sortie.TokenUSDC:    {Address: sortie.MustAddress("0x036CbD53842c5426634e7929541eC2318f3dCF7e"), Decimals: 6},
 		sortie.TokenService: {Address: sortie.MustAddress("0x5FbDB2315678afecb367f032d93F642f64180aa3"), Decimals: 18},
 	}
-	useCases, err := app.New(context.Background(), app.Config{Store: db, Issuer: issuer, Domain: testDomain, Tokens: tokens, Now: clock.Now, Logger: logger})
+	chain := &testChain{t: t, now: clock.Now}
+	useCases, err := app.New(context.Background(), app.Config{
+		Store: db, Issuer: issuer, Domain: testDomain, Tokens: tokens, Now: clock.Now, Logger: logger,
+		Queue: chain, Operators: append(options.operators, reviewer.Address(), colleague.Address()), Wake: chain.wake,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	chain.app = useCases
 	if options.call == nil { // a chain on which every contract wallet says no
 		options.call = func(context.Context, []byte, uint64) ([]byte, error) { return make([]byte, 32), nil }
 	}
@@ -136,7 +147,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	server.Start()
 	t.Cleanup(server.Close)
 	return &testService{
-		Server: server, t: t, clock: clock, db: db, contract: newContract(t),
+		Server: server, t: t, clock: clock, db: db, app: useCases, chain: chain, contract: newContract(t),
 		trust: sortie.Trust{
 			ChainID: testDomain.ChainID, Factory: testDomain.Factory, Authorizers: []sortie.Address{issuer.Signer()},
 			Tokens: map[sortie.Token]sortie.TrustedToken{

@@ -23,56 +23,146 @@ func withoutID(a answer) string {
 	return strings.ReplaceAll(b.String(), a.Header.Get("X-Request-Id"), "req_")
 }
 
+// bodyOf is a body that a route takes, if it must have one.
+func bodyOf(r route) string {
+	switch {
+	case r.body == 0 || r.bodyOptional:
+		return ""
+	case r.access == operator:
+		return goodReason
+	default:
+		return goodMission
+	}
+}
+
+// alike holds the answers to many ids against one another: all are 404, and none tells more than the others.
+func (s *testService) alike(t *testing.T, r route, signer sortie.Signer, ids map[string]string) {
+	t.Helper()
+	before, after, _ := strings.Cut(r.pattern, "{id}")
+	want := ""
+	for name, id := range ids {
+		a := s.send(request{method: r.method, target: before + id + after, body: bodyOf(r), signer: signer})
+		if a.StatusCode != http.StatusNotFound || a.code() != sortie.CodeNotFound {
+			t.Errorf("%s %s: %d %s", r.pattern, name, a.StatusCode, a.body)
+		}
+		checkError(t, a)
+		got := withoutID(a)
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Errorf("%s %s:\n%s\nothers:\n%s", r.pattern, name, got, want)
+		}
+	}
+}
+
 // Every path that takes an id answers alike for what is somebody else's, what does not exist and what cannot be an id.
+// Operators see everybody's missions; for them no more than the last two are alike.
 func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database})
+		incident := s.halt()
 		foreign := decode[sortie.DraftCreated](t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, signer: stranger}))
 		own := s.create("k1", goodMission)
-		ids := map[string]string{
-			"foreign draft":        foreign.DraftID,
-			"foreign mission":      foreign.MissionID,
-			"absent draft":         "draft_0123456789abcdefghjkmnpqrs",
-			"absent draft, near":   neighbour(foreign.DraftID),
-			"absent mission":       "photo-of-the-main-entrance-00000000",
-			"absent mission, near": neighbour(foreign.MissionID),
-			"own draft, near":      neighbour(own.DraftID),
-			"malformed":            "draft_",
-			"malformed, capitals":  strings.ToUpper(foreign.DraftID),
-			"malformed, word":      "x",
-			"malformed, quote":     "'or'1'='1",
-			"malformed, long":      strings.Repeat("a", 500),
-			"a submission":         "sub_0123456789abcdefghjkmnpqrs",
+		absent := map[string]string{
+			"absent draft":            "draft_0123456789abcdefghjkmnpqrs",
+			"absent draft, near":      neighbour(foreign.DraftID),
+			"absent mission":          "photo-of-the-main-entrance-00000000",
+			"absent mission, near":    neighbour(foreign.MissionID),
+			"own draft, near":         neighbour(own.DraftID),
+			"absent incident, near":   neighbour(incident),
+			"malformed":               "draft_",
+			"malformed, capitals":     strings.ToUpper(foreign.DraftID),
+			"malformed, word":         "x",
+			"malformed, quote":        "'or'1'='1",
+			"malformed, long":         strings.Repeat("a", 500),
+			"a submission":            "sub_0123456789abcdefghjkmnpqrs",
+			"an incident in capitals": strings.ToUpper(incident),
 		}
-		checked := 0
-		for _, route := range routes {
-			before, after, takesID := strings.Cut(route.pattern, "{id}")
+		others := maps.Clone(absent)
+		others["foreign draft"], others["foreign mission"], others["an incident"] = foreign.DraftID, foreign.MissionID, incident
+		checked := make(map[access]int)
+		for _, r := range routes {
+			before, after, takesID := strings.Cut(r.pattern, "{id}")
 			if !takesID {
 				continue
 			}
-			checked++
-			if a := s.send(request{method: route.method, target: before + own.DraftID + after}); a.StatusCode == http.StatusNotFound {
-				t.Errorf("%s: the own draft is not found", route.pattern)
+			checked[r.access]++
+			signer, theirs, known := creator, others, own.DraftID
+			if r.access == operator {
+				signer, theirs = reviewer, absent
 			}
-			want := ""
-			for name, id := range ids {
-				a := s.send(request{method: route.method, target: before + id + after})
-				if a.StatusCode != http.StatusNotFound || a.code() != sortie.CodeNotFound {
-					t.Errorf("%s %s: %d %s", route.pattern, name, a.StatusCode, a.body)
-				}
-				checkError(t, a)
-				got := withoutID(a)
-				if want == "" {
-					want = got
-				}
-				if got != want {
-					t.Errorf("%s %s:\n%s\nothers:\n%s", route.pattern, name, got, want)
-				}
+			if strings.Contains(r.pattern, "/incidents/") {
+				known = incident
+			}
+			s.alike(t, r, signer, theirs)
+			if a := s.send(request{method: r.method, target: before + known + after, body: bodyOf(r), signer: signer}); a.StatusCode == http.StatusNotFound {
+				t.Errorf("%s: what is there is not found", r.pattern)
 			}
 		}
-		if checked == 0 {
-			t.Error("no route takes an id")
+		if checked[signed] < 3 || checked[operator] < 4 {
+			t.Errorf("checked %v", checked)
+		}
+	})
+}
+
+// Whoever is no operator learns nothing from what is for operators, whatever they ask for, and changes nothing.
+func TestOperatorsOnly(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		incident := s.halt()
+		own := s.createInReview("k1")
+		for _, r := range routes {
+			if r.access != operator {
+				continue
+			}
+			answers := make(map[string]bool)
+			for _, id := range []string{own.DraftID, own.MissionID, incident, neighbour(own.DraftID), "x"} {
+				for _, body := range []string{bodyOf(r), strings.ReplaceAll(bodyOf(r), "reason", "raisin")} {
+					a := s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", id, 1), body: body})
+					if a.StatusCode != http.StatusForbidden || a.code() != sortie.CodeWalletNotAllowed {
+						t.Errorf("%s %s: %d %s", r.method, r.pattern, a.StatusCode, a.body)
+					}
+					checkError(t, a)
+					answers[withoutID(a)] = true
+				}
+			}
+			mustBe(t, "a parameter that is none", s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", "x", 1) + "?x=y", body: bodyOf(r)}), http.StatusForbidden)
+			if len(answers) != 1 {
+				t.Errorf("%s: %d different answers", r.pattern, len(answers))
+			}
+			mustBe(t, "unsigned", s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", own.DraftID, 1), body: bodyOf(r), unsigned: true}), http.StatusUnauthorized)
+		}
+		if status := s.status(own.DraftID); status.ReviewStatus != sortie.ReviewInReview || s.chain.reconciles.Load() != 0 {
+			t.Errorf("something happened: %+v", status)
+		}
+		overview := decode[sortie.ChainOverview](t, s.send(request{target: chainPath, signer: reviewer}))
+		if !overview.Halted {
+			t.Error("the incident is gone")
+		}
+	})
+}
+
+// Events and their cursors are their wallet's alone.
+func TestEventsAreTheWalletsOwn(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		own := s.createInReview("k1")
+		page := decode[sortie.EventPage](t, s.send(request{target: eventsPath}))
+		if len(page.Events) != 3 {
+			t.Fatalf("%+v", page)
+		}
+		for name, signer := range map[string]sortie.Signer{"a stranger": stranger, "an operator": reviewer} {
+			a := s.send(request{target: eventsPath, signer: signer})
+			if theirs := decode[sortie.EventPage](t, a); len(theirs.Events) != 0 || strings.Contains(string(a.body), own.MissionID) {
+				t.Errorf("%s: %s", name, a.body)
+			}
+			if a := s.send(request{target: eventsPath + "?cursor=" + page.Summary.NextCursor, signer: signer}); a.code() != sortie.CodeInvalidCursor {
+				t.Errorf("%s with the cursor: %d %s", name, a.StatusCode, a.body)
+			}
 		}
 	})
 }

@@ -1,0 +1,156 @@
+package api
+
+import (
+	"context"
+	"encoding/binary"
+	"math/big"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// testChain plays the chain that the service follows, with two confirmations, and takes the jobs that come of it.
+type testChain struct {
+	t        testing.TB
+	now      func() time.Time
+	app      *app.App
+	position store.Position
+	blocks   []store.Block // all of them
+
+	woken      atomic.Int64
+	reconciles atomic.Int64
+	refunds    []string // draft ids
+}
+
+func (c *testChain) wake() { c.woken.Add(1) }
+
+func (c *testChain) Refund(_ *store.Tx, draftID string) error {
+	c.refunds = append(c.refunds, draftID)
+	return nil
+}
+
+func (c *testChain) Reconcile(*store.Tx) error {
+	c.reconciles.Add(1)
+	return nil
+}
+
+// block is the block of a number on a fork.
+func (c *testChain) block(number uint64, fork byte) store.Block {
+	hash := sortie.Hash{31: fork}
+	binary.BigEndian.PutUint64(hash[:], number)
+	return store.Block{Number: number, Hash: hash, Time: c.now()}
+}
+
+func (c *testChain) begin() {
+	c.t.Helper()
+	if len(c.blocks) > 0 {
+		return
+	}
+	c.blocks = []store.Block{c.block(100, 0)}
+	if err := c.app.Begin(context.Background(), testDomain.ChainID, c.blocks[0]); err != nil {
+		c.t.Fatal(err)
+	}
+	position, err := c.app.Position(context.Background(), testDomain.ChainID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.position = position
+}
+
+// mine adds a block with these events, and lets the service see it.
+func (c *testChain) mine(events ...store.ChainEvent) {
+	c.t.Helper()
+	c.begin()
+	next := c.block(c.position.Tip.Number+1, 0)
+	for i := range events {
+		events[i].Block, events[i].BlockHash, events[i].LogIndex = next.Number, next.Hash, uint64(i)
+	}
+	c.blocks = append(c.blocks, next)
+	c.advance(store.Advance{After: c.position.Tip, Blocks: []store.Block{next}, Events: events, Head: next.Number, Final: c.position.Final})
+}
+
+// finalize makes all blocks final.
+func (c *testChain) finalize() {
+	c.t.Helper()
+	c.begin()
+	c.advance(store.Advance{After: c.position.Tip, Head: c.position.Head, Final: c.position.Tip.Number})
+}
+
+// reorganize replaces the last blocks by one that holds nothing, final or not.
+func (c *testChain) reorganize(depth int) {
+	c.t.Helper()
+	c.blocks = c.blocks[:len(c.blocks)-depth]
+	after := c.blocks[len(c.blocks)-1]
+	next := c.block(after.Number+1, 1)
+	c.blocks = append(c.blocks, next)
+	c.advance(store.Advance{After: after, Blocks: []store.Block{next}, Head: next.Number, Final: min(c.position.Final, after.Number)})
+}
+
+func (c *testChain) advance(step store.Advance) {
+	c.t.Helper()
+	ctx := context.Background()
+	step.ChainID, step.Was = testDomain.ChainID, c.position
+	var err error
+	if c.position, err = c.app.Advance(ctx, step); err != nil {
+		c.t.Fatal(err)
+	}
+	deepenings, err := c.app.ToDeepen(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.app.Deepen(ctx, deepenings); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// fundingOf is what the contract reports when a draft's quote was used.
+func fundingOf(draft sortie.DraftCreated) store.ChainEvent {
+	quote := draft.FundingQuote
+	reward, _ := new(big.Int).SetString(quote.RewardPerSubmissionBaseUnits, 10)
+	return store.ChainEvent{
+		Transaction: sortie.MissionKey("funding of " + draft.MissionID), Factory: quote.FactoryAddress, Kind: store.EventMissionFunded,
+		MissionKey: sortie.MissionKey(draft.MissionID),
+		Funded: &store.MissionFunded{
+			MissionID: draft.MissionID, Creator: quote.Authorization.Creator, Token: quote.TokenAddress, Reward: reward,
+			TargetCount: new(big.Int).SetUint64(quote.TargetCount), Nonce: quote.Authorization.Nonce, ReclaimAfter: 1_800_000_000,
+		},
+	}
+}
+
+// refundOf is what the contract reports when the service closed a draft's mission.
+func refundOf(draft sortie.DraftCreated) store.ChainEvent {
+	total, _ := new(big.Int).SetString(draft.FundingQuote.TotalBudgetBaseUnits, 10)
+	return store.ChainEvent{
+		Transaction: sortie.MissionKey("refund of " + draft.MissionID), Factory: draft.FundingQuote.FactoryAddress, Kind: store.EventMissionClosed,
+		MissionKey: sortie.MissionKey(draft.MissionID), Closed: &store.MissionClosed{Refund: total, Reason: 1},
+	}
+}
+
+// createInReview posts a draft of the creator, funds it and confirms the funding.
+func (s *testService) createInReview(key string) sortie.DraftCreated {
+	s.t.Helper()
+	draft := s.create(key, goodMission)
+	s.chain.mine(fundingOf(draft))
+	s.chain.mine()
+	return draft
+}
+
+// halt breaks finality, and gives the id of the incident that comes of it.
+func (s *testService) halt() string {
+	s.t.Helper()
+	s.chain.mine()
+	s.chain.mine()
+	s.chain.finalize()
+	s.chain.reorganize(1)
+	overview := decode[sortie.ChainOverview](s.t, s.send(request{target: chainPath, signer: reviewer}))
+	i := slices.IndexFunc(overview.Incidents, func(incident sortie.Incident) bool { return incident.Halting })
+	if i < 0 {
+		s.t.Fatalf("nothing is halted: %+v", overview)
+	}
+	return overview.Incidents[i].ID
+}

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// requireOperator refuses wallets that are not on the operator list, before anything is looked up for them.
+func (s *Server) requireOperator(x *exchange) error {
+	if s.config.App.IsOperator(x.wallet) {
+		return nil
+	}
+	return sortie.NewError(sortie.CodeWalletNotAllowed, "%s is not an operator of this service; sign with a wallet that is on its list (--operators)", x.wallet)
+}
+
+func (s *Server) listReviews(x *exchange) error {
+	page, err := x.parsePage()
+	if err != nil {
+		return err
+	}
+	reviews, err := s.config.App.Reviews(x.r.Context(), x.wallet, page)
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, reviews)
+}
+
+func (s *Server) showReview(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	review, err := s.config.App.ReviewDetail(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, review)
+}
+
+func (s *Server) approveMission(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	reason, err := readReason(x.body)
+	if err != nil {
+		return err
+	}
+	review, err := s.config.App.Approve(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, review)
+}
+
+func (s *Server) rejectMission(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	reason, err := readReason(x.body)
+	if err != nil {
+		return err
+	}
+	review, err := s.config.App.Reject(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, review)
+}
+
+func (s *Server) listAudit(x *exchange) error {
+	page, err := x.parsePage()
+	if err != nil {
+		return err
+	}
+	entries, err := s.config.App.Audit(x.r.Context(), x.wallet, page)
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, entries)
+}
+
+// chainOverview is what the rows say, and, where this process follows the chain, what it sees.
+func (s *Server) chainOverview(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	overview, err := s.config.App.ChainOverview(x.r.Context(), x.wallet)
+	if err != nil {
+		return err
+	}
+	if s.config.Follower != nil {
+		overview.Follower = s.config.Follower()
+	}
+	return x.answerJSON(http.StatusOK, overview)
+}
+
+// reconcileChain answers 202: the comparison is a job, and takes as long as there are missions.
+func (s *Server) reconcileChain(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	requested, err := s.config.App.RequestReconcile(x.r.Context(), x.wallet)
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusAccepted, requested)
+}
+
+func (s *Server) clearIncident(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	reason, err := readReason(x.body)
+	if err != nil {
+		return err
+	}
+	cleared, err := s.config.App.ClearIncident(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, cleared)
+}
