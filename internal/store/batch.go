@@ -8,11 +8,14 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
+	"time"
 )
 
 const (
 	maxBatch   = 256      // transactions that share one commit
 	maxLogSize = 64 << 20 // bytes of write-ahead log after which writes wait for the readers of old pages
+
+	maxGateWait = 5 * time.Second // for the job queue, as busy_timeout
 )
 
 // batcher is the one writer of an SQLite database. A durable commit costs a flush of the disk, so the transactions that come
@@ -22,12 +25,14 @@ const (
 // A function runs on its caller's goroutine, when its turn comes, so that a panic unwinds where it belongs.
 type batcher struct {
 	writer  *sql.DB // one connection
+	gate    gate    // that the job queue's connection passes too
 	session *session
 	walPath string
 
 	queue   chan *turn
 	stopped chan struct{}
 
+	gateTimeout    time.Duration
 	logLimit       int64
 	nextCheckpoint int64 // size of the log at which one is due
 
@@ -49,11 +54,11 @@ func (t *turn) claim() bool { return t.claimed.CompareAndSwap(false, true) }
 // errAborted stands for a function that never returned: it panicked, or ended its goroutine.
 var errAborted = errors.New("transaction aborted")
 
-func startBatcher(writer *sql.DB, session *session, walPath string, maxWaiting int) *batcher {
+func startBatcher(writer *sql.DB, gate gate, session *session, walPath string, maxWaiting int) *batcher {
 	b := &batcher{
-		writer: writer, session: session, walPath: walPath,
+		writer: writer, gate: gate, session: session, walPath: walPath,
 		queue: make(chan *turn, maxWaiting), stopped: make(chan struct{}),
-		logLimit: maxLogSize, nextCheckpoint: maxLogSize,
+		gateTimeout: maxGateWait, logLimit: maxLogSize, nextCheckpoint: maxLogSize,
 	}
 	go b.run()
 	return b
@@ -170,6 +175,11 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 			}
 		}
 	}
+	if err := b.passGate(ctx); err != nil {
+		claimRest(batch)
+		return members, err
+	}
+	defer b.gate.leave()
 	tx, err := b.writer.BeginTx(ctx, nil)
 	if err != nil {
 		claimRest(batch)
@@ -201,6 +211,21 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 		return members, b.session.explain(err)
 	}
 	return members, nil
+}
+
+// passGate waits for the job queue's transaction to end. One that does not end must not stop this writer for good.
+func (b *batcher) passGate(ctx context.Context) error {
+	select {
+	case b.gate <- struct{}{}: // as nearly always
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.gateTimeout)
+	defer cancel()
+	if err := b.gate.enter(ctx); err != nil {
+		return fmt.Errorf("%w (the job queue keeps a transaction open): %w", ErrUnavailable, err)
+	}
+	return nil
 }
 
 // runInSavepoint gives a turn to its caller. It keeps what the function wrote, or takes back exactly that. An error means
