@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type clientOptions struct {
 	passwordFile  string
 	signerCommand string
 	devWallet     string
+	devExample    string // the development wallet to suggest; empty: creator
 }
 
 func (o *clientOptions) register(cmd *cobra.Command) {
@@ -51,7 +53,7 @@ func (o *clientOptions) signer(ctx context.Context) (funding.Signer, error) {
 		}
 	}
 	if given != 1 {
-		return nil, usageError("who are you? give one of --keystore FILE, --signer-command PROGRAM or, with sortie dev, --wallet creator")
+		return nil, usageError("who are you? give one of --keystore FILE, --signer-command PROGRAM or, with sortie dev, --wallet %s", cmp.Or(o.devExample, "creator"))
 	}
 	reference := "command:" + o.signerCommand
 	switch {

@@ -102,11 +102,21 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 		}
 		return failed(exitChain, err)
 	}
+	hurry(cmd.Context(), api, result)
 	return show(cmd, result, func(w io.Writer) {
 		fmt.Fprintf(w, "Funded in block %d, transaction %s.\n", result.BlockNumber, result.Transaction)
-		fmt.Fprintf(w, "\nThe service sees it once it is confirmed, and an operator reviews the mission before it is published.\n")
-		fmt.Fprintf(w, "Next: %s mission get %s%s\n", program(), result.DraftID, client.identityFlags())
+		fmt.Fprintf(w, "\nWhen the funding is confirmed an operator reviews the mission; approved, it is published when the funding is final.\n")
+		fmt.Fprintf(w, "Next: %s mission status %s --watch%s\n", program(), result.DraftID, client.identityFlags())
 	})
+}
+
+// hurry asks the service to look at the chain now. It would find the funding without being asked, so that a failure is nothing
+// to tell.
+func hurry(ctx context.Context, api *sortie.Client, result fundResult) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	hint, _ := sortie.ParseHash(result.Transaction)
+	_, _ = api.ConfirmFunding(ctx, result.DraftID, hint)
 }
 
 // checkQuote verifies the quote against what was asked for, and gives the budget in whole tokens.

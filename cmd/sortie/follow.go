@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie"
+)
+
+func newMissionDoctorCmd(client *clientOptions) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor ID",
+		Short: "Say what holds a mission up, whose turn it is, and what you can do",
+		Args:  oneArg("the draft id or mission id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, _, err := client.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			doctor, err := api.Doctor(cmd.Context(), args[0])
+			if err != nil {
+				return client.requestError(err)
+			}
+			return show(cmd, doctor, func(w io.Writer) { showDoctor(w, doctor) })
+		},
+	}
+}
+
+func showDoctor(w io.Writer, doctor sortie.Doctor) {
+	fmt.Fprintf(w, "%s\n\n", clean(doctor.Summary))
+	table := newTable(w)
+	row(table, "health", string(doctor.Health))
+	row(table, "waits for", partyInWords(doctor.WaitingOn))
+	row(table, "funding", depthInWords(doctor.Funding))
+	if doctor.Funding.TransactionHash != nil {
+		row(table, "transaction", doctor.Funding.TransactionHash.String())
+	}
+	_ = table.Flush()
+	if len(doctor.Blockers) > 0 {
+		fmt.Fprintf(w, "\nWhat holds it up:\n")
+		for _, blocker := range doctor.Blockers {
+			fmt.Fprintf(w, "  - %s (%s)\n", clean(blocker.Message), blocker.Code)
+		}
+	}
+	if len(doctor.Actions) > 0 {
+		fmt.Fprintf(w, "\nWhat you can do:\n")
+		for _, action := range doctor.Actions {
+			fmt.Fprintf(w, "  - %s\n", clean(action))
+		}
+	}
+}
+
+func partyInWords(party sortie.Party) string {
+	switch party {
+	case sortie.PartyCreator:
+		return "you, its creator"
+	case sortie.PartyChain:
+		return "the chain"
+	case sortie.PartyOperator:
+		return "an operator"
+	case sortie.PartyNone:
+		return "nobody"
+	default:
+		return string(party)
+	}
+}
+
+// depthInWords says where in the chain a funding is.
+func depthInWords(depth sortie.FundingDepth) string {
+	if !depth.Seen || depth.BlockNumber == nil {
+		return "not on the chain"
+	}
+	final := "not final yet"
+	if depth.Locked {
+		final = "final"
+	}
+	return fmt.Sprintf("in block %d, %s (%d needed for the review), %s", *depth.BlockNumber, counted(depth.Confirmations, "confirmation"), depth.Required, final)
+}
+
+// counted is a number and what it counts.
+func counted[N int | uint64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// eventList is what `mission events --json` prints.
+type eventList struct {
+	Events     []sortie.Event `json:"events"`
+	NextCursor string         `json:"nextCursor"` // for --after
+}
+
+func newMissionEventsCmd(client *clientOptions) *cobra.Command {
+	var after string
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "List what happened to your missions, oldest first",
+		Long: `Lists what happened to your missions, oldest first. It ends with a cursor: --after CURSOR goes on from there. With --follow
+it goes on by itself until you stop it; with --json, one JSON object a line.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			api, _, err := client.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if follow {
+				return followEvents(cmd, client, api, after)
+			}
+			list := eventList{Events: []sortie.Event{}, NextCursor: after}
+			err = eachNewEvent(cmd.Context(), api, &list.NextCursor, func(event sortie.Event) error {
+				list.Events = append(list.Events, event)
+				return nil
+			})
+			if err != nil {
+				return client.requestError(err)
+			}
+			return show(cmd, list, func(w io.Writer) { showEvents(w, client, list) })
+		},
+	}
+	cmd.Flags().StringVar(&after, "after", "", "only what happened after this cursor")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until interrupted")
+	return cmd
+}
+
+// eachNewEvent visits the events after the cursor, and moves it behind each page whose events were all visited.
+func eachNewEvent(ctx context.Context, api *sortie.Client, cursor *string, visit func(sortie.Event) error) error {
+	for {
+		page, err := api.Events(ctx, sortie.PageQuery{Cursor: *cursor, Limit: 100})
+		if err != nil {
+			return err
+		}
+		for _, event := range page.Events {
+			if err := visit(event); err != nil {
+				return err
+			}
+		}
+		*cursor = page.Summary.NextCursor
+		if len(page.Events) == 0 {
+			return nil
+		}
+	}
+}
+
+func followEvents(cmd *cobra.Command, client *clientOptions, api *sortie.Client, cursor string) error {
+	asJSON, _ := cmd.Flags().GetBool("json")
+	visit := func(event sortie.Event) error {
+		if asJSON {
+			return printLine(cmd.OutOrStdout(), event)
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), eventLine(event))
+		return err
+	}
+	if err := eachNewEvent(cmd.Context(), api, &cursor, visit); err != nil {
+		return client.requestError(err)
+	}
+	return poll(cmd.Context(), cmd, client, func(ctx context.Context) (bool, error) { return false, eachNewEvent(ctx, api, &cursor, visit) })
+}
+
+func showEvents(w io.Writer, client *clientOptions, list eventList) {
+	for _, event := range list.Events {
+		fmt.Fprintln(w, eventLine(event))
+	}
+	if len(list.Events) == 0 {
+		fmt.Fprintln(w, "Nothing happened.")
+	}
+	fmt.Fprintf(w, "\nNext: %s mission events --after %s%s\n", program(), list.NextCursor, client.identityFlags())
+}
+
+func eventLine(event sortie.Event) string {
+	at := event.CreatedAt
+	if parsed, err := time.Parse(time.RFC3339, at); err == nil {
+		at = parsed.Local().Format(time.DateTime)
+	}
+	return strings.TrimRight(fmt.Sprintf("%s  %-17s  %s  %s", at, clean(string(event.Type)), event.DraftID, clean(factsInWords(event.Data))), " ")
+}
+
+// factsInWords is what an event says beside the ids.
+func factsInWords(data json.RawMessage) string {
+	var facts struct {
+		TransactionHash *sortie.Hash `json:"transactionHash"`
+		BlockNumber     *uint64      `json:"blockNumber"`
+		Reason          string       `json:"reason"`
+		RefundBaseUnits string       `json:"refundBaseUnits"`
+		RefundDeferred  bool         `json:"refundDeferred"`
+	}
+	if json.Unmarshal(data, &facts) != nil {
+		return "" // of a later version
+	}
+	var parts []string
+	if facts.Reason != "" {
+		parts = append(parts, facts.Reason)
+	}
+	if facts.RefundBaseUnits != "" {
+		parts = append(parts, facts.RefundBaseUnits+" base units back")
+	}
+	if facts.RefundDeferred {
+		parts = append(parts, "waiting in the contract to be claimed")
+	}
+	if facts.BlockNumber != nil && facts.TransactionHash != nil {
+		parts = append(parts, fmt.Sprintf("block %d, %s", *facts.BlockNumber, facts.TransactionHash))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// watchInterval is how often a watching command asks: soon enough for a person, and a third of what a wallet may ask.
+const watchInterval = 1500 * time.Millisecond
+
+// missionState is what `mission status` shows of a mission: where it stands, without what never changes.
+type missionState struct {
+	At            string               `json:"at"`
+	DraftID       string               `json:"draftId"`
+	MissionID     string               `json:"missionId"`
+	FundingStatus sortie.FundingStatus `json:"fundingStatus"`
+	ReviewStatus  sortie.ReviewStatus  `json:"reviewStatus"`
+	Published     bool                 `json:"published"`
+	NextAction    sortie.NextAction    `json:"nextAction"`
+}
+
+func newMissionStatusCmd(client *clientOptions) *cobra.Command {
+	var watch bool
+	cmd := &cobra.Command{
+		Use:   "status ID",
+		Short: "Show where a mission stands; --watch follows it to its end",
+		Long: `Shows where a mission stands. With --watch it prints a line for every change until the mission is published, rejected
+or refunded, and goes on when the service is restarted meanwhile; with --json, one JSON object a line.`,
+		Args: oneArg("the draft id or mission id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, _, err := client.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			status, err := api.Mission(cmd.Context(), args[0])
+			if err != nil {
+				return client.requestError(err)
+			}
+			if watch {
+				return watchMission(cmd, client, api, status)
+			}
+			return show(cmd, stateOf(status), func(w io.Writer) { showState(w, client, status) })
+		},
+	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "print a line for every change, until there can be no more")
+	return cmd
+}
+
+func stateOf(status sortie.MissionStatus) missionState {
+	return missionState{
+		At: sortie.FormatTime(time.Now()), DraftID: status.DraftID, MissionID: status.MissionID, FundingStatus: status.FundingStatus,
+		ReviewStatus: status.ReviewStatus, Published: status.Published, NextAction: status.NextAction,
+	}
+}
+
+// isOver reports whether a mission has come to where it stays, as far as funding and review go.
+func isOver(status sortie.MissionStatus) bool {
+	return status.Published || status.NextAction == sortie.ActionNone
+}
+
+// stateInWords says where a mission stands: in a word, and in a sentence.
+func stateInWords(status sortie.MissionStatus) (word, sentence string) {
+	switch status.NextAction {
+	case sortie.ActionSendTransaction:
+		return "unfunded", "waiting for your funding transaction"
+	case sortie.ActionWaitForConfirmation:
+		return "funding", "the funding is in a block and needs more confirmations"
+	case sortie.ActionWaitForReview:
+		return "in review", "the funding is confirmed; an operator decides about the mission"
+	case sortie.ActionWaitForPublication:
+		return "approved", "it is published as soon as its funding is final"
+	case sortie.ActionFetchDeliverables:
+		return "published", "contributors can see it"
+	case sortie.ActionWaitForRefund:
+		return "rejected", "the money is on its way back"
+	case sortie.ActionNone:
+		if status.FundingStatus == sortie.FundingRefunded {
+			return "refunded", "the mission was rejected and the money is back"
+		}
+		return "rejected", "it will not be published; no money was locked"
+	default:
+		return string(status.ReviewStatus), string(status.NextAction)
+	}
+}
+
+func showState(w io.Writer, client *clientOptions, status sortie.MissionStatus) {
+	word, sentence := stateInWords(status)
+	table := newTable(w)
+	row(table, "draft", status.DraftID)
+	row(table, "title", status.NormalizedMission.Title)
+	row(table, "state", word+": "+sentence)
+	_ = table.Flush()
+	switch {
+	case status.NextAction == sortie.ActionSendTransaction:
+		fmt.Fprintf(w, "\nNext: %s mission fund %s%s\n", program(), status.DraftID, client.identityFlags())
+	case !isOver(status):
+		fmt.Fprintf(w, "\nNext: %s mission status %s --watch%s\n", program(), status.DraftID, client.identityFlags())
+	case !status.Published:
+		fmt.Fprintf(w, "\nWhy:  %s mission doctor %s%s\n", program(), status.DraftID, client.identityFlags())
+	}
+}
+
+// watchMission prints a line for each change, the present state first.
+func watchMission(cmd *cobra.Command, client *clientOptions, api *sortie.Client, status sortie.MissionStatus) error {
+	asJSON, _ := cmd.Flags().GetBool("json")
+	if !asJSON {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Watching %s, %q. Stop with Ctrl-C.\n", status.DraftID, clean(status.NormalizedMission.Title))
+	}
+	report := func(status sortie.MissionStatus) error {
+		if asJSON {
+			return printLine(cmd.OutOrStdout(), stateOf(status))
+		}
+		word, sentence := stateInWords(status)
+		if status.ReviewStatus == sortie.ReviewRejected {
+			sentence += reasonOf(cmd.Context(), api, status.DraftID)
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", time.Now().Format(time.TimeOnly), word, sentence)
+		return err
+	}
+	if err := report(status); err != nil || isOver(status) {
+		return err
+	}
+	known := status.NextAction
+	return poll(cmd.Context(), cmd, client, func(ctx context.Context) (done bool, err error) {
+		status, err := api.Mission(ctx, status.DraftID)
+		if err != nil || status.NextAction == known {
+			return false, err
+		}
+		known = status.NextAction
+		return isOver(status), report(status)
+	})
+}
+
+// reasonOf is why a mission was rejected, as far as the service says.
+func reasonOf(ctx context.Context, api *sortie.Client, id string) string {
+	doctor, err := api.Doctor(ctx, id)
+	if err != nil {
+		return "" // the state itself is known
+	}
+	for _, blocker := range doctor.Blockers {
+		if blocker.Code == sortie.BlockerMissionRejected {
+			return ". " + clean(blocker.Message)
+		}
+	}
+	return ""
+}
+
+// poll asks again and again, until it is done or somebody interrupts. A service that is away is asked again when it is back.
+func poll(ctx context.Context, cmd *cobra.Command, client *clientOptions, ask func(context.Context) (done bool, err error)) error {
+	asJSON, _ := cmd.Flags().GetBool("json")
+	tell := func(format string, args ...any) {
+		if !asJSON {
+			fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+		}
+	}
+	ticker, away := time.NewTicker(watchInterval), false
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		done, err := ask(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case isPassing(err) && !away:
+			away = true
+			tell("%s does not answer as it should; trying again until it does...", client.url)
+		case err != nil && !isPassing(err):
+			return client.requestError(err)
+		case err == nil && away:
+			away = false
+			tell("%s is back.", client.url)
+		}
+		if done && err == nil {
+			return nil
+		}
+	}
+}
+
+// isPassing reports whether an error is of the kind that ends by itself: the service is away, overloaded or being restarted.
+func isPassing(err error) bool {
+	var unreachable *url.Error
+	var coded *sortie.Error
+	switch {
+	case errors.As(err, &coded):
+		status := coded.Code.HTTPStatus()
+		return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+	case errors.As(err, &unreachable):
+		return true
+	default:
+		return errors.Is(err, io.ErrUnexpectedEOF)
+	}
+}
+
+// printLine writes one JSON object on a line of its own, for programs that read a stream.
+func printLine(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	return nil
+}
