@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -62,6 +63,9 @@ func testNeverGivenUp(t *testing.T, b *bench) {
 	b.awaitEmpty()
 	if n := attempts.Load(); n != int64(hurry.patience)+4 {
 		t.Errorf("%d attempts, want %d", n, hurry.patience+4)
+	}
+	if n := b.count(fmt.Sprintf("attempt = %d", hurry.patience+1)); n != 1 {
+		t.Errorf("the list of its failures went on growing")
 	}
 	if stats := queue.Stats(); stats.Failed != int64(hurry.patience)+3 {
 		t.Errorf("%d failures are counted, want %d", stats.Failed, hurry.patience+3)

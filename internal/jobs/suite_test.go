@@ -107,9 +107,14 @@ func (b *bench) open() *Queue {
 // run works jobs until the test ends or stop is called. stop returns when nothing runs any more.
 func (b *bench) run(queue *Queue, work Work) (stop func()) {
 	b.Helper()
+	return b.start(func(ctx context.Context) error { return queue.Run(ctx, work) })
+}
+
+func (b *bench) start(run func(context.Context) error) (stop func()) {
+	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- queue.Run(ctx, work) }()
+	go func() { ended <- run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
