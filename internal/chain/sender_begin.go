@@ -214,7 +214,6 @@ func (s *Sender) end(ctx context.Context, lease store.Lease, p *pursuit) error {
 // postpone notes what is wrong with an intent and lets it rest.
 func (s *Sender) postpone(ctx context.Context, lease store.Lease, r *round, p *pursuit, problem error) error {
 	s.memory.rest(p.ID, r.now)
-	s.status.alarm(SenderUnprepared, fmt.Sprintf("%s %s: %v", p.Kind, p.Subject, problem))
 	next := p.Intent
 	next.Problem = problem.Error()
 	if next.Problem == p.Problem {

@@ -291,8 +291,11 @@ func (r *rig) restart() {
 		r.t.Fatal(err)
 	}
 	config := r.config
-	config.Nodes, config.Store, config.Signer, config.ChainID = r.nodes, r.db, signerOf(r.key), r.deployment.ChainID
+	config.Nodes, config.Store, config.ChainID = r.nodes, r.db, r.deployment.ChainID
 	config.Final, config.Clock, config.Logger = r.final, r.clock.now, quiet
+	if config.Signer == nil {
+		config.Signer = signerOf(r.key)
+	}
 	if config.Prepare == nil {
 		config.Prepare = map[string]chain.Prepare{"close": r.prepareClose}
 	}
@@ -554,3 +557,6 @@ func errorObject(err error) map[string]any {
 	}
 	return object
 }
+
+// otherKey is of an account that has ether and no part in the service.
+var otherKey = devnet.WalletByRole(devnet.RoleContributor3).Key

@@ -38,8 +38,8 @@ func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *round) err
 	}
 	for i, p := range waiting {
 		newest := p.newest()
-		if i == 0 && r.now.Sub(later(newest.SentAt, s.memory.lineMoved)) > stuckAfter {
-			s.status.alarm(SenderStuck, fmt.Sprintf("%s %s waits since %s to be mined with nonce %d", p.Kind, p.Subject, sortie.FormatTime(p.CreatedAt), *p.Nonce))
+		if since := later(attemptsAt(p.Intent, *p.Nonce)[0].SentAt, s.memory.lineMoved); i == 0 && r.now.Sub(since) > stuckAfter {
+			s.status.alarm(SenderStuck, fmt.Sprintf("%s %s waits since %s to be mined with nonce %d", p.Kind, p.Subject, sortie.FormatTime(since), *p.Nonce))
 		}
 		if s.priceIsTooLow(r, p, i == 0) {
 			better, possible := fees{newest.FeeCap, newest.TipCap}.outbid(r.view.market, s.config.MaxFeePerGas)

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -73,6 +74,9 @@ func (s *senderStatus) end(r *round, err error, log *slog.Logger) {
 		switch p.Status {
 		case store.IntentQueued:
 			s.current.Queued++
+			if p.Problem != "" { // it may rest, and was not tried now
+				s.alarm(SenderUnprepared, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, p.Problem))
+			}
 		case store.IntentSent:
 			s.current.Sent++
 		case store.IntentMined:

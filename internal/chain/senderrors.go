@@ -42,7 +42,7 @@ var dialects = []struct {
 	{"nonce too high", refusedNonceGap},       // geth, nitro
 	{"noncegap", refusedNonceGap},             // Nethermind
 	{"noncetoofarinfuture", refusedNonceGap},
-	{"nonce too distant", refusedNonceGap},                   // Besu
+	{"nonce is too distant", refusedNonceGap},                // Besu
 	{"nonce too far in the future", refusedNonceGap},         // Besu
 	{"delegation gapped nonce", refusedNonceGap},             // Nethermind, of accounts with code
 	{"gapped-nonce tx", refusedNonceGap},                     // geth, of accounts with code
