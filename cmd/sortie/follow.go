@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -195,9 +196,6 @@ func factsInWords(data json.RawMessage) string {
 		return "" // of a later version
 	}
 	var parts []string
-	if facts.Reason != "" {
-		parts = append(parts, facts.Reason)
-	}
 	if facts.RefundBaseUnits != "" {
 		parts = append(parts, facts.RefundBaseUnits+" base units back")
 	}
@@ -206,6 +204,9 @@ func factsInWords(data json.RawMessage) string {
 	}
 	if facts.BlockNumber != nil && facts.TransactionHash != nil {
 		parts = append(parts, fmt.Sprintf("block %d, %s", *facts.BlockNumber, facts.TransactionHash))
+	}
+	if facts.Reason != "" {
+		parts = append(parts, strconv.Quote(facts.Reason))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -158,7 +158,7 @@ func showReviews(w io.Writer, client *clientOptions, reviews []sortie.Review) {
 		return
 	}
 	table := newTable(w)
-	fmt.Fprintln(table, "  DRAFT\tWAITS\tLOCKED\tPAYS FOR\tTITLE")
+	fmt.Fprintln(table, "  DRAFT\tWAITS\tBUDGET\tPAYS FOR\tTITLE")
 	for _, review := range reviews {
 		fmt.Fprintf(table, "  %s\t%s\t%s %s\t%d\t%s\n", review.DraftID, ago(review.UpdatedAt), review.TotalBudget.Amount, review.TotalBudget.Token,
 			review.TargetCount, clean(review.Title))
@@ -198,7 +198,7 @@ func showReview(w io.Writer, client *clientOptions, review sortie.Review) {
 		showDefinition(table, m)
 		showFineprint(table, m)
 	}
-	row(table, "locked", review.TotalBudget.Amount+" "+string(review.TotalBudget.Token))
+	row(table, "budget", review.TotalBudget.Amount+" "+string(review.TotalBudget.Token))
 	row(table, "funding", depthInWords(review.Funding))
 	row(table, "review", string(review.ReviewStatus))
 	if review.Decision != nil {

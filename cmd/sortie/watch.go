@@ -85,7 +85,7 @@ func stateInWords(status sortie.MissionStatus) (word, sentence string) {
 		return "rejected", "the money is on its way back"
 	case sortie.ActionNone:
 		if status.FundingStatus == sortie.FundingRefunded {
-			return "refunded", "the mission was rejected and the money is back"
+			return "refunded", "the mission was rejected, and the money is back"
 		}
 		return "rejected", "it will not be published; no money was locked"
 	default:
@@ -116,12 +116,14 @@ func watchMission(cmd *cobra.Command, client *clientOptions, api *sortie.Client,
 	if !asJSON {
 		fmt.Fprintf(cmd.ErrOrStderr(), "Watching %s, %q. Stop with Ctrl-C.\n", status.DraftID, clean(status.NormalizedMission.Title))
 	}
+	saidWhy := false
 	report := func(status sortie.MissionStatus) error {
 		if asJSON {
 			return printLine(cmd.OutOrStdout(), stateOf(status))
 		}
 		word, sentence := stateInWords(status)
-		if status.ReviewStatus == sortie.ReviewRejected {
+		if status.ReviewStatus == sortie.ReviewRejected && !saidWhy {
+			saidWhy = true
 			sentence += reasonOf(cmd.Context(), api, status.DraftID)
 		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", time.Now().Format(time.TimeOnly), word, sentence)
