@@ -188,8 +188,7 @@ func (s *Sender) load(ctx context.Context) (*round, error) {
 }
 
 func (s *Sender) pursue(ctx context.Context, lease store.Lease, r *round) error {
-	var err error
-	if r.view, err = s.look(ctx); err != nil {
+	if err := s.look(ctx, r); err != nil {
 		return err
 	}
 	if err := s.observe(ctx, lease, r); err != nil {

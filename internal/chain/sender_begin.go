@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -30,7 +32,7 @@ func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *round) erro
 		if s.memory.rests(p.Intent, r.now) {
 			continue
 		}
-		begun, err := s.begin(ctx, lease, r, p, func() (uint64, error) { return s.freeNonce(ctx, r) })
+		begun, err := s.begin(ctx, lease, r, p)
 		if err != nil {
 			return err
 		}
@@ -43,7 +45,7 @@ func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *round) erro
 
 // begin makes the first transaction of an intent with a new nonce. What is wrong with this intent alone is noted with it and
 // does not keep the others.
-func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *pursuit, chooseNonce func() (uint64, error)) (begun bool, err error) {
+func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *pursuit) (begun bool, err error) {
 	to, data, err := s.prepare(ctx, p.Intent)
 	if errors.Is(err, ErrAlreadyDone) {
 		return false, s.end(ctx, lease, p)
@@ -52,10 +54,10 @@ func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *purs
 	if err == nil {
 		gas, err = s.estimate(ctx, r.view.node, to, data)
 	}
+	if err != nil && ctx.Err() != nil {
+		return false, err
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return false, err
-		}
 		return false, s.postpone(ctx, lease, r, p, err)
 	}
 	price := r.view.market.offer(s.config.MaxFeePerGas)
@@ -64,7 +66,7 @@ func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *purs
 			s.config.Signer.Address(), ether(r.view.balance), ether(missing)))
 		return false, nil
 	}
-	nonce, err := chooseNonce()
+	nonce, err := s.freeNonce(ctx, r)
 	if err != nil {
 		return false, err
 	}
@@ -149,7 +151,9 @@ func (s *Sender) nonceAt(ctx context.Context, block headBlock) (uint64, error) {
 		return nonce, nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("read the nonce of %s at block %d: %w", s.config.Signer.Address(), block.Number, err)
+		err = fmt.Errorf("read the nonce of %s at block %d: %w", s.config.Signer.Address(), block.Number, err)
+		s.status.doubt(err)
+		return 0, err
 	}
 	return nonce, nil
 }
@@ -166,25 +170,18 @@ func (s *Sender) closeGap(ctx context.Context, lease store.Lease, r *round) erro
 		return err
 	}
 	s.status.alarm(SenderNonceGap, fmt.Sprintf("nonce %d is free and higher ones wait: it is used up", nonce))
-	var intent store.Intent
-	err = s.write(ctx, lease, func(tx *store.Tx) (err error) {
-		intent, _, err = tx.AddIntent(kindFill, strconv.FormatUint(nonce, 10), s.config.ChainID, s.config.Signer.Address())
-		return err
-	})
+	gas, err := s.estimate(ctx, r.view.node, s.address, nil)
 	if err != nil {
 		return fmt.Errorf("fill nonce %d: %w", nonce, err)
 	}
-	p := &pursuit{Intent: intent}
+	p := &pursuit{Intent: store.Intent{Kind: kindFill, Subject: strconv.FormatUint(nonce, 10), CreatedAt: r.now}}
 	price := r.view.market.offer(s.config.MaxFeePerGas)
-	if err := s.attempt(ctx, lease, r, p, s.transaction(nonce, fillGas, s.address, nil, price)); err != nil {
+	if err := s.attempt(ctx, lease, r, p, s.transaction(nonce, gas, s.address, nil, price)); err != nil {
 		return fmt.Errorf("fill nonce %d: %w", nonce, err)
 	}
 	r.pursuits = append(r.pursuits, p)
 	return nil
 }
-
-// fillGas is what sending nothing to oneself costs, with as much to spare for chains that charge for more than execution.
-const fillGas = 42_000
 
 // gap finds the lowest unused nonce that no intent holds although one holds a higher one.
 func (r *round) gap() (uint64, bool) {
@@ -215,7 +212,7 @@ func (s *Sender) end(ctx context.Context, lease store.Lease, p *pursuit) error {
 func (s *Sender) postpone(ctx context.Context, lease store.Lease, r *round, p *pursuit, problem error) error {
 	s.memory.rest(p.ID, r.now)
 	next := p.Intent
-	next.Problem = problem.Error()
+	next.Problem = plainText(problem.Error())
 	if next.Problem == p.Problem {
 		return nil
 	}
@@ -228,4 +225,19 @@ func (s *Sender) move(ctx context.Context, lease store.Lease, p *pursuit, next s
 	}
 	p.Intent = next
 	return nil
+}
+
+// plainText is a text from elsewhere as it may be stored and shown: not long, on one line, and nothing that is not text.
+func plainText(text string) string {
+	const longest = 300
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	return text
 }

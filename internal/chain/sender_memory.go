@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	firstRest = 2 * time.Second  // of an intent that could not be prepared
-	inVain    = 30 * time.Second // rest of one whose transaction had no effect
-	maxRest   = time.Hour        // between tries of an intent that fails again and again
+	firstRest   = 2 * time.Second  // of an intent that could not be prepared
+	longestRest = 2 * time.Minute  // of one that cannot be prepared again and again
+	firstWait   = 30 * time.Second // of one whose transaction was mined in vain
+	longestWait = time.Hour        // of one to which that happens again and again
 )
 
 // memory is what a sender knows only while it runs. Losing it costs time, never a transaction.
@@ -94,7 +95,7 @@ func (m *memory) gapLasts(nonce uint64, found bool, now time.Time) bool {
 
 // rest lets an intent that could not be prepared wait, each time for longer.
 func (m *memory) rest(intent int64, now time.Time) {
-	length := min(max(2*m.resting[intent].length, firstRest), maxRest)
+	length := min(max(2*m.resting[intent].length, firstRest), longestRest)
 	m.resting[intent] = rest{now.Add(length), length}
 }
 
@@ -113,5 +114,5 @@ func (m *memory) rests(intent store.Intent, now time.Time) bool {
 	if len(nonces) == 0 {
 		return false
 	}
-	return now.Before(last.Add(min(inVain<<min(len(nonces)-1, 10), maxRest)))
+	return now.Before(last.Add(min(firstWait<<min(len(nonces)-1, 10), longestWait)))
 }

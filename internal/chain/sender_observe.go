@@ -15,7 +15,7 @@ import (
 type fate int
 
 const (
-	fateUnclear   fate = iota // the node contradicts itself: it may answer from machines that know different blocks
+	fateUnclear   fate = iota // a receipt of a block that the head does not follow: from another machine, or of a block taken back
 	fateWaiting               // the nonce is unused: any attempt may still be mined
 	fateSucceeded             // an attempt is in a block
 	fateReverted              // an attempt is in a block and did nothing
@@ -59,11 +59,8 @@ func attemptsAt(intent store.Intent, nonce uint64) (attempts []store.Attempt) {
 	return attempts
 }
 
-// observe finds out what became of every transaction under way and stores what is new.
+// observe stores what is new about the transactions under way.
 func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error {
-	if err := s.findOutcomes(ctx, r); err != nil {
-		return err
-	}
 	moved := make(map[*pursuit]store.Intent)
 	for _, p := range r.pursuits {
 		if p.Nonce == nil {
@@ -183,11 +180,7 @@ var errNotFinal = errors.New("not final yet")
 // certain reports whether there is no doubt about the end of an intent's nonce. Where nodes leave a doubt, an operator hears of it.
 func (s *Sender) certain(p *pursuit, doubt error) bool {
 	if doubt != nil && !errors.Is(doubt, errNotFinal) {
-		kind := SenderNoQuorum
-		if errors.Is(doubt, ErrNodesDisagree) {
-			kind = SenderDisagreement
-		}
-		s.status.alarm(kind, fmt.Sprintf("what became of %s %s: %v", p.Kind, p.Subject, doubt))
+		s.status.doubt(fmt.Errorf("what became of %s %s: %w", p.Kind, p.Subject, doubt))
 	}
 	return doubt == nil
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// waiting gives the pursuits whose nonce is unused, in the order of nonces.
+// waiting gives the pursuits whose nonce is unused as far as is known, in the order of nonces. Sending them again is never wrong.
 func (r *round) waiting() (waiting []*pursuit) {
 	for _, p := range r.pursuits {
-		if p.Status == store.IntentSent && p.fate == fateWaiting {
+		if p.Status == store.IntentSent && (p.fate == fateWaiting || p.fate == fateUnclear) {
 			waiting = append(waiting, p)
 		}
 	}
@@ -64,7 +64,10 @@ func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *round) err
 // that a transaction which does not reach the miners at all does not become dear.
 func (s *Sender) priceIsTooLow(r *round, p *pursuit, first bool) bool {
 	newest := p.newest()
-	if (fees{newest.FeeCap, newest.TipCap}).below(r.view.market) || s.memory.outbid[p.ID] {
+	if (fees{newest.FeeCap, newest.TipCap}).below(r.view.market) {
+		return true
+	}
+	if s.memory.outbid[p.ID] && r.now.Sub(newest.SentAt) >= rebroadcastAfter {
 		return true
 	}
 	patience := bumpAfter * time.Duration(len(attemptsAt(p.Intent, *p.Nonce)))
@@ -103,7 +106,7 @@ func (s *Sender) transaction(nonce, gas uint64, to common.Address, data []byte, 
 	})
 }
 
-// attempt signs a transaction, stores it, and only then sends it.
+// attempt signs a transaction, stores it, with its intent if that is new, and only then sends it.
 func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *round, p *pursuit, unsigned *types.Transaction) error {
 	signed, err := s.sign(ctx, unsigned)
 	if err != nil {
@@ -117,20 +120,28 @@ func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *round, p *pu
 		return err
 	}
 	attempt := store.Attempt{
-		Number: 1, Hash: sortie.Hash(signed.Hash()), Raw: raw, Nonce: signed.Nonce(),
+		Number: len(p.Attempts) + 1, Hash: sortie.Hash(signed.Hash()), Raw: raw, Nonce: signed.Nonce(),
 		FeeCap: signed.GasFeeCap(), TipCap: signed.GasTipCap(), SentAt: r.now,
 	}
-	if len(p.Attempts) > 0 {
-		attempt.Number = p.newest().Number + 1
-	}
-	if err := s.write(ctx, lease, func(tx *store.Tx) error { return tx.AddAttempt(p.ID, attempt) }); err != nil {
+	intent := p.Intent
+	err = s.write(ctx, lease, func(tx *store.Tx) (err error) {
+		if p.ID == 0 {
+			if intent, _, err = tx.AddIntent(p.Kind, p.Subject, s.config.ChainID, s.config.Signer.Address()); err != nil {
+				return err
+			}
+		}
+		return tx.AddAttempt(intent.ID, attempt)
+	})
+	if err != nil {
 		return fmt.Errorf("store transaction for %s %s: %w", p.Kind, p.Subject, err)
 	}
-	s.status.current.Sends++
+	p.Intent = intent
 	p.Attempts = append(p.Attempts, attempt)
-	p.Status, p.Nonce, p.fate = store.IntentSent, &attempt.Nonce, fateWaiting
+	p.Status, p.Nonce, p.outcome = store.IntentSent, &attempt.Nonce, outcome{fate: fateWaiting}
+	s.memory.outcomes[p.ID] = p.outcome
 	s.memory.nextNonce = max(s.memory.nextNonce, attempt.Nonce+1)
 	delete(s.memory.outbid, p.ID)
+	s.status.current.Sends++
 	if err := s.checkpoint(pointStored); err != nil {
 		return err
 	}
@@ -171,7 +182,7 @@ func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
 		switch meaning := readRefusal(answer.err); meaning {
 		case nodeHasIt, refusedNonceUsed, refusedNonceGap:
 			continue
-		case refusedReplacing:
+		case refusedReplacing, refusedPrice:
 			s.memory.outbid[p.ID] = true
 		case refusedBalance:
 			s.status.alarm(SenderBalanceLow, fmt.Sprintf("%s has %s, too little for its transactions: send it more", s.config.Signer.Address(), ether(r.view.balance)))

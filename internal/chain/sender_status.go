@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -105,6 +106,15 @@ func (s *senderStatus) end(r *round, err error, log *slog.Logger) {
 
 func hasAlarm(alarms []SenderAlarm, kind string) bool {
 	return slices.ContainsFunc(alarms, func(a SenderAlarm) bool { return a.Kind == kind })
+}
+
+// doubt notes that too few nodes agree.
+func (s *senderStatus) doubt(err error) {
+	kind := SenderNoQuorum
+	if errors.Is(err, ErrNodesDisagree) {
+		kind = SenderDisagreement
+	}
+	s.alarm(kind, err.Error())
 }
 
 // alarm notes one alarm of each kind: many intents may suffer from the same.

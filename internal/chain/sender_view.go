@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -39,26 +40,47 @@ type headBlock struct {
 	BaseFee *hexutil.Big   `json:"baseFeePerGas"`
 }
 
-// look takes the view of the first node that is not behind.
-func (s *Sender) look(ctx context.Context) (view, error) {
-	type headAndTip struct {
-		head headBlock
-		tip  *big.Int
+// look takes the view of the first node that can tell what became of the transactions under way, those that are behind asked
+// last. A node that has not even reached the final block is not asked: to it, nonces that are used up seem free.
+func (s *Sender) look(ctx context.Context, r *round) error {
+	candidates, tip, failures := s.candidates(ctx)
+	final := s.config.Final()
+	for _, candidate := range candidates {
+		node, head := candidate.node, candidate.value.head
+		if uint64(head.Number) < final {
+			failures = append(failures, fmt.Errorf("%s: it is at block %d, and block %d is final", node.Name(), head.Number, final))
+			continue
+		}
+		var err error
+		if r.view, err = node.viewOf(ctx, s.address, head); err == nil {
+			r.view.market = market{base: head.BaseFee.ToInt(), tip: tip}
+			err = s.findOutcomes(ctx, r)
+		}
+		if err == nil {
+			return nil
+		}
+		failures = append(failures, err)
 	}
-	answers := poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (headAndTip, error) {
-		head, tip, err := node.headAndTip(ctx)
-		return headAndTip{head, tip}, err
-	})
-	var newest uint64
-	// The lowest suggestion counts: a node alone can make us slow, but not poor.
-	var tip *big.Int
-	failures := []error{ErrUnreachable}
-	for _, answer := range answers {
+	return fmt.Errorf("look at the chain: %w", errors.Join(append([]error{ErrUnreachable}, failures...)...))
+}
+
+// headAndTip is a node's newest block and the tip it suggests, nil when it suggests none.
+type headAndTip struct {
+	head headBlock
+	tip  *big.Int
+}
+
+// candidates are the nodes that answer, in the order of the configuration, but those that are behind the newest come last. Of
+// the tips they suggest the lowest counts: a node alone can make us slow, but not poor.
+func (s *Sender) candidates(ctx context.Context) (candidates []vote[headAndTip], tip *big.Int, failures []error) {
+	var newest hexutil.Uint64
+	for _, answer := range poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (headAndTip, error) { return node.headAndTip(ctx) }) {
 		if answer.err != nil {
 			failures = append(failures, answer.err)
 			continue
 		}
-		newest = max(newest, uint64(answer.value.head.Number))
+		candidates = append(candidates, answer)
+		newest = max(newest, answer.value.head.Number)
 		if suggested := answer.value.tip; suggested != nil && (tip == nil || suggested.Cmp(tip) < 0) {
 			tip = suggested
 		}
@@ -66,45 +88,40 @@ func (s *Sender) look(ctx context.Context) (view, error) {
 	if tip == nil {
 		tip = defaultTip
 	}
-	for _, answer := range answers {
-		number := uint64(answer.value.head.Number)
-		if answer.err != nil || number+tolerableLag < newest {
-			continue
+	slices.SortStableFunc(candidates, func(a, b vote[headAndTip]) int {
+		aBehind, bBehind := a.value.head.Number+tolerableLag < newest, b.value.head.Number+tolerableLag < newest
+		switch {
+		case aBehind == bBehind:
+			return 0
+		case aBehind:
+			return 1
 		}
-		if final := s.config.Final(); number < final {
-			failures = append(failures, fmt.Errorf("%s: it is at block %d, and block %d is final", answer.node.Name(), number, final))
-			continue
-		}
-		seen, err := answer.node.viewOf(ctx, s.address, answer.value.head)
-		if err == nil {
-			seen.market = market{base: answer.value.head.BaseFee.ToInt(), tip: tip}
-			return seen, nil
-		}
-		failures = append(failures, err)
-	}
-	return view{}, fmt.Errorf("look at the chain: %w", errors.Join(failures...))
+		return -1
+	})
+	return candidates, tip, failures
 }
 
-func (n *Node) headAndTip(ctx context.Context) (head headBlock, tip *big.Int, err error) {
-	var suggested hexutil.Big
+func (n *Node) headAndTip(ctx context.Context) (headAndTip, error) {
+	var head headBlock
+	var tip hexutil.Big
 	batch := []rpc.BatchElem{
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
-		{Method: "eth_maxPriorityFeePerGas", Result: &suggested},
+		{Method: "eth_maxPriorityFeePerGas", Result: &tip},
 	}
 	if err := n.Client.Client().BatchCallContext(ctx, batch); err != nil {
-		return headBlock{}, nil, n.redact(err)
+		return headAndTip{}, n.redact(err)
 	}
 	switch {
 	case batch[0].Error != nil:
-		return headBlock{}, nil, n.redact(batch[0].Error)
+		return headAndTip{}, n.redact(batch[0].Error)
 	case head.Hash == common.Hash{}:
-		return headBlock{}, nil, n.redact(errors.New("it has no newest block"))
+		return headAndTip{}, n.redact(errors.New("it has no newest block"))
 	case head.BaseFee == nil:
-		return headBlock{}, nil, n.redact(errors.New("its blocks have no base fee: its rules are older than the contracts need (Cancun)"))
+		return headAndTip{}, n.redact(errors.New("its blocks have no base fee: its rules are older than the contracts need (Cancun)"))
 	case batch[1].Error != nil:
-		return head, nil, nil // some nodes do not suggest tips
+		return headAndTip{head, nil}, nil // some nodes do not suggest tips
 	}
-	return head, suggested.ToInt(), nil
+	return headAndTip{head, tip.ToInt()}, nil
 }
 
 func (n *Node) viewOf(ctx context.Context, account common.Address, head headBlock) (view, error) {
