@@ -104,12 +104,13 @@ func (b *books) deepen(deepening store.Deepening, halted bool) error {
 	return b.move(account, mission.FundingLocked, fundingFacts(account.funding))
 }
 
-// confirm begins the review, or ends it at once where everything is approved.
+// confirm begins the review, or ends it at once where everything is approved. What was in review before stays there.
 func (b *books) confirm(c *account) error {
+	before := c.draft.State
 	if err := b.move(c, mission.FundingConfirmed, fundingFacts(c.funding)); err != nil {
 		return err
 	}
-	if !b.app.autoApprove || c.draft.State.Decision != mission.DecisionNone || c.funding.Closed != nil {
+	if !b.app.autoApprove || c.draft.State == before || c.draft.State.Decision != mission.DecisionNone || c.funding.Closed != nil {
 		return nil
 	}
 	return b.decide(c, mission.Approved, actorAuto, "")
