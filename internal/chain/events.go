@@ -1,0 +1,159 @@
+package chain
+
+import (
+	"encoding/binary"
+	"math/big"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+const wordSize = 32
+
+// maxMissionID is the contract's limit in bytes.
+const maxMissionID = 64
+
+// eventShape says how the contract writes an event: indexed arguments as topics behind the event's own, the others as words
+// of data. Reading by hand is an order of magnitude cheaper than through the ABI, and refuses what the ABI would let pass:
+// surplus data, values that are too wide for the contract's own types.
+type eventShape struct {
+	kind   store.EventKind
+	topics int  // with the event's own
+	words  int  // of data
+	tail   bool // more data follows the words
+	read   func(*store.ChainEvent, *rawLog) bool
+}
+
+func topicOf(signature string) sortie.Hash {
+	return sortie.Hash(crypto.Keccak256Hash([]byte(signature)))
+}
+
+var (
+	topicMissionFunded = topicOf("MissionFunded(bytes32,address,address,string,uint256,uint256,bytes32,uint256)")
+	topicMissionClosed = topicOf("MissionClosed(bytes32,uint256,bool,uint8)")
+)
+
+var eventShapes = map[sortie.Hash]eventShape{
+	topicMissionFunded: {store.EventMissionFunded, 4, 6, true, readMissionFunded},
+	topicMissionClosed: {store.EventMissionClosed, 2, 3, false, readMissionClosed},
+	topicOf("SubmissionPaid(bytes32,bytes32,address,uint256,uint256)"): {store.EventSubmissionPaid, 4, 2, false, readPayment},
+	topicOf("PayoutDeferred(bytes32,bytes32,address,uint256,uint256)"): {store.EventPayoutDeferred, 4, 2, false, readPayment},
+	topicOf("DeferredClaimed(address,address,uint256)"):                {store.EventDeferredClaimed, 3, 1, false, readClaim},
+	topicOf("AuthorizationRevoked(address,bytes32)"):                   {store.EventAuthorizationRevoked, 3, 0, false, readRevocation},
+}
+
+// event turns a log into the event it reports, if that is one that we follow.
+func (l *rawLog) event() (event store.ChainEvent, known bool, err error) {
+	if l.topicCount == 0 {
+		return event, false, nil
+	}
+	shape, known := eventShapes[l.topics[0]]
+	if !known {
+		return event, false, nil
+	}
+	tail := len(l.data) - wordSize*shape.words
+	fits := l.topicCount == shape.topics && tail >= 0 && shape.tail == (tail > 0)
+	event = store.ChainEvent{
+		Block: l.block, BlockHash: l.blockHash, LogIndex: l.index, Transaction: l.transaction, Factory: l.address, Kind: shape.kind,
+	}
+	if !fits || !shape.read(&event, l) {
+		return store.ChainEvent{}, true, badAnswer("log %d of block %d is no %s that the contract writes", l.index, l.block, shape.kind)
+	}
+	return event, true, nil
+}
+
+func readMissionFunded(event *store.ChainEvent, l *rawLog) bool {
+	creator, creatorFits := addressOf(l.topics[2][:])
+	token, tokenFits := addressOf(l.topics[3][:])
+	target, targetFits := narrow(l.word(2), 24)
+	reclaimAfter, timeFits := narrow(l.word(4), 40)
+	missionID, idFits := l.missionID()
+	event.MissionKey = l.topics[1]
+	event.Funded = &store.MissionFunded{
+		MissionID: storable(missionID), Creator: creator, Token: token, Reward: new(big.Int).SetBytes(l.word(1)),
+		TargetCount: new(big.Int).SetUint64(target), Nonce: sortie.Hash(l.word(3)), ReclaimAfter: reclaimAfter,
+	}
+	return creatorFits && tokenFits && targetFits && timeFits && event.Funded.Reward.BitLen() <= 96 &&
+		idFits && sortie.MissionKey(missionID) == event.MissionKey
+}
+
+// missionID reads the one argument of variable length: its place, its length, its bytes and zeros up to a whole word.
+func (l *rawLog) missionID() (string, bool) {
+	const head = 5 * wordSize
+	place, placeFits := narrow(l.word(0), 64)
+	length, lengthFits := narrow(l.word(5), 64)
+	if !placeFits || !lengthFits || place != head || length == 0 || length > maxMissionID {
+		return "", false
+	}
+	tail := l.data[head+wordSize:]
+	padded := (int(length) + wordSize - 1) / wordSize * wordSize
+	if len(tail) != padded || !allZero(tail[length:]) {
+		return "", false
+	}
+	return string(tail[:length]), true
+}
+
+// storable is a mission id that every database takes. An authorizer may sign any bytes; those that are no text are no id of
+// ours, and are none either when they are made text.
+func storable(missionID string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(missionID, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+func readMissionClosed(event *store.ChainEvent, l *rawLog) bool {
+	deferred, deferredFits := narrow(l.word(1), 1)
+	reason, reasonFits := narrow(l.word(2), 8)
+	event.MissionKey = l.topics[1]
+	event.Closed = &store.MissionClosed{Refund: new(big.Int).SetBytes(l.word(0)), RefundDeferred: deferred == 1, Reason: uint8(reason)}
+	return deferredFits && reasonFits && (reason == closedByService || reason == closedByCreator)
+}
+
+// How a mission ended, in the contract's numbers.
+const (
+	closedByService = 1
+	closedByCreator = 2
+)
+
+func readPayment(event *store.ChainEvent, l *rawLog) bool {
+	recipient, recipientFits := addressOf(l.topics[3][:])
+	slot, slotFits := narrow(l.word(0), 24)
+	event.MissionKey = l.topics[1]
+	event.Payment = &store.Payment{SubmissionKey: l.topics[2], Recipient: recipient, Slot: slot, Amount: new(big.Int).SetBytes(l.word(1))}
+	return recipientFits && slotFits
+}
+
+func readClaim(event *store.ChainEvent, l *rawLog) bool {
+	token, tokenFits := addressOf(l.topics[1][:])
+	account, accountFits := addressOf(l.topics[2][:])
+	event.Claim = &store.Claim{Token: token, Account: account, Amount: new(big.Int).SetBytes(l.word(0))}
+	return tokenFits && accountFits
+}
+
+func readRevocation(event *store.ChainEvent, l *rawLog) bool {
+	creator, creatorFits := addressOf(l.topics[1][:])
+	event.Revocation = &store.Revocation{Creator: creator, Nonce: l.topics[2]}
+	return creatorFits
+}
+
+func (l *rawLog) word(i int) []byte { return l.data[i*wordSize : (i+1)*wordSize] }
+
+func addressOf(word []byte) (sortie.Address, bool) {
+	return sortie.Address(word[12:]), allZero(word[:12])
+}
+
+// narrow reads a word that holds at most so many bits, up to 64.
+func narrow(word []byte, bits uint) (uint64, bool) {
+	value := binary.BigEndian.Uint64(word[wordSize-8:])
+	return value, allZero(word[:wordSize-8]) && (bits == 64 || value>>bits == 0)
+}
+
+func allZero(data []byte) bool {
+	for _, b := range data {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,377 @@
+package chain
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"pgregory.net/rapid"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+var factoryABI = func() abi.ABI {
+	parsed, err := missionfactory.MissionFactoryMetaData.ParseABI()
+	if err != nil {
+		panic(err)
+	}
+	return *parsed
+}()
+
+var followedFactory = sortie.MustAddress("0x00000000000000000000000000000000000fac70")
+
+// drawLog makes a log as the contract writes it.
+func drawLog(t *rapid.T) *types.Log {
+	name := rapid.SampledFrom([]string{
+		"MissionFunded", "SubmissionPaid", "PayoutDeferred", "MissionClosed", "DeferredClaimed", "AuthorizationRevoked",
+	}).Draw(t, "event")
+	word := func(label string) common.Hash {
+		return common.Hash(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, label))
+	}
+	address := func(label string) common.Hash { return common.BytesToHash(word(label).Bytes()[12:]) }
+	number := func(label string, bits int) *big.Int {
+		return new(big.Int).Rsh(new(big.Int).SetBytes(word(label).Bytes()), uint(256-bits))
+	}
+	event := factoryABI.Events[name]
+	log := &types.Log{
+		Address: common.Address(followedFactory), Topics: []common.Hash{event.ID}, BlockNumber: rapid.Uint64Range(0, 1<<40).Draw(t, "block"),
+		BlockHash: word("blockHash"), TxHash: word("transaction"), Index: uint(rapid.IntRange(0, 5000).Draw(t, "index")),
+	}
+	var values []any
+	switch name {
+	case "MissionFunded":
+		id := rapid.OneOf(rapid.StringMatching(`[a-z0-9-]{1,64}`), rapid.StringN(1, 10, 64)).Draw(t, "id")
+		log.Topics = append(log.Topics, common.Hash(sortie.MissionKey(id)), address("creator"), address("token"))
+		values = []any{id, number("reward", 96), number("count", 24), [32]byte(word("nonce")), number("reclaimAfter", 40)}
+	case "SubmissionPaid", "PayoutDeferred":
+		log.Topics = append(log.Topics, word("mission"), word("submission"), address("recipient"))
+		values = []any{number("slot", 24), number("amount", 96)}
+	case "MissionClosed":
+		log.Topics = append(log.Topics, word("mission"))
+		values = []any{number("refund", 113), rapid.Bool().Draw(t, "deferred"), uint8(rapid.IntRange(1, 2).Draw(t, "reason"))}
+	case "DeferredClaimed":
+		log.Topics = append(log.Topics, address("token"), address("account"))
+		values = []any{number("amount", 256)}
+	case "AuthorizationRevoked":
+		log.Topics = append(log.Topics, address("creator"), word("nonce"))
+	}
+	data, err := event.Inputs.NonIndexed().Pack(values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Data = data
+	return log
+}
+
+func logJSON(t interface{ Fatal(...any) }, log *types.Log) []byte {
+	text, err := json.Marshal(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// byBinding decodes a log with the generated code.
+func byBinding(log *types.Log) (event store.ChainEvent, err error) {
+	event = store.ChainEvent{
+		Block: log.BlockNumber, BlockHash: sortie.Hash(log.BlockHash), LogIndex: uint64(log.Index), Transaction: sortie.Hash(log.TxHash),
+		Factory: sortie.Address(log.Address), Kind: eventShapes[sortie.Hash(log.Topics[0])].kind,
+	}
+	switch event.Kind {
+	case store.EventMissionFunded:
+		got, failed := factory.UnpackMissionFundedEvent(log)
+		if failed != nil {
+			return event, failed
+		}
+		event.MissionKey = got.MissionKey
+		event.Funded = &store.MissionFunded{
+			MissionID: storable(got.MissionId), Creator: sortie.Address(got.Creator), Token: sortie.Address(got.Token),
+			Reward: got.RewardPerSubmission, TargetCount: got.TargetCount, Nonce: got.Nonce, ReclaimAfter: got.ReclaimAfter.Uint64(),
+		}
+	case store.EventSubmissionPaid:
+		got, failed := factory.UnpackSubmissionPaidEvent(log)
+		if failed != nil {
+			return event, failed
+		}
+		event.MissionKey = got.MissionKey
+		event.Payment = &store.Payment{SubmissionKey: got.SubmissionKey, Recipient: sortie.Address(got.Recipient), Slot: got.Slot.Uint64(), Amount: got.Amount}
+	case store.EventPayoutDeferred:
+		got, failed := factory.UnpackPayoutDeferredEvent(log)
+		if failed != nil {
+			return event, failed
+		}
+		event.MissionKey = got.MissionKey
+		event.Payment = &store.Payment{SubmissionKey: got.SubmissionKey, Recipient: sortie.Address(got.Recipient), Slot: got.Slot.Uint64(), Amount: got.Amount}
+	case store.EventMissionClosed:
+		got, failed := factory.UnpackMissionClosedEvent(log)
+		if failed != nil {
+			return event, failed
+		}
+		event.MissionKey = got.MissionKey
+		event.Closed = &store.MissionClosed{Refund: got.Refund, RefundDeferred: got.RefundDeferred, Reason: got.Reason}
+	case store.EventDeferredClaimed:
+		got, failed := factory.UnpackDeferredClaimedEvent(log)
+		if failed != nil {
+			return event, failed
+		}
+		event.Claim = &store.Claim{Token: sortie.Address(got.Token), Account: sortie.Address(got.Account), Amount: got.Amount}
+	case store.EventAuthorizationRevoked:
+		got, failed := factory.UnpackAuthorizationRevokedEvent(log)
+		if failed != nil {
+			return event, failed
+		}
+		event.Revocation = &store.Revocation{Creator: sortie.Address(got.Creator), Nonce: got.Nonce}
+	default:
+		return event, errors.New("unknown")
+	}
+	return event, nil
+}
+
+func sameEvent(a, b store.ChainEvent) bool { return describe(a) == describe(b) }
+
+func describe(event store.ChainEvent) string {
+	text, err := json.Marshal(event)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func TestEventsAreReadAsTheGeneratedCodeReadsThem(t *testing.T) {
+	t.Parallel()
+	kinds := make(map[store.EventKind]int)
+	rapid.Check(t, func(t *rapid.T) {
+		log := drawLog(t)
+		want, err := byBinding(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := newSieve([]sortie.Address{followedFactory}).events(fmt.Appendf(nil, "[ %s\n]", logJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		if err != nil || len(got) != 1 || !sameEvent(got[0], want) {
+			t.Fatalf("read %+v, %v\nwant %s", got, err, describe(want))
+		}
+		kinds[want.Kind]++
+	})
+	if len(kinds) != len(eventShapes) {
+		t.Errorf("only these were tried: %v", kinds)
+	}
+}
+
+func TestTopicsAreThoseOfTheContract(t *testing.T) {
+	t.Parallel()
+	for topic, shape := range eventShapes {
+		event, err := factoryABI.EventByID(common.Hash(topic))
+		if err != nil {
+			t.Errorf("%s: %v", shape.kind, err)
+			continue
+		}
+		indexed := len(event.Inputs) - len(event.Inputs.NonIndexed())
+		if shape.topics != 1+indexed {
+			t.Errorf("%s has %d topics, want %d", shape.kind, shape.topics, 1+indexed)
+		}
+	}
+}
+
+// A log that differs from what the contract writes in one byte is refused, or is what the generated code makes of it.
+func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
+	t.Parallel()
+	refused, read := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		log := drawLog(t)
+		switch rapid.IntRange(0, 4).Draw(t, "how") {
+		case 0:
+			log.Topics = append(log.Topics, common.Hash{1})
+		case 1:
+			log.Topics = log.Topics[:len(log.Topics)-1]
+		case 2:
+			log.Data = append(log.Data, make([]byte, rapid.SampledFrom([]int{1, 31, 32}).Draw(t, "more"))...)
+		case 3:
+			log.Data = log.Data[:len(log.Data)-min(len(log.Data), rapid.SampledFrom([]int{1, 32}).Draw(t, "less"))]
+		default:
+			if len(log.Data) > 0 {
+				log.Data[rapid.IntRange(0, len(log.Data)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+			}
+		}
+		got, err := newSieve([]sortie.Address{followedFactory}).events(fmt.Appendf(nil, "[%s]", logJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		if err != nil {
+			if !errors.Is(err, errBadAnswer) {
+				t.Fatalf("refused with %v", err)
+			}
+			refused++
+			return
+		}
+		want, err := byBinding(log)
+		if err != nil || !sameEvent(got[0], want) {
+			t.Fatalf("read %s\nwant %s, %v", describe(got[0]), describe(want), err)
+		}
+		again, err := factoryABI.Events[factoryABI.Events[eventName(want.Kind)].Name].Inputs.NonIndexed().Unpack(log.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := factoryABI.Events[eventName(want.Kind)].Inputs.NonIndexed().Pack(again...)
+		if err != nil || !bytes.Equal(packed, log.Data) {
+			t.Fatalf("took data that the contract does not write: %x", log.Data)
+		}
+		read++
+	})
+	if refused == 0 || read == 0 {
+		t.Errorf("%d refused, %d read: the test tries too little", refused, read)
+	}
+}
+
+func eventName(kind store.EventKind) string {
+	for topic, shape := range eventShapes {
+		if shape.kind == kind {
+			event, _ := factoryABI.EventByID(common.Hash(topic))
+			return event.Name
+		}
+	}
+	return ""
+}
+
+func exampleLog() *types.Log {
+	data, err := factoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack("a-mission", big.NewInt(5), big.NewInt(3), [32]byte{7}, big.NewInt(1_800_000_000))
+	if err != nil {
+		panic(err)
+	}
+	return &types.Log{
+		Address:     common.Address(followedFactory),
+		Topics:      []common.Hash{common.Hash(topicMissionFunded), common.Hash(sortie.MissionKey("a-mission")), {31: 1}, {31: 2}},
+		Data:        data,
+		BlockNumber: 7, BlockHash: common.Hash{7}, TxHash: common.Hash{8}, Index: 3,
+	}
+}
+
+func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
+	t.Parallel()
+	whole := string(logJSON(t, exampleLog()))
+	second := strings.Replace(whole, `"logIndex":"0x3"`, `"logIndex":"0x4"`, 1)
+	look := newSieve([]sortie.Address{followedFactory})
+	if got, err := look.events([]byte("["+whole+","+second+"]"), 1, 9); err != nil || len(got) != 2 {
+		t.Fatalf("the two as they are: %d, %v", len(got), err)
+	}
+	for name, list := range map[string]string{
+		"no list":           whole,
+		"a string":          `"` + strings.Repeat("0", 100) + `"`,
+		"an element null":   "[null]",
+		"twice":             "[" + whole + "," + whole + "]",
+		"wrong order":       "[" + second + "," + whole + "]",
+		"removed":           "[" + strings.Replace(whole, `"removed":false`, `"removed":true`, 1) + "]",
+		"removed: 1":        "[" + strings.Replace(whole, `"removed":false`, `"removed":1`, 1) + "]",
+		"another contract":  "[" + strings.Replace(whole, "fac70", "fac71", 1) + "]",
+		"another event":     "[" + strings.Replace(whole, topicMissionFunded.String(), sortie.Hash{1}.String(), 1) + "]",
+		"another block":     "[" + strings.Replace(whole, `"blockNumber":"0x7"`, `"blockNumber":"0x10"`, 1) + "]",
+		"two hashes":        "[" + whole + "," + strings.Replace(second, `"blockHash":"0x07`, `"blockHash":"0x17`, 1) + "]",
+		"another mission":   "[" + strings.Replace(whole, sortie.MissionKey("a-mission").String(), sortie.MissionKey("b").String(), 1) + "]",
+		"a number in bytes": "[" + strings.Replace(whole, `"blockNumber":"0x7"`, `"blockNumber":7`, 1) + "]",
+		"leading zeros":     "[" + strings.Replace(whole, `"blockNumber":"0x7"`, `"blockNumber":"0x07"`, 1) + "]",
+		"no hash":           "[" + strings.Replace(whole, `"blockHash"`, `"blockhash"`, 1) + "]",
+		"two addresses":     "[" + strings.Replace(whole, `{`, `{"address":"0x00000000000000000000000000000000000fac71",`, 1) + "]",
+		"a short hash":      "[" + strings.Replace(whole, `"blockHash":"0x07`, `"blockHash":"0x7`, 1) + "]",
+		"a wide address":    "[" + strings.Replace(whole, `0000000000000000000000000000000000000000000000000000000000000001"`, `1000000000000000000000000000000000000000000000000000000000000001"`, 1) + "]",
+	} {
+		if name != "no list" && list == "["+whole+"]" {
+			t.Fatalf("%s: nothing was altered", name)
+		}
+		if got, err := look.events([]byte(list), 1, 9); !errors.Is(err, errBadAnswer) || got != nil {
+			t.Errorf("%s: %d events, %v", name, len(got), err)
+		}
+	}
+}
+
+func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		log := drawLog(t)
+		bloom := types.CreateBloom(&types.Receipt{Logs: []*types.Log{log}})
+		look := newSieve([]sortie.Address{followedFactory})
+		events, err := look.events(fmt.Appendf(nil, "[%s]", logJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &header{Block: store.Block{Number: log.BlockNumber, Hash: sortie.Hash(log.BlockHash)}, bloom: bloom}
+		if err := look.belong(events, h); err != nil {
+			t.Fatalf("refused: %v", err)
+		}
+		empty := *h
+		empty.bloom = types.Bloom{}
+		other := *h
+		other.Hash[0] ^= 1
+		for name, wrong := range map[string]*header{"an empty filter": &empty, "another block": &other} {
+			if err := look.belong(events, wrong); !errors.Is(err, errBadAnswer) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		probe := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "probe")
+		if bloomBitsOf(probe).in(&bloom) != types.BloomLookup(bloom, common.Hash(probe)) {
+			t.Fatalf("of %x", probe)
+		}
+	})
+}
+
+// FuzzLogs holds the hand-written reader against encoding/json and the library's own type.
+func FuzzLogs(f *testing.F) {
+	f.Add(append(append([]byte("["), logJSON(f, exampleLog())...), ']'))
+	f.Add([]byte(`[{"address":"0x"}, {}]`))
+	f.Add([]byte(`[{"topics":["\u0030x", "\"]"]}]`))
+	f.Fuzz(func(t *testing.T, list []byte) {
+		replies, err := parseReplies(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":%s}`, list), 1)
+		if err != nil {
+			return
+		}
+		text, err := replies[0].value()
+		if err != nil {
+			return
+		}
+		events, err := newSieve([]sortie.Address{followedFactory}).events(text, 0, 1<<62)
+		if err != nil {
+			return
+		}
+		var logs []types.Log
+		if err := json.Unmarshal(text, &logs); err != nil || len(logs) != len(events) {
+			t.Fatalf("%d events of what the library does not read: %v", len(events), err)
+		}
+		for i := range events {
+			want, err := byBinding(&logs[i])
+			if err != nil || !sameEvent(events[i], want) {
+				t.Fatalf("event %d is %s, want %s (%v)", i, describe(events[i]), describe(want), err)
+			}
+		}
+	})
+}
+
+// FuzzReplies holds the envelope's reader against encoding/json.
+func FuzzReplies(f *testing.F) {
+	f.Add([]byte(`[{"id":2,"result":null},{"id":1,"jsonrpc":"2.0","result":{"a":[1,"]\"",{}]}}]`))
+	f.Add([]byte(`[{"id":1,"error":{"code":-32000,"message":"no\u0000"}},{"id":2,"result":1 }]`))
+	f.Add([]byte(`{"id":null,"error":{}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		replies, err := parseReplies(body, 2)
+		if err != nil {
+			return
+		}
+		var library []struct {
+			ID     int             `json:"id"`
+			Result json.RawMessage `json:"result"`
+		}
+		if err := json.Unmarshal(body, &library); err != nil || len(library) != len(replies) {
+			t.Fatalf("took what the library does not read: %v", err)
+		}
+		for _, one := range library {
+			ours := replies[one.ID-1]
+			if ours.err == nil && !reflect.DeepEqual([]byte(one.Result), ours.result) {
+				t.Fatalf("the result of %d is %s, want %s", one.ID, ours.result, one.Result)
+			}
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package chain
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math"
+)
+
+// Answers are walked by hand: their syntax was checked when they came in (see parseReplies), so that finding the end of a
+// value is all there is to it. Every slice handed out is a part of the answer.
+
+// eachMember walks an object. A name that appears twice is handed over twice: whoever reads it decides.
+func eachMember(object []byte, visit func(name, value []byte) error) error {
+	if len(object) == 0 || object[0] != '{' {
+		return badAnswer("%.40q where an object should be", object)
+	}
+	for at := skipSpace(object, 1); object[at] != '}'; {
+		end := valueEnd(object, at)
+		name := object[at+1 : end-1] // with its escapes, which no name that we look for has
+		at = skipSpace(object, skipSpace(object, end)+1)
+		end = valueEnd(object, at)
+		if err := visit(name, object[at:end]); err != nil {
+			return err
+		}
+		if at = skipSpace(object, end); object[at] == ',' {
+			at = skipSpace(object, at+1)
+		}
+	}
+	return nil
+}
+
+// eachElement walks an array.
+func eachElement(array []byte, visit func(element []byte) error) error {
+	if len(array) == 0 || array[0] != '[' {
+		return badAnswer("%.40q where a list should be", array)
+	}
+	for at := skipSpace(array, 1); array[at] != ']'; {
+		end := valueEnd(array, at)
+		if err := visit(array[at:end]); err != nil {
+			return err
+		}
+		if at = skipSpace(array, end); array[at] == ',' {
+			at = skipSpace(array, at+1)
+		}
+	}
+	return nil
+}
+
+func skipSpace(text []byte, at int) int {
+	for text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r' {
+		at++
+	}
+	return at
+}
+
+// valueEnd is where the value that begins at an index ends.
+func valueEnd(text []byte, at int) int {
+	switch text[at] {
+	case '"':
+		return stringEnd(text, at)
+	case '{', '[':
+		depth := 0
+		for {
+			switch text[at] {
+			case '"':
+				at = stringEnd(text, at)
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return at + 1
+				}
+			}
+			at++
+		}
+	default: // a number, true, false or null
+		for at < len(text) && text[at] != ',' && text[at] != '}' && text[at] != ']' && text[at] > ' ' {
+			at++
+		}
+		return at
+	}
+}
+
+func stringEnd(text []byte, at int) int {
+	for at++; ; {
+		length := bytes.IndexByte(text[at:], '"')
+		escape := bytes.IndexByte(text[at:at+length], '\\')
+		if escape < 0 {
+			return at + length + 1
+		}
+		at += escape + 2 // past what is escaped, which may be the quotation mark
+	}
+}
+
+// quantity reads a number as nodes write it: "0x" and hex digits without leading zeros. Numbers beyond 63 bits, which no
+// column of ours holds, are refused.
+func quantity(value []byte) (uint64, error) {
+	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
+	if !found || len(digits) == 0 || len(digits) > 16 || (digits[0] == '0' && len(digits) > 1) {
+		return 0, badAnswer("%.40q where a number should be", value)
+	}
+	var number uint64
+	for _, digit := range digits {
+		nibble, ok := fromHex(digit)
+		if !ok {
+			return 0, badAnswer("%.40q where a number should be", value)
+		}
+		number = number<<4 | uint64(nibble)
+	}
+	if number > math.MaxInt64 {
+		return 0, badAnswer("the number %s is too large", value)
+	}
+	return number, nil
+}
+
+func fromHex(digit byte) (byte, bool) {
+	switch {
+	case '0' <= digit && digit <= '9':
+		return digit - '0', true
+	case 'a' <= digit && digit <= 'f':
+		return digit - 'a' + 10, true
+	case 'A' <= digit && digit <= 'F':
+		return digit - 'A' + 10, true
+	}
+	return 0, false
+}
+
+// fixedBytes reads exactly as many bytes as there is room for: a hash, an address, a bloom filter.
+func fixedBytes(dst, value []byte) error {
+	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
+	if !found || len(digits) != 2*len(dst) {
+		return badAnswer("%.40q where %d bytes should be", value, len(dst))
+	}
+	if _, err := hex.Decode(dst, digits); err != nil {
+		return badAnswer("%.40q where %d bytes should be", value, len(dst))
+	}
+	return nil
+}
+
+// anyBytes appends the bytes of a value of any length.
+func anyBytes(dst, value []byte) ([]byte, error) {
+	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
+	if !found {
+		return dst, badAnswer("%.40q where bytes should be", value)
+	}
+	dst, err := hex.AppendDecode(dst, digits)
+	if err != nil {
+		return dst, badAnswer("%.40q where bytes should be", value)
+	}
+	return dst, nil
+}
+
+// unquote gives the inside of a string, and nothing for any other value.
+func unquote(value []byte) []byte {
+	if len(value) < 2 || value[0] != '"' {
+		return nil
+	}
+	return value[1 : len(value)-1]
+}

@@ -1,0 +1,246 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// errBadAnswer says that a node's answer is not what a node that works and does not lie would give. Nothing of it is used.
+var errBadAnswer = errors.New("the node's answer is refused")
+
+func badAnswer(format string, arguments ...any) error {
+	return fmt.Errorf("%w: %w", errBadAnswer, fmt.Errorf(format, arguments...))
+}
+
+// nodeError is a node's own refusal of a call. It is an rpc.Error.
+type nodeError struct {
+	code    int
+	message string
+}
+
+func (e *nodeError) Error() string {
+	return fmt.Sprintf("the node refuses: %s (code %d)", e.message, e.code)
+}
+func (e *nodeError) ErrorCode() int { return e.code }
+
+// statusError is an HTTP status instead of an answer.
+type statusError int
+
+func (e statusError) Error() string {
+	return fmt.Sprintf("HTTP status %d %s", int(e), http.StatusText(int(e)))
+}
+
+// call is one JSON-RPC request. Its parameters are a JSON array written by hand, of nothing that came from outside.
+type call struct {
+	method string
+	params string
+}
+
+// reply is the answer to one call: its result as JSON, which may be null, or the node's refusal.
+type reply struct {
+	result []byte
+	err    error
+}
+
+// value is the result, or why there is none. null counts as none: the node does not have what it was asked for.
+func (r reply) value() ([]byte, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	if string(r.result) == "null" {
+		return nil, errAbsent
+	}
+	return r.result, nil
+}
+
+func (r reply) given() bool { return r.result != nil || r.err != nil }
+
+// errAbsent says that a node answered null: it does not have the block, the transaction or the state.
+var errAbsent = errors.New("the node does not have it")
+
+// batch sends calls as one request and gives their replies in the same order. It is all or nothing: an answer that is not
+// one reply with a result or an error for each call fails as a whole. The error wraps [ErrUnreachable] when there was no
+// JSON to be read, errBadAnswer when it was of the wrong shape, and is a *nodeError when the node refused the request
+// itself. It never holds the node's URL.
+func (n *Node) batch(ctx context.Context, calls []call) ([]reply, error) {
+	body, err := n.post(ctx, appendRequest(nil, calls))
+	if err != nil {
+		return nil, err
+	}
+	replies, err := parseReplies(body, len(calls))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", n.name, err)
+	}
+	return replies, nil
+}
+
+// appendRequest writes calls with the ids 1, 2, 3 and so on; a single call without the array, for nodes that take no batches.
+func appendRequest(dst []byte, calls []call) []byte {
+	for i, c := range calls {
+		separator := byte(',')
+		if i == 0 {
+			separator = '['
+		}
+		if len(calls) > 1 {
+			dst = append(dst, separator)
+		}
+		dst = strconv.AppendInt(append(dst, `{"jsonrpc":"2.0","id":`...), int64(i+1), 10)
+		dst = append(append(dst, `,"method":"`...), c.method...)
+		dst = append(append(append(dst, `","params":`...), c.params...), '}')
+	}
+	if len(calls) > 1 {
+		dst = append(dst, ']')
+	}
+	return dst
+}
+
+// post gives the body of the node's answer. A status that is no success is a statusError, unless the body explains it in
+// JSON-RPC.
+func (n *Node) post(ctx context.Context, request []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.endpoint, bytes.NewReader(request))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := n.http.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := readAll(response)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		var refused *nodeError
+		if _, err := parseReplies(body, 0); errors.As(err, &refused) {
+			return nil, fmt.Errorf("%s: %w", n.name, refused)
+		}
+		return nil, fmt.Errorf("%w: %s: %w", ErrUnreachable, n.name, statusError(response.StatusCode))
+	}
+	return body, nil
+}
+
+// readAll reads a body whose length is bounded by the transport, into one allocation where the length is known.
+func readAll(response *http.Response) ([]byte, error) {
+	var body bytes.Buffer
+	if length := response.ContentLength; length > 0 && length <= maxAnswerBytes {
+		body.Grow(int(length) + bytes.MinRead)
+	}
+	_, err := body.ReadFrom(response.Body)
+	return body.Bytes(), err
+}
+
+// parseReplies checks the syntax of an answer and takes it apart.
+func parseReplies(body []byte, expected int) ([]reply, error) {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)) // what we read is checked for them
+	text, err := decoder.ReadValue()
+	if err != nil {
+		return nil, fmt.Errorf("%w: it answered something else than JSON", ErrUnreachable)
+	}
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: it answered more than one value", ErrUnreachable)
+	}
+	if text.Kind() == '{' {
+		id, single, err := parseReply(text)
+		switch {
+		case err != nil:
+			return nil, err
+		case single.err != nil && (expected != 1 || id == 0):
+			return nil, single.err // of the request as a whole
+		case expected != 1 || id != 1:
+			return nil, badAnswer("a reply to something else")
+		}
+		return []reply{single}, nil
+	}
+	replies := make([]reply, expected)
+	given := 0
+	err = eachElement(text, func(element []byte) error {
+		id, one, err := parseReply(element)
+		if err != nil {
+			return err
+		}
+		if id < 1 || id > expected || replies[id-1].given() {
+			return badAnswer("a reply to something else, or a second one")
+		}
+		replies[id-1] = one
+		given++
+		return nil
+	})
+	if err == nil && given != expected {
+		err = badAnswer("%d replies to %d calls", given, expected)
+	}
+	return replies, err
+}
+
+// parseReply reads one reply. Its id is 0 when the node gave none, as it may for a request that it could not read.
+func parseReply(text []byte) (id int, one reply, err error) {
+	err = eachMember(text, func(name, value []byte) error {
+		switch string(name) {
+		case "id":
+			if id, err = strconv.Atoi(string(value)); err != nil && string(value) != "null" {
+				return badAnswer("the id %.20q", value)
+			}
+		case "result":
+			if one.result != nil {
+				return badAnswer("two results in one reply")
+			}
+			one.result = value
+		case "error":
+			if string(value) == "null" { // some nodes write it beside a result
+				return nil
+			}
+			one.err, err = parseNodeError(value)
+			return err
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return 0, reply{}, err
+	case one.result == nil && one.err == nil:
+		return 0, reply{}, badAnswer("a reply with neither result nor error")
+	case one.result != nil && one.err != nil && string(one.result) != "null":
+		return 0, reply{}, badAnswer("a reply with both result and error")
+	}
+	return id, one, nil
+}
+
+func parseNodeError(text []byte) (error, error) {
+	refused := &nodeError{message: "it does not say why"}
+	err := eachMember(text, func(name, value []byte) error {
+		switch string(name) {
+		case "code":
+			refused.code, _ = strconv.Atoi(string(value))
+		case "message":
+			if message, err := jsontext.AppendUnquote(nil, value); err == nil {
+				refused.message = printable(string(message))
+			}
+		}
+		return nil
+	})
+	return refused, err
+}
+
+// printable cuts a stranger's text to what a log line can hold.
+func printable(text string) string {
+	const limit = 200
+	if len(text) > limit {
+		text = text[:limit]
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, " "))
+}

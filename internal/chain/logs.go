@@ -1,0 +1,206 @@
+package chain
+
+import (
+	"bytes"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// rawLog is a log as a node gives it, its fields decoded and nothing understood yet.
+type rawLog struct {
+	address     sortie.Address
+	topics      [4]sortie.Hash
+	topicCount  int
+	data        []byte
+	block       uint64
+	blockHash   sortie.Hash
+	transaction sortie.Hash
+	index       uint64
+	removed     bool
+}
+
+// parse reads a log into l, whose data it overwrites. Every member must be there, once.
+func (l *rawLog) parse(text []byte) error {
+	const address, topics, data, block, blockHash, transaction, index, all, removed = 1, 2, 4, 8, 16, 32, 64, 127, 128
+	*l = rawLog{data: l.data[:0]}
+	found := 0
+	err := eachMember(text, func(name, value []byte) (err error) {
+		member := 0
+		switch string(name) {
+		case "address":
+			member = address
+			err = fixedBytes(l.address[:], value)
+		case "topics":
+			member = topics
+			err = l.parseTopics(value)
+		case "data":
+			member = data
+			l.data, err = anyBytes(l.data, value)
+		case "blockNumber":
+			member = block
+			l.block, err = quantity(value)
+		case "blockHash":
+			member = blockHash
+			err = fixedBytes(l.blockHash[:], value)
+		case "transactionHash":
+			member = transaction
+			err = fixedBytes(l.transaction[:], value)
+		case "logIndex":
+			member = index
+			l.index, err = quantity(value)
+		case "removed":
+			member = removed
+			l.removed = string(value) != "false"
+		}
+		if found&member != 0 {
+			return badAnswer("a log that names its %s twice", name)
+		}
+		found |= member
+		return err
+	})
+	if err == nil && found&all != all {
+		err = badAnswer("a log that lacks one of its members")
+	}
+	return err
+}
+
+func (l *rawLog) parseTopics(list []byte) error {
+	return eachElement(list, func(topic []byte) error {
+		if l.topicCount == len(l.topics) {
+			return badAnswer("a log of more than %d topics", len(l.topics))
+		}
+		l.topicCount++
+		return fixedBytes(l.topics[l.topicCount-1][:], topic)
+	})
+}
+
+// sieve is what we look for in a chain's logs: the known events of the factories that quotes were made for.
+type sieve struct {
+	factories []sortie.Address
+	query     string // the address and topics of a log filter, as JSON members
+	blooms    map[sortie.Address]bloomBits
+}
+
+func newSieve(factories []sortie.Address) *sieve {
+	s := &sieve{factories: factories, blooms: make(map[sortie.Address]bloomBits, len(factories))}
+	addresses := make([]string, len(factories))
+	for i, factory := range factories {
+		addresses[i] = `"0x` + hex.EncodeToString(factory[:]) + `"`
+		s.blooms[factory] = bloomBitsOf(factory[:])
+	}
+	topics := make([]string, 0, len(eventShapes))
+	for topic := range eventShapes {
+		topics = append(topics, `"`+topic.String()+`"`)
+	}
+	slices.Sort(topics)
+	s.query = `"address":[` + strings.Join(addresses, ",") + `],"topics":[[` + strings.Join(topics, ",") + `]]`
+	return s
+}
+
+func (s *sieve) blockCall(hash sortie.Hash) call {
+	return call{"eth_getLogs", `[{"blockHash":"` + hash.String() + `",` + s.query + `}]`}
+}
+
+func (s *sieve) rangeCall(from, to uint64) call {
+	return call{"eth_getLogs", `[{"fromBlock":"` + hexNumber(from) + `","toBlock":"` + hexNumber(to) + `",` + s.query + `}]`}
+}
+
+// events reads a list of logs, which must be what was asked for: of our factories, of the known events, from blocks of the
+// range, in the order of the chain, none twice, none taken back. One that is not makes the whole answer worthless, because
+// what else is wrong with it cannot be known.
+func (s *sieve) events(logs []byte, from, to uint64) ([]store.ChainEvent, error) {
+	events := make([]store.ChainEvent, 0, bytes.Count(logs, []byte(`"logIndex"`)))
+	var l rawLog
+	err := eachElement(logs, func(text []byte) error {
+		if err := l.parse(text); err != nil {
+			return err
+		}
+		event, known, err := l.event()
+		switch {
+		case err != nil:
+			return err
+		case l.removed:
+			return badAnswer("log %d of block %d, which it says was taken back", l.index, l.block)
+		case !known || !slices.Contains(s.factories, l.address):
+			return badAnswer("log %d of block %d, which nobody asked for", l.index, l.block)
+		case l.block < from || l.block > to:
+			return badAnswer("a log of block %d in blocks %d to %d", l.block, from, to)
+		case len(events) > 0 && !follows(&event, &events[len(events)-1]):
+			return badAnswer("log %d of block %d twice or in the wrong place", l.index, l.block)
+		}
+		events = append(events, event)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// follows reports whether an event comes after another on the same chain.
+func follows(event, earlier *store.ChainEvent) bool {
+	if event.Block != earlier.Block {
+		return event.Block > earlier.Block
+	}
+	return event.LogIndex > earlier.LogIndex && event.BlockHash == earlier.BlockHash
+}
+
+// belong checks events against the header of the block that they say they are in. The bloom filter of a block has the
+// address and the topics of every log in it.
+func (s *sieve) belong(events []store.ChainEvent, h *header) error {
+	for i := range events {
+		event := &events[i]
+		if event.Block != h.Number || event.BlockHash != h.Hash {
+			return badAnswer("log %d of block %d is of another block with that number", event.LogIndex, event.Block)
+		}
+		if !s.blooms[event.Factory].in(&h.bloom) || !kindBlooms[event.Kind].in(&h.bloom) || !bloomOfKey(event).in(&h.bloom) {
+			return badAnswer("log %d of block %d is not in the block's bloom filter", event.LogIndex, event.Block)
+		}
+	}
+	return nil
+}
+
+// bloomBits are the three bits that a value sets in a block's bloom filter. Those of addresses and events are computed once:
+// a hash for every log would cost more than all the rest of reading it.
+type bloomBits [3]uint16
+
+func bloomBitsOf(value []byte) (bits bloomBits) {
+	sum := crypto.Keccak256(value)
+	for i := range bits {
+		bits[i] = (uint16(sum[2*i])<<8 | uint16(sum[2*i+1])) & (8*types.BloomByteLength - 1)
+	}
+	return bits
+}
+
+func (b bloomBits) in(bloom *types.Bloom) bool {
+	for _, bit := range b {
+		if bloom[types.BloomByteLength-1-bit/8]&(1<<(bit%8)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+var kindBlooms = func() map[store.EventKind]bloomBits {
+	blooms := make(map[store.EventKind]bloomBits, len(eventShapes))
+	for topic, shape := range eventShapes {
+		blooms[shape.kind] = bloomBitsOf(topic[:])
+	}
+	return blooms
+}()
+
+// bloomOfKey is that of a mission's key where a whole mission's money depends on the event. The zero value is in no filter
+// that has anything in it, so other events repeat that of their kind.
+func bloomOfKey(event *store.ChainEvent) bloomBits {
+	if event.Funded != nil || event.Closed != nil {
+		return bloomBitsOf(event.MissionKey[:])
+	}
+	return kindBlooms[event.Kind]
+}
