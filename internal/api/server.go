@@ -33,6 +33,9 @@ type Config struct {
 	Health func(context.Context) Health
 	// Follower gives what the process sees that follows the chain; nil in a process that does not.
 	Follower func() *sortie.FollowerStatus
+	// OperationsOnly leaves out everything but what tells how the process is: for one that does other work.
+	OperationsOnly bool
+
 	OpenAPI  []byte
 	Registry *prometheus.Registry
 	Logger   *slog.Logger
@@ -65,6 +68,7 @@ type route struct {
 	drafts  bool  // counts against the limit of drafts instead of that of reads
 
 	bodyOptional bool
+	operations   bool // answered by every process, whatever else it does
 }
 
 type access int
@@ -95,9 +99,9 @@ var routes = []route{
 	{method: "POST", pattern: "/api/operator/chain/reconcile", handle: (*Server).reconcileChain, access: operator},
 	{method: "POST", pattern: "/api/operator/incidents/{id}/clear", handle: (*Server).clearIncident, access: operator, body: maxSmallBody},
 
-	{method: "GET", pattern: "/healthz", handle: (*Server).health, access: public},
-	{method: "GET", pattern: "/readyz", handle: (*Server).ready, access: public},
-	{method: "GET", pattern: "/metrics", handle: (*Server).serveMetrics, access: public},
+	{method: "GET", pattern: "/healthz", handle: (*Server).health, access: public, operations: true},
+	{method: "GET", pattern: "/readyz", handle: (*Server).ready, access: public, operations: true},
+	{method: "GET", pattern: "/metrics", handle: (*Server).serveMetrics, access: public, operations: true},
 	{method: "GET", pattern: "/openapi.yaml", handle: (*Server).openAPI, access: public},
 	{method: "GET", pattern: "/docs", handle: (*Server).docs, access: public},
 	{method: "GET", pattern: "/{$}", handle: (*Server).home, access: public},
@@ -127,6 +131,9 @@ func New(config Config) (*Server, error) {
 	}
 	byPattern := make(map[string][]route)
 	for _, r := range routes {
+		if config.OperationsOnly && !r.operations {
+			continue
+		}
 		byPattern[r.pattern] = append(byPattern[r.pattern], r)
 	}
 	for pattern, choices := range byPattern {
