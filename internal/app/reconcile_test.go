@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// missed is an event of a block that was followed, which the node left out.
+func (w *world) missed(number uint64, event store.ChainEvent) store.ChainEvent {
+	event.Block, event.BlockHash, event.LogIndex, event.Transaction = number, w.blocks[number].Hash, 7, testHash('t', number, 7)
+	return event
+}
+
+func (w *world) storedEvents() int {
+	w.t.Helper()
+	events, err := w.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
+	w.must(err)
+	return len(events)
+}
+
+func TestAMissedFundingIsAdoptedOnce(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		w := openWorld(t, database, worldOptions{})
+		draft := w.create(alice, "k")
+		w.extend(nil, nil, nil, nil)
+		funding := w.missed(testStart+1, fundingOf(draft))
+		for range 2 {
+			w.must(w.app.Adopt(context.Background(), testChain, funding))
+		}
+		w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
+		if stored := w.storedEvents(); stored != 1 {
+			t.Errorf("%d events are stored", stored)
+		}
+		// A follower that had read the position before finds it changed.
+		if _, err := w.app.Advance(context.Background(), w.step(w.position.Tip.Number, nil)); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("the follower went on: %v", err)
+		}
+		var err error
+		w.position, err = w.app.Position(context.Background(), testChain)
+		w.must(err)
+		w.settle()
+		w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
+
+		closing := w.missed(testStart+2, closingOf(draft, 2))
+		w.must(w.app.Adopt(context.Background(), testChain, closing))
+		stored, err := w.db.FundingOf(context.Background(), draft.ID)
+		if err != nil || stored.Closed == nil || stored.Closed.Transaction != closing.Transaction {
+			t.Errorf("the funding is %+v, %v", stored, err)
+		}
+	})
+}
+
+// What is adopted must be on the chain as it was followed.
+func TestNothingIsAdoptedFromAnotherChain(t *testing.T) {
+	t.Parallel()
+	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	draft := w.create(alice, "k")
+	w.extend(nil, nil)
+	sparse := w.step(w.position.Tip.Number) // a range of which only the last block is kept
+	sparse.Blocks = []store.Block{w.mine(w.position.Tip.Number + 5)}
+	sparse.Head = sparse.Blocks[0].Number
+	w.advance(sparse)
+	for name, change := range map[string]func(*store.ChainEvent){
+		"above the tip": func(e *store.ChainEvent) { e.Block = w.position.Tip.Number + 1 },
+		"another block": func(e *store.ChainEvent) { e.BlockHash[0]++ },
+		"a block that is neither known nor final": func(e *store.ChainEvent) { e.Block = w.position.Tip.Number - 1 },
+	} {
+		event := w.missed(testStart+1, fundingOf(draft))
+		change(&event)
+		if err := w.app.Adopt(context.Background(), testChain, event); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w.wantState(draft, mission.Created())
+	w.finalize(w.position.Tip.Number)
+	w.must(w.app.Adopt(context.Background(), testChain, w.missed(w.position.Tip.Number-1, fundingOf(draft))))
+	w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
+}
+
+func TestAnEventIsNotAdoptedInThePlaceOfAnother(t *testing.T) {
+	t.Parallel()
+	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	first, second := w.create(alice, "first"), w.create(alice, "second")
+	w.extend(nil)
+	w.must(w.app.Adopt(context.Background(), testChain, w.missed(testStart+1, fundingOf(first))))
+	other := w.missed(testStart+1, fundingOf(second))
+	other.Transaction[0]++
+	if err := w.app.Adopt(context.Background(), testChain, other); err == nil {
+		t.Error("two events have one place")
+	}
+	w.wantState(second, mission.Created())
+}
+
+// A funding that the chain does not have is taken back. Had it been final, that is an incident that halts.
+func TestAGhostIsRetracted(t *testing.T) {
+	t.Parallel()
+	for depth, incidents := range map[mission.Depth][]string{
+		mission.DepthSeen: nil, mission.DepthConfirmed: nil, mission.DepthLocked: {"finality_broken"},
+	} {
+		t.Run(string(depth), func(t *testing.T) {
+			t.Parallel()
+			w := openWorld(t, sqliteDatabase(t), worldOptions{})
+			draft := w.fund(alice, "k", depth)
+			events, err := w.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
+			w.must(err)
+			stranger := events[0]
+			stranger.LogIndex++
+			for _, event := range []store.ChainEvent{stranger, events[0], events[0]} {
+				w.must(w.app.Retract(context.Background(), testChain, event))
+			}
+			w.wantState(draft, mission.Created())
+			w.wantIncidents(incidents...)
+			if stored := w.storedEvents(); stored != 0 {
+				t.Errorf("%d events are stored", stored)
+			}
+			halted, err := w.app.Halted(context.Background())
+			if err != nil || halted != (depth == mission.DepthLocked) {
+				t.Errorf("halted is %t, %v", halted, err)
+			}
+		})
+	}
+}
+
+// A close that the chain does not have leaves the refund to be done.
+func TestAGhostCloseIsRetracted(t *testing.T) {
+	t.Parallel()
+	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	draft := w.fund(alice, "k", mission.DepthLocked)
+	w.extend([]store.ChainEvent{closingOf(draft, 1)})
+	_, err := w.app.Reject(context.Background(), reviewer, draft.ID, "No.")
+	w.must(err)
+	w.finalize(w.position.Tip.Number)
+	w.settle()
+	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
+	events, err := w.db.ChainEvents(context.Background(), testChain, w.position.Tip.Number, w.position.Tip.Number)
+	w.must(err)
+	w.must(w.app.Retract(context.Background(), testChain, events[0]))
+	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected})
+	if jobs := w.refundJobs(draft); jobs != 1 {
+		t.Errorf("%d refund jobs", jobs)
+	}
+}
