@@ -67,21 +67,6 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 	return patient.diagnose(), nil
 }
 
-// draftOf finds a draft of the wallet by its draft id or mission id.
-func (a *App) draftOf(ctx context.Context, wallet sortie.Address, id string) (store.Draft, error) {
-	if !mission.ValidDraftID(id) && !mission.ValidMissionID(id) {
-		return store.Draft{}, errNotFound()
-	}
-	draft, err := a.store.DraftByID(ctx, wallet, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return store.Draft{}, errNotFound()
-	}
-	if err != nil {
-		return store.Draft{}, storeError(err)
-	}
-	return draft, nil
-}
-
 // place is what is known about a draft beside its row.
 type place struct {
 	funding  *store.Funding // nil while none is on the canonical chain

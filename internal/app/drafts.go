@@ -150,17 +150,26 @@ func sameMission(draft store.Draft, normalized mission.Normalized) error {
 //
 // It fails with not_found, the same for an id that does not exist and for one that is somebody else's.
 func (a *App) Mission(ctx context.Context, wallet sortie.Address, id string) (View, error) {
+	draft, err := a.draftOf(ctx, wallet, id)
+	if err != nil {
+		return View{}, err
+	}
+	return a.view(ctx, draft)
+}
+
+// draftOf finds a draft of the wallet by its draft id or mission id.
+func (a *App) draftOf(ctx context.Context, wallet sortie.Address, id string) (store.Draft, error) {
 	if !mission.ValidDraftID(id) && !mission.ValidMissionID(id) {
-		return View{}, errNotFound()
+		return store.Draft{}, errNotFound()
 	}
 	draft, err := a.store.DraftByID(ctx, wallet, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return View{}, errNotFound()
+		return store.Draft{}, errNotFound()
 	}
 	if err != nil {
-		return View{}, storeError(err)
+		return store.Draft{}, storeError(err)
 	}
-	return a.view(ctx, draft)
+	return draft, nil
 }
 
 // MaxDraftsPerPage is the size of a page of drafts when no smaller one is asked for.
@@ -252,9 +261,9 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 		TargetCount: uint64(draft.TargetCount), Creator: draft.Wallet, Nonce: draft.Nonce,
 	}
 	now := a.now()
-	terms.Deadline = draft.QuoteDeadline
-	if draft.State.QuoteLive() || terms.Deadline == 0 {
-		terms.Deadline = a.issuer.Deadline(now)
+	terms.Deadline = a.issuer.Deadline(now)
+	if frozen := draft.QuoteDeadline; frozen != 0 && !draft.State.QuoteLive() {
+		terms.Deadline = min(frozen, terms.Deadline) // the clock of the process that froze it may be ahead of this one
 	}
 	domain := sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}
 	key := newQuoteKey(domain, terms)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -39,6 +40,26 @@ func TestIDsThatAreTakenAreDrawnAgain(t *testing.T) {
 	again, created, err := useCases.CreateDraft(context.Background(), creator, "k2", []byte(body))
 	if err != nil || created || again.MissionID != second.MissionID {
 		t.Errorf("replay: %s, created %t, %v; want %s", again.MissionID, created, err, second.MissionID)
+	}
+}
+
+// The process that followed the chain may have a clock that is ahead of the one that answers.
+func TestAFrozenQuoteIsShownByASlowClock(t *testing.T) {
+	t.Parallel()
+	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	draft := w.fund(alice, "k", mission.DepthConfirmed)
+	frozen, err := w.app.Mission(context.Background(), alice, draft.ID)
+	w.must(err)
+	w.pass(24 * time.Hour)
+	later, err := w.app.Mission(context.Background(), alice, draft.ID)
+	w.must(err)
+	if later.Quote.Authorization.Deadline != draft.QuoteDeadline || later.Quote.Authorization.Deadline != frozen.Quote.Authorization.Deadline {
+		t.Errorf("the deadline was %d and is %d", frozen.Quote.Authorization.Deadline, later.Quote.Authorization.Deadline)
+	}
+	w.pass(-25 * time.Hour)
+	earlier, err := w.app.Mission(context.Background(), alice, draft.ID)
+	if err != nil || earlier.Quote.Authorization.Deadline >= draft.QuoteDeadline {
+		t.Errorf("an hour before it was frozen: %d, %v", earlier.Quote.Authorization.Deadline, err)
 	}
 }
 
