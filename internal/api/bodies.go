@@ -54,7 +54,7 @@ func readFundingHint(body []byte) error {
 // decodeBody reads one JSON object whose members are all known, strictly: what two parsers could read in different ways is
 // not read at all.
 func decodeBody(body []byte, target any) error {
-	if !jsontext.Value(body).IsValid() || jsontext.Value(body).Kind() != jsontext.KindBeginObject {
+	if jsontext.Value(body).Kind() != jsontext.KindBeginObject {
 		return errInvalidJSON()
 	}
 	err := json.Unmarshal(body, target, json.RejectUnknownMembers(true))

@@ -108,6 +108,7 @@ func TestOverloadIsShed(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/docs"} {
 		mustBe(t, path, s.send(request{target: path, unsigned: true}), http.StatusOK)
 	}
+	mustBe(t, "an operator", s.send(request{target: reviewsPath, signer: reviewer}), http.StatusOK)
 	signer.set(nil)
 	close(proceed)
 	for range most {
@@ -371,6 +372,18 @@ func TestStoreClosed(t *testing.T) {
 			"create": {method: http.MethodPost, target: draftsPath, key: "k2", body: goodMission},
 			"status": {target: listPath + "/" + draft.DraftID},
 			"list":   {target: listPath},
+
+			"doctor":          {target: listPath + "/" + draft.DraftID + "/doctor"},
+			"confirm-funding": {method: http.MethodPost, target: listPath + "/" + draft.DraftID + "/confirm-funding"},
+			"events":          {target: eventsPath},
+			"reviews":         {target: reviewsPath, signer: reviewer},
+			"review":          {target: reviewsPath + "/" + draft.DraftID, signer: reviewer},
+			"approve":         {method: http.MethodPost, target: decidePath + "/" + draft.DraftID + "/approve", signer: reviewer},
+			"reject":          {method: http.MethodPost, target: decidePath + "/" + draft.DraftID + "/reject", body: goodReason, signer: reviewer},
+			"audit":           {target: auditPath, signer: reviewer},
+			"chain":           {target: chainPath, signer: reviewer},
+			"reconcile":       {method: http.MethodPost, target: reconcilePath, signer: reviewer},
+			"clear":           {method: http.MethodPost, target: incidentsPath + "/x/clear", body: goodReason, signer: reviewer},
 		} {
 			unavailable(t, name, s.send(r), sortie.CodeServiceUnavailable)
 		}

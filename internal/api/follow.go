@@ -45,7 +45,7 @@ func (s *Server) events(x *exchange) error {
 	return x.answerJSON(http.StatusOK, events)
 }
 
-// parsePage reads the parameters of a list that has no others. A limit above the greatest is the greatest.
+// parsePage reads the parameters of a list that has no others. A limit that is too great is no mistake: the page is smaller.
 func (x *exchange) parsePage() (app.Page, error) {
 	if err := x.parseQuery("limit", "cursor"); err != nil {
 		return app.Page{}, err
@@ -56,7 +56,7 @@ func (x *exchange) parsePage() (app.Page, error) {
 		if err != nil || limit < 1 || text != strconv.Itoa(limit) {
 			return app.Page{}, invalidParameter("limit", "want a whole number from 1; above "+strconv.Itoa(app.MaxPage)+" it is "+strconv.Itoa(app.MaxPage))
 		}
-		page.Limit = min(limit, app.MaxPage)
+		page.Limit = limit
 	}
 	return page, nil
 }

@@ -295,6 +295,13 @@ func TestConfirmFunding(t *testing.T) {
 				t.Errorf("woken %d times after %d requests", s.chain.woken.Load(), i+1)
 			}
 		}
+		for body, code := range map[string]sortie.Code{
+			`{"transactionHash":"0x12"}`: sortie.CodeValidationFailed, `{"hash":"0x12"}`: sortie.CodeValidationFailed, `[]`: sortie.CodeInvalidJSON,
+		} {
+			if a := s.send(request{method: http.MethodPost, target: target, body: body}); a.code() != code || s.chain.woken.Load() != 3 {
+				t.Errorf("%s: %d %s, woken %d times", body, a.StatusCode, a.body, s.chain.woken.Load())
+			}
+		}
 		s.chain.mine(fundingOf(draft))
 		check := decode[sortie.FundingCheck](t, s.send(request{method: http.MethodPost, target: target}))
 		if !check.Funding.Seen || *check.Funding.BlockNumber != 101 || *check.Funding.TransactionHash != sortie.MissionKey("funding of "+draft.MissionID) {
