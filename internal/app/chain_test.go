@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -464,51 +463,5 @@ func TestOldBlocksAreForgotten(t *testing.T) {
 	oldest := tail[len(tail)-1].Number
 	if oldest < w.position.Final-keptBlocks || oldest > w.position.Final-keptBlocks+64 {
 		t.Errorf("the oldest of %d blocks is %d; final is %d", len(tail), oldest, w.position.Final)
-	}
-}
-
-func TestOpenMissionsAreListedOnce(t *testing.T) {
-	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	want := make(map[string]bool) // draft id: funded
-	var closed store.Draft
-	for i := range 9 {
-		draft := w.create(alice, fmt.Sprint(i))
-		want[draft.ID] = i%2 == 0
-		if i%2 == 0 {
-			w.extend([]store.ChainEvent{fundingOf(draft)})
-		}
-		if i == 4 {
-			closed = draft
-		}
-	}
-	w.extend([]store.ChainEvent{closingOf(closed, 2)})
-	delete(want, closed.ID)
-	for limit := 1; limit <= 10; limit++ {
-		got := make(map[string]bool)
-		for after := ""; ; {
-			page, next, err := w.app.OpenMissions(context.Background(), testChain, after, limit)
-			w.must(err)
-			if len(page) > limit {
-				t.Fatalf("%d missions on a page of %d", len(page), limit)
-			}
-			for _, expected := range page {
-				if _, twice := got[expected.Draft.ID]; twice {
-					t.Errorf("limit %d: %s is listed twice", limit, expected.Draft.ID)
-				}
-				got[expected.Draft.ID] = expected.Funding != nil
-			}
-			if after = next; after == "" {
-				break
-			}
-		}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("limit %d: got %v, want %v", limit, got, want)
-		}
-	}
-	for _, place := range []string{"funded", "elsewhere 1", "funded x"} {
-		if _, _, err := w.app.OpenMissions(context.Background(), testChain, place, 1); err == nil {
-			t.Errorf("a list goes on at %q", place)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sortie-labs/sortie/internal/mission"
@@ -154,58 +153,4 @@ func confirmationsAt(position store.Position, block uint64) uint64 {
 		return 0
 	}
 	return position.Head - block + 1
-}
-
-// OpenMissions lists, in pages, what the database holds to be true of the missions that are not over: those that are funded,
-// then those that could be. The page behind the last has no missions; next is then empty.
-func (a *App) OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error) {
-	phase, seq, err := parsePlace(after)
-	if err != nil {
-		return nil, "", err
-	}
-	if phase == phaseFunded {
-		funded, err := a.store.FundedDrafts(ctx, chainID, seq, limit)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, each := range funded {
-			missions = append(missions, store.Expected{Draft: each.Draft, Funding: &each.Funding})
-			seq = each.Draft.Seq
-		}
-		if len(funded) == limit {
-			return missions, formatPlace(phaseFunded, seq), nil
-		}
-		phase, seq, limit = phaseUnfunded, 0, limit-len(funded)
-	}
-	unfunded, err := a.store.UnfundedDrafts(ctx, chainID, seq, limit)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, draft := range unfunded {
-		missions = append(missions, store.Expected{Draft: draft})
-		seq = draft.Seq
-	}
-	if len(unfunded) < limit {
-		return missions, "", nil
-	}
-	return missions, formatPlace(phaseUnfunded, seq), nil
-}
-
-// A walk over the open missions goes through the funded ones first. A draft that is funded meanwhile may be missed by one
-// walk: the follower has just seen it.
-const (
-	phaseFunded   = "funded"
-	phaseUnfunded = "unfunded"
-)
-
-func formatPlace(phase string, seq int64) string { return fmt.Sprintf("%s %d", phase, seq) }
-
-func parsePlace(text string) (phase string, seq int64, err error) {
-	if text == "" {
-		return phaseFunded, 0, nil
-	}
-	if n, _ := fmt.Sscanf(text, "%s %d", &phase, &seq); n != 2 || phase != phaseFunded && phase != phaseUnfunded {
-		return "", 0, errors.New("list open missions: begin with an empty place and go on with what the page before gave")
-	}
-	return phase, seq, nil
 }

@@ -4,9 +4,79 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/sortie-labs/sortie/internal/store"
 )
+
+// OpenMissions lists, in pages, what the database holds to be true of the missions that are not over: those whose refund is on
+// its way, those that are funded, then those that could be. Next is where the next page begins, empty behind the last.
+func (a *App) OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error) {
+	phase, seq, err := parsePlace(after)
+	for err == nil && limit > len(missions) {
+		var page []store.Expected
+		if page, err = a.openMissionsIn(ctx, phase, chainID, seq, limit-len(missions)); err != nil {
+			break
+		}
+		full := len(page) == limit-len(missions)
+		missions = append(missions, page...)
+		if full {
+			seq = page[len(page)-1].Draft.Seq
+		}
+		switch {
+		case phase == phaseClosed: // only the oldest of them: there are few, and they stay until they are settled
+			phase, seq = phaseFunded, 0
+		case !full && phase == phaseFunded:
+			phase, seq = phaseUnfunded, 0
+		case !full:
+			return missions, "", nil
+		}
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("list open missions: %w", err)
+	}
+	return missions, formatPlace(phase, seq), nil
+}
+
+// A walk over the open missions goes through them by what is known of them. One that changes meanwhile may be missed by that
+// walk: the follower has just seen it.
+const (
+	phaseClosed   = "closed"
+	phaseFunded   = "funded"
+	phaseUnfunded = "unfunded"
+)
+
+func (a *App) openMissionsIn(ctx context.Context, phase string, chainID uint64, seq int64, limit int) (page []store.Expected, err error) {
+	var funded []store.FundedDraft
+	var unfunded []store.Draft
+	switch phase {
+	case phaseClosed:
+		funded, err = a.store.RefundsToConfirm(ctx, chainID, math.MaxInt64, limit)
+	case phaseFunded:
+		funded, err = a.store.FundedDrafts(ctx, chainID, seq, limit)
+	default:
+		unfunded, err = a.store.UnfundedDrafts(ctx, chainID, seq, limit)
+	}
+	for _, each := range funded {
+		page = append(page, store.Expected{Draft: each.Draft, Funding: &each.Funding})
+	}
+	for _, draft := range unfunded {
+		page = append(page, store.Expected{Draft: draft})
+	}
+	return page, err
+}
+
+func formatPlace(phase string, seq int64) string { return fmt.Sprintf("%s %d", phase, seq) }
+
+func parsePlace(text string) (phase string, seq int64, err error) {
+	if text == "" {
+		return phaseClosed, 0, nil
+	}
+	if n, _ := fmt.Sscanf(text, "%s %d", &phase, &seq); n != 2 || phase != phaseFunded && phase != phaseUnfunded {
+		return "", 0, fmt.Errorf("no page begins at %.40q: begin without a place and go on with what the page before gave", text)
+	}
+	return phase, seq, nil
+}
 
 // Adopt adds an event that is on the chain, at or below the tip, and that was missed. It does what following would have done.
 // An event that is there already is not added again.

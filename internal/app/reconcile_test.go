@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/sortie-labs/sortie/internal/mission"
@@ -143,5 +144,54 @@ func TestAGhostCloseIsRetracted(t *testing.T) {
 	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected})
 	if jobs := w.refundJobs(draft); jobs != 1 {
 		t.Errorf("%d refund jobs", jobs)
+	}
+}
+
+func TestOpenMissionsAreListedOnce(t *testing.T) {
+	t.Parallel()
+	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	want := make(map[string]bool) // draft id: funded
+	for i := range 9 {
+		draft := w.create(alice, fmt.Sprint(i))
+		want[draft.ID] = i%2 == 0
+		if i%2 == 0 {
+			w.extend([]store.ChainEvent{fundingOf(draft)})
+		}
+		switch i {
+		case 4, 8: // its refund is not final
+			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+		case 2: // over
+			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+			w.finalize(w.position.Tip.Number)
+			w.settle()
+			delete(want, draft.ID)
+		}
+	}
+	for limit := 2; limit <= 10; limit++ { // a page takes both refunds
+		got := make(map[string]bool)
+		for after := ""; ; {
+			page, next, err := w.app.OpenMissions(context.Background(), testChain, after, limit)
+			w.must(err)
+			if len(page) > limit {
+				t.Fatalf("%d missions on a page of %d", len(page), limit)
+			}
+			for _, expected := range page {
+				if _, twice := got[expected.Draft.ID]; twice {
+					t.Errorf("limit %d: %s is listed twice", limit, expected.Draft.ID)
+				}
+				got[expected.Draft.ID] = expected.Funding != nil
+			}
+			if after = next; after == "" {
+				break
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("limit %d: got %v, want %v", limit, got, want)
+		}
+	}
+	for _, place := range []string{"funded", "elsewhere 1", "funded x", "closed 0"} {
+		if _, _, err := w.app.OpenMissions(context.Background(), testChain, place, 1); err == nil {
+			t.Errorf("a list goes on at %q", place)
+		}
 	}
 }
