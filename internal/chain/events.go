@@ -68,13 +68,13 @@ func (l *rawLog) event() (event store.ChainEvent, known bool, err error) {
 func readMissionFunded(event *store.ChainEvent, l *rawLog) bool {
 	creator, creatorFits := addressOf(l.topics[2][:])
 	token, tokenFits := addressOf(l.topics[3][:])
-	target, targetFits := narrow(l.word(2), 24)
-	reclaimAfter, timeFits := narrow(l.word(4), 40)
+	target, targetFits := narrow(l.data.word(2), 24)
+	reclaimAfter, timeFits := narrow(l.data.word(4), 40)
 	missionID, idFits := l.missionID()
 	event.MissionKey = l.topics[1]
 	event.Funded = &store.MissionFunded{
-		MissionID: storable(missionID), Creator: creator, Token: token, Reward: new(big.Int).SetBytes(l.word(1)),
-		TargetCount: new(big.Int).SetUint64(target), Nonce: sortie.Hash(l.word(3)), ReclaimAfter: reclaimAfter,
+		MissionID: storable(missionID), Creator: creator, Token: token, Reward: new(big.Int).SetBytes(l.data.word(1)),
+		TargetCount: new(big.Int).SetUint64(target), Nonce: sortie.Hash(l.data.word(3)), ReclaimAfter: reclaimAfter,
 	}
 	return creatorFits && tokenFits && targetFits && timeFits && event.Funded.Reward.BitLen() <= 96 &&
 		idFits && sortie.MissionKey(missionID) == event.MissionKey
@@ -83,8 +83,8 @@ func readMissionFunded(event *store.ChainEvent, l *rawLog) bool {
 // missionID reads the one argument of variable length: its place, its length, its bytes and zeros up to a whole word.
 func (l *rawLog) missionID() (string, bool) {
 	const head = 5 * wordSize
-	place, placeFits := narrow(l.word(0), 64)
-	length, lengthFits := narrow(l.word(5), 64)
+	place, placeFits := narrow(l.data.word(0), 64)
+	length, lengthFits := narrow(l.data.word(5), 64)
 	if !placeFits || !lengthFits || place != head || length == 0 || length > maxMissionID {
 		return "", false
 	}
@@ -103,10 +103,10 @@ func storable(missionID string) string {
 }
 
 func readMissionClosed(event *store.ChainEvent, l *rawLog) bool {
-	deferred, deferredFits := narrow(l.word(1), 1)
-	reason, reasonFits := narrow(l.word(2), 8)
+	deferred, deferredFits := narrow(l.data.word(1), 1)
+	reason, reasonFits := narrow(l.data.word(2), 8)
 	event.MissionKey = l.topics[1]
-	event.Closed = &store.MissionClosed{Refund: new(big.Int).SetBytes(l.word(0)), RefundDeferred: deferred == 1, Reason: uint8(reason)}
+	event.Closed = &store.MissionClosed{Refund: new(big.Int).SetBytes(l.data.word(0)), RefundDeferred: deferred == 1, Reason: uint8(reason)}
 	return deferredFits && reasonFits && (reason == closedByService || reason == closedByCreator)
 }
 
@@ -118,16 +118,16 @@ const (
 
 func readPayment(event *store.ChainEvent, l *rawLog) bool {
 	recipient, recipientFits := addressOf(l.topics[3][:])
-	slot, slotFits := narrow(l.word(0), 24)
+	slot, slotFits := narrow(l.data.word(0), 24)
 	event.MissionKey = l.topics[1]
-	event.Payment = &store.Payment{SubmissionKey: l.topics[2], Recipient: recipient, Slot: slot, Amount: new(big.Int).SetBytes(l.word(1))}
+	event.Payment = &store.Payment{SubmissionKey: l.topics[2], Recipient: recipient, Slot: slot, Amount: new(big.Int).SetBytes(l.data.word(1))}
 	return recipientFits && slotFits
 }
 
 func readClaim(event *store.ChainEvent, l *rawLog) bool {
 	token, tokenFits := addressOf(l.topics[1][:])
 	account, accountFits := addressOf(l.topics[2][:])
-	event.Claim = &store.Claim{Token: token, Account: account, Amount: new(big.Int).SetBytes(l.word(0))}
+	event.Claim = &store.Claim{Token: token, Account: account, Amount: new(big.Int).SetBytes(l.data.word(0))}
 	return tokenFits && accountFits
 }
 
@@ -137,7 +137,10 @@ func readRevocation(event *store.ChainEvent, l *rawLog) bool {
 	return creatorFits
 }
 
-func (l *rawLog) word(i int) []byte { return l.data[i*wordSize : (i+1)*wordSize] }
+// words are the contract's values of fixed length, one after the other.
+type words []byte
+
+func (w words) word(i int) []byte { return w[i*wordSize : (i+1)*wordSize] }
 
 func addressOf(word []byte) (sortie.Address, bool) {
 	return sortie.Address(word[12:]), allZero(word[:12])

@@ -18,7 +18,7 @@ type rawLog struct {
 	address     sortie.Address
 	topics      [4]sortie.Hash
 	topicCount  int
-	data        []byte
+	data        words
 	block       uint64
 	blockHash   sortie.Hash
 	transaction sortie.Hash
@@ -102,6 +102,12 @@ func newSieve(factories []sortie.Address) *sieve {
 	slices.Sort(topics)
 	s.query = `"address":[` + strings.Join(addresses, ",") + `],"topics":[[` + strings.Join(topics, ",") + `]]`
 	return s
+}
+
+// narrow leaves one event of one mission.
+func (s *sieve) only(topic, missionKey sortie.Hash) {
+	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
+	s.query = addresses + `,"topics":["` + topic.String() + `","` + missionKey.String() + `"]`
 }
 
 func (s *sieve) blockCall(hash sortie.Hash) call {

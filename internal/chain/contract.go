@@ -1,0 +1,131 @@
+package chain
+
+import (
+	"bytes"
+	"encoding/hex"
+
+	"github.com/holiman/uint256"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// contractMission is what a factory holds of a mission. All is zero of one that was never funded.
+type contractMission struct {
+	creator      sortie.Address
+	token        sortie.Address
+	reward       uint256.Int // base units, for one submission
+	targetCount  uint64
+	paidCount    uint64
+	reclaimAfter uint64 // Unix seconds
+	closed       uint8  // 0: open, 1: closed by the service, 2: reclaimed by its creator
+}
+
+// exists reports whether the mission was ever funded.
+func (m contractMission) exists() bool { return !m.creator.IsZero() }
+
+// missionCall asks a factory for a mission, in the state after a block given by number or tag.
+func missionCall(factoryAddress sortie.Address, key sortie.Hash, block string) call {
+	return call{"eth_call", `[{"to":"0x` + hex.EncodeToString(factoryAddress[:]) + `","data":"0x` +
+		hex.EncodeToString(factory.PackMissions(key)) + `"},"` + block + `"]`}
+}
+
+// mission reads a reply to a missionCall.
+func (r reply) mission() (m contractMission, err error) {
+	value, err := r.value()
+	if err != nil {
+		return m, err
+	}
+	data := make(words, 7*wordSize)
+	if err := fixedBytes(data, value); err != nil {
+		return m, err
+	}
+	creator, creatorFits := addressOf(data.word(0))
+	token, tokenFits := addressOf(data.word(2))
+	target, targetFits := narrow(data.word(3), 24)
+	paid, paidFits := narrow(data.word(4), 24)
+	reclaimAfter, timeFits := narrow(data.word(5), 40)
+	closed, closedFits := narrow(data.word(6), 8)
+	m = contractMission{
+		creator: creator, token: token, targetCount: target, paidCount: paid, reclaimAfter: reclaimAfter, closed: uint8(closed),
+	}
+	m.reward.SetBytes(data.word(1))
+	if !creatorFits || !tokenFits || !targetFits || !paidFits || !timeFits || !closedFits || m.reward.BitLen() > 96 || closed > closedByCreator {
+		return contractMission{}, badAnswer("a mission that the contract cannot hold")
+	}
+	return m, nil
+}
+
+// holds reports whether the contract holds what a draft promised.
+func (m contractMission) holds(draft *store.Draft) bool {
+	return m.creator == draft.Wallet && m.token == draft.TokenAddress && m.reward.ToBig().Cmp(draft.Reward) == 0 &&
+		m.targetCount == uint64(draft.TargetCount)
+}
+
+// receipt is what became of a transaction.
+type receipt struct {
+	transaction sortie.Hash
+	blockHash   sortie.Hash
+	block       uint64
+	succeeded   bool
+	events      []store.ChainEvent // those we know, of whatever contract
+}
+
+func receiptCall(transaction sortie.Hash) call {
+	return call{"eth_getTransactionReceipt", `["` + transaction.String() + `"]`}
+}
+
+// receipt reads a reply to a receiptCall.
+func (r reply) receipt() (*receipt, error) {
+	text, err := r.value()
+	if err != nil {
+		return nil, err
+	}
+	const transaction, blockHash, block, status, logs, all = 1, 2, 4, 8, 16, 31
+	found := 0
+	one := new(receipt)
+	err = eachMember(text, func(name, value []byte) (err error) {
+		member := 0
+		switch string(name) {
+		case "transactionHash":
+			member = transaction
+			err = fixedBytes(one.transaction[:], value)
+		case "blockHash":
+			member = blockHash
+			err = fixedBytes(one.blockHash[:], value)
+		case "blockNumber":
+			member = block
+			one.block, err = quantity(value)
+		case "status":
+			member = status
+			one.succeeded = bytes.Equal(value, []byte(`"0x1"`))
+		case "logs":
+			member = logs
+			one.events, err = knownEvents(value)
+		}
+		if found&member != 0 {
+			return badAnswer("a receipt that names its %s twice", name)
+		}
+		found |= member
+		return err
+	})
+	if err == nil && found != all {
+		err = badAnswer("a receipt that lacks one of its members")
+	}
+	return one, err
+}
+
+// knownEvents reads those of a receipt's logs that are events of ours. Others may be of any shape.
+func knownEvents(logs []byte) (events []store.ChainEvent, err error) {
+	var l rawLog
+	err = eachElement(logs, func(text []byte) error {
+		if err := l.parse(text); err != nil {
+			return err
+		}
+		if event, known, err := l.event(); known && err == nil && !l.removed {
+			events = append(events, event)
+		}
+		return nil
+	})
+	return events, err
+}

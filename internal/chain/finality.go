@@ -1,0 +1,133 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// youngChain is how many blocks a chain may have before it is odd that none of them is final.
+const youngChain = 256
+
+// claims is the newest block that a node says is final; false when it says none that can be.
+func (f *Follower) claims(v sight) (uint64, bool) {
+	if depth := uint64(f.config.Finality); depth > 0 {
+		return v.head.Number + 1 - min(depth, v.head.Number+1), v.head.Number >= depth
+	}
+	if v.final == nil || v.final.Number == 0 || v.final.Number > v.head.Number || (v.final.Number == v.head.Number && v.final.Hash != v.head.Hash) {
+		return 0, false
+	}
+	return v.final.Number, true
+}
+
+// noteFinality raises an alarm when what the followed node says about finality cannot be, and believes it otherwise where no
+// second node has to. What is final never becomes less.
+func (f *Follower) noteFinality(v sight, was store.Position) {
+	claim, sound := f.claims(v)
+	if f.config.Finality == Finalized {
+		switch {
+		case v.unfinal != nil:
+			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s names no final block, so that nothing locks: %v", v.node.Name(), v.unfinal))
+			return
+		case v.final.Number < was.Final:
+			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s says that block %d is final, after block %d was", v.node.Name(), v.final.Number, was.Final))
+			return
+		case v.final.Number == 0 && v.head.Number >= youngChain:
+			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s says that nothing is final of %d blocks, so that nothing locks", v.node.Name(), v.head.Number))
+			return
+		case v.final.Number > 0 && !sound:
+			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s says that block %d is final and block %d its newest", v.node.Name(), v.final.Number, v.head.Number))
+			return
+		}
+		f.monitor.clear("", AlarmNoFinality, AlarmFinality)
+	}
+	if sound && f.nodes.Required() < 2 {
+		f.final = max(f.final, claim)
+	}
+}
+
+// finalAt is what is final once a piece of the chain is stored. Only blocks that were followed count: a node could name any
+// number. It is less than before only where finality was broken.
+func (f *Follower) finalAt(position store.Position, piece stretch) uint64 {
+	final := piece.tip().Number
+	if depth := uint64(f.config.Finality); depth > 0 {
+		final = final + 1 - min(depth, final+1)
+	}
+	return max(min(f.final, final), min(position.Final, piece.after.Number))
+}
+
+// agreeOnFinal moves what counts as final to the newest block that the followed node and another one call final and have the
+// same hash of. Until then what one node says moves nothing: whoever can forge finality can publish.
+func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
+	claim, sound := f.claims(v)
+	if !sound || claim <= f.final || f.nodes.Required() < 2 {
+		return
+	}
+	votes := poll(ctx, f.nodes, func(ctx context.Context, node *Node) (store.Block, error) {
+		if node == v.node {
+			return store.Block{}, errNoVote
+		}
+		return f.finalOf(ctx, node, claim)
+	})
+	agreed, err := f.matchFinal(ctx, v.node, votes)
+	f.monitor.settle(aboutFinality, err)
+	f.final = max(f.final, agreed)
+}
+
+var errNoVote = errors.New("the node itself")
+
+// finalOf is the newest block that a node calls final, but none above a limit.
+func (f *Follower) finalOf(ctx context.Context, node *Node, limit uint64) (store.Block, error) {
+	v, err := f.look(ctx, node, limit)
+	if err != nil {
+		return store.Block{}, err
+	}
+	claim, sound := f.claims(v)
+	switch {
+	case !sound:
+		return store.Block{}, fmt.Errorf("%s names no final block", node.Name())
+	case claim >= limit && v.tip == nil:
+		return store.Block{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), limit, errAbsent)
+	case claim >= limit:
+		return v.tip.Block, nil
+	case f.config.Finality == Finalized:
+		return v.final.Block, nil
+	}
+	headers, err := node.headers(ctx, []uint64{claim})
+	if err != nil {
+		return store.Block{}, err
+	}
+	return headers[0].Block, nil
+}
+
+// matchFinal gives the newest of the other nodes' final blocks that the followed node has, too.
+func (f *Follower) matchFinal(ctx context.Context, node *Node, votes []vote[store.Block]) (agreed uint64, err error) {
+	var theirs []store.Block
+	var numbers []uint64
+	err = ErrQuorumMissing
+	for _, v := range votes {
+		switch {
+		case v.err == nil:
+			theirs, numbers = append(theirs, v.value), append(numbers, v.value.Number)
+		case !errors.Is(v.err, errNoVote):
+			err = fmt.Errorf("%w; %w", err, v.err)
+		}
+	}
+	if len(theirs) == 0 {
+		return 0, err
+	}
+	ours, err := node.headers(ctx, numbers)
+	if err != nil {
+		return 0, nil // the next step will find out what is wrong with it
+	}
+	for i, h := range ours {
+		if h.Hash != theirs[i].Hash {
+			err = fmt.Errorf("%w: they have different blocks %d, which both call final", ErrNodesDisagree, h.Number)
+			continue
+		}
+		agreed = max(agreed, h.Number)
+	}
+	return agreed, err
+}

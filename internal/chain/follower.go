@@ -1,0 +1,312 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// Ledger is where a follower keeps what it learns of a chain. Each method that writes is one transaction.
+type Ledger interface {
+	// Position is how far the chain was followed, [store.ErrNotFound] before the first.
+	Position(ctx context.Context, chainID uint64) (store.Position, error)
+	// Begin stores the first position.
+	Begin(ctx context.Context, chainID uint64, start store.Block) error
+	// EarliestInterest is a time before which nothing on the chain can concern the service.
+	EarliestInterest(ctx context.Context) (time.Time, error)
+	// Tail gives followed blocks below a number, newest first.
+	Tail(ctx context.Context, chainID, below uint64, limit int) ([]store.Block, error)
+	// Factories are the contracts whose events count.
+	Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error)
+	// Advance moves the position, with all that follows. It fails with [store.ErrConflict] when somebody else moved it.
+	Advance(ctx context.Context, advance store.Advance) (store.Position, error)
+	// ToDeepen lists what the chain may confirm now, Deepen stores that it did.
+	ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64) ([]store.Deepening, error)
+	Deepen(ctx context.Context, deepenings []store.Deepening) error
+	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was missed.
+	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error)
+	Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error
+	Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error
+	// ReportIncident opens what a person must look at.
+	ReportIncident(ctx context.Context, kind, detail string, halting bool) error
+}
+
+// Finality says when a block counts as final: when it is at least so many blocks deep, the newest being one deep. [Finalized]
+// leaves it to the chain.
+type Finality uint64
+
+// Finalized is the finality of chains whose nodes know the "finalized" tag.
+const Finalized Finality = 0
+
+// ParseFinality reads "finalized" or a number of blocks.
+func ParseFinality(text string) (Finality, error) {
+	if text == tagFinalized {
+		return Finalized, nil
+	}
+	blocks, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || blocks == 0 {
+		return 0, fmt.Errorf("finality %.20q: want finalized, or a number of blocks from 1", text)
+	}
+	return Finality(blocks), nil
+}
+
+// String is what [ParseFinality] reads.
+func (f Finality) String() string {
+	if f == Finalized {
+		return tagFinalized
+	}
+	return strconv.FormatUint(uint64(f), 10)
+}
+
+// FollowerConfig says what to follow and where to keep it. Nodes, Ledger and ChainID are required.
+type FollowerConfig struct {
+	Nodes         *Nodes
+	Ledger        Ledger
+	ChainID       uint64
+	Confirmations uint64 // blocks that a funding needs, its own included, before it is confirmed; 0: 2
+	Finality      Finality
+	// MaxClockLead is how far ahead of this machine's clock a block may claim to be; 0: 15 minutes. A development chain that
+	// jumps in time needs more.
+	MaxClockLead time.Duration
+	Clock        func() time.Time // nil: time.Now
+	Logger       *slog.Logger     // nil: slog.Default()
+	OnProgress   func(Progress)   // nil: nobody; called by Run after each step that changed something
+}
+
+func (c FollowerConfig) withDefaults() FollowerConfig {
+	if c.Confirmations == 0 {
+		c.Confirmations = 2
+	}
+	if c.MaxClockLead == 0 {
+		c.MaxClockLead = 15 * time.Minute
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.OnProgress == nil {
+		c.OnProgress = func(Progress) {}
+	}
+	return c
+}
+
+// Follower brings what a chain holds into the ledger, and takes back what it no longer holds. It follows one node as long as
+// that serves, and another when not; what money depends on it asks of as many as [Nodes.Required].
+//
+// Whatever nodes answer, the ledger gets only blocks that are linked to those it has. An answer that cannot be true is refused
+// as a whole, raises an alarm, and is asked for again.
+//
+// Converge and Run are for one goroutine; Status, Wake and Reconcile for any.
+type Follower struct {
+	config  FollowerConfig
+	nodes   *Nodes
+	ledger  Ledger
+	chainID uint64
+	monitor *monitor
+	wake    chan struct{}
+	after   func(time.Duration) <-chan time.Time // tests stand in for time
+
+	current   *Node  // that served last
+	head      uint64 // highest that a node had
+	headMoved time.Time
+	lagging   time.Time // since when no node has had the tip; zero: they have
+	pace      pace
+	tipSize   adaptive // blocks to read at once near the head
+	rangeSize adaptive // blocks to read at once where they are final
+	sieve     *sieve
+	final     uint64 // newest block that enough nodes agree is final
+	deepened  struct {
+		tip, final uint64
+		at         time.Time
+	} // what was last tried to go deeper, and when
+}
+
+// NewFollower makes a follower. It asks nobody anything yet.
+func NewFollower(config FollowerConfig) *Follower {
+	config = config.withDefaults()
+	return &Follower{
+		config: config, nodes: config.Nodes, ledger: config.Ledger, chainID: config.ChainID,
+		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After,
+		headMoved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
+		sieve: newSieve(nil),
+	}
+}
+
+// Status says how following goes. It is safe for concurrent use.
+func (f *Follower) Status() Status { return f.monitor.snapshot() }
+
+// Progress is what one step changed.
+type Progress struct {
+	Position store.Position
+	Head     uint64 // the node's newest block
+	Blocks   uint64 // applied
+	Events   int    // applied
+	Reorg    uint64 // blocks taken back
+	Deepened int
+	More     bool // there is more to do at once
+}
+
+func (p Progress) changed() bool { return p.Blocks > 0 || p.Reorg > 0 || p.Deepened > 0 }
+
+var (
+	// errLedger marks what went wrong on our side, for which no node is to blame.
+	errLedger = errors.New("ledger")
+	// errLagging says that a node does not have the tip yet. That is no reorganization.
+	errLagging = errors.New("the node does not have the newest followed block yet")
+)
+
+func ledgerFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errLedger, err)
+}
+
+// maxStep is the time that one step may take. Each request has a limit of its own, too.
+const maxStep = time.Minute
+
+// Converge does one step towards what the chain holds now: it asks a node, reads a stretch of blocks and stores it. A node that
+// cannot serve is passed over for the next. It fails when none served, or when the ledger did not take what was read; nothing
+// has changed then, and a later call goes on from there. That every node lags behind is no failure.
+func (f *Follower) Converge(ctx context.Context) (Progress, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxStep)
+	defer cancel()
+	progress, err := f.converge(ctx)
+	if errors.Is(err, errLedger) && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
+		f.monitor.raise(AlarmLedger, "", err.Error())
+	} else if err == nil {
+		f.monitor.clear("", AlarmLedger)
+	}
+	return progress, err
+}
+
+func (f *Follower) converge(ctx context.Context) (Progress, error) {
+	position, err := f.ledger.Position(ctx, f.chainID)
+	if errors.Is(err, store.ErrNotFound) {
+		position, err = f.begin(ctx)
+	} else {
+		err = ledgerFault(err)
+	}
+	if err != nil {
+		return Progress{}, err
+	}
+	f.monitor.moved(position, 0)
+	var progress Progress
+	err = f.onSomeNode(ctx, func(node *Node) error {
+		progress, err = f.stepOn(ctx, node, position)
+		return err
+	})
+	if errors.Is(err, errLagging) {
+		f.noteLag()
+		return Progress{Position: position}, nil
+	}
+	if err != nil {
+		return Progress{Position: position}, err
+	}
+	return progress, nil
+}
+
+// onSomeNode does something with the node that served last, or with the next one if it does not. Nodes that fail are blamed.
+// When none served, the error is errLagging if at least one had nothing worse to be said about it.
+func (f *Follower) onSomeNode(ctx context.Context, do func(*Node) error) error {
+	var failures, lagging error
+	for _, node := range f.candidates() {
+		err := do(node)
+		switch {
+		case err == nil:
+			f.served(node)
+			return nil
+		case errors.Is(err, errLedger) || ctx.Err() != nil:
+			return err
+		case errors.Is(err, errLagging):
+			lagging = err
+		case failures == nil:
+			f.blame(node, err)
+			failures = err
+		default:
+			f.blame(node, err)
+			failures = fmt.Errorf("%w; %w", failures, err)
+		}
+	}
+	if lagging != nil {
+		return lagging
+	}
+	if failures == nil {
+		failures = fmt.Errorf("%w: no node is in use: %s", ErrUnreachable, f.nodes.Problem())
+	}
+	f.monitor.raise(AlarmUnreachable, "", failures.Error())
+	return failures
+}
+
+// candidates are the nodes in use, the one that served last first. When that has had no new block for long, others come first:
+// it may be the only one that is stuck.
+func (f *Follower) candidates() []*Node {
+	nodes := f.nodes.inUse()
+	first := max(0, slices.Index(nodes, f.current))
+	if len(nodes) > 1 && f.config.Clock().Sub(f.headMoved) > suspectAfter {
+		first = (first + 1) % len(nodes)
+	}
+	return append(slices.Clone(nodes[min(first, len(nodes)):]), nodes[:min(first, len(nodes))]...)
+}
+
+func (f *Follower) served(node *Node) {
+	if f.current != node {
+		if f.current != nil {
+			f.config.Logger.Info("following another node", "node", node.Name())
+		}
+		f.current = node
+	}
+	f.lagging = time.Time{}
+	f.monitor.clear("", AlarmUnreachable, AlarmBehind)
+	f.monitor.clear(node.Name(), AlarmUnreachable, AlarmNodeError, AlarmBadAnswer, AlarmWrongChain, AlarmClock, AlarmReplaced)
+	f.monitor.update(func(s *Status) { s.Node, s.LastAnswer = node.Name(), f.config.Clock() })
+}
+
+// blame raises the alarm that an error of a node calls for.
+func (f *Follower) blame(node *Node, err error) {
+	kind := AlarmUnreachable
+	var refused *nodeError
+	switch {
+	case errors.Is(err, errWrongChain):
+		kind = AlarmWrongChain
+		f.nodes.distrust(node, err.Error())
+	case errors.Is(err, errFromTheFuture):
+		kind = AlarmClock
+	case errors.Is(err, errReplaced):
+		kind = AlarmReplaced
+	case errors.Is(err, ErrNodesDisagree):
+		kind = AlarmDisagree
+	case errors.Is(err, ErrQuorumMissing):
+		kind = AlarmQuorumMissing
+	case errors.Is(err, errBadAnswer), errors.Is(err, errAbsent):
+		kind = AlarmBadAnswer
+	case errors.As(err, &refused):
+		kind = AlarmNodeError
+	}
+	f.monitor.raise(kind, node.Name(), err.Error())
+}
+
+const (
+	suspectAfter = 30 * time.Second // without a new block, after which other nodes are asked
+	lagAfter     = time.Minute      // without a node that has the tip, after which it is an alarm
+	stallAfter   = 5 * time.Minute  // without a new block, after which it is an alarm
+)
+
+func (f *Follower) noteLag() {
+	now := f.config.Clock()
+	if f.lagging.IsZero() {
+		f.lagging = now
+	}
+	if now.Sub(f.lagging) >= lagAfter {
+		f.monitor.raise(AlarmBehind, "", fmt.Sprintf("no node has had the followed blocks since %s: the nodes are syncing, or went back", f.lagging.Format(time.RFC3339)))
+	}
+}

@@ -1,0 +1,238 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+const (
+	maxTipBlocks   = 64
+	maxRangeBlocks = 2000
+)
+
+// adaptive is how much is asked for at once: half as much after a failure, a little more after each success.
+type adaptive struct{ size, most uint64 }
+
+func newAdaptive(most uint64) adaptive { return adaptive{most, most} }
+
+func (a *adaptive) shrink() { a.size = max(1, a.size/2) }
+func (a *adaptive) grow()   { a.size = min(a.most, a.size+max(1, a.size/8)) }
+
+// adapt makes the next request smaller when an error may have come of its size. What nodes say when something is too much
+// differs too widely to be told apart; what is certainly not about size is not being there, and being asked too often.
+func (a *adaptive) adapt(err error) {
+	var dialling *net.OpError
+	var status statusError
+	switch {
+	case err == nil:
+		a.grow()
+	case errors.As(err, &dialling) && dialling.Op == "dial":
+	case errors.As(err, &status) && status == http.StatusTooManyRequests:
+	default:
+		a.shrink()
+	}
+}
+
+// readTip reads blocks that may still be replaced: every header, each linked to the one before it, and the logs of each by its
+// hash. Asked by number, one of many nodes behind an address that lacks the block would say that it has no logs.
+func (f *Follower) readTip(ctx context.Context, v sight, after store.Block) (stretch, error) {
+	to := min(v.head.Number, after.Number+f.tipSize.size)
+	if to == after.Number {
+		return stretch{after: after}, nil
+	}
+	s, err := f.readBlocks(ctx, v, after, to)
+	f.tipSize.adapt(err)
+	return s, err
+}
+
+func (f *Follower) readBlocks(ctx context.Context, v sight, after store.Block, to uint64) (stretch, error) {
+	headers, err := f.linkedHeaders(ctx, v, after, to)
+	if err != nil {
+		return stretch{}, err
+	}
+	s := stretch{after: after, blocks: make([]store.Block, len(headers))}
+	calls := make([]call, len(headers))
+	for i, h := range headers {
+		s.blocks[i], calls[i] = h.Block, f.sieve.blockCall(h.Hash)
+	}
+	if len(f.sieve.factories) == 0 {
+		return s, nil
+	}
+	replies, err := v.node.batch(ctx, calls)
+	if err != nil {
+		return stretch{}, err
+	}
+	for i, h := range headers {
+		events, err := f.eventsIn(replies[i], h)
+		if err != nil {
+			return stretch{}, fmt.Errorf("%s: logs of block %d: %w", v.node.name, h.Number, err)
+		}
+		s.events = append(s.events, events...)
+	}
+	return s, nil
+}
+
+func (f *Follower) eventsIn(r reply, h *header) ([]store.ChainEvent, error) {
+	logs, err := r.value()
+	if err != nil {
+		return nil, err
+	}
+	events, err := f.sieve.events(logs, h.Number, h.Number)
+	if err != nil {
+		return nil, err
+	}
+	return events, f.sieve.belong(events, h)
+}
+
+// linkedHeaders reads the headers behind a block, each of which must name the hash of the one before it.
+func (f *Follower) linkedHeaders(ctx context.Context, v sight, after store.Block, to uint64) ([]*header, error) {
+	numbers := make([]uint64, 0, to-after.Number)
+	for number := after.Number + 1; number <= to && number < v.head.Number; number++ {
+		numbers = append(numbers, number)
+	}
+	headers, err := v.node.headers(ctx, numbers)
+	if err != nil {
+		return nil, err
+	}
+	if to == v.head.Number {
+		headers = append(headers, v.head)
+	}
+	previous := after
+	for _, h := range headers {
+		if err := f.link(v.node, previous, h); err != nil {
+			return nil, err
+		}
+		previous = h.Block
+	}
+	return headers, nil
+}
+
+// link checks that a block is the next one behind another.
+func (f *Follower) link(node *Node, previous store.Block, h *header) error {
+	if h.parent != previous.Hash {
+		return badAnswer("%s: block %d does not follow block %d", node.name, h.Number, previous.Number)
+	}
+	return f.plausible(h)
+}
+
+// readRange reads blocks that are final: their logs by a range of numbers, and only the headers that are needed to see that the
+// range is behind ours, where it ends, and that the logs are in their blocks.
+func (f *Follower) readRange(ctx context.Context, node *Node, after store.Block, final uint64) (stretch, error) {
+	s, err := f.readFinal(ctx, node, after, min(final, after.Number+f.rangeSize.size))
+	f.rangeSize.adapt(err)
+	return s, err
+}
+
+func (f *Follower) readFinal(ctx context.Context, node *Node, after store.Block, to uint64) (stretch, error) {
+	from := after.Number + 1
+	calls := []call{headerCall(hexNumber(from)), headerCall(hexNumber(to)), f.sieve.rangeCall(from, to)}
+	if len(f.sieve.factories) == 0 {
+		calls = calls[:2]
+	}
+	replies, err := node.batch(ctx, calls)
+	if err != nil {
+		return stretch{}, err
+	}
+	first, err := replies[0].header(from)
+	if err != nil {
+		return stretch{}, fmt.Errorf("%s: %w", node.name, err)
+	}
+	last, err := replies[1].header(to)
+	if err != nil {
+		return stretch{}, fmt.Errorf("%s: %w", node.name, err)
+	}
+	if err := errors.Join(f.link(node, after, first), f.plausible(last)); err != nil {
+		return stretch{}, err
+	}
+	s := stretch{after: after, blocks: []store.Block{last.Block}}
+	if len(calls) == 2 {
+		return s, nil
+	}
+	if s.events, err = f.eventsOfRange(ctx, node, replies[2], from, to); err != nil {
+		return stretch{}, fmt.Errorf("%s: logs of blocks %d to %d: %w", node.name, from, to, err)
+	}
+	s.blocks, err = f.blocksOf(ctx, node, s.events, first, last)
+	return s, err
+}
+
+// suspicious is how many logs make a list look like one that was cut off without a word. No known limit is lower.
+const suspicious = 1000
+
+// eventsOfRange reads the logs of a range. A list so long that it may have been cut off is asked for again from its last block
+// on, until that brings nothing new.
+func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from, to uint64) ([]store.ChainEvent, error) {
+	logs, err := r.value()
+	if err != nil {
+		return nil, err
+	}
+	events, err := f.sieve.events(logs, from, to)
+	if err != nil {
+		return nil, err
+	}
+	for fresh := len(events); fresh >= suspicious; {
+		known := len(events)
+		last := events[known-1].Block
+		for known > 0 && events[known-1].Block == last {
+			known--
+		}
+		replies, err := node.batch(ctx, []call{f.sieve.rangeCall(last, to)})
+		if err != nil {
+			return nil, err
+		}
+		if logs, err = replies[0].value(); err != nil {
+			return nil, err
+		}
+		rest, err := f.sieve.events(logs, last, to)
+		if err != nil {
+			return nil, err
+		}
+		if len(rest) < len(events)-known {
+			return nil, badAnswer("block %d has %d logs, then %d", last, len(events)-known, len(rest))
+		}
+		fresh = len(rest) - (len(events) - known)
+		events = append(events[:known], rest...)
+		if fresh > 0 {
+			fresh = suspicious // what was cut off once may be cut off again
+		}
+	}
+	return events, nil
+}
+
+// blocksOf reads the headers of the blocks with events, checks the events against them, and gives those blocks and the last.
+func (f *Follower) blocksOf(ctx context.Context, node *Node, events []store.ChainEvent, first, last *header) ([]store.Block, error) {
+	known := map[uint64]*header{first.Number: first, last.Number: last}
+	var numbers []uint64
+	for i := range events {
+		if number := events[i].Block; known[number] == nil && (len(numbers) == 0 || numbers[len(numbers)-1] != number) {
+			numbers = append(numbers, number)
+		}
+	}
+	headers, err := node.headers(ctx, numbers)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range headers {
+		known[h.Number] = h
+	}
+	var blocks []store.Block
+	for len(events) > 0 {
+		h := known[events[0].Block]
+		end := 1
+		for end < len(events) && events[end].Block == h.Number {
+			end++
+		}
+		if err := f.sieve.belong(events[:end], h); err != nil {
+			return nil, fmt.Errorf("%s: %w", node.name, err)
+		}
+		if h != last {
+			blocks = append(blocks, h.Block)
+		}
+		events = events[end:]
+	}
+	return append(blocks, last.Block), nil
+}

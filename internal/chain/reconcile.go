@@ -1,0 +1,234 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// The incidents that reconciling opens.
+const (
+	// IncidentTermsDiffer is a mission that the contract holds with other terms than the draft's.
+	IncidentTermsDiffer = "terms_differ"
+	// IncidentLogMissing is a mission that the contract holds and whose log no node gives.
+	IncidentLogMissing = "log_missing"
+)
+
+// Report is what reconciling found.
+type Report struct {
+	Block    uint64   // as of which the contract was asked
+	Checked  int      // missions compared
+	Repaired int      // of them those whose rows were corrected
+	Alarms   []string // what could not be repaired, for people
+}
+
+// Reconcile compares what the contracts hold of every open mission with what the ledger holds, and repairs the ledger: a
+// funding or closing that was missed is looked up and adopted, a funding that the chain does not have is retracted. It uses
+// none of what Converge remembers and may run beside it, or in a process that does not follow.
+//
+// The error is that of the first page that could not be read; the report then tells of those before it.
+func (f *Follower) Reconcile(ctx context.Context) (Report, error) {
+	position, err := f.ledger.Position(ctx, f.chainID)
+	if err != nil {
+		return Report{}, fmt.Errorf("reconcile: %w", err)
+	}
+	report := Report{Block: position.Tip.Number}
+	for after := ""; ; {
+		page, next, err := f.ledger.OpenMissions(ctx, f.chainID, after, maxBatch)
+		if err != nil {
+			return report, fmt.Errorf("reconcile: %w", err)
+		}
+		if err := f.reconcilePage(ctx, position, page, &report); err != nil {
+			return report, fmt.Errorf("reconcile: %w", err)
+		}
+		if next == "" {
+			return report, nil
+		}
+		after = next
+	}
+}
+
+func (f *Follower) reconcilePage(ctx context.Context, position store.Position, page []store.Expected, report *Report) error {
+	if len(page) == 0 {
+		return nil
+	}
+	missions, node, err := f.missionsAt(ctx, position.Tip, page)
+	if err != nil {
+		return err
+	}
+	report.Checked += len(page)
+	for i := range page {
+		repaired, err := f.reconcileOne(ctx, node, position, &page[i], missions[i])
+		switch {
+		case err == nil && repaired:
+			report.Repaired++
+			f.config.Logger.Warn("reconciled with the contract", "missionId", page[i].MissionID, "draftId", page[i].Draft.ID)
+		case errors.Is(err, store.ErrConflict): // following moved on meanwhile and will see it, or the next run will
+		case err != nil:
+			report.Alarms = append(report.Alarms, oneLine(fmt.Sprintf("mission %s: %v", page[i].MissionID, err)))
+		}
+	}
+	return nil
+}
+
+// missionsAt asks a node for missions as they were in a block that must be on its chain.
+func (f *Follower) missionsAt(ctx context.Context, block store.Block, page []store.Expected) (missions []contractMission, node *Node, err error) {
+	calls := make([]call, 0, len(page)+1)
+	for i := range page {
+		calls = append(calls, missionCall(page[i].Factory, sortie.MissionKey(page[i].MissionID), hexNumber(block.Number)))
+	}
+	calls = append(calls, headerCall(hexNumber(block.Number)))
+	failures := fmt.Errorf("%w: %s", ErrUnreachable, f.nodes.Problem())
+	for _, node := range f.nodes.inUse() {
+		missions, err := f.missionsOf(ctx, node, block, calls)
+		if err == nil {
+			return missions, node, nil
+		}
+		failures = fmt.Errorf("%w; %w", failures, err)
+	}
+	return nil, nil, failures
+}
+
+// missionsOf sends calls for missions, the last being one for the block that they are asked about.
+func (f *Follower) missionsOf(ctx context.Context, node *Node, block store.Block, calls []call) ([]contractMission, error) {
+	replies, err := f.ask(ctx, node, calls)
+	if err != nil {
+		return nil, err
+	}
+	h, err := replies[len(calls)-1].header(block.Number)
+	if err == nil && h.Hash != block.Hash {
+		err = fmt.Errorf("block %d is another one than was followed", block.Number)
+	}
+	missions := make([]contractMission, len(calls)-1)
+	for i := range missions {
+		if err == nil {
+			missions[i], err = replies[i].mission()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", node.Name(), err)
+	}
+	return missions, nil
+}
+
+// reconcileOne compares one mission and repairs what differs.
+func (f *Follower) reconcileOne(ctx context.Context, node *Node, position store.Position, expected *store.Expected, m contractMission) (repaired bool, err error) {
+	funding := expected.Funding
+	switch {
+	case m.exists() && !m.holds(&expected.Draft):
+		detail := fmt.Sprintf("The contract holds mission %s of draft %s with other terms than the draft's. Find out who signed for it.", expected.MissionID, expected.Draft.ID)
+		return false, errors.Join(errors.New("other terms than the draft's"), f.ledger.ReportIncident(ctx, IncidentTermsDiffer, detail, false))
+	case m.exists() && funding == nil:
+		return f.adopt(ctx, node, position, expected, topicMissionFunded, m)
+	case m.closed != 0 && funding.Closed == nil:
+		return f.adopt(ctx, node, position, expected, topicMissionClosed, m)
+	case !m.exists() && funding != nil && funding.Block <= position.Tip.Number:
+		return f.retract(ctx, expected)
+	}
+	return false, nil
+}
+
+// adopt looks for the log of something that the contract holds, up to the tip, and hands it to the ledger.
+func (f *Follower) adopt(ctx context.Context, node *Node, position store.Position, expected *store.Expected, topic sortie.Hash, m contractMission) (bool, error) {
+	event, err := f.findEvent(ctx, node, position, expected.Factory, topic, sortie.MissionKey(expected.MissionID))
+	if err != nil {
+		return false, err
+	}
+	if event == nil {
+		detail := fmt.Sprintf("The contract holds mission %s of draft %s, and no node gives the log of it. Check the nodes.", expected.MissionID, expected.Draft.ID)
+		return false, errors.Join(errors.New("its log cannot be found"), f.ledger.ReportIncident(ctx, IncidentLogMissing, detail, false))
+	}
+	if err := f.ledger.Adopt(ctx, f.chainID, *event); err != nil {
+		return false, err
+	}
+	if topic == topicMissionFunded && m.closed != 0 { // its end was missed with its beginning
+		return f.adopt(ctx, node, position, expected, topicMissionClosed, m)
+	}
+	return true, nil
+}
+
+// findEvent searches the followed part of the chain for an event of one mission, from its end backwards: what was missed is
+// likely to be recent. It asks for ever larger ranges as long as the node takes them.
+func (f *Follower) findEvent(ctx context.Context, node *Node, position store.Position, factoryAddress sortie.Address, topic, key sortie.Hash) (*store.ChainEvent, error) {
+	one := newSieve([]sortie.Address{factoryAddress})
+	one.only(topic, key)
+	size := newAdaptive(1 << 40)
+	size.size = maxRangeBlocks
+	for to := position.Tip.Number; to > position.Start; {
+		from := max(position.Start+1, to+1-min(to, size.size))
+		events, err := f.searchRange(ctx, node, one, from, to)
+		if err != nil {
+			if size.adapt(err); from == to || ctx.Err() != nil || errors.Is(err, errBadAnswer) {
+				return nil, err
+			}
+			continue
+		}
+		if len(events) > 0 {
+			return &events[0], nil
+		}
+		size.size *= 4
+		to = from - 1
+	}
+	return nil, nil
+}
+
+func (f *Follower) searchRange(ctx context.Context, node *Node, one *sieve, from, to uint64) ([]store.ChainEvent, error) {
+	replies, err := f.ask(ctx, node, []call{one.rangeCall(from, to)})
+	if err != nil {
+		return nil, err
+	}
+	logs, err := replies[0].value()
+	if err != nil {
+		return nil, err
+	}
+	events, err := one.events(logs, from, to)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	headers, err := node.headers(ctx, []uint64{events[0].Block})
+	if err != nil {
+		return nil, err
+	}
+	return events[:1], one.belong(events[:1], headers[0])
+}
+
+// retract takes back a funding that enough nodes say is not on the chain: the contract does not hold the mission, and the
+// block of its transaction is not there either.
+func (f *Follower) retract(ctx context.Context, expected *store.Expected) (bool, error) {
+	funding := expected.Funding
+	type said struct {
+		mission contractMission
+		mined   bool
+	}
+	key := sortie.MissionKey(expected.MissionID)
+	agreed, err := Quorum(ctx, f.nodes, func(ctx context.Context, node *Node) (said, error) {
+		replies, err := f.ask(ctx, node, []call{missionCall(expected.Factory, key, tagLatest), receiptCall(funding.Transaction)})
+		if err != nil {
+			return said{}, err
+		}
+		m, err := replies[0].mission()
+		if err != nil {
+			return said{}, fmt.Errorf("%s: %w", node.Name(), err)
+		}
+		r, err := replies[1].receipt()
+		if err != nil && !errors.Is(err, errAbsent) {
+			return said{}, fmt.Errorf("%s: %w", node.Name(), err)
+		}
+		return said{m, err == nil && r.succeeded && r.blockHash == funding.BlockHash}, nil
+	})
+	f.monitor.settle(aboutMissions, err)
+	if err != nil {
+		return false, err
+	}
+	if agreed.mission.exists() || agreed.mined {
+		return false, fmt.Errorf("one node does not have it and others do: %w", ErrNodesDisagree)
+	}
+	err = f.ledger.Retract(ctx, f.chainID, store.ChainEvent{
+		Block: funding.Block, BlockHash: funding.BlockHash, LogIndex: funding.LogIndex, Transaction: funding.Transaction,
+		Factory: expected.Factory, Kind: store.EventMissionFunded, MissionKey: key,
+	})
+	return err == nil, err
+}

@@ -1,0 +1,73 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// errReplaced says that a node's chain has none of the blocks that were followed. Whatever it is, it is not a reorganization.
+var errReplaced = errors.New("the node's chain has no block in common with the one that was followed: is it a new chain under an old id?")
+
+// lastCommon finds the newest block that the node's chain shares with ours, whose tips differ. Going back behind a final block
+// takes the word of as many nodes as money does.
+func (f *Follower) lastCommon(ctx context.Context, v sight, was store.Position) (store.Block, error) {
+	gone, instead := was.Tip, v.tip // our lowest block that is not on the node's chain, and the node's at its height
+	for page := 8; ; page = maxBatch {
+		tail, err := f.ledger.Tail(ctx, f.chainID, gone.Number, page)
+		if err != nil {
+			return store.Block{}, ledgerFault(err)
+		}
+		if len(tail) == 0 {
+			return store.Block{}, fmt.Errorf("%s: %w", v.node.Name(), errReplaced)
+		}
+		numbers := make([]uint64, len(tail))
+		for i, block := range tail {
+			numbers[i] = block.Number
+		}
+		headers, err := v.node.headers(ctx, numbers)
+		if err != nil {
+			return store.Block{}, err
+		}
+		for i, ours := range tail {
+			if headers[i].Hash != ours.Hash {
+				gone, instead = ours, headers[i]
+				continue
+			}
+			if ours.Number < was.Final {
+				err = f.finalityIsBroken(ctx, ours, instead)
+			}
+			return ours, err
+		}
+	}
+}
+
+// finalityIsBroken wants enough nodes to say that the chain goes on from a block, below one that was final, with another
+// block than ours.
+func (f *Follower) finalityIsBroken(ctx context.Context, common store.Block, instead *header) error {
+	hashes, err := Quorum(ctx, f.nodes, func(ctx context.Context, node *Node) (said [2]sortie.Hash, err error) {
+		replies, err := f.ask(ctx, node, []call{headerCall(hexNumber(common.Number)), headerCall(hexNumber(instead.Number))})
+		if err != nil {
+			return said, err
+		}
+		for i, number := range []uint64{common.Number, instead.Number} {
+			h, err := replies[i].header(number)
+			if err != nil {
+				return said, fmt.Errorf("%s: %w", node.name, err)
+			}
+			said[i] = h.Hash
+		}
+		return said, nil
+	})
+	if err == nil && hashes != [2]sortie.Hash{common.Hash, instead.Hash} {
+		err = ErrNodesDisagree
+	}
+	if err != nil {
+		return fmt.Errorf("the chain below final block %d was replaced, says one node: %w", common.Number+1, err)
+	}
+	f.final = min(f.final, common.Number)
+	return nil
+}

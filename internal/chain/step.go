@@ -1,0 +1,227 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// sight is what a node says about its chain at one moment.
+type sight struct {
+	node    *Node
+	head    *header
+	tip     *header // its block at the height of ours; nil: it has none
+	final   *header // with its finalized tag; nil: see unfinal
+	unfinal error   // why it names no final block
+}
+
+var (
+	errWrongChain    = errors.New("the node is of another chain")
+	errFromTheFuture = errors.New("a block claims to be from the future: check this machine's clock")
+)
+
+// ask sends calls together with the question which chain this is, so that no answer of a node that has turned into another
+// one counts.
+func (f *Follower) ask(ctx context.Context, node *Node, calls []call) ([]reply, error) {
+	replies, err := node.batch(ctx, append(slices.Clip(calls), call{"eth_chainId", "[]"}))
+	if err != nil {
+		return nil, err
+	}
+	chainID, err := replies[len(calls)].value()
+	if err == nil {
+		var id uint64
+		if id, err = quantity(chainID); err == nil && id != f.chainID {
+			err = fmt.Errorf("%w: it is on chain %d now, want %d", errWrongChain, id, f.chainID)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", node.name, err)
+	}
+	return replies[:len(calls)], nil
+}
+
+// look asks a node for its head, its final block and its block at the height of our tip.
+func (f *Follower) look(ctx context.Context, node *Node, tip uint64) (sight, error) {
+	replies, err := f.ask(ctx, node, []call{headerCall(tagLatest), headerCall(hexNumber(tip)), headerCall(tagFinalized)})
+	if err != nil {
+		return sight{}, err
+	}
+	v := sight{node: node}
+	if v.head, err = replies[0].anyHeader(); err != nil {
+		return sight{}, fmt.Errorf("%s: the newest block: %w", node.name, err)
+	}
+	if v.tip, err = replies[1].header(tip); err != nil && !errors.Is(err, errAbsent) {
+		return sight{}, fmt.Errorf("%s: %w", node.name, err)
+	}
+	v.final, v.unfinal = replies[2].anyHeader()
+	return v, f.plausible(v.head)
+}
+
+// plausible refuses a block from the future.
+func (f *Follower) plausible(h *header) error {
+	if lead := h.Time.Sub(f.config.Clock()); lead > f.config.MaxClockLead {
+		return fmt.Errorf("%w: block %d is %s ahead", errFromTheFuture, h.Number, lead.Round(time.Second))
+	}
+	return nil
+}
+
+// stepOn does one step with a node.
+func (f *Follower) stepOn(ctx context.Context, node *Node, was store.Position) (Progress, error) {
+	v, err := f.look(ctx, node, was.Tip.Number)
+	if err != nil {
+		return Progress{}, err
+	}
+	switch {
+	case v.head.Number < was.Tip.Number:
+		return Progress{}, errLagging
+	case v.tip == nil:
+		return Progress{}, fmt.Errorf("%s: block %d, below its newest: %w", node.name, was.Tip.Number, errAbsent)
+	case v.tip.Number == v.head.Number && v.tip.Hash != v.head.Hash:
+		return Progress{}, badAnswer("%s: two blocks %d at the same time", node.name, v.head.Number)
+	}
+	f.noteHead(v.head.Number)
+	f.noteFinality(v, was)
+
+	s, err := f.read(ctx, v, was)
+	if err != nil {
+		return Progress{}, err
+	}
+	progress, err := f.apply(ctx, v, was, s)
+	if err != nil {
+		return progress, err
+	}
+	f.agreeOnFinal(ctx, v)
+	err = f.deepen(ctx, v, &progress)
+	return progress, err
+}
+
+func (f *Follower) noteHead(head uint64) {
+	now := f.config.Clock()
+	switch {
+	case head > f.head:
+		f.head, f.headMoved = head, now
+		f.monitor.clear("", AlarmStalled)
+	case now.Sub(f.headMoved) >= stallAfter:
+		f.monitor.raise(AlarmStalled, "", fmt.Sprintf("the newest block has been %d since %s: does the chain make blocks?", head, f.headMoved.Format(time.RFC3339)))
+	}
+}
+
+// stretch is a piece of the chain that was read and checked: what is to be added behind a block that the ledger has.
+type stretch struct {
+	after  store.Block
+	blocks []store.Block
+	events []store.ChainEvent
+}
+
+func (s stretch) tip() store.Block {
+	if len(s.blocks) == 0 {
+		return s.after
+	}
+	return s.blocks[len(s.blocks)-1]
+}
+
+// read finds where the node's chain leaves ours and reads what follows there.
+func (f *Follower) read(ctx context.Context, v sight, was store.Position) (stretch, error) {
+	after := was.Tip
+	if v.tip.Hash != was.Tip.Hash {
+		var err error
+		if after, err = f.lastCommon(ctx, v, was); err != nil {
+			return stretch{}, err
+		}
+	}
+	factories, err := f.ledger.Factories(ctx, f.chainID) // after the head: a quote's factory is stored before it can be paid
+	if err != nil {
+		return stretch{}, ledgerFault(err)
+	}
+	if !slices.Equal(factories, f.sieve.factories) {
+		f.sieve = newSieve(factories)
+	}
+	if final := min(f.final, v.head.Number); final > after.Number+maxTipBlocks {
+		return f.readRange(ctx, v.node, after, final)
+	}
+	return f.readTip(ctx, v, after)
+}
+
+// maxEvents is how many events go into one transaction, so that other writers need not wait for long.
+const maxEvents = 4096
+
+// apply hands a stretch to the ledger, in pieces that end with a block.
+func (f *Follower) apply(ctx context.Context, v sight, was store.Position, s stretch) (Progress, error) {
+	position := was
+	progress := Progress{Head: v.head.Number, Reorg: was.Tip.Number - s.after.Number, More: s.tip().Number < v.head.Number}
+	for first := true; first || len(s.blocks) > 0; first = false {
+		piece := s.cut(maxEvents)
+		advance := store.Advance{
+			ChainID: f.chainID, Was: position, After: piece.after, Blocks: piece.blocks, Events: piece.events,
+			Head: v.head.Number, Final: f.finalAt(position, piece),
+		}
+		idle := len(piece.blocks) == 0 && piece.after.Number == position.Tip.Number
+		if idle && (advance.Final == position.Final || f.config.Clock().Sub(f.headMoved) < finalAfter) {
+			break
+		}
+		moved, err := f.ledger.Advance(ctx, advance)
+		if err != nil {
+			return progress, ledgerFault(err)
+		}
+		progress.Blocks += moved.Tip.Number - piece.after.Number
+		progress.Events += len(piece.events)
+		position = moved
+	}
+	progress.Position = position
+	f.noteProgress(v, was, progress)
+	return progress, nil
+}
+
+// finalAfter is how long a new final block waits for company: the next block stores it along.
+const finalAfter = 2 * time.Second
+
+// cut takes the blocks off the front of a stretch whose events do not exceed a limit, but at least one block.
+func (s *stretch) cut(limit int) stretch {
+	if len(s.events) <= limit {
+		whole := *s
+		*s = stretch{after: s.tip()}
+		return whole
+	}
+	end, blocks := 0, 0
+	for _, block := range s.blocks {
+		next := end
+		for next < len(s.events) && s.events[next].Block <= block.Number {
+			next++
+		}
+		if blocks > 0 && next > limit {
+			break
+		}
+		end = next
+		blocks++
+	}
+	piece := stretch{s.after, s.blocks[:blocks], s.events[:end]}
+	*s = stretch{piece.tip(), s.blocks[blocks:], s.events[end:]}
+	return piece
+}
+
+func (f *Follower) noteProgress(v sight, was store.Position, progress Progress) {
+	now := f.config.Clock()
+	if progress.Blocks > 0 && progress.Reorg == 0 {
+		f.pace.observe(was.Tip, progress.Position.Tip)
+	}
+	if progress.Reorg > 0 {
+		f.config.Logger.Warn("chain reorganized", "depth", progress.Reorg, "ancestor", was.Tip.Number-progress.Reorg, "node", v.node.Name())
+	}
+	f.monitor.moved(progress.Position, v.head.Number)
+	f.monitor.update(func(s *Status) {
+		s.Blocks += progress.Blocks
+		s.Events += uint64(progress.Events)
+		s.Interval = f.pace.interval()
+		if progress.Blocks > 0 {
+			s.LastProgress = now
+		}
+		if progress.Reorg > 0 {
+			s.Reorgs++
+			s.DeepestReorg = max(s.DeepestReorg, progress.Reorg)
+		}
+	})
+}
