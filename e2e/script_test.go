@@ -72,6 +72,9 @@ func TestScripts(t *testing.T) {
 			"freeport": cmdFreePort,
 			"keystore": cmdKeystore,
 			"field":    cmdField,
+
+			"eventually": cmdEventually,
+			"interrupts": cmdInterrupts,
 		},
 	})
 }
