@@ -45,3 +45,64 @@ func Example() {
 	// Now approve FundingQuote.TotalBudgetBaseUnits to FundingQuote.FactoryAddress, and send FundingQuote.Calldata to it.
 	fmt.Println(draft.DraftID)
 }
+
+// A program that keeps up with all missions of a wallet. It keeps the cursor with the work it did, so that it misses nothing and
+// does nothing twice, however often it is restarted.
+func ExampleClient_Events() {
+	key, err := sortie.ParseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80") // a development key
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := sortie.NewClient("http://127.0.0.1:8080", key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var cursor string // as it was kept last time; empty: from the very first event
+	for {
+		page, err := client.Events(context.Background(), sortie.PageQuery{Cursor: cursor})
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, event := range page.Events {
+			switch event.Type {
+			case sortie.EventMissionPublished:
+				fmt.Println("published:", event.MissionID)
+			case sortie.EventMissionRejected, sortie.EventFundingReverted:
+				doctor, err := client.Doctor(context.Background(), event.DraftID)
+				if err != nil {
+					log.Fatal(err)
+				}
+				fmt.Println(event.MissionID+":", doctor.Summary)
+			}
+		}
+		cursor = page.Summary.NextCursor
+		if len(page.Events) == 0 {
+			time.Sleep(5 * time.Second)
+		}
+	}
+}
+
+// An operator who decides about everything that waits.
+func ExampleClient_Approve() {
+	key, err := sortie.ParseKey("92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e") // a development key
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := sortie.NewClient("http://127.0.0.1:8080", key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for review, err := range client.AllReviews(context.Background(), sortie.PageQuery{}) {
+		if err != nil {
+			log.Fatal(err) // wallet_not_allowed for a wallet that is no operator's
+		}
+		decided, err := client.Approve(context.Background(), review.DraftID, "")
+		switch sortie.ErrorCode(err) {
+		case "":
+			fmt.Println(decided.MissionID, decided.ReviewStatus)
+		case sortie.CodeWrongState: // somebody else was faster
+		default:
+			log.Fatal(err)
+		}
+	}
+}
