@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -109,7 +108,7 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout,
 		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(config.logger.Handler(), slog.LevelDebug),
 	}
-	debug.FreeOSMemory() // a start leaves more garbage than the service uses for long after it
+	releaseStart()
 	return s, nil
 }
 
