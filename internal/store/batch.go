@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +16,7 @@ const (
 	maxBatch   = 256      // transactions that share one commit
 	maxLogSize = 64 << 20 // bytes of write-ahead log after which writes wait for the readers of old pages
 
-	maxGateWait = 5 * time.Second // for the job queue, as busy_timeout
+	maxConnectionWait = 5 * time.Second // for the job queue to give the connection back
 )
 
 // batcher is the one writer of an SQLite database. A durable commit costs a flush of the disk, so the transactions that come
@@ -24,15 +25,14 @@ const (
 //
 // A function runs on its caller's goroutine, when its turn comes, so that a panic unwinds where it belongs.
 type batcher struct {
-	writer  *sql.DB // one connection
-	gate    gate    // that the job queue's connection passes too
+	writer  *sql.DB // one connection, which the job queue uses too
 	session *session
 	walPath string
 
 	queue   chan *turn
 	stopped chan struct{}
 
-	gateTimeout    time.Duration
+	connectionWait time.Duration
 	logLimit       int64
 	nextCheckpoint int64 // size of the log at which one is due
 
@@ -54,11 +54,11 @@ func (t *turn) claim() bool { return t.claimed.CompareAndSwap(false, true) }
 // errAborted stands for a function that never returned: it panicked, or ended its goroutine.
 var errAborted = errors.New("transaction aborted")
 
-func startBatcher(writer *sql.DB, gate gate, session *session, walPath string, maxWaiting int) *batcher {
+func startBatcher(writer *sql.DB, session *session, walPath string, maxWaiting int) *batcher {
 	b := &batcher{
-		writer: writer, gate: gate, session: session, walPath: walPath,
+		writer: writer, session: session, walPath: walPath,
 		queue: make(chan *turn, maxWaiting), stopped: make(chan struct{}),
-		gateTimeout: maxGateWait, logLimit: maxLogSize, nextCheckpoint: maxLogSize,
+		connectionWait: maxConnectionWait, logLimit: maxLogSize, nextCheckpoint: maxLogSize,
 	}
 	go b.run()
 	return b
@@ -157,7 +157,6 @@ func (b *batcher) commit(batch []*turn) {
 	} else {
 		b.lastFailure.Store(&err)
 		b.failures.Add(1)
-		b.dropConnection()
 	}
 	for _, t := range members {
 		t.result <- err
@@ -175,12 +174,13 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 			}
 		}
 	}
-	if err := b.passGate(ctx); err != nil {
+	conn, err := b.connection(ctx)
+	if err != nil {
 		claimRest(batch)
 		return members, err
 	}
-	defer b.gate.leave()
-	tx, err := b.writer.BeginTx(ctx, nil)
+	defer func() { release(conn, err) }()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		claimRest(batch)
 		return members, b.session.explain(err)
@@ -202,7 +202,7 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 			members = append(members, t)
 		}
 		if err != nil {
-			_ = tx.Rollback() // the connection is dropped in any case
+			_ = tx.Rollback() // the connection is closed in any case
 			claimRest(batch[i+1:])
 			return members, b.session.explain(err)
 		}
@@ -213,19 +213,28 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 	return members, nil
 }
 
-// passGate waits for the job queue's transaction to end. One that does not end must not stop this writer for good.
-func (b *batcher) passGate(ctx context.Context) error {
-	select {
-	case b.gate <- struct{}{}: // as nearly always
-		return nil
-	default:
-	}
-	ctx, cancel := context.WithTimeout(ctx, b.gateTimeout)
+// connection waits until the job queue gives the connection back. Should it never do so, this writer must not wait with it: the
+// queue itself may be waiting for a write.
+func (b *batcher) connection(ctx context.Context) (*sql.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.connectionWait)
 	defer cancel()
-	if err := b.gate.enter(ctx); err != nil {
-		return fmt.Errorf("%w (the job queue keeps a transaction open): %w", ErrUnavailable, err)
+	conn, err := b.writer.Conn(ctx)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, fmt.Errorf("%w (the job queue keeps the connection that writes): %w", ErrUnavailable, err)
+	case err != nil:
+		return nil, b.session.explain(err)
 	}
-	return nil
+	return conn, nil
+}
+
+// release gives the connection back, or closes it after a failure: what SQLite cached in it is no longer trusted. The next batch
+// opens another.
+func release(conn *sql.Conn, failure error) {
+	if failure != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	_ = conn.Close() // of a closed one: nothing
 }
 
 // runInSavepoint gives a turn to its caller. It keeps what the function wrote, or takes back exactly that. An error means
@@ -252,13 +261,6 @@ const (
 	rollbackToSavepoint = "ROLLBACK TO turn"
 	releaseSavepoint    = "RELEASE turn"
 )
-
-// dropConnection closes the connection of a failed commit: what SQLite cached in it is no longer trusted. The next batch
-// opens another.
-func (b *batcher) dropConnection() {
-	b.writer.SetMaxIdleConns(0)
-	b.writer.SetMaxIdleConns(1)
-}
 
 // boundLog keeps the write-ahead log from growing for as long as there are readers. SQLite's own checkpoints start the log
 // over only when they happen to meet no reader of it; this one waits for them. Where even that does not help, it tries again

@@ -69,7 +69,7 @@ func checkRefusing(db *DB, existing Draft, round string) {
 		must(errors.Is(err, ErrUnavailable), "caller %d got %v, want ErrUnavailable", i, err)
 	}
 	must(db.Stats().Failures > failures, "no commit failed")
-	must(sqliteOf(db).writer.Stats().MaxIdleClosed > 0, "the connection whose commit failed is still in use")
+	must(sqliteOf(db).writer.Stats().OpenConnections == 0, "the connection whose commit failed is still in use")
 	must(errors.Is(db.Heartbeat(ctx), ErrUnavailable), "the heart beats on a disk that takes nothing")
 	must(errors.Is(db.Ping(ctx), ErrUnavailable), "Ping: %v, want ErrUnavailable", db.Ping(ctx))
 	for i := range 64 {

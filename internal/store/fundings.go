@@ -264,7 +264,7 @@ WHERE draft_id = $1`
 WHERE chain_id = $1 AND depth = $4 AND depth IN ('seen', 'confirmed') AND block_number <= $2
 ORDER BY block_number, log_index LIMIT $3 + 0`
 	selectRefundsToConfirm = selectFundedDraft + `
-WHERE fundings.chain_id = $1 AND refund_due AND closed_block <= $2 ORDER BY closed_block LIMIT $3 + 0`
+WHERE fundings.chain_id = $1 AND refund_due AND closed_block <= $2 ORDER BY closed_block, seq LIMIT $3 + 0`
 	selectFundedDrafts = selectFundedDraft + `
 WHERE chain_id = $1 AND seq > $2 AND closed_block IS NULL ORDER BY seq LIMIT $3 + 0`
 	selectDraftsInReview = selectFundedDraft + `

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strconv"
 	"strings"
 	"time"
 
@@ -118,20 +117,35 @@ func (tx *Tx) MoveIntent(was, to Intent) error {
 // Intents reads the intents of a sender in any of the statuses, with their attempts, those with a nonce first and in its order,
 // then the others in theirs; of very many, the first 256.
 func (db *DB) Intents(ctx context.Context, chainID uint64, sender sortie.Address, statuses ...IntentStatus) ([]Intent, error) {
-	args := []any{int64(chainID), hexAddress(sender), MaxIntents}
-	places := make([]string, len(statuses))
-	for i, status := range statuses {
-		args = append(args, string(status))
-		places[i] = "$" + strconv.Itoa(len(args))
+	if len(statuses) == 0 {
+		return nil, nil
 	}
-	query := strings.Replace(selectIntents, "STATUSES", strings.Join(places, ", "), 1)
+	query, err := intentsIn(statuses)
+	if err != nil {
+		return nil, err
+	}
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Intent, error) {
-		intents, err := s.intents(ctx, query, args...)
+		intents, err := s.intents(ctx, query, int64(chainID), hexAddress(sender), MaxIntents)
 		if err != nil {
 			return nil, fmt.Errorf("read intents: %w", err)
 		}
 		return intents, nil
 	})
+}
+
+// intentsIn is the query for intents in some statuses. They are part of it, not parameters: only then PostgreSQL knows how few
+// intents they choose.
+func intentsIn(statuses []IntentStatus) (string, error) {
+	literals := make([]string, len(statuses))
+	for i, status := range statuses {
+		switch status {
+		case IntentQueued, IntentSent, IntentMined, IntentDone, IntentVoid:
+			literals[i] = "'" + string(status) + "'"
+		default:
+			return "", fmt.Errorf("read intents: unknown status %q", status)
+		}
+	}
+	return strings.Replace(selectIntents, "STATUSES", strings.Join(literals, ", "), 1), nil
 }
 
 // IntentOf reads the newest intent for a kind and subject, with its attempts, or fails with [ErrNotFound].

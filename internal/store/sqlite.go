@@ -83,8 +83,7 @@ func connectSQLite(ctx context.Context, file string, options Options) (e *sqlite
 	if connections <= 0 {
 		connections = max(4, 2*runtime.GOMAXPROCS(0))
 	}
-	writing, reading := newSQLiteConnector(file, writerPragmas), newSQLiteConnector(file, readerPragmas)
-	writer, readers := openPool(writing, 1), openPool(reading, connections)
+	writer, readers := openPool(file, writerPragmas, 1), openPool(file, readerPragmas, connections)
 	defer func() {
 		if err != nil {
 			_, _ = readers.Close(), writer.Close()
@@ -103,16 +102,15 @@ func connectSQLite(ctx context.Context, file string, options Options) (e *sqlite
 	if err != nil {
 		return nil, err
 	}
-	gate := newGate()
 	return &sqliteEngine{
-		batcher:  startBatcher(writer, gate, &session{prepared: onWriter, explain: explainSQLite}, file+"-wal", options.MaxWaiting),
+		batcher:  startBatcher(writer, &session{prepared: onWriter, explain: explainSQLite}, file+"-wal", options.MaxWaiting),
 		readers:  readers,
 		readOnly: &session{runner: readers, prepared: onReaders, explain: explainSQLite},
 	}, nil
 }
 
-func openPool(connector driver.Connector, connections int) *sql.DB {
-	pool := sql.OpenDB(connector)
+func openPool(file string, pragmas []pragma, connections int) *sql.DB {
+	pool := sql.OpenDB(sqliteConnector{dsn: sqliteDSN(file, pragmas), pragmas: pragmas})
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
 	return pool
@@ -204,10 +202,6 @@ func sqliteDSN(file string, pragmas []pragma) string {
 type sqliteConnector struct {
 	dsn     string
 	pragmas []pragma
-}
-
-func newSQLiteConnector(file string, pragmas []pragma) sqliteConnector {
-	return sqliteConnector{dsn: sqliteDSN(file, pragmas), pragmas: pragmas}
 }
 
 func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
