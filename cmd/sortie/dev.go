@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
@@ -104,31 +106,37 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	return service.run(ctx)
 }
 
-// devConfig is the service on the development chain: no limits, any host, the development authorizer.
+// devConfig is the service on the development chain: every role, no limits, any host, the development keys.
 func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serviceConfig, error) {
-	wallet := devnet.WalletByRole(devnet.RoleAuthorizer)
-	secret, err := devnet.Key(net.ChainID(), int(wallet.Index))
-	if err != nil {
-		return serviceConfig{}, err
-	}
-	authorizer, err := funding.NewKeySigner(secret)
-	if err != nil {
-		return serviceConfig{}, err
-	}
 	deployment := net.Deployment()
-	return serviceConfig{
-		listen:   options.listen,
-		database: "sqlite:" + filepath.Join(options.data, devDatabase),
-		rpcURLs:  []string{net.RPCURL()},
-		deployment: chain.Deployment{
-			ChainID: deployment.ChainID, Factory: deployment.Factory, USDC: deployment.USDC, ServiceToken: deployment.ServiceToken,
-			Authorizer: authorizer.Address(),
-		},
-		authorizer:     authorizer,
+	config := serviceConfig{
+		roles:          roles{api: true, worker: true, chain: true},
+		listen:         options.listen,
+		database:       "sqlite:" + filepath.Join(options.data, devDatabase),
+		rpcURLs:        []string{net.RPCURL()},
+		operators:      []sortie.Address{devnet.WalletByRole(devnet.RoleOperator).Address},
+		autoApprove:    options.autoApprove,
+		confirmations:  app.DefaultConfirmations,
 		ttl:            funding.DefaultTTL,
 		allowedOrigins: []string{"*"},
 		logger:         logger,
-	}, nil
+	}
+	for role, signer := range map[devnet.Role]*funding.Signer{
+		devnet.RoleAuthorizer: &config.authorizer, devnet.RoleSettler: &config.settler, devnet.RoleSender: &config.sender,
+	} {
+		secret, err := devnet.Key(net.ChainID(), int(devnet.WalletByRole(role).Index))
+		if err != nil {
+			return serviceConfig{}, err
+		}
+		if *signer, err = funding.NewKeySigner(secret); err != nil {
+			return serviceConfig{}, err
+		}
+	}
+	config.deployment = chain.Deployment{
+		ChainID: deployment.ChainID, Factory: deployment.Factory, USDC: deployment.USDC, ServiceToken: deployment.ServiceToken,
+		Authorizer: config.authorizer.Address(), Settler: config.settler.Address(),
+	}
+	return config, nil
 }
 
 // forget removes what an earlier run kept, and nothing else that may lie in the directory.

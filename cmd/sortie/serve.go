@@ -3,12 +3,13 @@ package main
 import (
 	"io"
 	"log/slog"
+	"math/big"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/spf13/cobra"
 
 	"github.com/sortie-labs/sortie"
@@ -24,6 +25,7 @@ type serveOptions struct {
 	authorizer, settler, sender             keyFlag
 	operators, finality, verification       string
 	confirmations                           int
+	maxFeePerGas                            uint64
 	ttl                                     time.Duration
 	roles, rateLimits                       string
 	trustedProxies, allowedOrigins          []string
@@ -57,6 +59,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.StringVar(&o.operators, "operators", "", "addresses of the wallets that review, comma-separated")
 	flags.IntVar(&o.confirmations, "confirmations", 2, "blocks before the review of a funded mission begins")
 	flags.StringVar(&o.finality, "finality", "finalized", "what locks funding: the chain's finalized tag, or a number of blocks")
+	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "most that the sender pays for a unit of gas, in gwei")
 	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
 	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
 	flags.StringVar(&o.roles, "roles", "api,worker,chain", "what this process does, comma-separated")
@@ -67,6 +70,12 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	return cmd
 }
 
+// In gwei. The upper bound is no price that was ever paid; whoever gives more has given wei.
+const (
+	defaultMaxFeePerGas = 500
+	highestMaxFeePerGas = 100_000
+)
+
 func runServe(cmd *cobra.Command, options serveOptions) error {
 	config, err := options.config(cmd)
 	if err != nil {
@@ -76,9 +85,25 @@ func runServe(cmd *cobra.Command, options serveOptions) error {
 	if err != nil {
 		return unlessStopped(cmd.Context(), err)
 	}
-	config.logger.Info("serving", "address", service.baseURL(), "publicURL", strings.Join(config.publicURLs, " "),
-		"chainId", config.deployment.ChainID, "factory", config.deployment.Factory.String(), "authorizer", config.deployment.Authorizer.String())
+	config.announce(service.baseURL(), options)
 	return service.run(cmd.Context())
+}
+
+// announce says what the process does, and what it does not.
+func (c serviceConfig) announce(address string, options serveOptions) {
+	what := []any{"address", address, "roles", options.roles, "publicURL", strings.Join(c.publicURLs, " "),
+		"chainId", c.deployment.ChainID, "factory", c.deployment.Factory.String(), "authorizer", c.deployment.Authorizer.String(),
+		"operators", len(c.operators), "confirmations", c.confirmations, "finality", options.finality, "nodes", len(c.rpcURLs)}
+	if c.refunds() {
+		what = append(what, "settler", c.settler.Address().String(), "sender", c.sender.Address().String(), "maxFeePerGas", options.maxFeePerGas)
+	}
+	c.logger.Info("serving", what...)
+	if (c.roles.worker || c.roles.chain) && !c.refunds() {
+		c.logger.Warn("refunds and payouts are off: give --settler and --sender to turn them on; what is due waits until then")
+	}
+	if c.roles.api && len(c.operators) == 0 {
+		c.logger.Warn("nobody can review missions: give the wallets that may in --operators")
+	}
 }
 
 // config checks every value before anything is opened.
@@ -89,6 +114,9 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 	config = serviceConfig{
 		listen: o.listen, database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, allowedOrigins: o.allowedOrigins,
 		deployment: chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
+	}
+	if err := o.parseChainWork(&config); err != nil {
+		return serviceConfig{}, err
 	}
 	if config.publicURLs, err = parsePublicURLs(o.publicURL); err != nil {
 		return serviceConfig{}, err
@@ -107,13 +135,62 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 	}
 	config.deployment.Authorizer = config.authorizer.Address()
 	if o.settler.text != "" {
-		settler, err := o.settler.open(cmd.Context(), "settler", o.chainID)
-		if err != nil {
+		if config.settler, err = o.settler.open(cmd.Context(), "settler", o.chainID); err != nil {
 			return serviceConfig{}, err
 		}
-		config.deployment.Settler = settler.Address()
+		config.deployment.Settler = config.settler.Address()
+	}
+	if o.sender.text != "" {
+		if config.sender, err = o.sender.open(cmd.Context(), "sender", o.chainID); err != nil {
+			return serviceConfig{}, err
+		}
 	}
 	return config, nil
+}
+
+// parseChainWork reads what the process does with the chain.
+func (o serveOptions) parseChainWork(config *serviceConfig) (err error) {
+	if config.roles, err = parseRoles(o.roles); err != nil {
+		return err
+	}
+	for _, text := range splitList(o.operators) {
+		operator, err := sortie.ParseAddress(text)
+		if err != nil {
+			return usageError("--operators: %w", err)
+		}
+		config.operators = append(config.operators, operator)
+	}
+	if o.confirmations < 1 {
+		return usageError("--confirmations %d: want at least 1 block", o.confirmations)
+	}
+	config.confirmations = uint64(o.confirmations)
+	if config.finality, err = chain.ParseFinality(o.finality); err != nil {
+		return usageError("--finality: %w", err)
+	}
+	if o.maxFeePerGas < 1 || o.maxFeePerGas > highestMaxFeePerGas {
+		return usageError("--max-fee-per-gas %d: want gwei from 1 to %d", o.maxFeePerGas, highestMaxFeePerGas)
+	}
+	config.maxFeePerGas = new(big.Int).Mul(new(big.Int).SetUint64(o.maxFeePerGas), big.NewInt(params.GWei))
+	return nil
+}
+
+func parseRoles(text string) (parsed roles, err error) {
+	for _, role := range splitList(text) {
+		switch role {
+		case "api":
+			parsed.api = true
+		case "worker":
+			parsed.worker = true
+		case "chain":
+			parsed.chain = true
+		default:
+			return roles{}, usageError("--roles: unknown role %q; want some of api,worker,chain", role)
+		}
+	}
+	if parsed == (roles{}) {
+		return roles{}, usageError("--roles is empty: want some of api,worker,chain")
+	}
+	return parsed, nil
 }
 
 func (o serveOptions) check() error {
@@ -144,24 +221,8 @@ func (o serveOptions) check() error {
 			}
 		}
 	}
-	for _, operator := range splitList(o.operators) {
-		if _, err := sortie.ParseAddress(operator); err != nil {
-			return usageError("--operators: %w", err)
-		}
-	}
-	if blocks, err := strconv.Atoi(o.finality); o.finality != "finalized" && (err != nil || blocks < 1) {
-		return usageError("--finality %q: want finalized or a number of blocks from 1", o.finality)
-	}
-	if o.confirmations < 1 {
-		return usageError("--confirmations %d: want at least 1 block", o.confirmations)
-	}
 	if o.verification != "curate" && o.verification != "auto" && !isHTTPVerifier(o.verification) {
 		return usageError("--verification %q: want curate, auto or http:URL", o.verification)
-	}
-	for _, role := range splitList(o.roles) {
-		if role != "api" && role != "worker" && role != "chain" {
-			return usageError("--roles: unknown role %q; want some of api,worker,chain", role)
-		}
 	}
 	if o.rateLimits != "on" && o.rateLimits != "off" {
 		return usageError("--rate-limits %q: want on or off", o.rateLimits)

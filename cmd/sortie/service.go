@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
@@ -19,6 +18,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/jobs"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/wallet"
 	"github.com/sortie-labs/sortie/spec"
@@ -26,12 +26,20 @@ import (
 
 // serviceConfig is a running service in typed values: what `serve` reads from flags and `dev` makes up.
 type serviceConfig struct {
+	roles          roles
 	listen         string
 	publicURLs     []string // none: http:// and the Host header, for development
 	database       string
 	rpcURLs        []string
 	deployment     chain.Deployment
 	authorizer     funding.Signer
+	settler        funding.Signer // nil: refunds and payouts are off
+	sender         funding.Signer // nil: refunds and payouts are off
+	maxFeePerGas   *big.Int       // nil: the sender's default
+	operators      []sortie.Address
+	autoApprove    bool
+	confirmations  uint64
+	finality       chain.Finality
 	ttl            time.Duration
 	limits         *api.Limits
 	trustedProxies []netip.Prefix
@@ -39,21 +47,38 @@ type serviceConfig struct {
 	logger         *slog.Logger
 }
 
+// roles are what a process does. All of them answer whoever watches over it.
+type roles struct {
+	api    bool // answers requests
+	worker bool // works jobs
+	chain  bool // follows the chain and sends transactions, while no other process does
+}
+
+// refunds tells whether money can be sent back: somebody must allow it and somebody pay for it.
+func (c serviceConfig) refunds() bool { return c.settler != nil && c.sender != nil }
+
+func (c serviceConfig) domain() sortie.Domain {
+	return sortie.Domain{ChainID: c.deployment.ChainID, Factory: c.deployment.Factory}
+}
+
 const (
-	stopTimeout       = 15 * time.Second
-	headerTimeout     = 5 * time.Second
-	idleTimeout       = 2 * time.Minute
-	writeTimeout      = 60 * time.Second
-	maxHeaderBytes    = 16 << 10
-	healthPingTimeout = time.Second
+	stopTimeout    = 15 * time.Second
+	headerTimeout  = 5 * time.Second
+	idleTimeout    = 2 * time.Minute
+	writeTimeout   = 60 * time.Second
+	maxHeaderBytes = 16 << 10
 
 	databaseProbeInterval = 2 * time.Second
 )
 
 // service is everything of Sortie in this process.
 type service struct {
+	config   serviceConfig
 	store    *store.DB
 	nodes    *chain.Nodes
+	queue    *jobs.Queue
+	app      *app.App
+	chain    *chainWork
 	http     *http.Server
 	listener net.Listener
 }
@@ -61,14 +86,13 @@ type service struct {
 // openService checks and opens everything. When it fails, nothing is left open; when it returns, requests are accepted as soon
 // as run is called.
 func openService(ctx context.Context, config serviceConfig) (_ *service, err error) {
-	s := &service{}
+	s := &service{config: config}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
-	domain := sortie.Domain{ChainID: config.deployment.ChainID, Factory: config.deployment.Factory}
-	issuer, err := funding.NewIssuer(domain, config.authorizer, config.ttl)
+	issuer, err := funding.NewIssuer(config.domain(), config.authorizer, config.ttl)
 	if err != nil {
 		return nil, err
 	}
@@ -86,20 +110,17 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	if s.store, err = store.Open(ctx, config.database, store.Options{Logger: config.logger}); err != nil {
 		return nil, err
 	}
-	useCases, err := app.New(ctx, app.Config{
-		Store: s.store, Issuer: issuer, Domain: domain, Now: time.Now, Logger: config.logger,
-		Tokens: map[sortie.Token]app.Token{
-			sortie.TokenUSDC:    {Address: config.deployment.USDC, Decimals: chain.Decimals(sortie.TokenUSDC)},
-			sortie.TokenService: {Address: config.deployment.ServiceToken, Decimals: chain.Decimals(sortie.TokenService)},
-		},
-	})
-	if err != nil {
+	if s.queue, err = jobs.Open(ctx, s.store, config.logger); err != nil {
 		return nil, err
 	}
+	if s.app, err = s.openApp(ctx, issuer); err != nil {
+		return nil, err
+	}
+	s.chain = newChainWork(s)
 	handler, err := api.New(api.Config{
-		App: useCases, Verifier: verifier, Limits: config.limits, TrustedProxies: config.trustedProxies,
-		AllowedOrigins: config.allowedOrigins, Health: s.health, OpenAPI: spec.OpenAPI,
-		Registry: newRegistry(s.store, verifier), Logger: config.logger, Now: time.Now,
+		App: s.app, Verifier: verifier, Limits: config.limits, TrustedProxies: config.trustedProxies,
+		AllowedOrigins: config.allowedOrigins, Health: s.health, Follower: s.chain.followerStatus, OpenAPI: spec.OpenAPI,
+		OperationsOnly: !config.roles.api, Registry: s.newRegistry(verifier), Logger: config.logger, Now: time.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -110,6 +131,22 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	}
 	releaseStart()
 	return s, nil
+}
+
+func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App, error) {
+	config := app.Config{
+		Store: s.store, Issuer: issuer, Domain: s.config.domain(), Now: time.Now, Logger: s.config.logger,
+		Tokens: map[sortie.Token]app.Token{
+			sortie.TokenUSDC:    {Address: s.config.deployment.USDC, Decimals: chain.Decimals(sortie.TokenUSDC)},
+			sortie.TokenService: {Address: s.config.deployment.ServiceToken, Decimals: chain.Decimals(sortie.TokenService)},
+		},
+		Queue: s.queue, Operators: s.config.operators, AutoApprove: s.config.autoApprove, Confirmations: s.config.confirmations,
+		Wake: func() { s.chain.follower.Wake() },
+	}
+	if s.config.refunds() {
+		config.Sender = s.config.sender.Address()
+	}
+	return app.New(ctx, config)
 }
 
 // unlessStopped forgets the failure of a start that was told to stop: whoever stopped it knows.
@@ -123,7 +160,7 @@ func unlessStopped(ctx context.Context, err error) error {
 // baseURL is where the service answers on this machine.
 func (s *service) baseURL() string { return "http://" + s.listener.Addr().String() }
 
-// run serves until ctx ends, then lets the requests under way finish.
+// run does what the process is for until ctx ends, then lets what is under way finish.
 func (s *service) run(ctx context.Context) error {
 	defer s.close()
 	group, ctx := errgroup.WithContext(ctx)
@@ -144,6 +181,13 @@ func (s *service) run(ctx context.Context) error {
 		}
 		return nil
 	})
+	if s.config.roles.worker {
+		group.Go(func() error { return s.queue.Run(ctx, s.chain.jobs()) })
+	}
+	if s.config.roles.chain {
+		group.Go(func() error { return s.chain.follow(ctx) })
+		group.Go(func() error { return s.chain.send(ctx) })
+	}
 	return group.Wait()
 }
 
@@ -159,7 +203,7 @@ func (s *service) watchDatabase(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		if s.store.Ping(ctx) != nil && s.store.Heartbeat(ctx) == nil {
-			slog.Info("the database can be written again")
+			s.config.logger.Info("the database can be written again")
 		}
 	}
 }
@@ -173,52 +217,7 @@ func (s *service) close() {
 	}
 	if s.store != nil {
 		if err := s.store.Close(); err != nil {
-			slog.Error("close database", "error", err)
+			s.config.logger.Error("close database", "error", err)
 		}
 	}
-}
-
-func (s *service) health(ctx context.Context) api.Health {
-	ctx, cancel := context.WithTimeout(ctx, healthPingTimeout)
-	defer cancel()
-	health := api.Health{Ready: true, Parts: map[string]string{"database": "ok", "chain": "ok"}}
-	if err := s.store.Ping(ctx); err != nil {
-		health.Ready = false
-		health.Parts["database"] = "unavailable"
-	}
-	if s.nodes.Problem() != "" {
-		health.Parts["chain"] = "unavailable" // the reason is in the log: it is not for everybody who can reach this port
-	}
-	return health
-}
-
-// newRegistry collects the figures of the parts that keep their own counters.
-func newRegistry(db *store.DB, verifier *wallet.Verifier) *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	counter := func(name, help string, labels prometheus.Labels, read func() float64) {
-		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, read))
-	}
-	gauge := func(name, help string, read func() float64) {
-		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
-	}
-	for result, read := range map[string]func(wallet.Stats) uint64{
-		"plain_key":   func(s wallet.Stats) uint64 { return s.Plain },
-		"contract":    func(s wallet.Stats) uint64 { return s.Contract },
-		"refused":     func(s wallet.Stats) uint64 { return s.Refused },
-		"limited":     func(s wallet.Stats) uint64 { return s.Limited },
-		"unavailable": func(s wallet.Stats) uint64 { return s.Unavailable },
-	} {
-		counter("sortie_signature_checks_total", "Signed requests by what became of the signature.",
-			prometheus.Labels{"result": result}, func() float64 { return float64(read(verifier.Stats())) })
-	}
-	counter("sortie_signature_calls_total", "Questions to contract wallets that went to a node.", nil,
-		func() float64 { return float64(verifier.Stats().Calls) })
-	counter("sortie_database_writes_total", "Committed transactions.", nil, func() float64 { return float64(db.Stats().Writes) })
-	counter("sortie_database_commits_total", "Commits; fewer than writes where writes share one.", nil, func() float64 { return float64(db.Stats().Commits) })
-	counter("sortie_database_failures_total", "Commits that failed.", nil, func() float64 { return float64(db.Stats().Failures) })
-	counter("sortie_database_overloads_total", "Writes refused because too many were waiting.", nil, func() float64 { return float64(db.Stats().Overloads) })
-	gauge("sortie_database_waiting", "Writes that wait for their turn.", func() float64 { return float64(db.Stats().Waiting) })
-	gauge("sortie_database_connections_in_use", "Connections that run a statement.", func() float64 { return float64(db.Stats().ReadersInUse) })
-	return registry
 }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/api"
+	"github.com/sortie-labs/sortie/internal/chain"
+)
+
+const healthTimeout = time.Second
+
+// health says how the parts of this process are. The reasons are in the log, in the metrics and in `sortie chain status`: they are
+// not for everybody who can reach this port.
+func (s *service) health(ctx context.Context) api.Health {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	health := api.Health{Ready: true, Parts: map[string]string{"database": "ok", "chain": s.chain.chainHealth(), "sender": s.chain.senderHealth()}}
+	if err := s.store.Ping(ctx); err != nil {
+		health.Ready = false
+		health.Parts["database"] = "unavailable"
+		return health
+	}
+	halted, err := s.app.Halted(ctx)
+	if err != nil {
+		health.Parts["database"] = "unavailable"
+	}
+	if halted {
+		health.Halted = true
+		health.Parts["chain"] = "halted"
+	}
+	return health
+}
+
+// chainHealth is one word for what this process sees of the chain.
+func (w *chainWork) chainHealth() string {
+	if w.following.Load() {
+		if state := w.follower.Status().State(); state != chain.StateOK {
+			return state
+		}
+	}
+	if w.nodes.Problem() != "" {
+		return chain.StateUnavailable
+	}
+	return chain.StateOK
+}
+
+// senderHealth is one word for how transactions get through.
+func (w *chainWork) senderHealth() string {
+	if w.sender == nil || !w.sends {
+		return "off"
+	}
+	if !w.sending.Load() {
+		return "ok" // another process sends
+	}
+	for _, alarm := range w.sender.Status().Alarms {
+		if alarm.Kind != chain.SenderHalted { // which the chain's part tells
+			return "stuck"
+		}
+	}
+	return "ok"
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/sortie-labs/sortie/internal/wallet"
+)
+
+// newRegistry collects the figures of the parts that keep their own counters.
+func (s *service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &chainFigures{s.chain})
+	counter := func(name, help string, labels prometheus.Labels, read func() float64) {
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, read))
+	}
+	gauge := func(name, help string, read func() float64) {
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+	}
+	for result, read := range map[string]func(wallet.Stats) uint64{
+		"plain_key":   func(s wallet.Stats) uint64 { return s.Plain },
+		"contract":    func(s wallet.Stats) uint64 { return s.Contract },
+		"refused":     func(s wallet.Stats) uint64 { return s.Refused },
+		"limited":     func(s wallet.Stats) uint64 { return s.Limited },
+		"unavailable": func(s wallet.Stats) uint64 { return s.Unavailable },
+	} {
+		counter("sortie_signature_checks_total", "Signed requests by what became of the signature.",
+			prometheus.Labels{"result": result}, func() float64 { return float64(read(verifier.Stats())) })
+	}
+	counter("sortie_signature_calls_total", "Questions to contract wallets that went to a node.", nil,
+		func() float64 { return float64(verifier.Stats().Calls) })
+	db := s.store
+	counter("sortie_database_writes_total", "Committed transactions.", nil, func() float64 { return float64(db.Stats().Writes) })
+	counter("sortie_database_commits_total", "Commits; fewer than writes where writes share one.", nil, func() float64 { return float64(db.Stats().Commits) })
+	counter("sortie_database_failures_total", "Commits that failed.", nil, func() float64 { return float64(db.Stats().Failures) })
+	counter("sortie_database_overloads_total", "Writes refused because too many were waiting.", nil, func() float64 { return float64(db.Stats().Overloads) })
+	gauge("sortie_database_waiting", "Writes that wait for their turn.", func() float64 { return float64(db.Stats().Waiting) })
+	gauge("sortie_database_connections_in_use", "Connections that run a statement.", func() float64 { return float64(db.Stats().ReadersInUse) })
+	counter("sortie_jobs_total", "Attempts at jobs by this process.", prometheus.Labels{"result": "done"}, func() float64 { return float64(s.queue.Stats().Done) })
+	counter("sortie_jobs_total", "Attempts at jobs by this process.", prometheus.Labels{"result": "failed"}, func() float64 { return float64(s.queue.Stats().Failed) })
+	return registry
+}
+
+// chainFigures are read together, when somebody asks for them. Those that every process has come from the database; the others are
+// there only in the process that follows or sends.
+type chainFigures struct{ *chainWork }
+
+func figure(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("sortie_"+name, help, labels, nil)
+}
+
+var (
+	chainHead  = figure("chain_head", "Newest block that the followed node has.")
+	chainTip   = figure("chain_tip", "Newest block whose events are applied.")
+	chainFinal = figure("chain_final", "Newest block that is final.")
+	chainAge   = figure("chain_tip_age_seconds", "Age of the newest block whose events are applied.")
+	incidents  = figure("incidents", "Open incidents, which an operator must clear.", "kind", "halting")
+	halted     = figure("halted", "1 while an incident halts publication, payouts and sends.")
+	intents    = figure("sender_intents", "Transactions that the service has yet to see mined.", "status")
+	oldest     = figure("sender_oldest_seconds", "Age of the oldest of them; 0 when there is none.")
+
+	following     = figure("chain_following", "1 in the process that follows the chain.")
+	chainAlarms   = figure("chain_alarms", "What is out of order about the nodes now.", "kind")
+	chainReorgs   = figure("chain_reorgs_total", "Reorganizations that were followed.")
+	chainRaised   = figure("chain_alarms_total", "How often something was out of order; bad_answer counts the answers of nodes that were refused.", "kind")
+	sending       = figure("sender_sending", "1 in the process that sends transactions.")
+	senderAlarms  = figure("sender_alarms", "What keeps transactions from getting through now, in the process that sends.", "kind")
+	senderAtCap   = figure("sender_fee_at_cap", "1 while --max-fee-per-gas is too little.")
+	senderSends   = figure("sender_transactions_total", "Transactions signed and sent, those at a higher fee included.")
+	senderBumps   = figure("sender_bumps_total", "Transactions sent again at a higher fee.")
+	senderRepeats = figure("sender_broadcasts_total", "Times that transactions were handed to nodes.")
+)
+
+// Describe sends nothing: which figures there are depends on what the process does.
+func (chainFigures) Describe(chan<- *prometheus.Desc) {}
+
+func (c chainFigures) Collect(figures chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	defer cancel()
+	gauge := func(name *prometheus.Desc, value float64, labels ...string) {
+		figures <- prometheus.MustNewConstMetric(name, prometheus.GaugeValue, value, labels...)
+	}
+	counter := func(name *prometheus.Desc, value float64, labels ...string) {
+		figures <- prometheus.MustNewConstMetric(name, prometheus.CounterValue, value, labels...)
+	}
+	c.collectStored(ctx, gauge)
+	for kind, count := range c.alarms() {
+		gauge(chainAlarms, float64(count), kind)
+	}
+	gauge(following, boolean(c.following.Load()))
+	if c.following.Load() {
+		status := c.follower.Status()
+		counter(chainReorgs, float64(status.Reorgs))
+		for kind, count := range status.AlarmCounts {
+			counter(chainRaised, float64(count), kind)
+		}
+	}
+	gauge(sending, boolean(c.sending.Load()))
+	if c.sending.Load() {
+		status := c.sender.Status()
+		for _, alarm := range status.Alarms { // one of each kind
+			gauge(senderAlarms, 1, alarm.Kind)
+		}
+		gauge(senderAtCap, boolean(status.AtCap))
+		counter(senderSends, float64(status.Sends))
+		counter(senderBumps, float64(status.Bumps))
+		counter(senderRepeats, float64(status.Broadcasts))
+	}
+}
+
+// alarms counts what is out of order about the nodes, by kind.
+func (c chainFigures) alarms() map[string]int {
+	counts := make(map[string]int)
+	if c.nodes.Problem() != "" {
+		counts["node_out_of_use"]++
+	}
+	if c.following.Load() {
+		for _, alarm := range c.follower.Status().Alarms {
+			counts[alarm.Kind]++
+		}
+	}
+	return counts
+}
+
+// collectStored leaves out what cannot be read: a figure that is missing is noticed, a wrong one is not.
+func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
+	if position, err := c.store.ChainPosition(ctx, c.chainID); err == nil {
+		gauge(chainHead, float64(position.Head))
+		gauge(chainTip, float64(position.Tip.Number))
+		gauge(chainFinal, float64(position.Final))
+		gauge(chainAge, time.Since(position.Tip.Time).Seconds())
+	}
+	if open, err := c.store.OpenIncidents(ctx); err == nil {
+		isHalted, counts := false, make(map[[2]string]int)
+		for _, incident := range open {
+			isHalted = isHalted || incident.Halting
+			counts[[2]string{incident.Kind, strconv.FormatBool(incident.Halting)}]++
+		}
+		for labels, count := range counts {
+			gauge(incidents, float64(count), labels[0], labels[1])
+		}
+		gauge(halted, boolean(isHalted))
+	}
+	if queued, sent, since, err := c.store.IntentBacklog(ctx); err == nil {
+		gauge(intents, float64(queued), "queued")
+		gauge(intents, float64(sent), "sent")
+		age := 0.0
+		if !since.IsZero() {
+			age = time.Since(since).Seconds()
+		}
+		gauge(oldest, age)
+	}
+}
+
+func boolean(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
