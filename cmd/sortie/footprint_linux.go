@@ -17,26 +17,34 @@ func releaseStart() {
 	if err != nil {
 		return // no harm done: here and below it is only about how much resides
 	}
-	maps, err := os.ReadFile("/proc/self/maps")
+	mappings, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return
 	}
-	for line := range bytes.Lines(maps) {
-		from, to, ok := readOnlyMapping(line, self)
-		if ok {
-			// The mapping is the program's own, read-only and backed by its file: dropping its pages loses nothing.
-			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED)
-		}
+	for _, m := range cleanMappings(mappings, self) {
+		// The mapping is the program's own and every page of it is as in its file: dropping them loses nothing.
+		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, m.from, m.to-m.from, syscall.MADV_DONTNEED)
 	}
 }
 
-// readOnlyMapping reads a line of /proc/self/maps. Mappings that can be written are not for dropping: what was written to them
-// is nowhere else.
-func readOnlyMapping(line []byte, path string) (from, to uintptr, ok bool) {
-	var permissions string
-	if _, err := fmt.Sscanf(string(line), "%x-%x %s", &from, &to, &permissions); err != nil {
-		return 0, 0, false
+type mapping struct{ from, to uintptr }
+
+// cleanMappings finds in the text of /proc/self/smaps the mappings of a file that cannot be written and never were. That they
+// cannot be written now is not enough: the addresses that the dynamic linker fills in at the start are read-only afterwards
+// (RELRO), and are nowhere else.
+func cleanMappings(smaps []byte, path string) (clean []mapping) {
+	var current mapping
+	isProgram := false
+	for line := range bytes.Lines(smaps) {
+		var next mapping
+		var permissions string
+		var written int
+		if n, _ := fmt.Sscanf(string(line), "%x-%x %s", &next.from, &next.to, &permissions); n == 3 {
+			current = next
+			isProgram = bytes.HasSuffix(bytes.TrimRight(line, "\n"), []byte(" "+path)) && (permissions == "r-xp" || permissions == "r--p")
+		} else if n, _ := fmt.Sscanf(string(line), "Anonymous: %d kB", &written); n == 1 && written == 0 && isProgram {
+			clean = append(clean, current)
+		}
 	}
-	isProgram := bytes.HasSuffix(bytes.TrimRight(line, "\n"), []byte(" "+path))
-	return from, to, isProgram && (permissions == "r-xp" || permissions == "r--p")
+	return clean
 }
