@@ -115,6 +115,45 @@ func (r reply) receipt() (*receipt, error) {
 	return one, err
 }
 
+// hasEvent reads a reply to a receiptCall and refuses one that does not have exactly this event.
+func (r reply) hasEvent(event *store.ChainEvent) error {
+	one, err := r.receipt()
+	if err != nil {
+		return err
+	}
+	switch {
+	case one.transaction != event.Transaction:
+		return badAnswer("the receipt of another transaction")
+	case one.blockHash != event.BlockHash || one.block != event.Block:
+		return badAnswer("the transaction is in another block")
+	case !one.succeeded:
+		return badAnswer("the transaction failed")
+	}
+	for i := range one.events {
+		if same(event, &one.events[i]) {
+			return nil
+		}
+	}
+	return badAnswer("the receipt has no such log")
+}
+
+// same compares two fundings or closings. A mission closes once, so that of a closing its place in the block need not be known.
+func same(a, b *store.ChainEvent) bool {
+	if a.Block != b.Block || a.BlockHash != b.BlockHash || a.Transaction != b.Transaction || a.Factory != b.Factory || a.MissionKey != b.MissionKey {
+		return false
+	}
+	switch {
+	case a.Funded != nil && b.Funded != nil:
+		x, y := a.Funded, b.Funded
+		return a.LogIndex == b.LogIndex && x.MissionID == y.MissionID && x.Creator == y.Creator && x.Token == y.Token && x.Reward.Cmp(y.Reward) == 0 &&
+			x.TargetCount.Cmp(y.TargetCount) == 0 && x.Nonce == y.Nonce && x.ReclaimAfter == y.ReclaimAfter
+	case a.Closed != nil && b.Closed != nil:
+		x, y := a.Closed, b.Closed
+		return x.Refund.Cmp(y.Refund) == 0 && x.RefundDeferred == y.RefundDeferred && x.Reason == y.Reason
+	}
+	return false
+}
+
 // knownEvents reads those of a receipt's logs that are events of ours. Others may be of any shape.
 func knownEvents(logs []byte) (events []store.ChainEvent, err error) {
 	var l rawLog

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"time"
 
-	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -30,8 +30,9 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 	if err != nil {
 		return ledgerFault(err)
 	}
-	agreed, err := f.corroborate(ctx, v.node, due)
-	f.monitor.settle(aboutFundings, err)
+	agreed, contradicted, doubts := f.corroborate(ctx, v.node, due)
+	f.monitor.settle(aboutFundings, doubts)
+	f.reconsider(ctx, contradicted, progress)
 	if len(agreed) == 0 {
 		return nil
 	}
@@ -54,36 +55,52 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 	return nil
 }
 
-// corroborate gives those that the chain confirms, and the doubts about others.
-func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.Deepening) (agreed []store.Deepening, doubts error) {
-	var money []store.Deepening
-	var begin []store.Deepening
+// reconsider compares what a node contradicts with the contract at once, rather than when everything is compared next: a row
+// that a lie made must not outlive it.
+func (f *Follower) reconsider(ctx context.Context, contradicted []store.Deepening, progress *Progress) {
+	page := make([]store.Expected, 0, min(len(contradicted), maxBatch))
+	for i := range contradicted[:cap(page)] {
+		page = append(page, store.Expected{Draft: contradicted[i].Draft, Funding: &contradicted[i].Funding})
+	}
+	var report Report
+	if err := f.reconcilePage(ctx, progress.Position, page, &report); err != nil {
+		f.config.Logger.Info("what nodes contradict could not be compared with the contract", "error", err)
+	}
+	progress.More = progress.More || report.Repaired > 0
+}
+
+// corroborate gives the items that the chain confirms, those that a node contradicts, and the doubts about them.
+func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.Deepening) (agreed, contradicted []store.Deepening, doubts error) {
+	var begin, money []store.Deepening
 	for _, item := range due {
-		if item.Refund || item.To != depthConfirmed {
-			money = append(money, item)
-		} else {
+		if item.To == depthConfirmed && !item.Refund {
 			begin = append(begin, item)
+		} else {
+			money = append(money, item)
+		}
+	}
+	sort := func(item store.Deepening, enough bool, doubt error) {
+		doubts = errors.Join(doubts, doubt)
+		if enough {
+			agreed = append(agreed, item)
+		} else if errors.Is(doubt, errBadAnswer) {
+			contradicted = append(contradicted, item)
 		}
 	}
 	verdicts, err := f.examine(ctx, followed, begin)
+	doubts = err
 	for i, verdict := range verdicts {
-		if verdict == nil {
-			agreed = append(agreed, begin[i])
-		}
-		err = errors.Join(err, verdict)
+		sort(begin[i], verdict == nil, verdict)
 	}
 	if len(money) == 0 {
-		return agreed, err
+		return agreed, contradicted, doubts
 	}
 	votes := poll(ctx, f.nodes, func(ctx context.Context, node *Node) ([]error, error) { return f.examineFinal(ctx, node, money) })
 	for i, item := range money {
 		enough, doubt := f.enough(votes, i)
-		if enough {
-			agreed = append(agreed, item)
-		}
-		err = errors.Join(err, doubt)
+		sort(item, enough, doubt)
 	}
-	return agreed, err
+	return agreed, contradicted, doubts
 }
 
 // depthConfirmed is a mission's depth at which its review begins.
@@ -127,25 +144,29 @@ func (f *Follower) examineFinal(ctx context.Context, node *Node, items []store.D
 		return nil, err
 	}
 	for i := range items {
-		if verdicts[i] == nil && placeOf(&items[i]).block > final {
+		if verdicts[i] == nil && eventOf(&items[i]).Block > final {
 			verdicts[i] = fmt.Errorf("%s: %w", node.Name(), errNotFinalYet)
 		}
 	}
 	return verdicts, nil
 }
 
-// place is where on the chain something happened.
-type place struct {
-	block       uint64
-	blockHash   sortie.Hash
-	transaction sortie.Hash
-}
-
-func placeOf(item *store.Deepening) place {
-	if item.Refund && item.Closed != nil {
-		return place{item.Closed.Block, item.Closed.BlockHash, item.Closed.Transaction}
+// eventOf is the event that the chain must have for an item to be true: what the ledger noted of it, with the terms that the
+// draft promised.
+func eventOf(item *store.Deepening) *store.ChainEvent {
+	event := &store.ChainEvent{Factory: item.Factory, MissionKey: item.MissionKey}
+	if item.Refund {
+		event.Kind, event.Block, event.BlockHash, event.Transaction = store.EventMissionClosed, item.Closed.Block, item.Closed.BlockHash, item.Closed.Transaction
+		event.Closed = &store.MissionClosed{Refund: item.Closed.Refund, RefundDeferred: item.Closed.RefundDeferred, Reason: item.Closed.Reason}
+		return event
 	}
-	return place{item.Funding.Block, item.Funding.BlockHash, item.Funding.Transaction}
+	event.Kind, event.Block, event.BlockHash, event.Transaction = store.EventMissionFunded, item.Block, item.BlockHash, item.Transaction
+	event.LogIndex = item.LogIndex
+	event.Funded = &store.MissionFunded{
+		MissionID: item.MissionID, Creator: item.Wallet, Token: item.TokenAddress, Reward: item.Reward,
+		TargetCount: big.NewInt(int64(item.TargetCount)), Nonce: item.Nonce, ReclaimAfter: item.ReclaimAfter,
+	}
+	return event
 }
 
 // examine asks a node about each item and says what of its answers contradicts the ledger: nil for an item that it confirms.
@@ -157,8 +178,8 @@ func (f *Follower) examine(ctx context.Context, node *Node, items []store.Deepen
 		part = part[:min(len(part), maxBatch/questions)]
 		calls := make([]call, 0, questions*len(part))
 		for i := range part {
-			at := placeOf(&part[i])
-			calls = append(calls, headerCall(hexNumber(at.block)), receiptCall(at.transaction),
+			event := eventOf(&part[i])
+			calls = append(calls, headerCall(hexNumber(event.Block)), receiptCall(event.Transaction),
 				missionCall(part[i].Factory, part[i].MissionKey, tagLatest))
 		}
 		replies, err := f.ask(ctx, node, calls)
@@ -178,54 +199,21 @@ func (f *Follower) examine(ctx context.Context, node *Node, items []store.Deepen
 
 // confirm holds a node's three answers against an item.
 func confirm(item *store.Deepening, replies []reply) error {
-	at := placeOf(item)
-	h, err := replies[0].header(at.block)
+	expected := eventOf(item)
+	h, err := replies[0].header(expected.Block)
 	if err != nil {
 		return err
 	}
-	r, err := replies[1].receipt()
-	if err != nil {
-		return fmt.Errorf("receipt: %w", err)
-	}
 	m, err := replies[2].mission()
-	if err != nil {
-		return fmt.Errorf("contract: %w", err)
-	}
 	switch {
-	case h.Hash != at.blockHash:
-		return badAnswer("block %d is another one", at.block)
-	case r.transaction != at.transaction:
-		return badAnswer("the receipt of another transaction")
-	case r.blockHash != at.blockHash || r.block != at.block:
-		return badAnswer("the transaction is in another block")
-	case !r.succeeded:
-		return badAnswer("the transaction failed")
+	case err != nil:
+		return fmt.Errorf("contract: %w", err)
+	case h.Hash != expected.BlockHash:
+		return badAnswer("block %d is another one", expected.Block)
 	case !m.holds(&item.Draft) || m.reclaimAfter != item.ReclaimAfter:
 		return badAnswer("the contract holds something else")
-	case item.Refund && (item.Closed == nil || m.closed != item.Closed.Reason):
-		return badAnswer("the contract holds the mission open")
+	case item.Refund && m.closed != item.Closed.Reason:
+		return badAnswer("the contract holds the mission as it is")
 	}
-	for i := range r.events {
-		if isThe(item, &r.events[i]) {
-			return nil
-		}
-	}
-	return badAnswer("the receipt has no such log")
-}
-
-// isThe reports whether an event is the one that the ledger has stored of an item, in every respect.
-func isThe(item *store.Deepening, event *store.ChainEvent) bool {
-	at := placeOf(item)
-	if event.Factory != item.Factory || event.MissionKey != item.MissionKey || event.Block != at.block || event.BlockHash != at.blockHash ||
-		event.Transaction != at.transaction {
-		return false
-	}
-	if item.Refund {
-		closed, said := item.Closed, event.Closed
-		return said != nil && said.Reason == closed.Reason && said.RefundDeferred == closed.RefundDeferred && said.Refund.Cmp(closed.Refund) == 0
-	}
-	said := event.Funded
-	return said != nil && event.LogIndex == item.LogIndex && said.MissionID == item.MissionID && said.Creator == item.Wallet &&
-		said.Token == item.TokenAddress && said.Reward.Cmp(item.Reward) == 0 && said.TargetCount.IsUint64() &&
-		said.TargetCount.Uint64() == uint64(item.TargetCount) && said.Nonce == item.Nonce && said.ReclaimAfter == item.ReclaimAfter
+	return replies[1].hasEvent(expected)
 }

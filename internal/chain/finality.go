@@ -22,9 +22,13 @@ func (f *Follower) claims(v sight) (uint64, bool) {
 	return v.final.Number, true
 }
 
-// noteFinality raises an alarm when what the followed node says about finality cannot be, and believes it otherwise where no
-// second node has to. What is final never becomes less.
+// noteFinality raises an alarm when what the followed node says about finality cannot be, and believes it for this step
+// otherwise, where no second node has to. What is final never becomes less.
 func (f *Follower) noteFinality(v sight, was store.Position) {
+	alone := f.nodes.Required() < 2
+	if alone {
+		f.final = was.Final
+	}
 	claim, sound := f.claims(v)
 	if f.config.Finality == Finalized {
 		switch {
@@ -43,7 +47,7 @@ func (f *Follower) noteFinality(v sight, was store.Position) {
 		}
 		f.monitor.clear("", AlarmNoFinality, AlarmFinality)
 	}
-	if sound && f.nodes.Required() < 2 {
+	if sound && alone {
 		f.final = max(f.final, claim)
 	}
 }

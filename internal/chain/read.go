@@ -74,7 +74,32 @@ func (f *Follower) readBlocks(ctx context.Context, v sight, after store.Block, t
 		}
 		s.events = append(s.events, events...)
 	}
-	return s, nil
+	return s, f.checkReceipts(ctx, v.node, s.events)
+}
+
+// checkReceipts asks for the receipts of transactions that funded or closed missions. They are few, and a node that gives logs
+// which its own receipts do not have is caught before anybody sees them.
+func (f *Follower) checkReceipts(ctx context.Context, node *Node, events []store.ChainEvent) error {
+	var calls []call
+	var checked []*store.ChainEvent
+	for i := range events {
+		if event := &events[i]; event.Funded != nil || event.Closed != nil {
+			calls, checked = append(calls, receiptCall(event.Transaction)), append(checked, event)
+		}
+	}
+	for begin := 0; begin < len(calls); begin += maxBatch {
+		end := min(begin+maxBatch, len(calls))
+		replies, err := node.batch(ctx, calls[begin:end])
+		if err != nil {
+			return err
+		}
+		for i, event := range checked[begin:end] {
+			if err := replies[i].hasEvent(event); err != nil {
+				return fmt.Errorf("%s: transaction %s: %w", node.name, event.Transaction, err)
+			}
+		}
+	}
+	return nil
 }
 
 func (f *Follower) eventsIn(r reply, h *header) ([]store.ChainEvent, error) {

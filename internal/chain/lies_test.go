@@ -1,0 +1,517 @@
+package chain
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+)
+
+// Ways of lying, to be put together.
+
+func answersWith(status int, body string) lie {
+	return lie{http: func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+		return true
+	}}
+}
+
+// about changes what a node says to one method, where it says anything.
+func about[T any](method string, change func(params []any, result T) any) lie {
+	return lie{result: func(asked string, params []any, result any) any {
+		if said, ok := result.(T); ok && asked == method {
+			return change(params, said)
+		}
+		return result
+	}}
+}
+
+// aboutBlocks changes blocks asked for by a tag, or by number where that is empty.
+func aboutBlocks(tag string, change func(block map[string]any)) lie {
+	return about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+		if params[0] == tag || (tag == "" && strings.HasPrefix(params[0].(string), "0x")) {
+			change(block)
+		}
+		return block
+	})
+}
+
+// aboutLogs changes every log of the logs that are asked for, in copies.
+func aboutLogs(change func(log *types.Log)) lie {
+	return about("eth_getLogs", func(_ []any, logs []*types.Log) any {
+		changed := []*types.Log{}
+		for _, log := range logs {
+			altered := *log
+			altered.Topics, altered.Data = slices.Clone(log.Topics), slices.Clone(log.Data)
+			change(&altered)
+			changed = append(changed, &altered)
+		}
+		return changed
+	})
+}
+
+func aboutReceipts(change func(receipt map[string]any)) lie {
+	return about("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
+		change(receipt)
+		return receipt
+	})
+}
+
+func envelope(change func(replies []map[string]any) any) lie { return lie{envelope: change} }
+
+func someHash() common.Hash {
+	var hash common.Hash
+	_, _ = rand.Read(hash[:])
+	return hash
+}
+
+// Part F of the bad inputs: whatever a node answers, nothing wrong reaches the ledger, an alarm tells of it, and following goes
+// on by itself when the node does better.
+func TestLiesOfTheOnlyNode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		lie    lie
+		alarm  string
+		waits  time.Duration // before the alarm is expected
+		mildly bool          // following goes on correctly in spite of it
+	}{
+		{name: "F1 hangs up", alarm: AlarmUnreachable, lie: lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }}},
+		{name: "F3 too many requests", alarm: AlarmUnreachable, lie: answersWith(429, `slow down`)},
+		{name: "F3 too many requests, in JSON", alarm: AlarmNodeError, lie: answersWith(429, `{"jsonrpc":"2.0","error":{"code":429,"message":"slow down"},"id":null}`)},
+		{name: "F4 a page with status 500", alarm: AlarmUnreachable, lie: answersWith(500, `<html>oops</html>`)},
+		{name: "F5 a page with status 200", alarm: AlarmUnreachable, lie: answersWith(200, `<html>welcome</html>`)},
+		{name: "F6 nothing", alarm: AlarmUnreachable, lie: answersWith(200, ``)},
+		{name: "F7 half an answer", alarm: AlarmUnreachable, lie: answersWith(200, `[{"jsonrpc":"2.0","id":1,"result":{"number":"0x1"`)},
+		{name: "F8 a gigabyte", alarm: AlarmUnreachable, lie: lie{http: endless}},
+		{name: "F9 other ids", alarm: AlarmBadAnswer, lie: envelope(func(replies []map[string]any) any {
+			for i := range replies {
+				replies[i]["id"] = i + 100
+			}
+			return replies
+		})},
+		{name: "F10 replies in another order", mildly: true, lie: envelope(func(replies []map[string]any) any {
+			if len(replies) == 1 {
+				return replies[0]
+			}
+			slices.Reverse(replies)
+			return replies
+		})},
+		{name: "F11 a reply is missing", alarm: AlarmBadAnswer, lie: envelope(func(replies []map[string]any) any { return replies[1:] })},
+		{name: "F11 a reply comes twice", alarm: AlarmBadAnswer, lie: envelope(func(replies []map[string]any) any { return append(replies, replies[0]) })},
+		{name: "F12 null for everything", alarm: AlarmBadAnswer, lie: lie{result: func(string, []any, any) any { return nil }}},
+		{name: "F12 null for blocks", alarm: AlarmBadAnswer, lie: about("eth_getBlockByNumber", func([]any, map[string]any) any { return nil })},
+		{name: "F12 null for logs", alarm: AlarmBadAnswer, lie: about("eth_getLogs", func([]any, []*types.Log) any { return nil })},
+		{name: "F13 result and error", alarm: AlarmBadAnswer, lie: envelope(func(replies []map[string]any) any {
+			for _, reply := range replies {
+				reply["error"] = map[string]any{"code": 1, "message": "but"}
+			}
+			return replies
+		})},
+		{name: "a refusal for all", alarm: AlarmNodeError, lie: envelope(func([]map[string]any) any {
+			return map[string]any{"id": nil, "error": map[string]any{"code": -32005, "message": "batches are\u0000 not\r\nallowed"}}
+		})},
+		{name: "another shape", alarm: AlarmBadAnswer, lie: envelope(func([]map[string]any) any { return []any{1, "a", nil, []int{}} })},
+		{name: "F17 the head goes back 1", alarm: AlarmBehind, waits: 2 * time.Minute, lie: lie{behind: 5}},
+		{name: "F18 the head goes back 1,000", alarm: AlarmBehind, waits: 2 * time.Minute, lie: lie{behind: 1000}},
+		{name: "F19 the head is frozen", alarm: AlarmStalled, waits: 10 * time.Minute, lie: lie{behind: 4}},
+		{name: "F20 the head jumps", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) {
+			number, _ := hexutil.DecodeUint64(block["number"].(string))
+			block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), someHash(), someHash()
+		})},
+		{name: "F20 head and final jump", alarm: AlarmBadAnswer, lie: about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+			if !strings.HasPrefix(params[0].(string), "0x") {
+				number, _ := hexutil.DecodeUint64(block["number"].(string))
+				block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), someHash(), someHash()
+			}
+			return block
+		})},
+		{name: "F21 a day ahead", alarm: AlarmClock, lie: aboutBlocks("latest", func(block map[string]any) {
+			seconds, _ := hexutil.DecodeUint64(block["timestamp"].(string))
+			block["timestamp"] = hexutil.EncodeUint64(seconds + 86400)
+		})},
+		{name: "F21 an age ahead", alarm: AlarmClock, lie: aboutBlocks("latest", func(block map[string]any) { block["timestamp"] = "0x7fffffffffffffff" })},
+		{name: "F22 parents that do not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("", func(block map[string]any) { block["parentHash"] = someHash() })},
+		{name: "F22 a head that does not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) { block["parentHash"] = someHash() })},
+		{name: "F23 final above the head", alarm: AlarmFinality, mildly: true, lie: aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0xffffff" })},
+		{name: "F23 another final head", alarm: AlarmFinality, mildly: true, lie: about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+			if params[0] == "finalized" {
+				block["number"] = hexutil.EncodeUint64(lieHead)
+			}
+			return block
+		})},
+		{name: "F24 nothing is final", alarm: AlarmFinality, mildly: true, lie: aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x0" })},
+		{name: "F25 final goes back", alarm: AlarmFinality, mildly: true, lie: aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x1" })},
+		{name: "F26 no final tag", alarm: AlarmNoFinality, mildly: true, lie: about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+			if params[0] == "finalized" {
+				return errors.New("unknown tag")
+			}
+			return block
+		})},
+		{name: "F29 logs taken back", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Removed = true })},
+		{name: "F30 logs twice", alarm: AlarmBadAnswer, lie: about("eth_getLogs", func(_ []any, logs []*types.Log) any { return append(slices.Clone(logs), logs...) })},
+		{name: "F31 logs of another contract", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Address[0]++ })},
+		{name: "F32 one topic more", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Topics = append(log.Topics, common.Hash{}) })},
+		{name: "F32 one topic less", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Topics = log.Topics[:len(log.Topics)-1] })},
+		{name: "F33 short data", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Data = log.Data[:len(log.Data)-1] })},
+		{name: "F34 another amount", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Data[2*wordSize-1] ^= 1 })},
+		{name: "F35 the transaction failed", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["status"] = "0x0" })},
+		{name: "F36 another receipt", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["transactionHash"] = someHash() })},
+		{name: "F36 a receipt of another block", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["blockHash"] = someHash() })},
+		{name: "F36 a receipt without the log", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["logs"] = []any{} })},
+		{name: "F36 no receipt", alarm: AlarmBadAnswer, lie: about("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil })},
+		{name: "F37 empty blooms", alarm: AlarmBadAnswer, lie: about("eth_getBlockByNumber", func(_ []any, block map[string]any) any {
+			block["logsBloom"] = types.Bloom{}
+			return block
+		})},
+		{name: "logs of another block", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.BlockHash[0]++ })},
+		{name: "logs of a later block", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.BlockNumber++ })},
+		{name: "a contract without the mission", alarm: AlarmBadAnswer, mildly: true, lie: about("eth_call", func([]any, string) any { return "0x" + hex.EncodeToString(make([]byte, 7*wordSize)) })},
+		{name: "a contract of another shape", alarm: AlarmBadAnswer, mildly: true, lie: about("eth_call", func([]any, string) any { return "0x01" })},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 1, Finalized)
+			r.chain.mineEmpty(lieStart)
+			r.chain.finalize(lieStart - 2)
+			r.mustSettle()
+
+			r.nodes[0].tell(c.lie)
+			r.chain.mineEmpty(1)
+			funded := r.chain.mine(fundingLog(draftNumber(1)))
+			r.chain.mineEmpty(2)
+			r.chain.finalize(funded.number)
+			if head := r.chain.head(); head != lieHead {
+				t.Fatalf("the head is %d", head)
+			}
+			r.suffer(c.waits, c.mildly)
+			if c.alarm != "" && !slices.Contains(r.alarms(), c.alarm) {
+				t.Errorf("the alarms are %v, want %s", r.alarms(), c.alarm)
+			}
+			if c.alarm != "" && r.ledger.depthOf(1) == "locked" {
+				t.Error("it was locked")
+			}
+
+			r.nodes[0].tell(lie{})
+			r.recover()
+		})
+	}
+}
+
+const (
+	lieStart = 20           // blocks before a lie
+	lieHead  = lieStart + 4 // blocks when it is told
+)
+
+// suffer converges under a lie for a time, and watches the rows.
+func (r *rig) suffer(wait time.Duration, mildly bool) {
+	r.t.Helper()
+	for range 3 {
+		err := r.settle()
+		if mildly && err != nil {
+			r.t.Errorf("it stopped: %v", err)
+		}
+		if err != nil && strings.ContainsAny(err.Error(), "\r\n\x00") {
+			r.t.Errorf("the error is not one line: %q", err)
+		}
+		r.clock.advance(max(wait/2, 3*time.Second))
+	}
+	want := r.chain.events(r.t, r.ledger.position.Start)
+	for _, row := range r.ledger.rows() {
+		if !slices.Contains(want, row) {
+			r.t.Errorf("this reached the ledger: %s", row)
+		}
+	}
+	if mildly {
+		r.canonical()
+	}
+	if incidents := r.ledger.incidentKinds(); len(incidents) > 0 {
+		r.t.Errorf("incidents: %v", incidents)
+	}
+}
+
+// recover converges after a lie has ended, and wants everything to be well.
+func (r *rig) recover() {
+	r.t.Helper()
+	for range 4 {
+		r.later()
+		r.chain.mine()
+		r.mustSettle()
+	}
+	r.canonical()
+	if depth := r.ledger.depthOf(1); depth != "locked" {
+		r.t.Errorf("in the end it is %q", depth)
+	}
+	if status := r.follower.Status(); len(status.Alarms) > 0 || status.State() != StateOK {
+		r.t.Errorf("in the end it is %s with alarms %v", status.State(), status.Alarms)
+	}
+	if incidents := r.ledger.incidentKinds(); len(incidents) > 0 {
+		r.t.Errorf("in the end there are incidents: %v", incidents)
+	}
+}
+
+// endless sends a gigabyte as long as somebody takes it.
+func endless(w http.ResponseWriter, r *http.Request) bool {
+	_, _ = io.WriteString(w, `[{"jsonrpc":"2.0","id":1,"result":"0x`)
+	zeros := []byte(strings.Repeat("0", 1<<20))
+	for range 1024 {
+		if _, err := w.Write(zeros); err != nil || r.Context().Err() != nil {
+			break
+		}
+	}
+	return true
+}
+
+func TestANodeThatAnswersTooLateIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(lieStart)
+	r.chain.finalize(lieStart - 2)
+	r.mustSettle()
+	r.follower.nodes.nodes[0].http.Timeout = 20 * time.Millisecond // F14, with less patience
+	release := make(chan struct{})
+	r.nodes[0].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { <-release; return false }})
+	r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+	r.suffer(0, false)
+	if !slices.Contains(r.alarms(), AlarmUnreachable) {
+		t.Errorf("the alarms are %v", r.alarms())
+	}
+	close(release)
+	r.follower.nodes.nodes[0].http.Timeout = requestTimeout
+	r.nodes[0].tell(lie{})
+	r.recover()
+}
+
+func TestANodeWithTheWrongCertificateIsNotUsed(t *testing.T) {
+	t.Parallel()
+	chain := newMemoryChain(time.Now)
+	server := httptest.NewUnstartedServer(&memoryNode{chain: chain, calls: map[string]int{}})
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	defer server.Close()
+	ledger := newMemoryLedger(time.Now)
+	follower := NewFollower(FollowerConfig{Nodes: nodesOn(t, server.URL), Ledger: ledger, ChainID: memoryChainID, Logger: slog.New(slog.DiscardHandler)})
+	if _, err := follower.Converge(context.Background()); !errors.Is(err, ErrUnreachable) || ledger.started {
+		t.Errorf("F2: %v", err)
+	}
+}
+
+func TestANodeThatTurnsIntoAnotherChainIsPutOutOfUse(t *testing.T) {
+	t.Parallel()
+	for _, nodeCount := range []int{1, 2} {
+		r := newRig(t, nodeCount, Finalized)
+		r.chain.mineEmpty(lieStart)
+		r.chain.finalize(lieStart - 2)
+		r.mustSettle()
+		r.nodes[0].tell(about("eth_chainId", func([]any, string) any { return "0x1" })) // F15
+		r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+		r.suffer(0, nodeCount == 2)
+		if !slices.Contains(r.alarms(), AlarmWrongChain) || r.follower.nodes.Problem() == "" {
+			t.Errorf("%d nodes: the alarms are %v, the problem %q", nodeCount, r.alarms(), r.follower.nodes.Problem())
+		}
+		if r.ledger.depthOf(1) == "locked" {
+			t.Errorf("%d nodes: it was locked", nodeCount)
+		}
+		asked := r.nodes[0].count("eth_getBlockByNumber")
+		_ = r.settle()
+		if r.nodes[0].count("eth_getBlockByNumber") != asked {
+			t.Errorf("%d nodes: it is still asked", nodeCount)
+		}
+		r.nodes[0].tell(lie{})
+		for _, node := range r.follower.nodes.nodes { // as Nodes.Run does once it passes the checks again
+			node.good.Store(true)
+		}
+		if nodeCount == 2 {
+			r.clock.advance(alarmLife + time.Second)
+		}
+		r.recover()
+	}
+}
+
+func TestAnotherChainWithTheSameID(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(lieStart)
+	r.chain.finalize(lieStart - 2)
+	r.mustSettle()
+	other := newMemoryChain(r.clock.now)
+	other.mineEmpty(100)
+	other.mine(fundingLog(draftNumber(1)))
+	other.finalize(100)
+	right := r.chain
+	r.nodes[0].serve(other) // F16
+	r.suffer(0, false)
+	if !slices.Contains(r.alarms(), AlarmReplaced) || len(r.ledger.rows()) > 0 {
+		t.Errorf("the alarms are %v, the rows %v", r.alarms(), r.ledger.rows())
+	}
+	r.nodes[0].serve(right)
+	r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+	r.recover()
+}
+
+// F27: nodes limit ranges in their own ways.
+func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]lie{
+		"an error": about("eth_getLogs", func(params []any, logs []*types.Log) any {
+			if wide(params) > 100 {
+				return errors.New("query exceeds max block range 100")
+			}
+			return logs
+		}),
+		"a closed connection": {http: func(_ http.ResponseWriter, r *http.Request) bool {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), "fromBlock") && wideText(string(body)) > 100 {
+				panic(http.ErrAbortHandler)
+			}
+			return false
+		}},
+	} {
+		r := newRig(t, 1, Finalized)
+		r.mustSettle()
+		for i := range 3000 {
+			if i%100 == 0 {
+				r.chain.mine(paymentLog(draftNumber(1), i))
+			} else {
+				r.chain.mine()
+			}
+		}
+		r.chain.finalize(r.chain.head())
+		r.nodes[0].tell(l)
+		failures := 0
+		for r.settle() != nil {
+			if failures++; failures > 100 {
+				t.Fatalf("%s: it never gets through", name)
+			}
+		}
+		r.canonical()
+		if failures < 3 {
+			t.Errorf("%s: only %d failures, so that the test shows nothing", name, failures)
+		}
+	}
+}
+
+func wide(params []any) uint64 {
+	filter := params[0].(map[string]any)
+	if filter["fromBlock"] == nil {
+		return 1
+	}
+	from, _ := hexutil.DecodeUint64(filter["fromBlock"].(string))
+	to, _ := hexutil.DecodeUint64(filter["toBlock"].(string))
+	return to - from + 1
+}
+
+func wideText(body string) uint64 {
+	field := func(name string) uint64 {
+		_, rest, _ := strings.Cut(body, `"`+name+`":"`)
+		value, _, _ := strings.Cut(rest, `"`)
+		number, _ := hexutil.DecodeUint64(value)
+		return number
+	}
+	return field("toBlock") - field("fromBlock") + 1
+}
+
+// F28: a list that was cut off without a word is completed.
+func TestListsThatWereCutOffAreCompleted(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{1000, 1001, 2500} {
+		r := newRig(t, 1, Finalized)
+		r.mustSettle()
+		for i := range 500 {
+			logs := make([]*types.Log, 7)
+			for j := range logs {
+				logs[j] = paymentLog(draftNumber(1), 7*i+j)
+			}
+			r.chain.mine(logs...)
+		}
+		r.chain.finalize(r.chain.head())
+		cuts := 0
+		r.nodes[0].tell(about("eth_getLogs", func(_ []any, logs []*types.Log) any {
+			if len(logs) > limit {
+				cuts++
+				return logs[:limit]
+			}
+			return logs
+		}))
+		r.mustSettle()
+		r.canonical()
+		if cuts == 0 {
+			t.Error("nothing was cut off")
+		}
+	}
+}
+
+// One of two nodes forges a chain that is sound in itself: blocks, logs, blooms, receipts, contract state and finality.
+func TestAForgedChainPublishesNothing(t *testing.T) {
+	t.Parallel()
+	for liar := range 2 {
+		r := newRig(t, 2, Finalized)
+		r.chain.mineEmpty(lieStart)
+		r.chain.finalize(lieStart - 2)
+		r.mustSettle()
+		forged := r.chain.fork()
+		forged.finalize(forged.mine(fundingLog(draftNumber(1))).number)
+		forged.mineEmpty(5)
+		r.nodes[liar].serve(forged)
+		r.chain.mineEmpty(3)
+		r.chain.finalize(r.chain.head() - 1)
+		for range 5 {
+			_ = r.settle()
+			r.later()
+		}
+		if depth := r.ledger.depthOf(1); depth == "locked" {
+			t.Errorf("forged by node %d, it was locked", liar)
+		}
+		if r.ledger.position.Final > lieStart-2 {
+			t.Errorf("forged by node %d, block %d counts as final", liar, r.ledger.position.Final)
+		}
+		if !slices.Contains(r.alarms(), AlarmDisagree) {
+			t.Errorf("forged by node %d, the alarms are %v", liar, r.alarms())
+		}
+		r.nodes[liar].serve(r.chain)
+		r.chain.mineEmpty(10)
+		r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+		r.recover()
+	}
+}
+
+// The honest node is cut off while the other forges: fewer are never enough.
+func TestALiarGainsNothingByBeingAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, 3)
+	r.chain.mineEmpty(lieStart)
+	r.mustSettle()
+	forged := r.chain.fork()
+	forged.mine(fundingLog(draftNumber(1)))
+	forged.mineEmpty(20)
+	r.nodes[0].serve(forged)
+	r.nodes[1].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	for range 5 {
+		_ = r.settle()
+		r.later()
+	}
+	if r.ledger.depthOf(1) == "locked" || r.ledger.position.Final > lieStart {
+		t.Errorf("it is %q, and block %d counts as final", r.ledger.depthOf(1), r.ledger.position.Final)
+	}
+	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
+		t.Errorf("the alarms are %v", r.alarms())
+	}
+	r.nodes[0].serve(r.chain)
+	r.nodes[1].tell(lie{})
+	r.chain.mineEmpty(30)
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.recover()
+}

@@ -1,0 +1,279 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// memoryLedger keeps what a follower hands it, and refuses what contradicts itself.
+type memoryLedger struct {
+	mutex     sync.Mutex
+	clock     func() time.Time
+	interest  time.Time
+	started   bool
+	position  store.Position
+	blocks    []store.Block
+	events    []store.ChainEvent
+	drafts    []store.Draft
+	fundings  map[string]*store.Funding // by mission id
+	depth     map[string]string         // by mission id: seen, confirmed, locked, refunded
+	incidents []string
+	factories []sortie.Address
+	failure   error // of every write
+	advances  int
+}
+
+func newMemoryLedger(clock func() time.Time, drafts ...store.Draft) *memoryLedger {
+	return &memoryLedger{
+		clock: clock, interest: clock(), drafts: drafts, fundings: make(map[string]*store.Funding), depth: make(map[string]string),
+		factories: []sortie.Address{followedFactory},
+	}
+}
+
+func (l *memoryLedger) Position(context.Context, uint64) (store.Position, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !l.started {
+		return store.Position{}, fmt.Errorf("position: %w", store.ErrNotFound)
+	}
+	return l.position, nil
+}
+
+func (l *memoryLedger) Begin(_ context.Context, chainID uint64, start store.Block) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.started {
+		return store.ErrConflict
+	}
+	l.started = true
+	l.position = store.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number, Version: 1}
+	l.blocks = []store.Block{start}
+	return l.failure
+}
+
+func (l *memoryLedger) EarliestInterest(context.Context) (time.Time, error) { return l.interest, nil }
+
+func (l *memoryLedger) Tail(_ context.Context, _, below uint64, limit int) ([]store.Block, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var tail []store.Block
+	for _, block := range slices.Backward(l.blocks) {
+		if block.Number < below && len(tail) < limit {
+			tail = append(tail, block)
+		}
+	}
+	return tail, nil
+}
+
+func (l *memoryLedger) Factories(context.Context, uint64) ([]sortie.Address, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return slices.Clone(l.factories), nil
+}
+
+func (l *memoryLedger) Advance(_ context.Context, a store.Advance) (store.Position, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.failure != nil {
+		return store.Position{}, l.failure
+	}
+	if a.Was != l.position {
+		return store.Position{}, store.ErrConflict
+	}
+	if !slices.ContainsFunc(l.blocks, func(b store.Block) bool { return b.Number == a.After.Number && b.Hash == a.After.Hash }) {
+		return store.Position{}, errors.New("the new blocks follow one that is not there")
+	}
+	tip := a.After
+	for _, b := range a.Blocks {
+		if b.Number <= tip.Number {
+			return store.Position{}, errors.New("blocks in the wrong order")
+		}
+		tip = b
+	}
+	if a.Head < tip.Number || a.Final > tip.Number || (a.Final < l.position.Final && a.After.Number >= l.position.Final) {
+		return store.Position{}, fmt.Errorf("tip %d, head %d and final %d do not go together, or with final %d before", tip.Number, a.Head, a.Final, l.position.Final)
+	}
+	if a.After.Number < l.position.Final {
+		l.incidents = append(l.incidents, "finality_broken")
+	}
+	for i := range a.Events {
+		if e := &a.Events[i]; e.Block <= a.After.Number || e.Block > tip.Number || i > 0 && !follows(e, &a.Events[i-1]) {
+			return store.Position{}, errors.New("events in the wrong order")
+		}
+	}
+	l.takeBack(a.After.Number)
+	l.blocks = append(l.blocks, a.Blocks...)
+	for _, e := range a.Events {
+		l.add(e)
+	}
+	l.advances++
+	l.position.Tip, l.position.Head, l.position.Final = tip, a.Head, a.Final
+	l.position.Version++
+	return l.position, nil
+}
+
+func (l *memoryLedger) takeBack(above uint64) {
+	l.blocks = slices.DeleteFunc(l.blocks, func(b store.Block) bool { return b.Number > above })
+	for _, e := range slices.Backward(l.events) {
+		if e.Block > above {
+			l.remove(e)
+		}
+	}
+}
+
+func (l *memoryLedger) add(e store.ChainEvent) {
+	l.events = append(l.events, e)
+	for _, draft := range l.drafts {
+		if sortie.MissionKey(draft.MissionID) != e.MissionKey {
+			continue
+		}
+		switch {
+		case e.Funded != nil && e.Funded.Reward.Cmp(draft.Reward) == 0 && e.Factory == draft.Factory:
+			l.fundings[draft.MissionID] = &store.Funding{
+				DraftID: draft.ID, MissionKey: e.MissionKey, ChainID: memoryChainID, Block: e.Block, BlockHash: e.BlockHash,
+				Transaction: e.Transaction, LogIndex: e.LogIndex, ReclaimAfter: e.Funded.ReclaimAfter,
+			}
+			l.depth[draft.MissionID] = "seen"
+		case e.Closed != nil && l.fundings[draft.MissionID] != nil:
+			l.fundings[draft.MissionID].Closed = &store.Closing{
+				Block: e.Block, BlockHash: e.BlockHash, Transaction: e.Transaction, Reason: e.Closed.Reason,
+				Refund: e.Closed.Refund, RefundDeferred: e.Closed.RefundDeferred,
+			}
+		}
+	}
+}
+
+func (l *memoryLedger) remove(gone store.ChainEvent) {
+	l.events = slices.DeleteFunc(l.events, func(e store.ChainEvent) bool { return e.Block == gone.Block && e.LogIndex == gone.LogIndex })
+	for missionID, funding := range l.fundings {
+		if funding.MissionKey != gone.MissionKey {
+			continue
+		}
+		if gone.Kind == store.EventMissionFunded && funding.Block == gone.Block && funding.LogIndex == gone.LogIndex {
+			delete(l.fundings, missionID)
+			delete(l.depth, missionID)
+		} else if gone.Closed != nil {
+			funding.Closed = nil
+		}
+	}
+}
+
+func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo uint64) ([]store.Deepening, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var due []store.Deepening
+	for _, draft := range l.drafts {
+		funding := l.fundings[draft.MissionID]
+		if funding == nil {
+			continue
+		}
+		item := store.Deepening{FundedDraft: store.FundedDraft{Draft: draft, Funding: *funding}}
+		depth := l.depth[draft.MissionID]
+		if depth == "seen" && funding.Block <= confirmedUpTo {
+			item.To = "confirmed"
+			due = append(due, item)
+		}
+		if (depth == "seen" || depth == "confirmed") && funding.Block <= lockedUpTo {
+			item.To = "locked"
+			due = append(due, item)
+		}
+		if funding.Closed != nil && funding.Closed.Block <= lockedUpTo && depth != "refunded" {
+			item.To, item.Refund = "locked", true
+			due = append(due, item)
+		}
+	}
+	return due, nil
+}
+
+func (l *memoryLedger) Deepen(_ context.Context, items []store.Deepening) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, item := range items {
+		if item.To == "locked" && eventOf(&item).Block > l.position.Final {
+			return errors.New("locked beyond what is final")
+		}
+		l.depth[item.MissionID] = string(item.To)
+		if item.Refund {
+			l.depth[item.MissionID] = "refunded"
+		}
+	}
+	return l.failure
+}
+
+func (l *memoryLedger) ReportIncident(_ context.Context, kind, _ string, _ bool) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.incidents = append(l.incidents, kind)
+	return nil
+}
+
+func (l *memoryLedger) OpenMissions(_ context.Context, _ uint64, after string, limit int) (page []store.Expected, next string, err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	begin := 0
+	if after != "" {
+		_, _ = fmt.Sscan(after, &begin)
+	}
+	for i, draft := range l.drafts[begin:] {
+		if len(page) == min(limit, 3) { // small pages, so that there are several
+			return page, fmt.Sprint(begin + i), nil
+		}
+		expected := store.Expected{Draft: draft}
+		if funding := l.fundings[draft.MissionID]; funding != nil {
+			held := *funding
+			expected.Funding = &held
+		}
+		page = append(page, expected)
+	}
+	return page, "", nil
+}
+
+func (l *memoryLedger) Adopt(_ context.Context, _ uint64, event store.ChainEvent) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.add(event)
+	slices.SortStableFunc(l.events, func(a, b store.ChainEvent) int {
+		if follows(&a, &b) {
+			return 1
+		}
+		return -1
+	})
+	return nil
+}
+
+func (l *memoryLedger) Retract(_ context.Context, _ uint64, event store.ChainEvent) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.remove(event)
+	return nil
+}
+
+// rows describes the events that are held.
+func (l *memoryLedger) rows() []string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var rows []string
+	for _, e := range l.events {
+		rows = append(rows, describe(e))
+	}
+	return rows
+}
+
+func (l *memoryLedger) depthOf(n int) string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.depth[draftNumber(n).MissionID]
+}
+
+func (l *memoryLedger) incidentKinds() []string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return slices.Clone(l.incidents)
+}
