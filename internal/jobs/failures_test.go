@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,6 +74,7 @@ func testNeverGivenUp(t *testing.T, b *bench) {
 }
 
 func testPanic(t *testing.T, b *bench) {
+	b.log = slog.New(slog.DiscardHandler) // River complains of it, and rightly
 	queue := b.open()
 	var attempts atomic.Int64
 	b.run(queue, Work{Refund: func(context.Context, string) error {

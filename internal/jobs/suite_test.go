@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,9 +54,24 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			url := newURL(t)
-			test.run(t, &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)})
+			test.run(t, &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(complaints{t})})
 		})
 	}
+}
+
+// complaints fails a test when River complains. What jobs do wrong on purpose is told by this package, under other words.
+type complaints struct{ t *testing.T }
+
+func (complaints) Enabled(context.Context, slog.Level) bool { return true }
+func (c complaints) WithAttrs([]slog.Attr) slog.Handler     { return c }
+func (c complaints) WithGroup(string) slog.Handler          { return c }
+
+func (c complaints) Handle(_ context.Context, record slog.Record) error {
+	if !strings.HasPrefix(record.Message, "job ") {
+		record.Attrs(func(a slog.Attr) bool { record.Message += " " + a.String(); return true })
+		c.t.Errorf("River complains: %s", record.Message)
+	}
+	return nil
 }
 
 // bench is a database to try queues on.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -198,6 +199,14 @@ type warnings struct{ slog.Handler }
 
 func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+// Handle leaves out what River says about statements that a stop has ended.
+func (h warnings) Handle(ctx context.Context, record slog.Record) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	return h.Handler.Handle(ctx, record)
 }
 
 func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
