@@ -95,7 +95,7 @@ func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.
 	if len(money) == 0 {
 		return agreed, contradicted, doubts
 	}
-	votes := poll(ctx, f.nodes, func(ctx context.Context, node *Node) ([]error, error) { return f.examineFinal(ctx, node, money) })
+	votes := pollNodes(ctx, f, func(ctx context.Context, node *Node) ([]error, error) { return f.examineFinal(ctx, node, money) })
 	for i, item := range money {
 		enough, doubt := f.enough(votes, i)
 		sort(item, enough, doubt)

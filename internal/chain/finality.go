@@ -69,7 +69,7 @@ func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
 	if !sound || claim <= f.final || f.nodes.Required() < 2 {
 		return
 	}
-	votes := poll(ctx, f.nodes, func(ctx context.Context, node *Node) (store.Block, error) {
+	votes := pollNodes(ctx, f, func(ctx context.Context, node *Node) (store.Block, error) {
 		if node == v.node {
 			return store.Block{}, errNoVote
 		}
@@ -80,8 +80,6 @@ func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
 	f.final = max(f.final, agreed)
 }
 
-var errNoVote = errors.New("the node itself")
-
 // finalOf is the newest block that a node calls final, but none above a limit.
 func (f *Follower) finalOf(ctx context.Context, node *Node, limit uint64) (store.Block, error) {
 	v, err := f.look(ctx, node, limit)
@@ -91,7 +89,7 @@ func (f *Follower) finalOf(ctx context.Context, node *Node, limit uint64) (store
 	claim, sound := f.claims(v)
 	switch {
 	case !sound:
-		return store.Block{}, fmt.Errorf("%s names no final block", node.Name())
+		return store.Block{}, fmt.Errorf("%s names no final block: %w", node.Name(), errAbsent)
 	case claim >= limit && v.tip == nil:
 		return store.Block{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), limit, errAbsent)
 	case claim >= limit:

@@ -267,7 +267,8 @@ func (f *Follower) served(node *Node) {
 	}
 	f.lagging = time.Time{}
 	f.monitor.clear("", AlarmUnreachable, AlarmBehind)
-	f.monitor.clear(node.Name(), AlarmUnreachable, AlarmNodeError, AlarmBadAnswer, AlarmWrongChain, AlarmClock, AlarmReplaced)
+	f.monitor.clear(node.Name(), AlarmUnreachable, AlarmNodeError, AlarmBadAnswer, AlarmWrongChain, AlarmClock, AlarmReplaced,
+		AlarmDisagree, AlarmQuorumMissing)
 	f.monitor.update(func(s *Status) { s.Node, s.LastAnswer = node.Name(), f.config.Clock() })
 }
 
@@ -294,6 +295,28 @@ func (f *Follower) blame(node *Node, err error) {
 	}
 	f.monitor.raise(kind, node.Name(), err.Error())
 }
+
+// pollNodes asks every node in use at once, like poll, and notes which of them can be asked.
+func pollNodes[T any](ctx context.Context, f *Follower, ask func(context.Context, *Node) (T, error)) []vote[T] {
+	votes := poll(ctx, f.nodes, ask)
+	for _, v := range votes {
+		switch {
+		case v.err == nil:
+			f.monitor.clear(v.node.Name(), AlarmUnreachable, AlarmNodeError)
+		case ctx.Err() == nil && !errors.Is(v.err, errNoVote) && !errors.Is(v.err, errAbsent):
+			f.blame(v.node, v.err)
+		}
+	}
+	return votes
+}
+
+// quorumOf is [Quorum], and notes which nodes can be asked.
+func quorumOf[T comparable](ctx context.Context, f *Follower, ask func(context.Context, *Node) (T, error)) (T, error) {
+	return count(pollNodes(ctx, f, ask), f.nodes.Required())
+}
+
+// errNoVote is of a node that was passed over.
+var errNoVote = errors.New("not asked")
 
 const (
 	suspectAfter = 30 * time.Second // without a new block, after which other nodes are asked

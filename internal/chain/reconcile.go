@@ -204,7 +204,7 @@ func (f *Follower) retract(ctx context.Context, expected *store.Expected) (bool,
 		mined   bool
 	}
 	key := sortie.MissionKey(expected.MissionID)
-	agreed, err := Quorum(ctx, f.nodes, func(ctx context.Context, node *Node) (said, error) {
+	agreed, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said, error) {
 		replies, err := f.ask(ctx, node, []call{missionCall(expected.Factory, key, tagLatest), receiptCall(funding.Transaction)})
 		if err != nil {
 			return said{}, err

@@ -48,7 +48,7 @@ func (f *Follower) lastCommon(ctx context.Context, v sight, was store.Position) 
 // finalityIsBroken wants enough nodes to say that the chain goes on from a block, below one that was final, with another
 // block than ours.
 func (f *Follower) finalityIsBroken(ctx context.Context, common store.Block, instead *header) error {
-	hashes, err := Quorum(ctx, f.nodes, func(ctx context.Context, node *Node) (said [2]sortie.Hash, err error) {
+	hashes, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said [2]sortie.Hash, err error) {
 		replies, err := f.ask(ctx, node, []call{headerCall(hexNumber(common.Number)), headerCall(hexNumber(instead.Number))})
 		if err != nil {
 			return said, err

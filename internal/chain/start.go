@@ -81,7 +81,7 @@ func (f *Follower) vouchedFor(ctx context.Context, block store.Block) error {
 		hash sortie.Hash
 		time int64
 	}
-	said, err := Quorum(ctx, f.nodes, func(ctx context.Context, node *Node) (sighting, error) {
+	said, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (sighting, error) {
 		replies, err := f.ask(ctx, node, []call{headerCall(hexNumber(block.Number))})
 		if err != nil {
 			return sighting{}, err

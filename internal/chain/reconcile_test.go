@@ -1,0 +1,164 @@
+package chain
+
+import (
+	"errors"
+	"math/big"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+func reconcile(t *testing.T, r *rig) Report {
+	t.Helper()
+	report, err := r.follower.Reconcile(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestReconcileFindsNothingToDo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.mine(fundingLog(draftNumber(2)))
+	r.chain.mine(closingLog(draftNumber(2)))
+	r.chain.mineEmpty(3)
+	r.mustSettle()
+	before := r.ledger.rows()
+	report := reconcile(t, r)
+	if report.Checked != rigDrafts || report.Repaired != 0 || len(report.Alarms) > 0 || report.Block != r.chain.head() {
+		t.Errorf("the report is %+v", report)
+	}
+	if !slices.Equal(before, r.ledger.rows()) {
+		t.Error("it changed something")
+	}
+}
+
+// A node that hides logs makes the follower miss what the contract holds.
+func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(5)
+	r.mustSettle()
+	r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.mine(fundingLog(draftNumber(2)), paymentLog(draftNumber(2), 1))
+	r.chain.mine(closingLog(draftNumber(2)))
+	r.chain.mineEmpty(5000)
+	r.chain.finalize(r.chain.head())
+	r.mustSettle()
+	if len(r.ledger.rows()) != 0 {
+		t.Fatal("nothing was missed")
+	}
+	report := reconcile(t, r)
+	if report.Repaired != 0 || len(report.Alarms) != 2 || !slices.Contains(r.ledger.incidentKinds(), IncidentLogMissing) {
+		t.Errorf("while the logs are hidden: %+v, incidents %v", report, r.ledger.incidentKinds())
+	}
+	r.nodes[0].tell(lie{})
+	report = reconcile(t, r)
+	if report.Repaired != 2 || len(report.Alarms) > 0 {
+		t.Errorf("the report is %+v", report)
+	}
+	r.later()
+	r.mustSettle()
+	if r.ledger.depthOf(1) != "locked" || r.ledger.depthOf(2) != "refunded" {
+		t.Errorf("they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+	}
+	if again := reconcile(t, r); again.Repaired != 0 {
+		t.Errorf("the second time: %+v", again)
+	}
+}
+
+func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.mineEmpty(5)
+	r.mustSettle()
+	ghost, err := byBinding(fundingLog(draftNumber(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ghost.Block, ghost.BlockHash, ghost.Transaction = 3, store.Block{}.Hash, store.Block{Hash: [32]byte{9}}.Hash
+	r.ledger.add(ghost)
+
+	r.nodes[1].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	report := reconcile(t, r)
+	if report.Repaired != 0 || len(report.Alarms) != 1 || r.ledger.depthOf(1) == "" {
+		t.Errorf("on the word of one of two: %+v", report)
+	}
+	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
+		t.Errorf("the alarms are %v", r.alarms())
+	}
+	r.nodes[1].tell(lie{})
+	report = reconcile(t, r)
+	if report.Repaired != 1 || len(report.Alarms) > 0 || r.ledger.depthOf(1) != "" {
+		t.Errorf("the report is %+v, it is %q", report, r.ledger.depthOf(1))
+	}
+	r.canonical()
+}
+
+func TestReconcileReportsOtherTerms(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	other := draftNumber(1)
+	other.Reward = big.NewInt(1)
+	r.chain.mine(fundingLog(other))
+	r.chain.mine()
+	r.mustSettle()
+	report := reconcile(t, r)
+	if report.Repaired != 0 || len(report.Alarms) != 1 || !slices.Contains(r.ledger.incidentKinds(), IncidentTermsDiffer) {
+		t.Errorf("the report is %+v, the incidents %v", report, r.ledger.incidentKinds())
+	}
+}
+
+func TestReconcileNeedsANode(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("before following began: %v", err)
+	}
+	r.mustSettle()
+	r.nodes[0].tell(answersWith(500, ""))
+	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("without a node: %v", err)
+	}
+}
+
+// A log that only one answer had: the receipts and the contract know nothing of it.
+func TestAForgedLogOutlivesNoLie(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(100)
+	r.mustSettle()
+	r.chain.mineEmpty(200)
+	r.chain.finalize(r.chain.head() - 1)
+	target := r.chain.blocks[150]
+	log := fundingLog(draftNumber(1))
+	log.BlockNumber, log.BlockHash, log.TxHash = target.number, target.hash, someHash()
+	bloom := types.CreateBloom(&types.Receipt{Logs: []*types.Log{log}})
+	r.nodes[0].tell(lie{result: func(method string, params []any, result any) any {
+		switch {
+		case method == "eth_getLogs" && wide(params) > 1:
+			return []*types.Log{log}
+		case method == "eth_getBlockByNumber" && params[0] == hexNumber(target.number):
+			result.(map[string]any)["logsBloom"] = bloom
+		}
+		return result
+	}})
+	_ = r.settle()
+	if len(r.ledger.rows()) > 1 || r.ledger.depthOf(1) == "confirmed" || r.ledger.depthOf(1) == "locked" {
+		t.Errorf("it is %q", r.ledger.depthOf(1))
+	}
+	if r.follower.Status().AlarmCounts[AlarmBadAnswer] == 0 {
+		t.Errorf("no alarm: %v", r.follower.Status())
+	}
+	r.nodes[0].tell(lie{})
+	r.later()
+	r.mustSettle()
+	r.canonical()
+}

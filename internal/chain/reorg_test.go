@@ -1,0 +1,251 @@
+package chain
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/core/types"
+	"pgregory.net/rapid"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+func TestAReorganizationTakesBackAndBringsAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(10)
+	r.mustSettle()
+	r.chain.mine(fundingLog(draftNumber(1)), fundingLog(draftNumber(2)))
+	r.chain.mineEmpty(3)
+	r.mustSettle()
+	if r.ledger.depthOf(1) != "confirmed" || r.ledger.depthOf(2) != "confirmed" {
+		t.Fatalf("they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+	}
+	r.chain.reorganize(4, fundingLog(draftNumber(2)))
+	r.mustSettle()
+	r.canonical()
+	if r.ledger.depthOf(1) != "" || r.ledger.depthOf(2) != "confirmed" {
+		t.Errorf("then they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+	}
+	if status := r.follower.Status(); status.Reorgs != 1 || status.DeepestReorg != 4 {
+		t.Errorf("%d reorganizations, the deepest of %d blocks", status.Reorgs, status.DeepestReorg)
+	}
+}
+
+// Blocks that were caught up with are known only here and there.
+func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.mustSettle()
+	for i := range 400 {
+		if i%50 == 7 {
+			r.chain.mine(paymentLog(draftNumber(1), i))
+		} else {
+			r.chain.mine()
+		}
+	}
+	r.chain.finalize(r.chain.head())
+	r.mustSettle()
+	if len(r.ledger.blocks) > 200 {
+		t.Fatalf("%d blocks are known: the test shows nothing", len(r.ledger.blocks))
+	}
+	r.chain.final = 0
+	r.chain.reorganize(120, paymentLog(draftNumber(2), 1))
+	r.mustSettle()
+	r.canonical()
+	if !slices.Contains(r.ledger.incidentKinds(), "finality_broken") {
+		t.Error("nobody was told that final blocks were replaced")
+	}
+}
+
+func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, 3)
+	r.chain.mineEmpty(20)
+	r.mustSettle()
+	r.chain.finalize(0)
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.mineEmpty(6)
+	r.mustSettle()
+	r.later()
+	r.mustSettle()
+	if r.ledger.depthOf(1) != "locked" {
+		t.Fatalf("it is %q", r.ledger.depthOf(1))
+	}
+	before := r.ledger.rows()
+
+	// One node replaces final blocks.
+	forged := r.chain.fork()
+	forged.reorganize(7)
+	forged.mineEmpty(4)
+	r.nodes[0].serve(forged)
+	r.nodes[1].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	if err := r.settle(); !errors.Is(err, ErrNoQuorum) {
+		t.Errorf("on the word of one of two: %v", err)
+	}
+	if !slices.Equal(before, r.ledger.rows()) || len(r.ledger.incidentKinds()) > 0 {
+		t.Errorf("on the word of one of two the rows are %v", r.ledger.rows())
+	}
+
+	// The other says so, too.
+	r.nodes[1].tell(lie{})
+	r.nodes[1].serve(forged)
+	r.chain = forged
+	r.later()
+	r.mustSettle()
+	r.canonical()
+	if !slices.Equal(r.ledger.incidentKinds(), []string{"finality_broken"}) {
+		t.Errorf("the incidents are %v", r.ledger.incidentKinds())
+	}
+	if r.ledger.depthOf(1) != "" {
+		t.Errorf("it is still %q", r.ledger.depthOf(1))
+	}
+	forged.mine(fundingLog(draftNumber(1)))
+	forged.mineEmpty(4)
+	r.recoverDespite("finality_broken")
+}
+
+func (r *rig) recoverDespite(incident string) {
+	r.t.Helper()
+	r.ledger.incidents = slices.DeleteFunc(r.ledger.incidents, func(kind string) bool { return kind == incident })
+	r.recover()
+}
+
+func TestALaggingNodeIsNoReorganization(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.mineEmpty(10)
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.mustSettle()
+	r.nodes[0].tell(lie{behind: 3})
+	r.chain.mine(fundingLog(draftNumber(2)))
+	r.mustSettle() // the other one serves
+	r.canonical()
+	if status := r.follower.Status(); status.Reorgs != 0 || status.Node != r.follower.nodes.nodes[1].Name() {
+		t.Errorf("%d reorganizations, following %s", status.Reorgs, status.Node)
+	}
+	r.nodes[1].tell(lie{behind: 3})
+	progress, err := r.follower.Converge(t.Context())
+	if err != nil || progress.Blocks != 0 || progress.Reorg != 0 {
+		t.Errorf("when all lag: %+v, %v", progress, err)
+	}
+	r.canonical()
+}
+
+func TestANodeThatIsStuckIsLeftForAnother(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.mineEmpty(10)
+	r.mustSettle()
+	stuck := r.chain.fork()
+	r.nodes[0].serve(stuck)
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.clock.advance(suspectAfter + 1)
+	r.mustSettle()
+	r.canonical()
+}
+
+// Another process moves the position, or the database fails, in the middle of a step.
+func TestALedgerThatRefusesLosesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(5)
+	r.mustSettle()
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.ledger.failure = store.ErrUnavailable
+	if err := r.settle(); !errors.Is(err, store.ErrUnavailable) || !slices.Contains(r.alarms(), AlarmLedger) {
+		t.Errorf("a database that fails: %v, alarms %v", err, r.alarms())
+	}
+	r.ledger.failure = store.ErrConflict
+	if err := r.settle(); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a position that was moved: %v", err)
+	}
+	r.ledger.failure = nil
+	r.chain.finalize(r.chain.head())
+	r.recover()
+}
+
+// Two followers on one ledger, as when a lease changes hands: each loses races and none does harm.
+func TestTwoFollowersOfOneLedger(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(p *rapid.T) {
+		r := newRig(t, 1, Finalized)
+		other := NewFollower(r.follower.config)
+		for i := range 10 {
+			var logs []*types.Log
+			if rapid.Bool().Draw(p, "log") {
+				logs = append(logs, paymentLog(draftNumber(1), i))
+			}
+			if depth := rapid.IntRange(0, 3).Draw(p, "depth"); depth > 0 && uint64(depth) < r.chain.head() {
+				r.chain.reorganize(depth, logs...)
+			} else {
+				r.chain.mine(logs...)
+			}
+			follower := r.follower
+			if rapid.Bool().Draw(p, "other") {
+				follower = other
+			}
+			if _, err := follower.Converge(t.Context()); err != nil {
+				p.Fatal(err)
+			}
+		}
+		for range 3 {
+			for _, follower := range []*Follower{r.follower, other} {
+				if _, err := follower.Converge(t.Context()); err != nil {
+					p.Fatal(err)
+				}
+			}
+		}
+		r.canonical()
+	})
+}
+
+func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	for range 200 { // a block a minute
+		r.clock.advance(60e9)
+		r.chain.mine(paymentLog(draftNumber(1), 1))
+	}
+	r.ledger.interest = r.clock.now().Add(-30 * 60e9)
+	r.chain.finalize(r.chain.head())
+	r.mustSettle()
+	r.canonical()
+	if start := r.ledger.position.Start; start != 200-90 {
+		t.Errorf("it began after block %d", start)
+	}
+
+	disagreeing := newRig(t, 2, Finalized)
+	disagreeing.nodes[1].serve(newMemoryChain(disagreeing.clock.now))
+	if err := disagreeing.settle(); !errors.Is(err, ErrNodesDisagree) || disagreeing.ledger.started {
+		t.Errorf("between two chains: %v", err)
+	}
+}
+
+func TestFactoriesMayBeAdded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.ledger.factories = nil
+	r.chain.mineEmpty(3)
+	r.mustSettle()
+	if asked := r.nodes[0].count("eth_getLogs"); asked != 0 {
+		t.Errorf("%d requests for logs of nobody", asked)
+	}
+	second := draftNumber(2)
+	second.Factory[0] = 0xfa
+	r.ledger.drafts[2] = second
+	r.ledger.factories = append(r.ledger.factories, followedFactory, second.Factory)
+	r.chain.mine(fundingLog(draftNumber(1)), fundingLog(second))
+	stranger := draftNumber(3)
+	stranger.Factory[0] = 0xfb
+	r.chain.mineEmpty(2)
+	r.mustSettle()
+	r.canonical()
+	r.chain.mine(fundingLog(stranger))
+	r.mustSettle()
+	if len(r.ledger.rows()) != 2 || r.ledger.depthOf(2) != "confirmed" {
+		t.Errorf("%d rows, the second is %q", len(r.ledger.rows()), r.ledger.depthOf(2))
+	}
+}
