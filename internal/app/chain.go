@@ -94,8 +94,8 @@ func checkAdvance(step store.Advance) error {
 		}
 		last = block.Number
 	}
-	// Final only grows, unless finality itself was broken.
-	if step.Head < tip.Number || step.Final > step.Head || step.Final < was.Final && after.Number >= was.Final {
+	// Only blocks that were followed are final here, and final only grows, unless finality itself was broken.
+	if step.Head < tip.Number || step.Final > tip.Number || step.Final < was.Final && after.Number >= was.Final {
 		return fmt.Errorf("advance: tip %d, head %d and final %d do not go together, or with final %d before", tip.Number, step.Head, step.Final, was.Final)
 	}
 	return checkOrder(step.Events, after.Number, tip.Number)

@@ -221,6 +221,19 @@ func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
 }
 
+// Nor is a refund counted before its block is final.
+func TestNothingIsRefundedBelowTheLock(t *testing.T) {
+	t.Parallel()
+	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	draft := w.fund(alice, "k", mission.DepthLocked)
+	w.extend([]store.ChainEvent{closingOf(draft, 2)})
+	funding, err := w.db.FundingOf(context.Background(), draft.ID)
+	w.must(err)
+	forged := []store.Deepening{{FundedDraft: store.FundedDraft{Draft: draft, Funding: funding}, To: mission.DepthLocked, Refund: true}}
+	w.must(w.app.Deepen(context.Background(), forged))
+	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
+}
+
 // A refund counts when its block is final, and then only the one that was asked about.
 func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()

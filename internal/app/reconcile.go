@@ -150,7 +150,7 @@ func (a *App) positionWith(ctx context.Context, chainID uint64, event *store.Cha
 		return store.Position{}, err
 	}
 	kept := len(blocks) == 1 && blocks[0].Number == event.Block // of final blocks only some are
-	if event.Block > position.Tip.Number || kept && blocks[0].Hash != event.BlockHash || !kept && event.Block > position.Final {
+	if kept && blocks[0].Hash != event.BlockHash || !kept && event.Block > position.Final {
 		return store.Position{}, fmt.Errorf("adopt event %d: block %d (%s) is not on the chain as it was followed: %w", event.LogIndex, event.Block, event.BlockHash, store.ErrConflict)
 	}
 	return position, nil
