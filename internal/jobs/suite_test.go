@@ -200,7 +200,7 @@ func (b *bench) awaitEmpty() {
 	}
 }
 
-const patienceOfTests = 30 * time.Second
+const patienceOfTests = 2 * time.Minute
 
 // recorder is work that writes down what it did.
 type recorder struct {
