@@ -32,6 +32,11 @@ func testEventsAsWritten(t *testing.T, url string) {
 		MissionID: "\x00\"\\\n'; DROP TABLE drafts; -- 😀\u2028", Reward: largest, TargetCount: new(big.Int), ReclaimAfter: math.MaxUint64,
 	}
 	want = append(want, hostile)
+	for i, text := range []string{`"`, `\`, "\x00", "\x1f", "é", ""} {
+		quoted := drawEvent(math.MaxInt64-1, 1<<40+1+uint64(i), EventMissionFunded)
+		quoted.Funded.MissionID = text
+		want = append(want, quoted)
+	}
 
 	stored := slices.Clone(want)
 	rand.Shuffle(len(stored), func(i, j int) { stored[i], stored[j] = stored[j], stored[i] })

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
@@ -88,9 +89,17 @@ func testDraftsOfAnybody(t *testing.T, url string) {
 	if _, err := db.OldestDraft(ctx); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the oldest of none: %v, want ErrNotFound", err)
 	}
-	first := mustCreate(t, db, bob, "a")
+	later, earlier := drawDraft(alice, "b"), drawDraft(bob, "a")
+	earlier.ID, later.ID = mission.NewDraftID(mission.Entropy{}, clock.now()), mission.NewDraftID(mission.Entropy{}, clock.now().Add(time.Minute))
+	first, _, err := create(db, earlier, manyDrafts)
+	if err != nil {
+		t.Fatal(err)
+	}
 	clock.micros.Add(60_000_000)
-	draft := mustCreate(t, db, alice, "b")
+	draft, _, err := create(db, later, manyDrafts)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got, err := db.OldestDraft(ctx); err != nil || !got.Equal(first.CreatedAt) {
 		t.Errorf("the oldest is of %s, %v; want %s", got, err, first.CreatedAt)
 	}
