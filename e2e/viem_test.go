@@ -2,28 +2,148 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sortie-labs/sortie"
 )
+
+// installViem makes sure that viem is in viem/node_modules.
+var installViem = sync.OnceValue(func() error {
+	if _, err := os.Stat("viem/node_modules/viem"); err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	install := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+	install.Dir = "viem"
+	if output, err := install.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm ci in e2e/viem: %w\n%s", err, output)
+	}
+	return nil
+})
 
 // A creator's developer has the documents and viem, and nothing of ours.
 func TestFirstMissionWithViem(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if _, err := os.Stat("viem/node_modules/viem"); err != nil {
-		install := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
-		install.Dir = "viem"
-		if output, err := install.CombinedOutput(); err != nil {
-			t.Fatalf("npm ci in e2e/viem: %v\n%s", err, output)
-		}
+	if err := installViem(); err != nil {
+		t.Fatal(err)
 	}
 	dev := startDev(t)
 	output, err := exec.CommandContext(ctx, "node", "viem/first-mission.mjs", dev.path, "../spec/vectors.json").CombinedOutput()
 	if err != nil || !strings.Contains(string(output), "funded photo-of-the-main-entrance-") {
 		t.Fatalf("%v\n%s", err, output)
+	}
+}
+
+// documentedPrograms writes the programs of the documentation to a directory, each under the name that the text gives it.
+func documentedPrograms(t *testing.T) (directory string) {
+	t.Helper()
+	text, err := os.ReadFile("../spec/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Info struct{ Description string }
+	}
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	directory = t.TempDir()
+	modules, err := filepath.Abs("viem/node_modules")
+	if err == nil {
+		err = os.Symlink(modules, filepath.Join(directory, "node_modules"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := regexp.MustCompile("(?s)Save this as `([a-z]+\\.mjs)`.*?```js\n(.*?)```").FindAllStringSubmatch(document.Info.Description, -1)
+	for _, program := range programs {
+		if err := os.WriteFile(filepath.Join(directory, program[1]), []byte(program[2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return directory
+}
+
+// The programs of the documentation, copied as they are, take a mission from its definition to its publication.
+func TestDocumentedPrograms(t *testing.T) {
+	t.Parallel()
+	if err := installViem(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	dev := startDev(t)
+	directory := documentedPrograms(t)
+	run := func(program string, args ...string) string {
+		t.Helper()
+		command := exec.CommandContext(ctx, "node", append([]string{program}, args...)...)
+		command.Dir = directory
+		command.Env = append(os.Environ(), "BASE_URL="+dev.BaseURL, "PRIVATE_KEY="+dev.key(t, "creator"))
+		output, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", program, err, output)
+		}
+		return string(output)
+	}
+	ready, err := os.ReadFile(dev.path)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(directory, "ready.json"), ready, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	draft, _, _ := strings.Cut(run("create.mjs"), " ")
+	if again, _, _ := strings.Cut(run("create.mjs"), " "); again != draft {
+		t.Errorf("run twice, create.mjs made two drafts: %s and %s", draft, again)
+	}
+	if output := run("fund.mjs", draft); !strings.Contains(output, "funded in block") {
+		t.Errorf("fund.mjs: %s", output)
+	}
+	approved, operator := make(chan error, 1), dev.key(t, "operator")
+	go func() { approved <- approveWhenFunded(ctx, dev, draft, operator) }()
+	output := run("follow.mjs", draft)
+	if err := <-approved; err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(output, "fetch_deliverables\n") || !strings.Contains(output, "The mission is published") {
+		t.Errorf("follow.mjs: %s", output)
+	}
+}
+
+// approveWhenFunded is the operator, who waits for the mission to come up for review.
+func approveWhenFunded(ctx context.Context, dev ready, id, secret string) error {
+	key, err := sortie.ParseKey(secret)
+	if err != nil {
+		return err
+	}
+	client, err := sortie.NewClient(dev.BaseURL, key)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := client.Approve(ctx, id, "")
+		if sortie.ErrorCode(err) != sortie.CodeWrongState {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
 	}
 }
