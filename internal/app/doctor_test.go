@@ -63,6 +63,7 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 		"seen":                 {seen, nil, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, "1 of 3 confirmations"},
 		"seen, behind": {seen, func(w *world, _ store.Draft) { w.pass(time.Hour) }, waiting, sortie.PartyChain,
 			blockers{sortie.BlockerFundingUnconfirmed, sortie.BlockerChainBehind}, ""},
+		"seen, a while ago": {seen, func(w *world, _ store.Draft) { w.pass(staleAfter) }, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, ""},
 		"in review":         {confirmed, nil, waiting, sortie.PartyOperator, blockers{sortie.BlockerReviewPending}, "waits for review"},
 		"in review, locked": {locked, nil, waiting, sortie.PartyOperator, blockers{sortie.BlockerReviewPending}, ""},
 		"in review, halted": {confirmed, func(w *world, _ store.Draft) { w.halt() }, blocked, sortie.PartyOperator,

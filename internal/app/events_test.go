@@ -23,7 +23,7 @@ func TestEventsArePolled(t *testing.T) {
 	var got []sortie.Event
 	poll := func() {
 		t.Helper()
-		for {
+		for range 10 {
 			page, err := w.app.Events(ctx, alice, Page{Limit: 2, Cursor: cursor})
 			w.must(err)
 			if len(page.Events) > 2 || page.Summary.ReturnedEvents != len(page.Events) {
@@ -34,6 +34,7 @@ func TestEventsArePolled(t *testing.T) {
 				return
 			}
 		}
+		t.Fatalf("no end after %d events", len(got))
 	}
 	first := w.create(alice, "first")
 	poll()

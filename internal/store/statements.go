@@ -10,5 +10,6 @@ var (
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, insertEvent,
+		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, insertFunding,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite())
 )

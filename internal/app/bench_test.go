@@ -1,0 +1,54 @@
+package app
+
+import (
+	"fmt"
+	"math/big"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/pgtest"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// BenchmarkAdvance applies a block of events: what a range of the chain costs beyond reading it. One operation is one event.
+func BenchmarkAdvance(b *testing.B) {
+	const perBlock = 1000
+	for _, engine := range []struct {
+		name     string
+		database func(testing.TB) string
+	}{{"SQLite", sqliteDatabase}, {"PostgreSQL", pgtest.Database}} {
+		for name, event := range map[string]func(*world, int) store.ChainEvent{
+			"fundings":  func(w *world, i int) store.ChainEvent { return fundingOf(w.create(walletOf(i), fmt.Sprint(i))) },
+			"strangers": func(_ *world, i int) store.ChainEvent { return strangerOf(i) },
+			"payments": func(_ *world, i int) store.ChainEvent {
+				event := strangerOf(i)
+				return store.ChainEvent{Factory: factory, Kind: store.EventSubmissionPaid, MissionKey: event.MissionKey, Payment: &store.Payment{Amount: event.Funded.Reward}}
+			},
+		} {
+			b.Run(engine.name+"/"+name, func(b *testing.B) {
+				w := openWorld(b, engine.database(b), worldOptions{})
+				for done := 0; done < b.N; done += perBlock {
+					b.StopTimer()
+					var events []store.ChainEvent
+					for i := range perBlock {
+						events = append(events, event(w, done+i))
+					}
+					step := w.step(w.position.Tip.Number, events)
+					b.StartTimer()
+					w.advance(step)
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+			})
+		}
+	}
+}
+
+func walletOf(i int) (wallet sortie.Address) {
+	wallet[0], wallet[1], wallet[19] = byte(i), byte(i>>8), 1
+	return wallet
+}
+
+func strangerOf(i int) store.ChainEvent {
+	draft := store.Draft{NewDraft: store.NewDraft{MissionID: fmt.Sprintf("stranger-%08d", i), Factory: factory, Reward: big.NewInt(1)}}
+	return fundingOf(draft)
+}
