@@ -58,7 +58,7 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 // reconsider compares what a node contradicts with the contract at once, rather than when everything is compared next: a row
 // that a lie made must not outlive it.
 func (f *Follower) reconsider(ctx context.Context, contradicted []store.Deepening, progress *Progress) {
-	page := make([]store.Expected, 0, min(len(contradicted), maxBatch))
+	page := make([]store.Expected, 0, min(len(contradicted), maxCalls))
 	for i := range contradicted[:cap(page)] {
 		page = append(page, store.Expected{Draft: contradicted[i].Draft, Funding: &contradicted[i].Funding})
 	}
@@ -175,7 +175,7 @@ func (f *Follower) examine(ctx context.Context, node *Node, items []store.Deepen
 	verdicts := make([]error, 0, len(items))
 	for len(verdicts) < len(items) {
 		part := items[len(verdicts):]
-		part = part[:min(len(part), maxBatch/questions)]
+		part = part[:min(len(part), maxCalls/questions)]
 		calls := make([]call, 0, questions*len(part))
 		for i := range part {
 			event := eventOf(&part[i])

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// maxBatch is how many calls go into one request. Providers differ in how many they take; all known ones take a hundred.
-const maxBatch = 100
+// maxCalls is how many calls go into one request. Providers differ in how many they take; all known ones take a hundred.
+const maxCalls = 100
 
 // header is what following needs of a block. Its hash is the node's word: chains differ in what they hash, so it cannot be
 // computed here. What counts is that every header names the hash of the one before it.
@@ -101,8 +101,8 @@ func (r reply) anyHeader() (*header, error) {
 // headers reads blocks by their numbers. It fails when the node lacks one.
 func (n *Node) headers(ctx context.Context, numbers []uint64) ([]*header, error) {
 	headers := make([]*header, 0, len(numbers))
-	for begin := 0; begin < len(numbers); begin += maxBatch {
-		part := numbers[begin:min(begin+maxBatch, len(numbers))]
+	for begin := 0; begin < len(numbers); begin += maxCalls {
+		part := numbers[begin:min(begin+maxCalls, len(numbers))]
 		calls := make([]call, len(part))
 		for i, number := range part {
 			calls[i] = headerCall(hexNumber(number))

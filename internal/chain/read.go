@@ -87,8 +87,8 @@ func (f *Follower) checkReceipts(ctx context.Context, node *Node, events []store
 			calls, checked = append(calls, receiptCall(event.Transaction)), append(checked, event)
 		}
 	}
-	for begin := 0; begin < len(calls); begin += maxBatch {
-		end := min(begin+maxBatch, len(calls))
+	for begin := 0; begin < len(calls); begin += maxCalls {
+		end := min(begin+maxCalls, len(calls))
 		replies, err := node.batch(ctx, calls[begin:end])
 		if err != nil {
 			return err

@@ -37,7 +37,7 @@ func (f *Follower) Reconcile(ctx context.Context) (Report, error) {
 	}
 	report := Report{Block: position.Tip.Number}
 	for after := ""; ; {
-		page, next, err := f.ledger.OpenMissions(ctx, f.chainID, after, maxBatch)
+		page, next, err := f.ledger.OpenMissions(ctx, f.chainID, after, maxCalls)
 		if err != nil {
 			return report, fmt.Errorf("reconcile: %w", err)
 		}

@@ -16,7 +16,7 @@ var errReplaced = errors.New("the node's chain has no block in common with the o
 // takes the word of as many nodes as money does.
 func (f *Follower) lastCommon(ctx context.Context, v sight, was store.Position) (store.Block, error) {
 	gone, instead := was.Tip, v.tip // our lowest block that is not on the node's chain, and the node's at its height
-	for page := 8; ; page = maxBatch {
+	for page := 8; ; page = maxCalls {
 		tail, err := f.ledger.Tail(ctx, f.chainID, gone.Number, page)
 		if err != nil {
 			return store.Block{}, ledgerFault(err)
