@@ -99,7 +99,8 @@ The wallets hold gas and both tokens. Their keys are public: never send them any
 Try it, in another terminal:
 
   %[1]s mission create --wallet creator%[2]s --title "Photo of the main entrance" --reward 2.5 --count 4
-  %[1]s mission list --wallet creator%[2]s
   %[1]s mission fund DRAFT_ID --wallet creator%[2]s%[3]s
+  %[1]s review approve DRAFT_ID --wallet operator%[2]s
+  %[1]s mission status DRAFT_ID --watch --wallet creator%[2]s
 `, program(), url, trust)
 }

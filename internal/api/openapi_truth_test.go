@@ -8,7 +8,6 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"net/http"
 	"os"
 	"reflect"
 	"slices"
@@ -437,66 +436,4 @@ func constants(t *testing.T, file, typeName string) []string {
 		}
 	}
 	return values
-}
-
-func TestContractSeesWhatIsNotDocumented(t *testing.T) {
-	t.Parallel()
-	c := newContract(t)
-	v := readVectors(t)
-	body := []byte(v.Requests[1].Body)
-	good := func() (*http.Request, *http.Response, []byte) {
-		request, _ := http.NewRequest(http.MethodPost, "https://api.example.com/api/external/missions/drafts", nil)
-		request.Header = http.Header{
-			"Content-Type": {"application/json"}, "Idempotency-Key": {"k"},
-			"X-Service-Wallet": {"0x"}, "X-Service-Timestamp": {"1"}, "X-Service-Signature": {"0x"},
-		}
-		return request, &http.Response{StatusCode: http.StatusCreated, Header: http.Header{
-			"Content-Type": {"application/json; charset=utf-8"}, "X-Request-Id": {"req_5f0c6b1de5a94c0f8e21a7b3"},
-			"Location": {"/api/external/missions/draft_01jh2k3m4n5p6q7r8s9t0v1w2x"},
-		}}, exampleJSON(t, "Created")
-	}
-	request, response, answer := good()
-	if err := c.violation(request, body, response, answer); err != nil {
-		t.Fatalf("a good exchange: %v", err)
-	}
-	replace := func(old, with string) func(*http.Request, *http.Response, []byte) []byte {
-		return func(_ *http.Request, _ *http.Response, answer []byte) []byte {
-			return []byte(strings.Replace(string(answer), old, with, 1))
-		}
-	}
-	for name, spoil := range map[string]func(*http.Request, *http.Response, []byte) []byte{
-		"member added":     replace(`{`, `{"ok":true,`),
-		"member missing":   replace(`"nextAction"`, `"next"`),
-		"deep member":      replace(`"nonce"`, `"extra":1,"nonce"`),
-		"wrong type":       replace(`"chainId":84532`, `"chainId":"84532"`),
-		"address too long": replace(v.Keys.Service.Address.String(), v.Keys.Service.Address.String()+"0"),
-		"unknown value":    replace(`"reviewStatus":"draft"`, `"reviewStatus":"new"`),
-		"status": func(_ *http.Request, r *http.Response, b []byte) []byte {
-			r.StatusCode = http.StatusAccepted
-			return b
-		},
-		"header added": func(_ *http.Request, r *http.Response, b []byte) []byte { r.Header.Set("X-Powered-By", "x"); return b },
-		"header gone":  func(_ *http.Request, r *http.Response, b []byte) []byte { r.Header.Del("Location"); return b },
-		"header bad":   func(_ *http.Request, r *http.Response, b []byte) []byte { r.Header.Set("X-Request-Id", "1"); return b },
-		"media type": func(_ *http.Request, r *http.Response, b []byte) []byte {
-			r.Header.Set("Content-Type", "text/plain")
-			return b
-		},
-		"served unsigned": func(r *http.Request, _ *http.Response, b []byte) []byte {
-			r.Header.Del("X-Service-Signature")
-			return b
-		},
-		"served keyless": func(r *http.Request, _ *http.Response, b []byte) []byte { r.Header.Del("Idempotency-Key"); return b },
-		"other path":     func(r *http.Request, _ *http.Response, b []byte) []byte { r.URL.Path += "/"; return b },
-	} {
-		request, response, answer := good()
-		answer = spoil(request, response, answer)
-		if c.violation(request, body, response, answer) == nil {
-			t.Errorf("%s: not seen", name)
-		}
-	}
-	request, response, answer = good()
-	if c.violation(request, []byte(`{"title":"x"}`), response, answer) == nil {
-		t.Error("a served request with a body that is not documented: not seen")
-	}
 }
