@@ -59,6 +59,9 @@ func (a *App) Deepen(ctx context.Context, deepenings []store.Deepening) error {
 		return nil
 	}
 	err := a.write(ctx, func(books *books) error {
+		if err := books.hold(); err != nil {
+			return err
+		}
 		halted, err := books.tx.Halted()
 		if err != nil {
 			return err

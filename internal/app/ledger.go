@@ -100,6 +100,10 @@ func (b *books) openByKey(key sortie.Hash) (*account, error) {
 	return b.open(funding.DraftID)
 }
 
+// hold keeps the chain from moving until the end of the transaction. A move changes fundings and closings without touching
+// their drafts; whoever decides by both must not see one before it and the other after it.
+func (b *books) hold() error { return b.tx.HoldChain(b.app.domain.ChainID) }
+
 func (c *account) due() bool {
 	return c.funding != nil && c.draft.State.RefundDue(c.funding.Closed != nil)
 }

@@ -189,3 +189,58 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 		}
 	})
 }
+
+// A close that vanishes just when the mission is rejected leaves a refund to be done: one of the two must see the other.
+func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		w := openWorld(t, database, worldOptions{})
+		ctx := context.Background()
+		for round := range 25 {
+			draft := w.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
+			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+			reorg := w.step(w.position.Tip.Number-1, nil)
+			var moved store.Position
+			for _, err := range together(
+				func() (err error) { moved, err = w.app.Advance(ctx, reorg); return err },
+				func() error { _, err := w.app.Reject(ctx, reviewer, draft.ID, "No."); return err },
+			) {
+				w.must(err)
+			}
+			w.follow(reorg, moved)
+			w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
+			if jobs := w.refundJobs(draft); jobs != 1 {
+				t.Fatalf("round %d: %d refund jobs", round, jobs)
+			}
+		}
+	})
+}
+
+// A refund that is confirmed just when it vanishes must not be left as confirmed.
+func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		w := openWorld(t, database, worldOptions{})
+		ctx := context.Background()
+		for round := range 25 {
+			draft := w.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
+			w.reject(draft)
+			w.extend([]store.ChainEvent{closingOf(draft, 1)})
+			w.finalize(w.position.Tip.Number)
+			list := w.toDeepen()
+			reorg := w.step(w.position.Tip.Number-1, nil)
+			var moved store.Position
+			for _, err := range together(
+				func() (err error) { moved, err = w.app.Advance(ctx, reorg); return err },
+				func() error { return w.app.Deepen(ctx, list) },
+			) {
+				w.must(err)
+			}
+			w.follow(reorg, moved)
+			if after := w.checkDraft(draft.ID); after.State.Refunded {
+				t.Fatalf("round %d: the draft is %+v, and the refund is gone", round, after.State)
+			}
+			w.clearIncidents()
+		}
+	})
+}

@@ -92,7 +92,7 @@ func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent)
 		return err
 	}
 	err = a.write(ctx, func(books *books) error {
-		if err := books.hold(position); err != nil {
+		if err := books.fence(position); err != nil {
 			return err
 		}
 		if !known {
@@ -117,7 +117,7 @@ func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEven
 		return err
 	}
 	err = a.write(ctx, func(books *books) error {
-		if err := books.hold(position); err != nil {
+		if err := books.fence(position); err != nil {
 			return err
 		}
 		if err := books.tx.RemoveEvent(chainID, event.Block, event.LogIndex); err != nil {
@@ -131,8 +131,8 @@ func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEven
 	return nil
 }
 
-// hold makes sure that the chain is where it was, and that whoever moves it at the same time loses.
-func (b *books) hold(position store.Position) error {
+// fence makes sure that the chain is where it was, and that whoever moves it at the same time loses.
+func (b *books) fence(position store.Position) error {
 	if _, err := b.tx.MoveChain(position, position.Tip, position.Head, position.Final); err != nil {
 		return lostRace{err}
 	}

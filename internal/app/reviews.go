@@ -50,6 +50,9 @@ func (a *App) review(ctx context.Context, operator sortie.Address, id, reason st
 		return sortie.ReviewDetail{}, errNoMission()
 	}
 	err = a.write(ctx, func(books *books) error {
+		if err := books.hold(); err != nil {
+			return err
+		}
 		account, err := books.open(id)
 		if err != nil {
 			return err

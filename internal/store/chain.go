@@ -96,6 +96,15 @@ func (tx *Tx) MoveChain(was Position, tip Block, head, final uint64) (Position, 
 	return moved, nil
 }
 
+// HoldChain keeps a chain where it is until the end of the transaction: whoever wants to move it waits. What is read afterwards
+// therefore stays true of the chain. One that is not followed needs no holding.
+func (tx *Tx) HoldChain(chainID uint64) error {
+	if _, err := tx.session.exec(tx.ctx, holdPosition, int64(chainID)); err != nil {
+		return fmt.Errorf("hold chain %d: %w", chainID, err)
+	}
+	return nil
+}
+
 // ChainBlocks reads up to limit of the followed blocks below a number, newest first.
 func (db *DB) ChainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]Block, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Block, error) {
@@ -196,6 +205,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8) ON CONFLICT (chain_id) DO NOTHING`
 	movePosition = `UPDATE chain_position SET tip_number = $3, tip_hash = $4, tip_time = $5, head = $6, final = $7, updated_at = $8,
 	version = version + 1
 WHERE chain_id = $1 AND version = $2`
+	holdPosition = `UPDATE chain_position SET version = version WHERE chain_id = $1`
 
 	selectBlocks = `SELECT number, hash, time FROM chain_blocks
 WHERE chain_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3 + 0`
