@@ -160,6 +160,7 @@ func (s *Sender) Step(ctx context.Context, lease store.Lease) error {
 // round is the work of one step.
 type round struct {
 	now      time.Time
+	final    uint64     // the newest block that cannot be taken back
 	pursuits []*pursuit // in the order of their nonces, then those without in the order of their age
 	full     bool       // there are more mined intents than one step looks at
 	view     view
@@ -173,7 +174,7 @@ type pursuit struct {
 
 // load reads the intents that are not over. Each status is read for itself, so that many of one do not hide the others.
 func (s *Sender) load(ctx context.Context) (*round, error) {
-	r := &round{now: s.config.Clock()}
+	r := &round{now: s.config.Clock(), final: s.config.Final()}
 	for _, status := range []store.IntentStatus{store.IntentMined, store.IntentSent, store.IntentQueued} {
 		intents, err := s.config.Store.Intents(ctx, s.config.ChainID, s.config.Signer.Address(), status)
 		if err != nil {

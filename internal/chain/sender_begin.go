@@ -142,9 +142,9 @@ func (s *Sender) freeNonce(ctx context.Context, r *round) (uint64, error) {
 }
 
 // nonceAt is the account's nonce at a block, by quorum.
-func (s *Sender) nonceAt(ctx context.Context, block headBlock) (uint64, error) {
+func (s *Sender) nonceAt(ctx context.Context, block store.Block) (uint64, error) {
 	nonce, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (uint64, error) {
-		nonce, err := node.NonceAtHash(ctx, s.address, block.Hash)
+		nonce, err := node.NonceAtHash(ctx, s.address, common.Hash(block.Hash))
 		if err != nil {
 			return 0, node.redact(err)
 		}

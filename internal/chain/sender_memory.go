@@ -3,8 +3,6 @@ package chain
 import (
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -18,14 +16,14 @@ const (
 
 // memory is what a sender knows only while it runs. Losing it costs time, never a transaction.
 type memory struct {
-	head      common.Hash       // at which the outcomes were found
+	head      sortie.Hash       // at which the outcomes were found
 	outcomes  map[int64]outcome // by intent
 	nextNonce uint64            // all below are used or given out
 	counted   bool              // the chain was asked for that, by quorum
 
 	broadcast map[sortie.Hash]time.Time // when a transaction was last handed to the nodes
 	outbid    map[int64]bool            // intents whose newest transaction a node refused for another that pays as much
-	takenAt   map[int64]headBlock       // where the nonce of an intent was first seen used by a stranger
+	takenAt   map[int64]store.Block     // where the nonce of an intent was first seen used by a stranger
 
 	line      uint64    // the nonce that is first in line
 	lineMoved time.Time // when it became that; zero when it always was
@@ -45,7 +43,7 @@ type rest struct {
 func newMemory() memory {
 	return memory{
 		outcomes: map[int64]outcome{}, broadcast: map[sortie.Hash]time.Time{}, outbid: map[int64]bool{},
-		takenAt: map[int64]headBlock{}, resting: map[int64]rest{},
+		takenAt: map[int64]store.Block{}, resting: map[int64]rest{},
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -15,34 +13,34 @@ import (
 type fate int
 
 const (
-	fateUnclear   fate = iota // a receipt of a block that the head does not follow: from another machine, or of a block taken back
+	fateUnclear   fate = iota // the node contradicts itself: it may answer from machines that know different blocks
 	fateWaiting               // the nonce is unused: any attempt may still be mined
 	fateSucceeded             // an attempt is in a block
 	fateReverted              // an attempt is in a block and did nothing
 	fateTaken                 // the nonce is used, by none of the attempts
 )
 
-// outcome is a fate and the receipt that says so, if one does.
+// outcome is a fate, and the transaction that is mined, if one is.
 type outcome struct {
-	fate    fate
-	receipt minedReceipt
+	fate  fate
+	mined mining
 }
 
-// judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of a block that was taken
-// back. The nonce alone does not either, it may be a stranger's. Both are of the same head here.
-func judge(intent store.Intent, seen view, receipts map[common.Hash]minedReceipt) outcome {
+// judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of a block that was taken back,
+// and is if the nonce is unused at the head. The nonce alone does not either, a stranger may have used it.
+func judge(intent store.Intent, seen view, mined map[sortie.Hash]mining) outcome {
 	used := seen.nonce > *intent.Nonce
 	for _, attempt := range attemptsAt(intent, *intent.Nonce) {
-		receipt, found := receipts[common.Hash(attempt.Hash)]
+		one, found := mined[attempt.Hash]
 		switch {
-		case !found:
+		case !found || !used:
 			continue
-		case !used || receipt.Block > seen.head.Number:
+		case one.block > seen.head.Number:
 			return outcome{fate: fateUnclear}
-		case receipt.succeeded():
-			return outcome{fateSucceeded, receipt}
+		case one.succeeded:
+			return outcome{fateSucceeded, one}
 		}
-		return outcome{fateReverted, receipt}
+		return outcome{fateReverted, one}
 	}
 	if used {
 		return outcome{fate: fateTaken}
@@ -66,7 +64,7 @@ func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error
 		if p.Nonce == nil {
 			continue
 		}
-		if next := s.next(ctx, p, r.view); !sameProgress(next, p.Intent) {
+		if next := s.next(ctx, p, r); !sameProgress(next, p.Intent) {
 			moved[p] = next
 		}
 	}
@@ -101,18 +99,18 @@ func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
 		s.memory.head = r.view.head.Hash
 		clear(s.memory.outcomes)
 	}
-	var ask []common.Hash
+	var ask []sortie.Hash
 	for _, p := range r.pursuits {
 		if p.Nonce == nil {
 			continue
 		}
 		if _, known := s.memory.outcomes[p.ID]; !known {
 			for _, attempt := range attemptsAt(p.Intent, *p.Nonce) {
-				ask = append(ask, common.Hash(attempt.Hash))
+				ask = append(ask, attempt.Hash)
 			}
 		}
 	}
-	receipts, err := r.view.node.receiptsOf(ctx, ask)
+	mined, err := r.view.node.minings(ctx, ask)
 	if err != nil {
 		return err
 	}
@@ -122,7 +120,7 @@ func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
 		}
 		known, found := s.memory.outcomes[p.ID]
 		if !found {
-			known = judge(p.Intent, r.view, receipts)
+			known = judge(p.Intent, r.view, mined)
 			s.memory.outcomes[p.ID] = known
 		}
 		p.outcome = known
@@ -131,7 +129,7 @@ func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
 }
 
 // next is the intent as it should be stored, given what became of its transactions. Up to finality everything can be undone.
-func (s *Sender) next(ctx context.Context, p *pursuit, seen view) store.Intent {
+func (s *Sender) next(ctx context.Context, p *pursuit, r *round) store.Intent {
 	if p.fate != fateTaken {
 		delete(s.memory.takenAt, p.ID)
 	}
@@ -139,26 +137,26 @@ func (s *Sender) next(ctx context.Context, p *pursuit, seen view) store.Intent {
 	switch p.fate {
 	case fateSucceeded:
 		next.Status, next.Problem = store.IntentMined, ""
-		next.MinedBlock, next.MinedTransaction = uint64(p.receipt.Block), sortie.Hash(p.receipt.Transaction)
-		if s.certain(p, s.receiptIsFinal(ctx, p)) {
+		next.MinedBlock, next.MinedTransaction = p.mined.block, p.mined.transaction
+		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
 			next.Status = store.IntentDone
 		}
 	case fateReverted:
 		next = unmined(next)
-		next.Problem = fmt.Sprintf("transaction %s was mined and had no effect", p.receipt.Transaction)
+		next.Problem = fmt.Sprintf("transaction %s was mined and had no effect", p.mined.transaction)
 		s.status.alarm(SenderReverted, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
-		if s.certain(p, s.receiptIsFinal(ctx, p)) {
+		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
 			next.Status, next.Nonce = store.IntentQueued, nil
 		}
 	case fateTaken:
 		next = unmined(next)
 		next.Problem = fmt.Sprintf("nonce %d was used by a transaction that this service did not send: is its key used elsewhere?", *p.Nonce)
 		s.status.alarm(SenderReplaced, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
-		if s.certain(p, s.takenIsFinal(ctx, p, seen)) {
+		if s.certain(p, s.takenIsFinal(ctx, p, r)) {
 			next.Status, next.Nonce = store.IntentQueued, nil
 		}
 	case fateWaiting:
-		if p.Status == store.IntentMined && uint64(seen.head.Number) >= p.MinedBlock {
+		if p.Status == store.IntentMined && r.view.head.Number >= p.MinedBlock {
 			next = unmined(next) // taken back by a reorganization; a node that is behind only does not know it yet
 		}
 	}
@@ -185,24 +183,16 @@ func (s *Sender) certain(p *pursuit, doubt error) bool {
 	return doubt == nil
 }
 
-// receiptIsFinal wants enough nodes to have the receipt, in the block that each has at that height, and that block final.
-func (s *Sender) receiptIsFinal(ctx context.Context, p *pursuit) error {
-	if uint64(p.receipt.Block) > s.config.Final() {
+// miningIsFinal wants the block to be final, and enough nodes to have the transaction in it.
+func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error {
+	if p.mined.block > r.final {
 		return errNotFinal
 	}
-	agreed, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (minedReceipt, error) {
-		receipts, err := node.receiptsOf(ctx, []common.Hash{p.receipt.Transaction})
-		if err != nil {
-			return minedReceipt{}, err
-		}
-		receipt := receipts[p.receipt.Transaction]
-		canonical, err := node.hashOf(ctx, uint64(receipt.Block))
-		if err != nil || canonical != receipt.BlockHash {
-			return minedReceipt{}, err // as if there were none
-		}
-		return receipt, nil
+	agreed, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (mining, error) {
+		found, err := node.minings(ctx, []sortie.Hash{p.mined.transaction})
+		return found[p.mined.transaction], err
 	})
-	if err == nil && agreed != p.receipt {
+	if err == nil && agreed != p.mined {
 		return ErrNodesDisagree
 	}
 	return err
@@ -211,30 +201,30 @@ func (s *Sender) receiptIsFinal(ctx context.Context, p *pursuit) error {
 // takenIsFinal wants the block at which the nonce was first seen used to be final, and enough nodes to have that block, the
 // nonce used, and none of the intent's transactions. The sighting is only remembered, so whoever takes over waits for finality
 // once more.
-func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, seen view) error {
+func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, r *round) error {
 	sighting, found := s.memory.takenAt[p.ID]
 	if !found {
-		s.memory.takenAt[p.ID] = seen.head
+		s.memory.takenAt[p.ID] = r.view.head
 		return errNotFinal
 	}
-	if uint64(sighting.Number) > s.config.Final() {
+	if sighting.Number > r.final {
 		return errNotFinal
 	}
-	var hashes []common.Hash
+	var ours []sortie.Hash
 	for _, attempt := range attemptsAt(p.Intent, *p.Nonce) {
-		hashes = append(hashes, common.Hash(attempt.Hash))
+		ours = append(ours, attempt.Hash)
 	}
 	gone, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (bool, error) {
-		canonical, err := node.hashOf(ctx, uint64(sighting.Number))
-		if err != nil || canonical != sighting.Hash {
+		hashes, err := node.hashes(ctx, []uint64{sighting.Number})
+		if err != nil || hashes[sighting.Number] != sighting.Hash {
 			return false, err
 		}
 		nonce, err := node.NonceAt(ctx, s.address, nil)
 		if err != nil {
 			return false, node.redact(err)
 		}
-		receipts, err := node.receiptsOf(ctx, hashes)
-		return nonce > *p.Nonce && len(receipts) == 0, err
+		mined, err := node.minings(ctx, ours)
+		return nonce > *p.Nonce && len(mined) == 0, err
 	})
 	if err == nil && !gone {
 		delete(s.memory.takenAt, p.ID) // that block is no more: begin again

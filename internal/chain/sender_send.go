@@ -17,10 +17,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// waiting gives the pursuits whose nonce is unused as far as is known, in the order of nonces. Sending them again is never wrong.
+// waiting gives the pursuits whose nonce is unused, in the order of nonces.
 func (r *round) waiting() (waiting []*pursuit) {
 	for _, p := range r.pursuits {
-		if p.Status == store.IntentSent && (p.fate == fateWaiting || p.fate == fateUnclear) {
+		if p.Status == store.IntentSent && p.fate == fateWaiting {
 			waiting = append(waiting, p)
 		}
 	}
@@ -175,8 +175,13 @@ func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
 	newest := p.newest()
 	s.memory.broadcast[newest.Hash] = r.now
 	s.status.current.Broadcasts++
+	send := []call{{"eth_sendRawTransaction", `["` + hexutil.Encode(newest.Raw) + `"]`}}
 	answers := poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (struct{}, error) {
-		return struct{}{}, node.Client.Client().CallContext(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(newest.Raw))
+		replies, err := node.batch(ctx, send)
+		if err == nil {
+			_, err = replies[0].value()
+		}
+		return struct{}{}, err
 	})
 	for _, answer := range answers {
 		switch meaning := readRefusal(answer.err); meaning {
@@ -187,6 +192,6 @@ func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
 		case refusedBalance:
 			s.status.alarm(SenderBalanceLow, fmt.Sprintf("%s has %s, too little for its transactions: send it more", s.config.Signer.Address(), ether(r.view.balance)))
 		}
-		s.config.Logger.Warn("transaction not taken", "transaction", newest.Hash, "nonce", newest.Nonce, "error", answer.node.redact(answer.err))
+		s.config.Logger.Warn("transaction not taken", "transaction", newest.Hash, "nonce", newest.Nonce, "node", answer.node.Name(), "error", answer.err)
 	}
 }

@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/params"
-	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
-const (
-	receiptBatch = 100
-	// tolerableLag is by how many blocks a node may be behind another and still be preferred to it by the order of the
-	// configuration.
-	tolerableLag = 2
-)
+// askAtOnce is how many transactions or blocks are asked for in one request.
+const askAtOnce = 100
+
+// tolerableLag is by how many blocks a node may be behind another and still be preferred to it by the order of the
+// configuration.
+const tolerableLag = 2
 
 // defaultTip is offered where no node suggests one.
 var defaultTip = big.NewInt(params.GWei)
@@ -27,33 +29,25 @@ var defaultTip = big.NewInt(params.GWei)
 // time it is asked: a balanced endpoint may answer from another machine, which knows a different newest block.
 type view struct {
 	node    *Node
-	head    headBlock
+	head    store.Block
 	market  market
 	nonce   uint64 // of the next transaction: all below are used
 	balance *big.Int
-}
-
-// headBlock is what the sender reads of a block. The hash is the node's word: chains that extend the header hash it their way.
-type headBlock struct {
-	Number  hexutil.Uint64 `json:"number"`
-	Hash    common.Hash    `json:"hash"`
-	BaseFee *hexutil.Big   `json:"baseFeePerGas"`
 }
 
 // look takes the view of the first node that can tell what became of the transactions under way, those that are behind asked
 // last. A node that has not even reached the final block is not asked: to it, nonces that are used up seem free.
 func (s *Sender) look(ctx context.Context, r *round) error {
 	candidates, tip, failures := s.candidates(ctx)
-	final := s.config.Final()
 	for _, candidate := range candidates {
 		node, head := candidate.node, candidate.value.head
-		if uint64(head.Number) < final {
-			failures = append(failures, fmt.Errorf("%s: it is at block %d, and block %d is final", node.Name(), head.Number, final))
+		if head.Number < r.final {
+			failures = append(failures, fmt.Errorf("%s: it is at block %d, and block %d is final", node.Name(), head.Number, r.final))
 			continue
 		}
-		var err error
-		if r.view, err = node.viewOf(ctx, s.address, head); err == nil {
-			r.view.market = market{base: head.BaseFee.ToInt(), tip: tip}
+		r.view = view{node: node, head: head, market: market{candidate.value.baseFee, tip}}
+		err := r.view.readAccount(ctx, s.address)
+		if err == nil {
 			err = s.findOutcomes(ctx, r)
 		}
 		if err == nil {
@@ -64,17 +58,17 @@ func (s *Sender) look(ctx context.Context, r *round) error {
 	return fmt.Errorf("look at the chain: %w", errors.Join(append([]error{ErrUnreachable}, failures...)...))
 }
 
-// headAndTip is a node's newest block and the tip it suggests, nil when it suggests none.
-type headAndTip struct {
-	head headBlock
-	tip  *big.Int
+// pulse is a node's newest block, its base fee, and the tip that the node suggests, nil when it suggests none.
+type pulse struct {
+	head         store.Block
+	baseFee, tip *big.Int
 }
 
 // candidates are the nodes that answer, in the order of the configuration, but those that are behind the newest come last. Of
 // the tips they suggest the lowest counts: a node alone can make us slow, but not poor.
-func (s *Sender) candidates(ctx context.Context) (candidates []vote[headAndTip], tip *big.Int, failures []error) {
-	var newest hexutil.Uint64
-	for _, answer := range poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (headAndTip, error) { return node.headAndTip(ctx) }) {
+func (s *Sender) candidates(ctx context.Context) (candidates []vote[pulse], tip *big.Int, failures []error) {
+	var newest uint64
+	for _, answer := range poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (pulse, error) { return node.pulse(ctx) }) {
 		if answer.err != nil {
 			failures = append(failures, answer.err)
 			continue
@@ -88,101 +82,144 @@ func (s *Sender) candidates(ctx context.Context) (candidates []vote[headAndTip],
 	if tip == nil {
 		tip = defaultTip
 	}
-	slices.SortStableFunc(candidates, func(a, b vote[headAndTip]) int {
-		aBehind, bBehind := a.value.head.Number+tolerableLag < newest, b.value.head.Number+tolerableLag < newest
-		switch {
-		case aBehind == bBehind:
-			return 0
-		case aBehind:
+	behind := func(candidate vote[pulse]) int {
+		if candidate.value.head.Number+tolerableLag < newest {
 			return 1
 		}
-		return -1
-	})
+		return 0
+	}
+	slices.SortStableFunc(candidates, func(a, b vote[pulse]) int { return behind(a) - behind(b) })
 	return candidates, tip, failures
 }
 
-func (n *Node) headAndTip(ctx context.Context) (headAndTip, error) {
-	var head headBlock
-	var tip hexutil.Big
-	batch := []rpc.BatchElem{
-		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
-		{Method: "eth_maxPriorityFeePerGas", Result: &tip},
-	}
-	if err := n.Client.Client().BatchCallContext(ctx, batch); err != nil {
-		return headAndTip{}, n.redact(err)
-	}
-	switch {
-	case batch[0].Error != nil:
-		return headAndTip{}, n.redact(batch[0].Error)
-	case head.Hash == common.Hash{}:
-		return headAndTip{}, n.redact(errors.New("it has no newest block"))
-	case head.BaseFee == nil:
-		return headAndTip{}, n.redact(errors.New("its blocks have no base fee: its rules are older than the contracts need (Cancun)"))
-	case batch[1].Error != nil:
-		return headAndTip{head, nil}, nil // some nodes do not suggest tips
-	}
-	return headAndTip{head, tip.ToInt()}, nil
-}
-
-func (n *Node) viewOf(ctx context.Context, account common.Address, head headBlock) (view, error) {
-	nonce, err := n.NonceAtHash(ctx, account, head.Hash)
+func (n *Node) pulse(ctx context.Context) (pulse, error) {
+	replies, err := n.batch(ctx, []call{headerCall(tagLatest), {"eth_maxPriorityFeePerGas", "[]"}})
 	if err != nil {
-		return view{}, n.redact(fmt.Errorf("read the nonce of %s: %w", account, err))
+		return pulse{}, err
 	}
-	balance, err := n.BalanceAtHash(ctx, account, head.Hash)
+	head, err := replies[0].anyHeader()
 	if err != nil {
-		return view{}, n.redact(fmt.Errorf("read the balance of %s: %w", account, err))
+		return pulse{}, fmt.Errorf("%s: newest block: %w", n.name, err)
 	}
-	return view{node: n, head: head, nonce: nonce, balance: balance}, nil
+	p := pulse{head: head.Block}
+	err = eachMember(replies[0].result, func(name, value []byte) (err error) {
+		if string(name) == "baseFeePerGas" {
+			p.baseFee, err = wei(value)
+		}
+		return err
+	})
+	if err == nil && p.baseFee == nil {
+		err = errors.New("it has no base fee: the chain's rules are older than the contracts need (Cancun)")
+	}
+	if err != nil {
+		return pulse{}, fmt.Errorf("%s: newest block: %w", n.name, err)
+	}
+	if suggested, err := replies[1].value(); err == nil { // some nodes do not suggest tips
+		p.tip, _ = wei(suggested)
+	}
+	return p, nil
 }
 
-// minedReceipt is what the sender reads of a receipt.
-type minedReceipt struct {
-	Transaction common.Hash    `json:"transactionHash"`
-	BlockHash   common.Hash    `json:"blockHash"`
-	Block       hexutil.Uint64 `json:"blockNumber"`
-	Status      hexutil.Uint64 `json:"status"`
+// readAccount reads the account as it is at the head.
+func (v *view) readAccount(ctx context.Context, account common.Address) error {
+	arguments := fmt.Sprintf(`["%s",{"blockHash":"%s"}]`, account, v.head.Hash)
+	replies, err := v.node.batch(ctx, []call{{"eth_getTransactionCount", arguments}, {"eth_getBalance", arguments}})
+	if err != nil {
+		return err
+	}
+	nonce, err := replies[0].value()
+	if err == nil {
+		v.nonce, err = quantity(nonce)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: nonce of %s: %w", v.node.name, account, err)
+	}
+	balance, err := replies[1].value()
+	if err == nil {
+		v.balance, err = wei(balance)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: balance of %s: %w", v.node.name, account, err)
+	}
+	return nil
 }
 
-func (r minedReceipt) succeeded() bool { return r.Status == 1 }
+// wei reads an amount, which may be larger than any other number.
+func wei(value []byte) (*big.Int, error) {
+	amount, valid := new(big.Int).SetString(string(unquote(value)), 0)
+	if !valid || amount.Sign() < 0 || amount.BitLen() > 256 {
+		return nil, badAnswer("%.40q where an amount should be", value)
+	}
+	return amount, nil
+}
 
-// receiptsOf gives the receipts there are, by transaction. One that names another transaction is an error.
-func (n *Node) receiptsOf(ctx context.Context, transactions []common.Hash) (map[common.Hash]minedReceipt, error) {
-	found := make(map[common.Hash]minedReceipt)
-	for len(transactions) > 0 {
-		part := transactions[:min(len(transactions), receiptBatch)]
-		transactions = transactions[len(part):]
-		answers := make([]*minedReceipt, len(part))
-		batch := make([]rpc.BatchElem, len(part))
-		for i, hash := range part {
-			batch[i] = rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{hash}, Result: &answers[i]}
+// mining says in which block a transaction is, and whether it had its effect.
+type mining struct {
+	transaction sortie.Hash
+	blockHash   sortie.Hash
+	block       uint64
+	succeeded   bool
+}
+
+// minings tells which of the transactions are in blocks of the node's chain. Some endpoints remember receipts of blocks that
+// were taken back; those do not count.
+func (n *Node) minings(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]mining, error) {
+	found := make(map[sortie.Hash]mining)
+	blocks := make(map[uint64]bool)
+	for part := range slices.Chunk(transactions, askAtOnce) {
+		calls := make([]call, len(part))
+		for i, transaction := range part {
+			calls[i] = receiptCall(transaction)
 		}
-		if err := n.Client.Client().BatchCallContext(ctx, batch); err != nil {
-			return nil, n.redact(fmt.Errorf("read receipts: %w", err))
+		replies, err := n.batch(ctx, calls)
+		if err != nil {
+			return nil, err
 		}
-		for i, answer := range answers {
-			switch {
-			case batch[i].Error != nil:
-				return nil, n.redact(fmt.Errorf("read the receipt of %s: %w", part[i], batch[i].Error))
-			case answer == nil:
+		for i, transaction := range part {
+			receipt, err := replies[i].receipt()
+			if errors.Is(err, errAbsent) {
 				continue
-			case answer.Transaction != part[i] || answer.BlockHash == common.Hash{}:
-				return nil, n.redact(fmt.Errorf("read the receipt of %s: the answer is that of %s", part[i], answer.Transaction))
 			}
-			found[part[i]] = *answer
+			if err == nil && receipt.transaction != transaction {
+				err = badAnswer("it is that of %s", receipt.transaction)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: receipt of %s: %w", n.name, transaction, err)
+			}
+			found[transaction] = mining{transaction, receipt.blockHash, receipt.block, receipt.succeeded}
+			blocks[receipt.block] = true
 		}
 	}
+	hashes, err := n.hashes(ctx, slices.Collect(maps.Keys(blocks)))
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(found, func(_ sortie.Hash, m mining) bool { return hashes[m.block] != m.blockHash })
 	return found, nil
 }
 
-// hashOf is the hash of the node's block of that number; zero when it has none.
-func (n *Node) hashOf(ctx context.Context, number uint64) (common.Hash, error) {
-	var block *headBlock
-	if err := n.Client.Client().CallContext(ctx, &block, "eth_getBlockByNumber", hexutil.Uint64(number), false); err != nil {
-		return common.Hash{}, n.redact(fmt.Errorf("read block %d: %w", number, err))
+// hashes gives the hashes of the node's blocks of these numbers, of those that it has.
+func (n *Node) hashes(ctx context.Context, numbers []uint64) (map[uint64]sortie.Hash, error) {
+	hashes := make(map[uint64]sortie.Hash, len(numbers))
+	for part := range slices.Chunk(numbers, askAtOnce) {
+		calls := make([]call, len(part))
+		for i, number := range part {
+			calls[i] = headerCall(hexNumber(number))
+		}
+		replies, err := n.batch(ctx, calls)
+		if err != nil {
+			return nil, err
+		}
+		for i, number := range part {
+			block, err := replies[i].header(number)
+			if errors.Is(err, errAbsent) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", n.name, err)
+			}
+			hashes[number] = block.Hash
+		}
 	}
-	if block == nil {
-		return common.Hash{}, nil
-	}
-	return block.Hash, nil
+	return hashes, nil
 }
