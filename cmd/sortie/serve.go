@@ -165,7 +165,7 @@ func (o serveOptions) parseChainWork(config *serviceConfig) (err error) {
 	}
 	config.confirmations = uint64(o.confirmations)
 	if config.finality, err = chain.ParseFinality(o.finality); err != nil {
-		return usageError("--finality: %w", err)
+		return usageError("--finality %q: want finalized or a number of blocks from 1", o.finality)
 	}
 	if o.maxFeePerGas < 1 || o.maxFeePerGas > highestMaxFeePerGas {
 		return usageError("--max-fee-per-gas %d: want gwei from 1 to %d", o.maxFeePerGas, highestMaxFeePerGas)
