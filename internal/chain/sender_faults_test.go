@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -81,7 +82,7 @@ func TestFeeSpike(t *testing.T) {
 						minedAt = block + 1
 					}
 				}
-				if above := limit > spike; sawCap == above || (minedAt > 0) != above {
+				if above := limit > spike; sawCap == above || (minedAt > 0) != above || minedAt > 5 {
 					t.Errorf("in the spike: at the cap %t, all mined after %d blocks", sawCap, minedAt)
 				}
 				r.baseFee = usual
@@ -212,10 +213,19 @@ func TestReplacedByAStranger(t *testing.T) {
 		r.stranger(*second.Nonce, common.Address{19: 1}, nil)
 		r.mine()
 		r.step()
-		r.wantAlarm(chain.SenderReplaced, true)
-		if now := r.intent(r.missions[1]); now.Status != store.IntentSent || *now.Nonce != *second.Nonce || len(now.Attempts) != 1 {
-			t.Errorf("before that is final, the intent has let go of its nonce: %+v", now)
+		for range r.depth {
+			r.wantAlarm(chain.SenderReplaced, true)
+			if now := r.intent(r.missions[1]); now.Status != store.IntentSent || *now.Nonce != *second.Nonce || len(now.Attempts) != 1 {
+				t.Errorf("before that is final, the intent has let go of its nonce: %+v", now)
+			}
+			r.mine()
+			r.step()
 		}
+		if now := r.intent(r.missions[1]); now.Status != store.IntentSent || len(now.Attempts) != 2 {
+			t.Errorf("when that is final, the intent is not sent again: %+v", now)
+		}
+		r.step()
+		r.wantAlarm(chain.SenderReplaced, false)
 		r.drain(20)
 		r.checkExactlyOnce(r.missions, 1)
 		if now := r.intent(r.missions[1]); len(now.Attempts) != 2 || *now.Nonce == *second.Nonce {
@@ -322,6 +332,37 @@ func TestNonceGapIsClosed(t *testing.T) {
 	})
 }
 
+// Whatever a node is handed was stored before: nothing that may be mined is unknown to who takes over.
+func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, 6, func(t *testing.T, r *rig) {
+		seen := 0
+		r.front.with(func(q question) (any, bool) {
+			if q.Method != sendMethod {
+				return nil, false
+			}
+			seen++
+			for _, intent := range r.intents(store.IntentSent) {
+				for _, attempt := range intent.Attempts {
+					if string(q.Params[0]) == `"`+sortie.Bytes(attempt.Raw).String()+`"` {
+						return nil, false
+					}
+				}
+			}
+			t.Errorf("this transaction is not stored: %s", q.Params[0])
+			return nil, false
+		})
+		r.want(r.missions...)
+		r.step()
+		r.baseFee *= 10
+		r.drain(30)
+		r.checkExactlyOnce(r.missions, 0)
+		if seen < 2*len(r.missions) {
+			t.Errorf("%d transactions were sent: the test proves little", seen)
+		}
+	})
+}
+
 // A node says no in its own words, whether or not it has taken the transaction.
 func TestEveryDialectOfNodes(t *testing.T) {
 	t.Parallel()
@@ -374,6 +415,29 @@ func TestANodeThatFallsBehind(t *testing.T) {
 	r.want(r.missions[8:]...)
 	if err := r.sender.Step(context.Background(), r.lease); err == nil {
 		t.Error("a node that has not reached the final block was believed")
+	}
+	r.front.with(nil)
+	r.drain(20)
+	r.checkExactlyOnce(r.missions, 0)
+}
+
+// The first node is behind and the second is not: the second's view counts.
+func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, sqliteDatabase(t))
+	second := newMeddler(t, r.anvil.Client())
+	r.useNodes(r.front.URL, second.URL)
+	r.depth = 10
+	r.restart()
+	r.want(r.missions...)
+	r.step()
+	r.front.with(behind(r.head()))
+	for range 5 {
+		r.mine()
+		r.step()
+	}
+	if mined := len(r.intents(store.IntentMined)); mined != 2 {
+		t.Errorf("%d of 2 are known to be mined", mined)
 	}
 	r.front.with(nil)
 	r.drain(20)

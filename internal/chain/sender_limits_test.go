@@ -258,6 +258,30 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 	}
 }
 
+// The node that is asked first denies what it has mined. The other keeps the intent from being given another nonce.
+func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, sqliteDatabase(t))
+	second := newMeddler(t, r.anvil.Client())
+	r.useNodes(r.front.URL, second.URL)
+	r.restart()
+	r.want(r.missions...)
+	r.step()
+	r.front.with(func(q question) (any, bool) { return nil, q.Method == "eth_getTransactionReceipt" })
+	for range 10 {
+		r.mine()
+		r.step()
+	}
+	r.wantAlarm(chain.SenderReplaced, true)
+	r.wantAlarm(chain.SenderDisagreement, true)
+	if now := r.intent(r.missions[0]); now.Status != store.IntentSent || len(now.Attempts) != 1 {
+		t.Errorf("the intent: %+v", now)
+	}
+	r.front.with(nil)
+	r.drain(2)
+	r.checkExactlyOnce(r.missions, 0)
+}
+
 // altered changes a member of receipts.
 func altered(q question, member, value string) (any, bool) {
 	if q.Method != "eth_getTransactionReceipt" {

@@ -1,0 +1,38 @@
+package chain
+
+import (
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+func TestFatesOfTransactions(t *testing.T) {
+	t.Parallel()
+	first, second, stale := sortie.Hash{1}, sortie.Hash{2}, sortie.Hash{3}
+	nonce := uint64(7)
+	intent := store.Intent{Nonce: &nonce, Attempts: []store.Attempt{{Nonce: 5, Hash: stale}, {Nonce: 7, Hash: first}, {Nonce: 7, Hash: second}}}
+	in := func(transaction sortie.Hash, block uint64, succeeded bool) map[sortie.Hash]mining {
+		return map[sortie.Hash]mining{transaction: {transaction: transaction, block: block, succeeded: succeeded}}
+	}
+	for name, c := range map[string]struct {
+		nextNonce uint64
+		mined     map[sortie.Hash]mining
+		want      fate
+	}{
+		"nothing yet":                         {7, nil, fateWaiting},
+		"lower nonces wait too":               {3, nil, fateWaiting},
+		"the first attempt is mined":          {8, in(first, 99, true), fateSucceeded},
+		"the second attempt is mined":         {9, in(second, 100, true), fateSucceeded},
+		"mined in vain":                       {8, in(first, 99, false), fateReverted},
+		"used by none of them":                {8, nil, fateTaken},
+		"used, and only an old nonce's mined": {8, in(stale, 90, true), fateTaken},
+		"a block that the head does not have": {7, in(first, 99, true), fateWaiting},
+		"a block beyond the head":             {8, in(first, 101, true), fateUnclear},
+	} {
+		got := judge(intent, view{head: store.Block{Number: 100}, nonce: c.nextNonce}, c.mined)
+		if got.fate != c.want {
+			t.Errorf("%s: fate %d, want %d", name, got.fate, c.want)
+		}
+	}
+}
