@@ -309,6 +309,14 @@ func isClosing(chainID uint64, c *account, event *store.ChainEvent) bool {
 }
 
 func (b *books) undoClosing(c *account) error {
+	if c.draft.State.Refunded { // it counted because it was final
+		err := b.incident(incidentFinalityBroken, true,
+			"The refund of mission %s (draft %s) in transaction %s was final and is no longer on the chain.",
+			c.draft.MissionID, c.draft.ID, c.funding.Closed.Transaction)
+		if err != nil {
+			return err
+		}
+	}
 	facts := closingFacts(c.funding.Closed)
 	if err := b.setClosing(c, nil); err != nil {
 		return err

@@ -214,13 +214,18 @@ func (m *model) replay(after uint64, step store.Advance, meanings []modelEvent) 
 				closing = event.ChainEvent
 			}
 		}
-		draft.place(funding, closing)
+		if draft.place(funding, closing) {
+			m.halted = true
+		}
 	}
 }
 
-// place notes where a draft's funding and closing are. What is in another block now starts anew.
-func (d *modelDraft) place(funding, closing *store.ChainEvent) {
+// place notes where a draft's funding and closing are. What is in another block now starts anew; broken tells that what was
+// final did.
+func (d *modelDraft) place(funding, closing *store.ChainEvent) (broken bool) {
+	before := d.state
 	if funding != d.funding {
+		broken = before.Depth == mission.DepthLocked
 		d.state.Refunded = false
 		d.state.Depth = mission.DepthNone
 		if funding != nil {
@@ -228,9 +233,11 @@ func (d *modelDraft) place(funding, closing *store.ChainEvent) {
 		}
 	}
 	if closing != d.closing {
+		broken = broken || before.Refunded
 		d.state.Refunded = false
 	}
 	d.funding, d.closing = funding, closing
+	return broken
 }
 
 // settle lets everything go as deep as it may.

@@ -108,7 +108,8 @@ func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent)
 	return nil
 }
 
-// Retract takes back an event that the rows hold and the chain does not. What was final until now is an incident that halts.
+// Retract takes back an event that the rows hold and the chain does not, found by its block, transaction and mission. What was
+// final until now is an incident that halts.
 //
 // It fails with [store.ErrConflict] when the chain moves on at this moment.
 func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error {
@@ -116,12 +117,22 @@ func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEven
 	if err != nil {
 		return err
 	}
+	stored, err := a.store.ChainEvents(ctx, chainID, event.Block, event.Block)
+	if err != nil {
+		return err
+	}
 	err = a.write(ctx, func(books *books) error {
 		if err := books.fence(position); err != nil {
 			return err
 		}
-		if err := books.tx.RemoveEvent(chainID, event.Block, event.LogIndex); err != nil {
-			return err
+		for _, ghost := range stored {
+			if ghost.Kind != event.Kind || ghost.MissionKey != event.MissionKey || ghost.Transaction != event.Transaction {
+				continue
+			}
+			event.LogIndex = ghost.LogIndex
+			if err := books.tx.RemoveEvent(chainID, ghost.Block, ghost.LogIndex); err != nil {
+				return err
+			}
 		}
 		return books.undo(chainID, &event)
 	})

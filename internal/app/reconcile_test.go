@@ -110,7 +110,7 @@ func TestAGhostIsRetracted(t *testing.T) {
 			events, err := w.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 			w.must(err)
 			stranger := events[0]
-			stranger.LogIndex++
+			stranger.Transaction[0]++
 			for _, event := range []store.ChainEvent{stranger, events[0], events[0]} {
 				w.must(w.app.Retract(context.Background(), testChain, event))
 			}
@@ -140,8 +140,16 @@ func TestAGhostCloseIsRetracted(t *testing.T) {
 	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
 	events, err := w.db.ChainEvents(context.Background(), testChain, w.position.Tip.Number, w.position.Tip.Number)
 	w.must(err)
-	w.must(w.app.Retract(context.Background(), testChain, events[0]))
+	ghost := events[0]
+	ghost.LogIndex += 5 // whoever asks the contract knows no log
+	w.must(w.app.Retract(context.Background(), testChain, ghost))
 	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected})
+	if stored := w.storedEvents(); stored != 1 {
+		t.Errorf("%d events are stored, want the funding alone", stored)
+	}
+	if halted, err := w.app.Halted(context.Background()); err != nil || !halted {
+		t.Errorf("halted is %t, %v", halted, err)
+	}
 	if jobs := w.refundJobs(draft); jobs != 1 {
 		t.Errorf("%d refund jobs", jobs)
 	}
