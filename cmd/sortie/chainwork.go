@@ -139,8 +139,10 @@ func (w *chainWork) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.app.RetryRefunds(ctx); err != nil {
-		return err
+	if w.sender != nil {
+		if _, err := w.app.RetryRefunds(ctx); err != nil {
+			return err
+		}
 	}
 	return w.app.RecordReconcile(ctx, sortie.ReconcileReport{Checked: report.Checked, Repaired: report.Repaired, Alarms: report.Alarms})
 }

@@ -110,7 +110,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serviceConfig, error) {
 	deployment := net.Deployment()
 	config := serviceConfig{
-		roles:          roles{api: true, worker: true, chain: true},
+		roles:          everyRole,
 		listen:         options.listen,
 		database:       "sqlite:" + filepath.Join(options.data, devDatabase),
 		rpcURLs:        []string{net.RPCURL()},

@@ -101,6 +101,9 @@ func (c serviceConfig) announce(address string, options serveOptions) {
 	if (c.roles.worker || c.roles.chain) && !c.refunds() {
 		c.logger.Warn("refunds and payouts are off: give --settler and --sender to turn them on; what is due waits until then")
 	}
+	if strings.HasPrefix(c.database, "sqlite:") && c.roles != everyRole {
+		c.logger.Warn("an SQLite database has room for one process, and this one does not do everything: give --roles api,worker,chain")
+	}
 	if c.roles.api && len(c.operators) == 0 {
 		c.logger.Warn("nobody can review missions: give the wallets that may in --operators")
 	}

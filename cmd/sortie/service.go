@@ -54,6 +54,8 @@ type roles struct {
 	chain  bool // follows the chain and sends transactions, while no other process does
 }
 
+var everyRole = roles{api: true, worker: true, chain: true}
+
 // refunds tells whether money can be sent back: somebody must allow it and somebody pay for it.
 func (c serviceConfig) refunds() bool { return c.settler != nil && c.sender != nil }
 
