@@ -165,7 +165,7 @@ func (f *following) overview() sortie.ChainOverview {
 
 func (f *following) approve(d drafted) {
 	f.t.Helper()
-	if _, err := f.operator.Approve(f.ctx, d.draftID); err != nil {
+	if _, err := f.operator.Approve(f.ctx, d.draftID, ""); err != nil {
 		f.t.Fatalf("approve %s: %v", d.missionID, err)
 	}
 }
@@ -183,6 +183,44 @@ func (f *following) clear() {
 	for _, incident := range f.overview().Incidents {
 		if _, err := f.operator.ClearIncident(f.ctx, incident.ID, "I looked."); err != nil {
 			f.t.Fatalf("clear %s: %v", incident.Kind, err)
+		}
+	}
+}
+
+// checkEvents reads the creator's events: nothing happened twice to a draft unless the chain took it back in between, and
+// nothing was taken back that had not happened.
+func (f *following) checkEvents() {
+	f.t.Helper()
+	happened := make(map[string]map[sortie.EventType]bool)
+	for event, err := range f.creator.AllEvents(f.ctx, sortie.PageQuery{}) {
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		of := happened[event.DraftID]
+		if of == nil {
+			of = make(map[sortie.EventType]bool)
+			happened[event.DraftID] = of
+		}
+		switch event.Type {
+		case sortie.EventFundingReverted:
+			if !of[sortie.EventFundingDetected] {
+				f.t.Errorf("%s: the funding was taken back without having been there", event.MissionID)
+			}
+			for _, undone := range []sortie.EventType{
+				sortie.EventFundingDetected, sortie.EventFundingConfirmed, sortie.EventFundingLocked, sortie.EventRefundConfirmed,
+			} {
+				delete(of, undone)
+			}
+		case sortie.EventRefundReverted:
+			if !of[sortie.EventRefundConfirmed] {
+				f.t.Errorf("%s: the refund was taken back without having been there", event.MissionID)
+			}
+			delete(of, sortie.EventRefundConfirmed)
+		default:
+			if of[event.Type] {
+				f.t.Errorf("%s: %s happened twice", event.MissionID, event.Type)
+			}
+			of[event.Type] = true
 		}
 	}
 }

@@ -1,0 +1,240 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/pgtest"
+)
+
+const (
+	maxReorg       = 20
+	soakFinality   = maxReorg + 4 // no reorganization of the soak reaches what is final
+	soakMissions   = 60
+	soakVariable   = "SORTIE_SOAK"      // times as many reorganizations
+	soakSeed       = "SORTIE_SOAK_SEED" // the seed of a run to repeat
+	reorgsSQLite   = 200
+	reorgsPostgres = 50
+)
+
+// The chain changes its mind again and again while missions are funded, decided and refunded and the service is killed. When
+// all is quiet the rows are the canonical chain's, and every draft stands where the chain says.
+func TestReorgSoak(t *testing.T) {
+	t.Parallel()
+	for engine, run := range map[string]struct {
+		database func(*testing.T) string
+		reorgs   int
+	}{
+		"sqlite":   {sqliteIn, reorgsSQLite},
+		"postgres": {func(t *testing.T) string { return pgtest.Database(t) }, reorgsPostgres},
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			database := run.database(t)
+			s := newSoak(t, database)
+			for range run.reorgs * soakFactor(t) {
+				s.step()
+			}
+			s.settle()
+			s.awaitTip()
+			s.checkEvents()
+			s.stop()
+			checkRows(t, s.chain, database)
+			t.Logf("%d reorganizations, %d kills, %d missions, %d transactions by the sender", s.reorgs, s.kills, len(s.missions), s.chain.minedBy("sender"))
+		})
+	}
+}
+
+func soakFactor(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv(soakVariable)
+	if text == "" {
+		return 1
+	}
+	factor, err := strconv.Atoi(text)
+	if err != nil || factor < 1 {
+		t.Fatalf("%s=%q: want how many times as long to run", soakVariable, text)
+	}
+	return factor
+}
+
+func seededRandom(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv(soakSeed); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", soakSeed, err)
+		}
+	}
+	t.Logf("seed: %s=%d", soakSeed, seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
+
+// soak is a service under reorganizations and kills.
+type soak struct {
+	*following
+	random        *rand.Rand
+	node          *proxy
+	missions      []*soaked
+	reorgs, kills int
+}
+
+// soaked is a mission and what the operator was told has been decided about it.
+type soaked struct {
+	drafted
+	decision sortie.ReviewStatus
+}
+
+func newSoak(t *testing.T, database string) *soak {
+	t.Helper()
+	chain := startAnvil(t)
+	node := startProxy(t, chain.RPCURL)
+	environment := chain.serviceEnvironment(database, strconv.Itoa(soakFinality), node.url)
+	return &soak{following: follow(t, chain, environment), random: seededRandom(t), node: node}
+}
+
+// step lets a few things happen, and then replaces some blocks.
+func (s *soak) step() {
+	s.t.Helper()
+	for range 1 + s.random.IntN(3) {
+		s.act()
+	}
+	depth := 1 + s.random.Uint64N(maxReorg)
+	var carried []map[string]any
+	if mission := s.pick(); mission != nil && s.random.IntN(3) == 0 {
+		carried = append(carried, s.chain.transaction(mission.creator, mission.quote.FactoryAddress, mission.quote.Calldata))
+	}
+	s.chain.reorg(depth, carried...)
+	s.reorgs++
+	switch s.random.IntN(4) {
+	case 0: // the next comes before the service has seen anything of this one
+	case 1:
+		s.node.awaitRequests(1+s.random.IntN(6), s.service)
+	default:
+		s.awaitTip()
+	}
+}
+
+func (s *soak) pick() *soaked {
+	if len(s.missions) == 0 {
+		return nil
+	}
+	return s.missions[s.random.IntN(len(s.missions))]
+}
+
+func (s *soak) act() {
+	s.t.Helper()
+	mission := s.pick()
+	switch dice := s.random.IntN(20); {
+	case mission == nil || dice < 4 && len(s.missions) < soakMissions:
+		s.missions = append(s.missions, &soaked{s.draft(), sortie.ReviewDraft})
+	case dice < 9: // mined at once; a mission that is funded already makes it revert
+		s.chain.fund(mission.creator, mission.quote)
+		s.chain.mine(1)
+	case dice < 11:
+		_, err := s.operator.Approve(s.ctx, mission.draftID, "")
+		s.note(mission, sortie.ReviewApproved, err)
+	case dice < 13:
+		_, err := s.operator.Reject(s.ctx, mission.draftID, "Nobody may photograph that.")
+		s.note(mission, sortie.ReviewRejected, err)
+	case dice < 18:
+		s.chain.mine(1 + s.random.Uint64N(3))
+	case dice < 19 && s.kills*8 < s.reorgs:
+		s.killAtRandom()
+	default:
+		s.chain.call(nil, "anvil_dropAllTransactions") // the mempool of a node is no promise
+	}
+}
+
+// note keeps what the operator was told. A decision may be refused where the draft stands, and for no other reason.
+func (s *soak) note(mission *soaked, decided sortie.ReviewStatus, err error) {
+	s.t.Helper()
+	var refused *sortie.Error
+	switch {
+	case err == nil && mission.decision != sortie.ReviewDraft:
+		s.t.Errorf("%s was %s, and was %s again", mission.missionID, mission.decision, decided)
+	case err == nil:
+		mission.decision = decided
+	case !errors.As(err, &refused) || refused.Code != sortie.CodeWrongState:
+		s.t.Fatalf("decide about %s: %v", mission.missionID, err)
+	}
+}
+
+// killAtRandom kills the service somewhere in the middle of its work with the node.
+func (s *soak) killAtRandom() {
+	s.t.Helper()
+	s.chain.mine(1 + s.random.Uint64N(2)) // gives it something to do
+	s.node.awaitRequests(1+s.random.IntN(10), s.service)
+	s.kills++
+	s.restart()
+}
+
+// settle lets the chain grow until every draft stands where the chain and the decisions say, and no refund is outstanding.
+func (s *soak) settle() {
+	s.t.Helper()
+	began := time.Now()
+	var wrong []string
+	for wrong = s.unsettled(); len(wrong) > 0 && time.Since(began) < patience; wrong = s.unsettled() {
+		s.chain.mine(2)
+		s.awaitTip()
+	}
+	for _, line := range wrong {
+		s.t.Error(line)
+	}
+	s.t.Logf("settled after %s", time.Since(began).Round(time.Millisecond))
+}
+
+// unsettled says which drafts do not stand where the canonical chain says.
+func (s *soak) unsettled() (wrong []string) {
+	s.t.Helper()
+	funded, closed := make(map[common.Hash]bool), make(map[common.Hash]bool)
+	for _, log := range s.chain.followedLogs() {
+		switch eventName(s.t, log) {
+		case "MissionFunded":
+			funded[log.Topics[1]] = true
+		case "MissionClosed":
+			closed[log.Topics[1]] = true
+		}
+	}
+	stands := make(map[string]view)
+	for draft, err := range s.creator.AllDrafts(s.ctx, sortie.ListQuery{}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		stands[draft.DraftID] = view{draft.FundingStatus, draft.ReviewStatus, draft.Published, draft.NextAction}
+	}
+	for _, mission := range s.missions {
+		key := common.Hash(sortie.MissionKey(mission.missionID))
+		want := settledView(mission.decision, funded[key], closed[key])
+		if got := stands[mission.draftID]; got != want {
+			wrong = append(wrong, fmt.Sprintf("%s, %s by the operator, funded %t and closed %t on the chain, stands at %v, want %v",
+				mission.missionID, mission.decision, funded[key], closed[key], got, want))
+		}
+	}
+	return wrong
+}
+
+// settledView is where a draft stands when everything on the chain is final.
+func settledView(decision sortie.ReviewStatus, funded, closed bool) view {
+	switch {
+	case decision == sortie.ReviewRejected && !funded:
+		return viewRejectedUnfunded
+	case decision == sortie.ReviewRejected:
+		return viewRefunded // and not before it is closed
+	case !funded:
+		return viewQuoted
+	case decision == sortie.ReviewApproved:
+		return viewPublished
+	default:
+		return viewInReview
+	}
+}

@@ -1,0 +1,269 @@
+package e2e
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// stageFinality is how many blocks deep funding is final in these tests.
+const stageFinality = 8
+
+// onStage runs a test on a chain and a service of its own, through a node that counts what it is asked.
+func onStage(t *testing.T, name string, test func(f *following, node *proxy)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		chain := startAnvil(t)
+		node := startProxy(t, chain.RPCURL)
+		test(follow(t, chain, chain.serviceEnvironment(sqliteIn(t), "8", node.url)), node)
+	})
+}
+
+// A reorganization may come at any time in the life of a mission. The draft follows the canonical chain back, and forward
+// again when the money comes after all.
+func TestReorgAtEveryStage(t *testing.T) {
+	t.Parallel()
+
+	onStage(t, "quoted", func(f *following, _ *proxy) {
+		draft := f.draft()
+		f.chain.mine(3)
+		f.awaitTip()
+		f.chain.reorg(3)
+		f.awaitTip()
+		f.awaitView(draft, viewQuoted)
+		f.chain.fund(draft.creator, draft.quote)
+		f.chain.mine(2)
+		f.awaitView(draft, viewInReview)
+	})
+
+	onStage(t, "seen", func(f *following, _ *proxy) {
+		draft := f.funded()
+		f.awaitView(draft, viewSeen)
+		f.chain.reorg(1)
+		f.awaitView(draft, viewQuoted)
+		f.chain.reorg(2, f.chain.transaction(draft.creator, draft.quote.FactoryAddress, draft.quote.Calldata))
+		f.awaitView(draft, viewInReview)
+	})
+
+	onStage(t, "in review", func(f *following, _ *proxy) {
+		draft := f.funded()
+		f.chain.mine(3)
+		f.awaitView(draft, viewInReview)
+		f.chain.reorg(4)
+		f.awaitView(draft, viewQuoted)
+		if _, err := f.operator.Approve(f.ctx, draft.draftID, ""); !isCode(err, sortie.CodeWrongState) {
+			f.t.Errorf("approve what is not funded any more: %v", err)
+		}
+		f.chain.fund(draft.creator, draft.quote)
+		f.chain.mine(2)
+		f.awaitView(draft, viewInReview)
+	})
+
+	onStage(t, "moved to another block", func(f *following, _ *proxy) {
+		draft := f.funded()
+		f.chain.mine(1)
+		f.awaitView(draft, viewInReview)
+		f.chain.reorg(4, f.chain.transaction(draft.creator, draft.quote.FactoryAddress, draft.quote.Calldata))
+		f.awaitTip()
+		f.awaitView(draft, viewInReview)
+		doctor, err := f.creator.Doctor(f.ctx, draft.draftID)
+		want := f.chain.followedLogs()[0]
+		if err != nil || doctor.Funding.BlockNumber == nil || *doctor.Funding.BlockNumber != want.BlockNumber {
+			f.t.Errorf("the doctor says %+v, %v; the funding is in block %d now", doctor.Funding, err, want.BlockNumber)
+		}
+	})
+
+	onStage(t, "approved, not locked", func(f *following, _ *proxy) {
+		draft := f.funded()
+		f.chain.mine(1)
+		f.awaitView(draft, viewInReview)
+		f.approve(draft)
+		f.awaitView(draft, viewApproved)
+		f.chain.reorg(3)
+		f.awaitView(draft, viewQuoted)
+		f.chain.mine(stageFinality + 1)
+		f.awaitTip()
+		f.awaitView(draft, viewQuoted) // approval alone publishes nothing
+		f.chain.fund(draft.creator, draft.quote)
+		f.chain.mine(2)
+		f.awaitView(draft, viewApproved)
+		f.chain.mine(stageFinality)
+		f.awaitView(draft, viewPublished)
+	})
+
+	onStage(t, "rejected, refund sent", func(f *following, node *proxy) {
+		draft := f.funded()
+		f.chain.mine(1)
+		f.awaitView(draft, viewInReview)
+		f.reject(draft)
+		f.awaitPending()
+		f.chain.mine(1)
+		if closings := f.chain.closings(draft.missionID); closings != 1 {
+			f.t.Fatalf("the mission was closed %d times", closings)
+		}
+		f.awaitTip()
+		f.chain.reorg(1) // the refund is gone
+		f.awaitTip()
+		f.awaitView(draft, viewRejectedFunded)
+		f.mineUntilView(draft, viewRefunded)
+		if closings := f.chain.closings(draft.missionID); closings != 1 {
+			f.t.Errorf("the mission was closed %d times", closings)
+		}
+	})
+
+	onStage(t, "rejected, funding and refund gone", func(f *following, node *proxy) {
+		draft := f.funded()
+		f.chain.mine(1)
+		f.awaitView(draft, viewInReview)
+		f.reject(draft)
+		f.awaitPending()
+		f.chain.mine(1)
+		if closings := f.chain.closings(draft.missionID); closings != 1 {
+			f.t.Fatalf("the mission was closed %d times", closings)
+		}
+		f.awaitTip()
+		f.chain.reorg(uint64(f.chain.head().Number) - f.chain.followedLogs()[0].BlockNumber + 1)
+		f.awaitView(draft, viewRejectedUnfunded)
+		f.chain.mine(2)
+		f.awaitTip()
+		f.awaitView(draft, viewRejectedUnfunded)
+		f.chain.fund(draft.creator, draft.quote)
+		f.mineUntilView(draft, viewRefunded)
+		if closings := f.chain.closings(draft.missionID); closings != 1 {
+			f.t.Errorf("the mission was closed %d times", closings)
+		}
+	})
+}
+
+// What is final must not change. When it does all the same, drafts follow the chain, and nothing is published or sent until an
+// operator has looked.
+func TestReorgBelowTheLockHalts(t *testing.T) {
+	t.Parallel()
+
+	onStage(t, "published", func(f *following, node *proxy) {
+		locked := f.funded() // before all that is taken back
+		f.chain.mine(1)
+		published, refundable := f.funded(), f.draft()
+		f.chain.mine(1)
+		f.awaitView(published, viewInReview)
+		f.approve(published)
+		f.chain.mine(stageFinality)
+		f.awaitView(published, viewPublished)
+
+		depth := uint64(f.chain.head().Number) - f.chain.followedLogs()[1].BlockNumber + 1
+		f.chain.reorg(depth, f.chain.transaction(refundable.creator, refundable.quote.FactoryAddress, refundable.quote.Calldata))
+		f.awaitView(published, viewQuoted)
+		f.awaitView(refundable, viewInReview)
+		f.checkHalted()
+		if _, err := f.operator.Approve(f.ctx, locked.draftID, ""); !isCode(err, sortie.CodeServiceUnavailable) {
+			f.t.Errorf("an approval that would publish: %v", err)
+		}
+
+		f.reject(refundable) // which sends nothing now
+		f.chain.fund(published.creator, published.quote)
+		f.chain.mine(2 * stageFinality)
+		f.awaitTip()
+		f.checkStandsStill(node, published, viewApproved)
+		f.checkHalted()
+
+		f.restart() // forgets nothing
+		f.awaitTip()
+		f.checkStandsStill(node, published, viewApproved)
+		f.checkHalted()
+
+		f.clear()
+		f.awaitView(published, viewPublished)
+		f.mineUntilView(refundable, viewRefunded)
+		f.service.await(f.t, "good health", func() bool { return f.health().Status == "ok" })
+	})
+
+	onStage(t, "refunded", func(f *following, node *proxy) {
+		draft := f.funded()
+		f.chain.mine(1)
+		f.awaitView(draft, viewInReview)
+		f.reject(draft)
+		f.mineUntilView(draft, viewRefunded)
+		f.chain.mine(stageFinality)
+		f.awaitTip()
+
+		logs := f.chain.followedLogs()
+		closed := logs[len(logs)-1].BlockNumber
+		f.chain.reorg(uint64(f.chain.head().Number) - closed + 1) // the refund is gone, the funding is not
+		f.awaitView(draft, viewRejectedFunded)
+		f.checkHalted()
+		f.chain.mine(stageFinality)
+		f.awaitTip()
+		f.checkStandsStill(node, draft, viewRejectedFunded)
+
+		f.clear()
+		f.mineUntilView(draft, viewRefunded)
+		if closings := f.chain.closings(draft.missionID); closings != 1 {
+			f.t.Errorf("the mission was closed %d times", closings)
+		}
+	})
+}
+
+func (f *following) checkHalted() {
+	f.t.Helper()
+	f.service.await(f.t, "halt", func() bool {
+		h := f.health()
+		return h.code == http.StatusServiceUnavailable && h.Status == "halted" && h.Parts["chain"] == "halted"
+	})
+	if overview := f.overview(); !overview.Halted || len(overview.Incidents) == 0 {
+		f.t.Errorf("the operator is told nothing about the halt: %+v", overview)
+	}
+	f.service.awaitReady(f.t) // reads go on
+	f.draft()                 // and so do writes that move no money
+}
+
+// checkStandsStill lets the service look at the chain many times over and finds that it sends nothing and leaves the draft
+// where it is.
+func (f *following) checkStandsStill(node *proxy, d drafted, want view) {
+	f.t.Helper()
+	sent, mined := node.count("eth_sendRawTransaction"), f.chain.minedBy("sender")
+	node.awaitRequests(20, f.service)
+	if now := node.count("eth_sendRawTransaction"); now != sent || f.chain.minedBy("sender") != mined {
+		f.t.Errorf("%d transactions were sent", now-sent)
+	}
+	if got := f.view(d); got != want {
+		f.t.Errorf("%s stands at %v, want %v", d.missionID, got, want)
+	}
+}
+
+// awaitPending waits until a transaction waits to be mined.
+func (f *following) awaitPending() {
+	f.t.Helper()
+	f.service.await(f.t, "transaction in the pool", func() bool {
+		var pool struct{ Pending hexutil.Uint64 }
+		f.chain.call(&pool, "txpool_status")
+		return pool.Pending > 0
+	})
+}
+
+// mineUntil lets the chain grow, block by block as the service follows, until something can be observed.
+func (f *following) mineUntil(observed func() bool) {
+	f.t.Helper()
+	f.service.await(f.t, "end of mining", func() bool {
+		if observed() {
+			return true
+		}
+		f.chain.mine(1)
+		f.awaitTip()
+		return false
+	})
+}
+
+func (f *following) mineUntilView(d drafted, want view) {
+	f.t.Helper()
+	f.mineUntil(func() bool { return f.view(d) == want })
+}
+
+func isCode(err error, code sortie.Code) bool {
+	var refused *sortie.Error
+	return errors.As(err, &refused) && refused.Code == code
+}
