@@ -35,7 +35,8 @@ func newMissionStatusCmd(client *clientOptions) *cobra.Command {
 		Use:   "status ID",
 		Short: "Show where a mission stands; --watch follows it to its end",
 		Long: `Shows where a mission stands. With --watch it prints a line for every change until the mission is published, rejected
-or refunded, and goes on when the service is restarted meanwhile; with --json, one JSON object a line.`,
+or refunded, and goes on when the service is restarted meanwhile; with --json, one JSON object a line. It looks every second or
+two; mission events has what came and went between.`,
 		Args: oneArg("the draft id or mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, _, err := client.open(cmd.Context())
