@@ -35,11 +35,14 @@ var rooms = map[string]struct {
 	"internal/api":     {[]string{"", "internal/app", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
 	"internal/chain":   {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
 	"internal/jobs":    {[]string{"", "internal/store"}, "a queue carries work and knows none of it"},
+	"internal/media":   {[]string{"", "internal/media/container"}, "files and hashes: whose they are and who may see them is decided elsewhere"},
 	"internal/devnet":  {[]string{"", "contracts", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "contracts/bind/testusdc", "internal/chain"}, "the development chain is a chain, not the service"},
 	"internal/pgtest":  {nil, "it gives tests a database, whatever they keep in it"},
-	"cmd/sortie":       {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/jobs", "internal/store", "internal/wallet"}, "cmd wires, and decides nothing that a room could"},
+	"cmd/sortie":       {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/jobs", "internal/media", "internal/store", "internal/wallet"}, "cmd wires, and decides nothing that a room could"},
 	"bench":            {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/mission", "internal/store", "internal/wallet"}, "the benchmark measures every room beside its bare limit"},
 	"e2e":              {nil, "tests drive the binary from outside"},
+
+	"internal/media/container": {nil, "the formats of files are told by the files alone"},
 }
 
 // sdkDependencies is all that a program importing the SDK compiles beside the standard library.

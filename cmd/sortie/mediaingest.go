@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie/internal/media"
+)
+
+// newMediaIngestCmd is the child process in which the service looks at uploaded files. It is nothing for people.
+func newMediaIngestCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:    media.ChildArgument,
+		Short:  "Look at one uploaded file, as a child of the service",
+		Hidden: true,
+		Args:   noArgs,
+		Run:    func(*cobra.Command, []string) { os.Exit(media.ChildMain()) },
+	}
+}

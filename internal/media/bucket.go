@@ -1,0 +1,189 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/s3blob"
+	"gocloud.dev/gcerrors"
+)
+
+const (
+	// bucketPatience is how long the bucket may stay silent before a call is given up.
+	bucketPatience = 20 * time.Second
+	// slowestUpload, in bytes a second, is what an upload must at least reach to be waited for.
+	slowestUpload = 256 << 10
+	// partSize is how much of an upload is held in memory at a time.
+	partSize = 8 << 20
+)
+
+// bucket keeps objects in S3. An object appears there when its last byte has come, so no temporary names are needed. Pieces of uploads
+// that were cut short are the bucket's to remove: give it a life-cycle rule that aborts incomplete uploads.
+type bucket struct {
+	*blob.Bucket
+}
+
+func openBucket(ctx context.Context, address string) (*bucket, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("it is not a URL: want s3://BUCKET?region=REGION") // the error would repeat what may hold a secret
+	}
+	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
+	defer cancel()
+	opened, err := new(s3blob.URLOpener).OpenBucketURL(ctx, parsed)
+	if err != nil {
+		return nil, err
+	}
+	accessible, err := opened.IsAccessible(ctx)
+	if err == nil && !accessible {
+		err = fmt.Errorf("there is no bucket %q, or these credentials may not list it", parsed.Host)
+	}
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return &bucket{opened}, nil
+}
+
+func (b *bucket) close() error { return b.Close() }
+
+func (b *bucket) put(ctx context.Context, key string, source io.Reader, size int64, verify func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, bucketPatience+time.Duration(size/slowestUpload)*time.Second)
+	defer cancel()
+	writer, err := b.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream", BufferSize: partSize, MaxConcurrency: 1})
+	if err != nil {
+		return bucketFault(err)
+	}
+	if _, err = io.Copy(writer, source); err == nil {
+		err = verify()
+	}
+	if err != nil {
+		cancel() // closed after its context has ended, the writer takes back what it has sent
+		_ = writer.Close()
+		if errors.Is(err, ErrObjectCorrupt) {
+			return err
+		}
+		return bucketFault(err)
+	}
+	if err := writer.Close(); err != nil {
+		return bucketFault(err)
+	}
+	return nil
+}
+
+func (b *bucket) open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	body := &patientReader{ctx: ctx, cancel: cancel}
+	body.timer = time.AfterFunc(bucketPatience, func() { cancel(errSilent) })
+	reader, err := b.NewRangeReader(ctx, key, offset, length, nil)
+	body.timer.Stop()
+	if err == nil {
+		body.reader = reader
+		return body, reader.Size(), nil
+	}
+	err = errors.Join(err, context.Cause(ctx))
+	cancel(nil)
+	if object, statErr := b.stat(context.WithoutCancel(ctx), key); statErr == nil && offset >= object.Size {
+		return io.NopCloser(eof{}), object.Size, nil // a bucket calls that an error
+	}
+	return nil, 0, bucketFault(err)
+}
+
+func (*bucket) file(string) (*os.File, error) { return nil, ErrNotLocal }
+
+func (b *bucket) stat(ctx context.Context, key string) (Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
+	defer cancel()
+	attributes, err := b.Attributes(ctx, key)
+	if err != nil {
+		return Object{}, bucketFault(err)
+	}
+	return Object{Size: attributes.Size, KeptAt: attributes.ModTime}, nil
+}
+
+func (b *bucket) remove(ctx context.Context, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
+	defer cancel()
+	if err := b.Delete(ctx, key); err != nil {
+		return bucketFault(err)
+	}
+	return nil
+}
+
+func (b *bucket) list(ctx context.Context, after string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		pages := b.List(&blob.ListOptions{Prefix: keyPrefix, BeforeList: func(as func(any) bool) error {
+			var request *s3.ListObjectsV2Input
+			if as(&request) && after != "" {
+				request.StartAfter = &after
+			}
+			return nil
+		}})
+		for {
+			object, err := b.next(ctx, pages)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield("", bucketFault(err))
+				return
+			}
+			if !yield(object.Key, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *bucket) next(ctx context.Context, pages *blob.ListIterator) (*blob.ListObject, error) {
+	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
+	defer cancel()
+	return pages.Next(ctx)
+}
+
+func (*bucket) tidy(context.Context, time.Time) error { return nil }
+
+// bucketFault says what kind of fault an error of the bucket is.
+func bucketFault(err error) error {
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return fmt.Errorf("%w: %w", ErrObjectNotFound, err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+var errSilent = fmt.Errorf("the bucket was silent for %s", bucketPatience)
+
+// patientReader gives up when the bucket falls silent in the middle of an object. Whoever reads may take its time.
+type patientReader struct {
+	reader *blob.Reader
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+}
+
+func (r *patientReader) Read(p []byte) (int, error) {
+	r.timer.Reset(bucketPatience)
+	n, err := r.reader.Read(p)
+	r.timer.Stop()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = bucketFault(errors.Join(err, context.Cause(r.ctx)))
+	}
+	return n, err
+}
+
+func (r *patientReader) Close() error {
+	r.timer.Stop()
+	r.cancel(nil)
+	return r.reader.Close()
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }

@@ -1,0 +1,151 @@
+package container
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// plan is a file to be written, as a list of pieces: stretches of the source, bytes of our own, and runs of one byte. Making
+// the plan reads little; writing it is one pass.
+type plan struct {
+	pieces []piece
+	size   int64
+}
+
+type piece struct {
+	literal []byte // if set, the piece is these bytes
+	at      int64  // offset in the source, or filled
+	length  int64
+	fill    byte // what a filled piece is made of
+}
+
+const filled = -1
+
+func (p *plan) copy(at, length int64) {
+	if length == 0 {
+		return
+	}
+	p.size += length
+	if n := len(p.pieces); n > 0 {
+		if last := &p.pieces[n-1]; last.literal == nil && last.at != filled && last.at+last.length == at {
+			last.length += length
+			return
+		}
+	}
+	p.pieces = append(p.pieces, piece{at: at, length: length})
+}
+
+func (p *plan) write(literal []byte) {
+	p.size += int64(len(literal))
+	p.pieces = append(p.pieces, piece{literal: literal, length: int64(len(literal))})
+}
+
+func (p *plan) fill(length int64, with byte) {
+	p.size += length
+	p.pieces = append(p.pieces, piece{at: filled, length: length, fill: with})
+}
+
+func (p *plan) append(other plan) {
+	p.pieces = append(p.pieces, other.pieces...)
+	p.size += other.size
+}
+
+func (p *plan) writeTo(w io.Writer, source io.ReaderAt) (written int64, err error) {
+	buffer := make([]byte, 256<<10)
+	for _, one := range p.pieces {
+		n, err := one.writeTo(w, source, buffer)
+		written += n
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+func (p piece) writeTo(w io.Writer, source io.ReaderAt, buffer []byte) (int64, error) {
+	switch {
+	case p.literal != nil:
+		n, err := w.Write(p.literal)
+		return int64(n), err
+	case p.at == filled:
+		return p.writeFill(w, buffer)
+	}
+	// The wrapper hides the shortcuts of both sides: the buffer is ours.
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{io.NewSectionReader(source, p.at, p.length)}, buffer)
+	if err == nil && n < p.length {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+func (p piece) writeFill(w io.Writer, buffer []byte) (written int64, err error) {
+	run := buffer[:min(int64(len(buffer)), p.length)]
+	for i := range run {
+		run[i] = p.fill
+	}
+	for written < p.length {
+		n, err := w.Write(run[:min(int64(len(run)), p.length-written)])
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// overlay is a set of changes to a file that keep every byte that stays where it was. Formats whose parts point at each other
+// by offset are cleaned this way: no pointer has to be found and moved.
+type overlay struct {
+	edits []edit
+}
+
+type edit struct {
+	at, length int64
+	literal    []byte // nil: a run of fill
+	fill       byte
+}
+
+// maxEdits bounds the memory of the changes. A file of an hour has some ten thousand.
+const maxEdits = 1 << 20
+
+var errTooManyEdits = problem(CodeTooComplex, "the file is made of too many parts")
+
+func (o *overlay) patch(at int64, literal ...byte) {
+	o.edits = append(o.edits, edit{at: at, length: int64(len(literal)), literal: literal})
+}
+
+func (o *overlay) erase(at, length int64) { o.fill(at, length, 0) }
+
+func (o *overlay) fill(at, length int64, with byte) {
+	if length > 0 {
+		o.edits = append(o.edits, edit{at: at, length: length, fill: with})
+	}
+}
+
+// plan is the first size bytes of the source with the changes made.
+func (o *overlay) plan(size int64) (plan, error) {
+	if len(o.edits) > maxEdits {
+		return plan{}, errTooManyEdits
+	}
+	slices.SortFunc(o.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	var p plan
+	for _, e := range o.edits {
+		if e.at < p.size || e.at+e.length > size {
+			return plan{}, errors.New("two parts of the file were to be changed at the same place: a fault of this program")
+		}
+		p.copy(p.size, e.at-p.size)
+		if e.literal != nil {
+			p.write(e.literal)
+		} else {
+			p.fill(e.length, e.fill)
+		}
+	}
+	if p.size > size {
+		return plan{}, fmt.Errorf("planned %d bytes of a file of %d", p.size, size)
+	}
+	p.copy(p.size, size-p.size)
+	return p, nil
+}

@@ -1,0 +1,205 @@
+package container
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+)
+
+const pngSignature = "\x89PNG\r\n\x1a\n"
+
+const (
+	// maxPNGChunks leaves room for half a gigabyte in the 8 KiB pieces that libpng writes.
+	maxPNGChunks = 1 << 16
+	// maxPNGExif is the longest eXIf chunk that is looked at, as long as a JPEG's can be.
+	maxPNGExif = 64 << 10
+)
+
+// pngKept are the chunks that stay, each with its greatest length: what it takes to decode the pixels and show their colours
+// right. Text, times, EXIF, other programs' private chunks and the frames of an animation are not among them.
+var pngKept = map[string]uint32{
+	"PLTE": 3 * 256, "tRNS": 256, "gAMA": 4, "cHRM": 32, "sRGB": 1, "sBIT": 4, "bKGD": 6, "pHYs": 9, "cICP": 4,
+}
+
+// pngWalk is the state of a walk over a PNG file.
+type pngWalk struct {
+	*File
+	head, kept plan // the header, and what follows it
+	hasProfile bool
+	hasData    bool
+	dataEnded  bool
+}
+
+type pngChunk struct {
+	kind   string
+	at     int64 // of the data
+	length uint32
+}
+
+func readPNG(f *File) error {
+	w := &pngWalk{File: f}
+	at := int64(len(pngSignature))
+	for chunks := 0; ; chunks++ {
+		if chunks >= maxPNGChunks {
+			return unreadable("the picture has more than %d chunks", maxPNGChunks)
+		}
+		header, err := w.source.bytes(at, 8)
+		if err != nil {
+			return err
+		}
+		chunk := pngChunk{length: binary.BigEndian.Uint32(header), kind: string(header[4:]), at: at + 8}
+		at += 12 + int64(chunk.length)
+		if chunk.length > 1<<31-1 || at > w.source.size {
+			return unreadable("the picture is cut off or damaged: a chunk is longer than the file")
+		}
+		if (chunk.kind == "IHDR") != (chunks == 0) {
+			return unreadable("the picture is damaged: its header is not where it belongs")
+		}
+		if chunk.kind == "IEND" {
+			return w.finish()
+		}
+		if err := w.chunk(chunk); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *pngWalk) chunk(c pngChunk) error {
+	w.dataEnded = w.hasData && c.kind != "IDAT"
+	switch limit, known := pngKept[c.kind]; {
+	case c.kind == "IHDR":
+		return w.header(c)
+	case c.kind == "IDAT":
+		return w.data(c)
+	case c.kind == "acTL":
+		return unreadable("the picture is an animation; send a single picture")
+	case c.kind == "iCCP":
+		return w.profile(c)
+	case c.kind == "eXIf":
+		return w.exif(c)
+	case known && c.length <= limit:
+		w.keep(c)
+	case c.kind[0]&0x20 == 0: // an upper-case letter: the picture cannot be decoded without it
+		return unreadable("the picture is damaged: nobody knows its chunk %s", printable([]byte(c.kind)))
+	}
+	return nil
+}
+
+func (w *pngWalk) keep(c pngChunk) { w.kept.copy(c.at-8, 12+int64(c.length)) }
+
+// header reads the dimensions, and what a decoder will make of a pixel.
+func (w *pngWalk) header(c pngChunk) error {
+	if c.length != 13 {
+		return unreadable("the picture is damaged: its header has the wrong length")
+	}
+	header, err := w.source.bytes(c.at, 13)
+	if err != nil {
+		return err
+	}
+	width, height := int64(binary.BigEndian.Uint32(header)), int64(binary.BigEndian.Uint32(header[4:]))
+	if err := w.setPixels(width, height); err != nil {
+		return err
+	}
+	depth, interlaced := header[8], header[12] != 0
+	if depth == 16 && interlaced {
+		return unreadable("the picture has 16 bits a colour and is interlaced; save it with 8 bits")
+	}
+	pixel := int64(4)
+	if depth == 16 {
+		pixel = 8
+	}
+	w.DecodeBytes = width * height * pixel
+	if interlaced {
+		w.DecodeBytes *= 2 // each pass is decoded beside the picture
+	}
+	w.head.write([]byte(pngSignature))
+	w.head.copy(c.at-8, 12+int64(c.length))
+	return nil
+}
+
+func (w *pngWalk) data(c pngChunk) error {
+	if w.hasData && w.dataEnded {
+		return unreadable("the picture is damaged: its data is in pieces")
+	}
+	w.hasData = true
+	w.keep(c)
+	return nil
+}
+
+// profile keeps a colour profile that is one, under a name that says nothing.
+func (w *pngWalk) profile(c pngChunk) error {
+	if c.length > maxProfile {
+		return errProfileTooLong
+	}
+	if w.hasProfile || w.hasData {
+		return nil
+	}
+	data, err := w.source.load(c.at, int64(c.length))
+	if err != nil {
+		return err
+	}
+	nul := bytes.IndexByte(data, 0)
+	if nul < 1 || nul > 79 || len(data) < nul+2 || data[nul+1] != 0 {
+		return nil
+	}
+	compressed := data[nul+2:]
+	profile, err := inflate(compressed, maxProfile)
+	if err != nil {
+		return err
+	}
+	if iccProfile(profile) {
+		w.hasProfile = true
+		w.kept.write(newPNGChunk("iCCP", append([]byte("ICC\x00\x00"), compressed...)))
+	}
+	return nil
+}
+
+// inflate decompresses at most limit bytes. It gives nothing for what is not compressed data.
+func inflate(compressed []byte, limit int64) ([]byte, error) {
+	reader, err := zlib.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, nil //nolint:nilerr // not a profile: dropped like everything else we do not know
+	}
+	data, err := io.ReadAll(io.LimitReader(reader, limit+1))
+	if int64(len(data)) > limit {
+		return nil, errProfileTooLong
+	}
+	if err != nil {
+		return nil, nil
+	}
+	return data, nil
+}
+
+func (w *pngWalk) exif(c pngChunk) error {
+	if c.length > maxPNGExif {
+		return nil
+	}
+	data, err := w.source.load(c.at, int64(c.length))
+	if err != nil {
+		return err
+	}
+	w.readExif(data)
+	return nil
+}
+
+func (w *pngWalk) finish() error {
+	if !w.hasData {
+		return unreadable("the picture has no data")
+	}
+	w.plan = w.head
+	if w.Orientation != 1 {
+		w.plan.write(newPNGChunk("eXIf", orientationExif(w.Orientation)))
+	}
+	w.plan.append(w.kept)
+	w.plan.write(newPNGChunk("IEND", nil))
+	w.turnUpright()
+	return nil
+}
+
+func newPNGChunk(kind string, data []byte) []byte {
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
+	chunk = append(append(chunk, kind...), data...)
+	return binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+}

@@ -1,0 +1,127 @@
+package container
+
+import "encoding/binary"
+
+// claimChunks finds the samples of a track by its three tables: where the chunks are, how many samples each holds, and how long
+// the samples are.
+func (w *movieWalk) claimChunks(t *track) error {
+	if !t.hasSizes || !t.hasChunks || !t.hasRuns || t.entry.format == "" {
+		return unreadable("the video is damaged: one of its tracks does not say where its frames are")
+	}
+	if t.sampleCount != t.timedSamples {
+		return unreadable("the video is damaged: a track has %d frames and times for %d", t.sampleCount, t.timedSamples)
+	}
+	t.samples = t.sampleCount
+	if !t.hasKeyframes {
+		t.keyframes = t.samples // every frame stands for itself
+	}
+	if t.keyframes > t.samples {
+		return unreadable("the video is damaged: it has %d frames and %d of them are key frames", t.samples, t.keyframes)
+	}
+	c := chunkWalk{track: t, left: t.sampleCount, sizes: t.sizes.through(w.source), chunks: t.chunks.through(w.source), runs: t.runs.through(w.source)}
+	if err := c.nextRun(); err != nil {
+		return err
+	}
+	for number := uint32(1); c.chunks.left > 0; number++ {
+		if err := w.claimChunk(&c, number); err != nil {
+			return err
+		}
+	}
+	if c.left > 0 {
+		return unreadable("the video is damaged: %d frames of a track are nowhere", c.left)
+	}
+	return nil
+}
+
+// chunkWalk reads the three tables side by side.
+type chunkWalk struct {
+	track               *track
+	sizes, chunks, runs table
+	left                uint64 // samples
+	perChunk            uint32
+	nextFirst, nextPer  uint32 // the chunk from which on another number of samples holds; 0: none
+}
+
+func (c *chunkWalk) nextRun() error {
+	c.nextFirst = 0
+	if c.runs.left == 0 {
+		return nil
+	}
+	entry, err := c.runs.next()
+	if err != nil {
+		return err
+	}
+	c.nextFirst, c.nextPer = binary.BigEndian.Uint32(entry), binary.BigEndian.Uint32(entry[4:])
+	return nil
+}
+
+// claimChunk claims the samples of the next chunk.
+func (w *movieWalk) claimChunk(c *chunkWalk, number uint32) error {
+	if number == c.nextFirst {
+		c.perChunk = c.nextPer
+		if err := c.nextRun(); err != nil {
+			return err
+		}
+	}
+	entry, err := c.chunks.next()
+	if err != nil {
+		return err
+	}
+	var at int64
+	if c.chunks.width == 4 {
+		at = int64(binary.BigEndian.Uint32(entry))
+	} else {
+		at = int64(min(binary.BigEndian.Uint64(entry), 1<<62))
+	}
+	samples := min(uint64(c.perChunk), c.left)
+	c.left -= samples
+	if c.track.oneSize != 0 {
+		return w.claimAlike(c.track, at, samples, c.track.oneSize)
+	}
+	for range samples {
+		size, err := c.size()
+		if err != nil {
+			return err
+		}
+		if err := w.claimAlike(c.track, at, 1, size); err != nil {
+			return err
+		}
+		at += int64(size)
+	}
+	return nil
+}
+
+// size is the length of the next sample.
+func (c *chunkWalk) size() (uint32, error) {
+	entry, err := c.sizes.next()
+	if err != nil {
+		return 0, err
+	}
+	switch c.sizes.width {
+	case 1:
+		return uint32(entry[0]), nil
+	case 2:
+		return uint32(binary.BigEndian.Uint16(entry)), nil
+	}
+	return binary.BigEndian.Uint32(entry), nil
+}
+
+// claimAlike claims samples of one length that follow each other.
+func (w *movieWalk) claimAlike(t *track, at int64, samples uint64, size uint32) error {
+	length := int64(min(samples*uint64(size), 1<<62)) // neither factor has more than 32 bits
+	if entry := t.entry; size == 1 && t.handler == "soun" && entry.samplesPerPacket > 0 && t.oneSize == 1 {
+		length = int64(samples) / entry.samplesPerPacket * entry.bytesPerPacket
+	}
+	if err := w.claim(at, length); err != nil {
+		return err
+	}
+	if t.units.lengthSize == 0 || size == 0 {
+		return nil
+	}
+	for end := at + length; at < end; at += int64(size) { // all of them lie in the file: not more often than it has bytes
+		if err := w.eraseUserData(t.units, at, int64(size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package container
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// sniffLength is as much of a file as deciding its format takes.
+const sniffLength = 512
+
+// Sniff tells the format by the first bytes of a file, at least 512 of them if there are as many. A name or a declared type has no
+// say: whoever opens the file later will not ask them either.
+func Sniff(head []byte) (Format, bool) {
+	switch {
+	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
+		return JPEG, true
+	case bytes.HasPrefix(head, []byte(pngSignature)):
+		return PNG, true
+	case len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP":
+		return WebP, true
+	case len(head) >= 16 && string(head[4:8]) == "ftyp":
+		return sniffBrand(head)
+	case bytes.HasPrefix(head, []byte{0x1a, 0x45, 0xdf, 0xa3}) && bytes.Contains(head[:min(len(head), 64)], []byte("webm")):
+		return WebM, true
+	}
+	return "", false
+}
+
+// mp4Brands are the brands by which a writer of MP4 files signs. Families of brands that are other formats in the same boxes,
+// like HEIC and AVIF pictures or Canon's raw files, are not among them.
+var mp4Brands = []string{
+	"isom", "iso2", "iso3", "iso4", "iso5", "iso6", "iso7", "iso8", "iso9", "isoa", "isob", "isoc",
+	"mp41", "mp42", "mp71", "avc1", "hvc1", "av01", "M4V ", "M4VH", "M4VP", "dash", "msdh", "msix", "cmfc", "cmf2", "MSNV", "mmp4", "XAVC", "3gp4", "3gp5", "3gp6",
+}
+
+func sniffBrand(head []byte) (Format, bool) {
+	if string(head[8:12]) == "qt  " {
+		return QuickTime, true
+	}
+	return MP4, slices.Contains(mp4Brands, string(head[8:12]))
+}
+
+// describe names what a refused file looks like, so that its sender knows what went wrong.
+func describe(head []byte) string {
+	text := strings.ToLower(strings.TrimLeft(string(head), " \t\r\n\xef\xbb\xbf"))
+	switch {
+	case len(head) == 0:
+		return "empty"
+	case strings.HasPrefix(text, "gif8"):
+		return "a GIF"
+	case strings.HasPrefix(text, "%pdf"):
+		return "a PDF"
+	case strings.HasPrefix(text, "pk\x03\x04"):
+		return "a ZIP archive"
+	case strings.HasPrefix(text, "#extm3u"):
+		return "a playlist"
+	case strings.HasPrefix(text, "mm\x00*"), strings.HasPrefix(text, "ii*\x00"):
+		return "a TIFF"
+	case strings.HasPrefix(text, "<svg"), strings.HasPrefix(text, "<?xml"), strings.HasPrefix(text, "<!doctype"), strings.HasPrefix(text, "<html"):
+		return "a text document"
+	case len(head) >= 12 && string(head[4:8]) == "ftyp":
+		return "of the brand " + printable(head[8:12])
+	case bytes.HasPrefix(head, []byte{0x1a, 0x45, 0xdf, 0xa3}):
+		return "a Matroska file that is not WebM"
+	}
+	return "of a format that is not taken"
+}
+
+// printable makes four bytes of a file fit for a message.
+func printable(code []byte) string {
+	return string(bytes.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '.'
+		}
+		return r
+	}, code))
+}

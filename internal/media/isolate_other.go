@@ -1,0 +1,7 @@
+//go:build !linux
+
+package media
+
+import "os/exec"
+
+func withoutNetwork(*exec.Cmd) bool { return false }

@@ -1,0 +1,76 @@
+package media
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// limitSelf takes away from this process, for good, what it does not need to look at a file: memory, time, the sizes of files, and the
+// ability to open anything. Without a free file descriptor there are no new files, no sockets and no pipes: no network, too.
+//
+// Not enforced, because that takes privileges or a filter of system calls: starting another program (which could open nothing), sending
+// signals to processes of the same user, and reading the clock or the system's name.
+func limitSelf(limits childLimits) error {
+	memory, err := memoryRoom(limits.Memory)
+	if err != nil {
+		return err
+	}
+	if err := limitProcess(limits, memory); err != nil {
+		return err
+	}
+	return setLimit("open files", unix.RLIMIT_NOFILE, 0)
+}
+
+// limitProcess sets the limits that hold for other programs, too.
+func limitProcess(limits childLimits, memory uint64) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up privileges: %w", err)
+	}
+	for _, limit := range []struct {
+		name     string
+		resource int
+		value    uint64
+	}{
+		{"memory", unix.RLIMIT_DATA, memory},
+		{"computing time", unix.RLIMIT_CPU, uint64(limits.CPU)},
+		{"file size", unix.RLIMIT_FSIZE, uint64(limits.Output)},
+		{"core dumps", unix.RLIMIT_CORE, 0},
+	} {
+		if err := setLimit(limit.name, limit.resource, limit.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setLimit(name string, resource int, value uint64) error {
+	if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: value, Max: value}); err != nil {
+		return fmt.Errorf("limit %s to %d: %w", name, value, err)
+	}
+	return nil
+}
+
+// memoryRoom turns a limit of used memory into one of mapped memory. What Go and the C library map at the start and never touch (tables for
+// a large heap, stacks of threads) is no use of memory, and comes on top.
+func memoryRoom(limit int64) (uint64, error) {
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, fmt.Errorf("measure own memory: %w", err)
+	}
+	var size, resident, shared, text, library, data int64
+	if _, err := fmt.Sscan(string(statm), &size, &resident, &shared, &text, &library, &data); err != nil {
+		return 0, fmt.Errorf("measure own memory: %w", err)
+	}
+	untouched := max(0, data-(resident-shared)) * int64(os.Getpagesize())
+	return uint64(limit + untouched), nil
+}
+
+// becomeLimited replaces this process by another program under limits. It returns only if it fails.
+func becomeLimited(command []string, limits childLimits) error {
+	if err := limitProcess(limits, uint64(limits.Memory)); err != nil {
+		return err
+	}
+	return unix.Exec(command[0], command, nil)
+}

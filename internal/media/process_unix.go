@@ -1,0 +1,28 @@
+//go:build unix
+
+package media
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// killWithChildren makes the end of the process's context kill whatever the process has started, too.
+func killWithChildren(process *exec.Cmd) {
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	process.Cancel = func() error {
+		err := syscall.Kill(-process.Process.Pid, syscall.SIGKILL)
+		if errors.Is(err, syscall.ESRCH) {
+			return os.ErrProcessDone
+		}
+		return err
+	}
+}
+
+// killedFromOutside reports whether a process was ended by a signal, as by the system when it runs out of memory as a whole.
+func killedFromOutside(state *os.ProcessState) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() != syscall.SIGXCPU
+}
