@@ -60,7 +60,7 @@ func insertRows[T any](tx *Tx, b bulk, common any, rows []T, appendValues func([
 	args := make([]any, 0, 1+min(len(rows), bulkRows[0])*b.columns)
 	for _, size := range b.sizes {
 		statement := size.sqlite
-		if tx.session.conn != nil {
+		if tx.session.conn != nil { // which is PostgreSQL's
 			statement = size.postgreSQL
 		}
 		for len(rows) >= size.rows {

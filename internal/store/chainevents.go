@@ -288,8 +288,8 @@ func appendEventData(dst []byte, event *ChainEvent) []byte {
 		dst = appendText(append(dst, `{"missionId":`...), funded.MissionID)
 		dst = appendAddress(append(dst, `,"creator":"`...), funded.Creator)
 		dst = appendAddress(append(dst, `","token":"`...), funded.Token)
-		dst = funded.Reward.Append(append(dst, `","reward":`...), 10)
-		dst = funded.TargetCount.Append(append(dst, `,"targetCount":`...), 10)
+		dst = appendInteger(append(dst, `","reward":`...), funded.Reward)
+		dst = appendInteger(append(dst, `,"targetCount":`...), funded.TargetCount)
 		dst = appendHash(append(dst, `,"nonce":"`...), funded.Nonce)
 		dst = strconv.AppendUint(append(dst, `","reclaimAfter":`...), funded.ReclaimAfter, 10)
 	case EventSubmissionPaid, EventPayoutDeferred:
@@ -297,15 +297,15 @@ func appendEventData(dst []byte, event *ChainEvent) []byte {
 		dst = appendHash(append(dst, `{"submissionKey":"`...), payment.SubmissionKey)
 		dst = appendAddress(append(dst, `","recipient":"`...), payment.Recipient)
 		dst = strconv.AppendUint(append(dst, `","slot":`...), payment.Slot, 10)
-		dst = payment.Amount.Append(append(dst, `,"amount":`...), 10)
+		dst = appendInteger(append(dst, `,"amount":`...), payment.Amount)
 	case EventMissionClosed:
-		dst = event.Closed.Refund.Append(append(dst, `{"refund":`...), 10)
+		dst = appendInteger(append(dst, `{"refund":`...), event.Closed.Refund)
 		dst = strconv.AppendBool(append(dst, `,"deferred":`...), event.Closed.RefundDeferred)
 		dst = strconv.AppendUint(append(dst, `,"reason":`...), uint64(event.Closed.Reason), 10)
 	case EventDeferredClaimed:
 		dst = appendAddress(append(dst, `{"token":"`...), event.Claim.Token)
 		dst = appendAddress(append(dst, `","account":"`...), event.Claim.Account)
-		dst = event.Claim.Amount.Append(append(dst, `","amount":`...), 10)
+		dst = appendInteger(append(dst, `","amount":`...), event.Claim.Amount)
 	case EventAuthorizationRevoked:
 		dst = appendAddress(append(dst, `{"creator":"`...), event.Revocation.Creator)
 		dst = appendHash(append(dst, `","nonce":"`...), event.Revocation.Nonce)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"strconv"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -18,6 +19,14 @@ func appendAddress(dst []byte, address sortie.Address) []byte {
 
 func appendHash(dst []byte, hash sortie.Hash) []byte {
 	return hex.AppendEncode(append(dst, "0x"...), hash[:])
+}
+
+// appendInteger appends a number, of which nearly all are small.
+func appendInteger(dst []byte, value *big.Int) []byte {
+	if value.IsUint64() {
+		return strconv.AppendUint(dst, value.Uint64(), 10)
+	}
+	return value.Append(dst, 10)
 }
 
 // appendText appends a JSON string. The text may come from anywhere; nearly always it is plain.

@@ -163,6 +163,36 @@ func testLeaseFence(t *testing.T, url string) {
 	}
 }
 
+// testHeldChain wants to move a chain that a transaction holds.
+func testHeldChain(t *testing.T, url string) {
+	db := open(t, url, Options{})
+	ctx := context.Background()
+	was := Position{ChainID: testChain, Tip: drawBlock(1), Version: 1}
+	mustTx(t, db, func(tx *Tx) error { return errors.Join(tx.HoldChain(testChain), tx.StartChain(was)) })
+	moved := make(chan error, 1)
+	mustTx(t, db, func(tx *Tx) error {
+		if err := tx.HoldChain(testChain); err != nil {
+			return err
+		}
+		go func() {
+			moved <- db.Tx(ctx, func(tx *Tx) error {
+				_, err := tx.MoveChain(was, drawBlock(2), 2, 0)
+				return errors.Join(err, tx.AddAudit(AuditEntry{Action: "moved"}))
+			})
+		}()
+		for !somebodyWaits(t, db, url) && len(moved) == 0 {
+			runtime.Gosched()
+		}
+		return tx.AddAudit(AuditEntry{Action: "held"})
+	})
+	if err := <-moved; err != nil {
+		t.Fatal(err)
+	}
+	if trail, err := db.Audit(ctx, 0, 10); err != nil || len(trail) != 2 || trail[1].Action != "held" {
+		t.Errorf("the audit is %+v, %v; want the move behind", trail, err)
+	}
+}
+
 // somebodyWaits reports whether a transaction waits for another.
 func somebodyWaits(t *testing.T, db *DB, url string) bool {
 	t.Helper()

@@ -6,10 +6,12 @@ import "slices"
 var (
 	readStatements = []string{
 		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectEvents,
+		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, selectPosition, selectHalted,
+		selectFundingsToDeepen, selectRefundsToConfirm,
 	}
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, insertEvent,
-		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, insertFunding,
+		insertFunding, movePosition, holdPosition, holdLease, updateRefundDue,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite())
 )

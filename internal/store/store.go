@@ -6,7 +6,8 @@
 // write itself: unique indexes, conditional updates on the version that was read. A lost race is a typed error or the
 // winner's row, never a half-done write.
 //
-// The statements are shared by both engines, one file per noun. sqlite.go, batch.go and postgres.go hold what differs.
+// The statements are shared by both engines, one file per noun. sqlite.go, batch.go and postgres.go hold what differs. The job
+// queue keeps tables of its own in the same database; queue.go is its door.
 //
 // The package decides nothing about missions (that is package mission), knows no HTTP and starts no work of its own.
 package store

@@ -64,6 +64,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"an event of the chain is there once", testEventTwice},
 		{"reorganizations leave what the chain holds", testReorganizations},
 		{"one of many moves of a position wins", testPositionRace},
+		{"a chain that is held does not move", testHeldChain},
 		{"factories are remembered", testFactories},
 		{"a funding is read as it was written", testFundingAsWritten},
 		{"drafts of anybody are found", testDraftsOfAnybody},
