@@ -96,6 +96,30 @@ func TestFeeSpike(t *testing.T) {
 	}
 }
 
+// A transaction below the base fee cannot be mined, whatever its place in the line, and no node says so once it has it.
+func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3, sqliteDatabase(t))
+	r.front.with(func(q question) (any, bool) {
+		if q.Method == sendMethod {
+			_, _ = q.ask()
+		}
+		return errors.New("already known"), q.Method == sendMethod
+	})
+	r.want(r.missions...)
+	r.step()
+	r.baseFee *= 10
+	r.mine()
+	r.step()
+	for _, id := range r.missions {
+		if attempts := r.intent(id).Attempts; len(attempts) != 2 || attempts[1].FeeCap.Cmp(big.NewInt(r.baseFee)) < 0 {
+			t.Errorf("%s was not replaced by one that can be mined: %d attempts", id, len(attempts))
+		}
+	}
+	r.drain(20)
+	r.checkExactlyOnce(r.missions, 0)
+}
+
 // feesPaid compares what the account's transactions cost with base fee and one gwei of tip, and counts the most attempts of
 // an intent. No attempt may offer more than the limit, or less than a tenth more than the one before.
 func (r *rig) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
