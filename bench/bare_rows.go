@@ -36,8 +36,13 @@ FROM drafts WHERE wallet = $1 AND draft_id = $2`
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'none', 'none', 0, 'pending_funding', $15, 1)`
 )
 
+// durableDSN opens a database with the product's durability.
+func durableDSN(path string) string {
+	return "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
+}
+
 func openBareRows(ctx context.Context, path string) (*bareRows, error) {
-	dsn := "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
+	dsn := durableDSN(path)
 	readers, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, err

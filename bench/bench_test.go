@@ -1,9 +1,15 @@
 package main
 
 import (
+	"math/big"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ethereum/go-ethereum/ethclient"
+
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 func TestGoalsAreJudgedAndCounted(t *testing.T) {
@@ -43,5 +49,43 @@ func TestMedianIsOfTheValuesInOrder(t *testing.T) {
 	got := median([]cost{{cpu: 9}, {cpu: 1}, {cpu: 5}}, func(c cost) time.Duration { return c.cpu })
 	if got != 5 {
 		t.Errorf("the median of 9, 1 and 5 is %d", got)
+	}
+}
+
+func TestRecordingAnswersLikeANode(t *testing.T) {
+	t.Parallel()
+	r := newRecording(31337, "", time.Now())
+	draft := store.Draft{NewDraft: store.NewDraft{MissionID: "a-mission-00000000", Reward: big.NewInt(5), TargetCount: 200}}
+	recordLife(r, draft)
+	r.mineEmpty(unsettled)
+	if want := 2 + paymentsPerMission; r.events != want {
+		t.Fatalf("%d events are recorded, want %d", r.events, want)
+	}
+	node := httptest.NewServer(r)
+	defer node.Close()
+	scan := &scanning{task: assignment{RPC: node.URL}}
+	answer, err := scan.fetch(t.Context(), 1, uint64(len(r.blocks)-1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, decode := range map[string]func([]byte) (int, error){decoderPlain: decodePlainly, decoderByHand: decodeByHand} {
+		if events, err := decode(answer); err != nil || events != r.events {
+			t.Errorf("decoded %s: %d events of %d, %v", name, events, r.events, err)
+		}
+	}
+	client, err := ethclient.Dial(node.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	funded, err := client.HeaderByNumber(t.Context(), big.NewInt(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before, err := client.HeaderByNumber(t.Context(), new(big.Int)); err != nil || funded.ParentHash != before.Hash() {
+		t.Errorf("block 1 does not follow block 0: %v", err)
+	}
+	if topic := factoryABI.Events["MissionFunded"].ID; !funded.Bloom.Test(topic[:]) {
+		t.Error("the funding is not in its block's bloom filter")
 	}
 }

@@ -5,7 +5,8 @@
 // It informs and is no gate: a missed goal is printed and the exit code is 0. It fails only when it could not measure.
 //
 // It drives the `sortie` binary from outside. Of the service's packages it uses those that fill a database, and nothing that
-// answers a request.
+// answers a request. Only the follower of the chain is measured as a package, in a process of its own: through a recorded
+// chain, which no development chain could mine in the time.
 package main
 
 import (
@@ -49,6 +50,9 @@ func run(ctx context.Context) error {
 	if len(os.Args) == 4 && os.Args[1] == bareCommand {
 		return runBare(ctx, os.Args[2], os.Args[3])
 	}
+	if open := workers[os.Args[min(1, len(os.Args)-1)]]; len(os.Args) == 3 && open != nil {
+		return runWorker(ctx, os.Args[2], open)
+	}
 	var b bench
 	flag.StringVar(&b.sortie, "sortie", "bin/sortie", "the binary to measure")
 	flag.StringVar(&b.scratch, "scratch", "", "empty directory for databases, on a real disk (required)")
@@ -56,7 +60,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.rounds, "rounds", 9, "turns that product and limit take")
 	flag.IntVar(&b.requests, "requests", 3_000, "cheap requests in a turn; dear ones are fewer")
 	flag.IntVar(&b.soak, "soak", 20_000, "signed requests after which memory is read")
-	only := flag.String("only", "", "regular expression: measure only what it matches of serve, status, list, create, commits, pages, digests")
+	only := flag.String("only", "", "regular expression: measure only what it matches of shown, serve, events, status, list, create, commits, pages, digests")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
 	if b.scratch == "" || b.drafts < fewDrafts || b.rounds < 1 || b.requests < callers || b.soak < callers {
@@ -82,7 +86,7 @@ func (b *bench) measure(ctx context.Context) error {
 		return fmt.Errorf("sortie dev: %w", err)
 	}
 	defer dev.stop()
-	err = b.each(ctx, part{"serve", b.measureServe})
+	err = b.each(ctx, part{"shown", b.measureShown}, part{"serve", b.measureServe}, part{"events", b.measureEvents})
 	if err == nil {
 		err = b.measureRequests(ctx)
 	}

@@ -75,6 +75,7 @@ func (p *process) stop() {
 
 // devInstance is what the ready file of `sortie dev` tells.
 type devInstance struct {
+	BaseURL string
 	RPCURL  string
 	ChainID uint64
 	Factory sortie.Address `json:"factoryAddress"`

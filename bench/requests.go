@@ -31,11 +31,7 @@ func (b *bench) measureRequests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	content, err := os.ReadFile(seeded)
-	if err == nil {
-		err = os.WriteFile(copied, content, 0o600)
-	}
-	if err != nil {
+	if err := copyFile(seeded, copied); err != nil {
 		return err
 	}
 	a := arena{bench: b, ids: ids[:min(len(ids), b.requests)]} // no more than the first round warms
@@ -49,6 +45,14 @@ func (b *bench) measureRequests(ctx context.Context) error {
 	}
 	defer a.bare.stop()
 	return b.each(ctx, part{"status", a.status}, part{"list", a.list}, part{"create", a.create}, part{"commits", a.commits}, part{"pages", a.pages})
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o600)
 }
 
 // reads is a contender that asks for one thing after the other as the same wallet.
@@ -186,5 +190,8 @@ func (a *arena) addCPU(name string, product, limit cost, bound float64) error {
 }
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.0f us", float64(d.Nanoseconds())/1e3) }
+
+// exactMicros is for what takes few of them.
+func exactMicros(d time.Duration) string { return fmt.Sprintf("%.1f us", float64(d.Nanoseconds())/1e3) }
 
 func quotient(over, under time.Duration) float64 { return float64(over) / float64(under) }
