@@ -142,7 +142,7 @@ func testFundingQueries(t *testing.T, url string) {
 		if step%50 != 0 {
 			continue
 		}
-		maxBlock := uint64(random.IntN(100))
+		maxBlock := uint64(random.IntN(20))
 		all := make([]Expected, len(drafts))
 		for i, draft := range drafts {
 			all[i] = Expected{Draft: draft}
@@ -213,9 +213,9 @@ func disturb(t *testing.T, db *DB, draft *Draft, random *rand.Rand) {
 			*draft = moved
 		}
 	case 2:
-		err = db.Tx(context.Background(), func(tx *Tx) error { return tx.AddFunding(drawFunding(*draft, uint64(random.IntN(100)))) })
+		err = db.Tx(context.Background(), func(tx *Tx) error { return tx.AddFunding(drawFunding(*draft, uint64(random.IntN(20)))) })
 	case 3:
-		err = db.Tx(context.Background(), func(tx *Tx) error { return tx.SetClosing(draft.ID, drawClosing(uint64(random.IntN(100)))) })
+		err = db.Tx(context.Background(), func(tx *Tx) error { return tx.SetClosing(draft.ID, drawClosing(uint64(random.IntN(20)))) })
 	case 4:
 		err = db.Tx(context.Background(), func(tx *Tx) error { return tx.SetClosing(draft.ID, nil) })
 	case 5:

@@ -59,6 +59,12 @@ func testReviewRace(t *testing.T, url string) {
 			t.Fatal("nobody decided")
 		}
 		want.DecidedAt = clock.now().UTC().Truncate(time.Microsecond)
+		mustTx(t, db, func(tx *Tx) error { // which goes on after the refusal
+			if err := tx.AddReview(Review{DraftID: draft.ID, Decision: mission.DecisionRejected, Reason: "second thoughts"}); !errors.Is(err, ErrConflict) {
+				t.Errorf("AddReview of a decided draft: %v, want ErrConflict", err)
+			}
+			return nil
+		})
 		if got, err := db.ReviewOf(ctx, draft.ID); err != nil || got != *want {
 			t.Errorf("the review is %+v, %v; want %+v", got, err, *want)
 		}
