@@ -338,6 +338,34 @@ func (r *rig) reorg(depth uint64) {
 	r.mine()
 }
 
+// Some endpoints remember receipts for good, those of blocks that were taken back too.
+func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, sqliteDatabase(t))
+	remembered := map[string]json.RawMessage{}
+	r.front.with(func(q question) (any, bool) {
+		if q.Method != "eth_getTransactionReceipt" {
+			return nil, false
+		}
+		transaction := string(q.Params[0])
+		if answer, err := q.ask(); err == nil && string(answer) != "null" && remembered[transaction] == nil {
+			remembered[transaction] = answer
+		}
+		return remembered[transaction], true
+	})
+	r.want(r.missions...)
+	r.step()
+	r.mine()
+	r.step()
+	r.baseFee *= 10 // so that another attempt will be mined
+	r.reorg(1)
+	r.drain(20)
+	r.checkExactlyOnce(r.missions, 0)
+	if now := r.intent(r.missions[0]); len(now.Attempts) != 2 || now.MinedTransaction != now.Attempts[1].Hash {
+		t.Errorf("the intent: %+v", now)
+	}
+}
+
 // A stranger's transaction is taken back after a higher nonce was given out: nobody holds the nonce between.
 func TestNonceGapIsClosed(t *testing.T) {
 	t.Parallel()
