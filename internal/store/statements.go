@@ -12,6 +12,6 @@ var (
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, insertEvent,
-		insertFunding, movePosition, holdPosition, holdLease, updateRefundDue,
+		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite())
 )
