@@ -43,6 +43,7 @@ var rooms = map[string]struct {
 	"e2e":              {nil, "tests drive the binary from outside"},
 
 	"internal/media/container": {nil, "the formats of files are told by the files alone"},
+	"internal/media/specimen":  {nil, "it makes files for tests, whoever looks at them"},
 }
 
 // sdkDependencies is all that a program importing the SDK compiles beside the standard library.

@@ -104,8 +104,14 @@ func ChildMain() int {
 	if _, err := os.Stdout.WriteString(childReady); err != nil {
 		return 1
 	}
+	if misbehave != nil {
+		misbehave()
+	}
 	return writeAnswer(files.answer(request))
 }
+
+// misbehave is what tests have a child do before it looks at its file, to see that it cannot.
+var misbehave func()
 
 // exitWithParent ends the child when the other end of its standard input is gone, and with it whoever would read the answer.
 func exitWithParent() {

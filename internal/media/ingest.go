@@ -75,6 +75,7 @@ func (r Result) Remove() error {
 type Ingester struct {
 	config Config
 	slots  chan struct{}
+	ended  func(*os.ProcessState) // how tests see what a child took
 }
 
 const resultPattern = "sortie-media-*"

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -32,7 +31,11 @@ func (i *Ingester) runChild(ctx context.Context, request childRequest) (childAns
 	complaint := &headWriter{left: maxComplaint}
 	output := &headWriter{left: len(childReady) + maxAnswer}
 	process.Stderr, process.Stdout = complaint, output
-	if err := runWithRequest(process, request); err != nil {
+	err = runWithRequest(process, request)
+	if i.ended != nil {
+		i.ended(process.ProcessState)
+	}
+	if err != nil {
 		return childAnswer{}, i.childDeath(ctx, process.ProcessState, output.String(), complaint.String(), err)
 	}
 	return parseAnswer(output.Bytes())
@@ -132,5 +135,3 @@ func (w *headWriter) Write(p []byte) (int, error) {
 	w.Buffer.Write(kept)
 	return len(p), nil
 }
-
-var _ io.Writer = (*headWriter)(nil)

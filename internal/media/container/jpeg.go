@@ -119,9 +119,7 @@ func (w *jpegWalk) segment(marker byte) error {
 	case marker == markSOS:
 		return w.scan(start)
 	case marker >= markAPP0 && marker <= markAPPF:
-		if keep, err := w.application(marker, body); !keep || err != nil {
-			return err
-		}
+		return w.application(marker, body)
 	case marker == markCOM:
 		return nil
 	default:
@@ -131,8 +129,8 @@ func (w *jpegWalk) segment(marker byte) error {
 	return err
 }
 
-// application looks at a segment of application data and reports whether it stays as it is.
-func (w *jpegWalk) application(marker byte, body []byte) (keep bool, err error) {
+// application looks at a segment of application data. None stays as it is: what stays of it is written anew.
+func (w *jpegWalk) application(marker byte, body []byte) error {
 	switch {
 	case marker == markAPP0 && bytes.HasPrefix(body, []byte("JFIF\x00")) && len(body) >= 14 && w.jfif == nil:
 		w.jfif = append([]byte{0xff, markAPP0, 0, 16}, body[:14]...)
@@ -142,12 +140,12 @@ func (w *jpegWalk) application(marker byte, body []byte) (keep bool, err error) 
 	case marker == markAPP1 && bytes.HasPrefix(body, []byte(xmpPrefix)):
 		w.readXMP(body[len(xmpPrefix):])
 	case marker == markAPP2 && bytes.HasPrefix(body, []byte(iccPrefix)):
-		return false, w.profilePart(body[len(iccPrefix):])
-	case marker == markAdobe && bytes.HasPrefix(body, []byte("Adobe")) && len(body) == 12:
+		return w.profilePart(body[len(iccPrefix):])
+	case marker == markAdobe && bytes.HasPrefix(body, []byte("Adobe")) && len(body) >= 12 && w.adobe < 0:
 		w.adobe = int(body[11])
-		return true, nil
+		w.kept.write(jpegSegment(markAdobe, "Adobe\x00\x64\x00\x00\x00\x00", []byte{body[11]}))
 	}
-	return false, nil
+	return nil
 }
 
 // profilePart takes one of the segments that a colour profile is cut into. They come in order; what does not fit is dropped.

@@ -1,0 +1,91 @@
+package container_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/media/specimen"
+)
+
+func TestFilmsAreMeasured(t *testing.T) {
+	t.Parallel()
+	second := time.Second
+	for name, want := range map[string]struct {
+		duration  time.Duration
+		keyframes int
+	}{
+		"plain.mp4": {second, 2}, "faststart.mp4": {second, 2}, "fragmented.mp4": {second, 2}, "fragmented-dash.mp4": {second, 2},
+		"h265.mp4": {second, 1}, "av1.mp4": {second, 1}, "plain.mov": {second, 2}, "phone.mov": {second, 2},
+		"plain.webm": {1007 * time.Millisecond, 2}, "live.webm": {1032 * time.Millisecond, 2}, // the sound begins a little earlier
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, _ := mustClean(t, specimen.File(name))
+			if file.Duration != want.duration || file.Keyframes != want.keyframes {
+				t.Errorf("%v and %d key frames, want %v and %d", file.Duration, file.Keyframes, want.duration, want.keyframes)
+			}
+		})
+	}
+}
+
+// Films are cleaned in place: every byte that stays is where it was.
+func TestFilmsAreCleanedInPlace(t *testing.T) {
+	t.Parallel()
+	for _, planted := range specimen.All() {
+		if !strings.HasPrefix(planted.Type, "video/") || strings.Contains(planted.Name, "behind it") {
+			continue
+		}
+		_, served := mustClean(t, planted.Data)
+		if len(served) != len(planted.Data) {
+			t.Errorf("%s: %d bytes became %d", planted.Name, len(planted.Data), len(served))
+		}
+	}
+}
+
+// A player that we did not write sees and hears the same before and after. It is asked when it is installed.
+func TestPlayersSeeTheSame(t *testing.T) {
+	t.Parallel()
+	ffmpeg, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Skip("ffmpeg is not installed: apt-get install ffmpeg")
+	}
+	films := map[string][]byte{}
+	for _, name := range []string{"plain.mp4", "faststart.mp4", "fragmented-dash.mp4", "av1.mp4", "plain.mov", "plain.webm"} {
+		films[name] = specimen.File(name)
+	}
+	for _, planted := range specimen.All() {
+		for _, telling := range []string{"phone", "camera", "subtitles", "in a fragment", "h265", "vorbis", "large"} {
+			if strings.HasPrefix(planted.Type, "video/") && strings.Contains(planted.Name, telling) {
+				films[planted.Name] = planted.Data
+			}
+		}
+	}
+	for name, film := range films {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, served := mustClean(t, film)
+			before, after := played(t, ffmpeg, film), played(t, ffmpeg, served)
+			if before != after || !strings.Contains(before, "MD5=") {
+				t.Errorf("before %s, after %s", before, after)
+			}
+		})
+	}
+}
+
+func played(t *testing.T, ffmpeg string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "film")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	output, err := exec.Command(ffmpeg, "-v", "error", "-i", path, "-map", "0:v:0", "-map", "0:a:0", "-f", "md5", "-").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return string(bytes.TrimSpace(output))
+}

@@ -1,0 +1,119 @@
+package specimen
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+// Box is a box of an MP4 or QuickTime file.
+func Box(kind string, data ...[]byte) []byte {
+	body := join(data...)
+	return join(binary.BigEndian.AppendUint32(nil, uint32(8+len(body))), []byte(kind), body)
+}
+
+// U32 is a list of big-endian numbers.
+func U32(numbers ...uint32) (data []byte) {
+	for _, number := range numbers {
+		data = binary.BigEndian.AppendUint32(data, number)
+	}
+	return data
+}
+
+// InBox puts boxes at the end of the box at a path of names, and makes all boxes on the way longer. It moves what follows, so it is for
+// files whose samples come first or are found relative to their fragment.
+func InBox(file []byte, path string, boxes ...[]byte) []byte {
+	file = bytes.Clone(file)
+	more := join(boxes...)
+	at, end := 0, len(file)
+	for _, kind := range strings.Split(path, "/") {
+		for string(file[at+4:at+8]) != kind {
+			at += int(binary.BigEndian.Uint32(file[at:]))
+			if at >= end {
+				panic("no box " + path)
+			}
+		}
+		size := binary.BigEndian.Uint32(file[at:])
+		binary.BigEndian.PutUint32(file[at:], size+uint32(len(more)))
+		at, end = at+8, at+int(size)
+	}
+	return join(file[:end], more, file[end:])
+}
+
+// InFragment puts a box into the first fragment of a film, whose samples then lie further behind its beginning.
+func InFragment(file, more []byte) []byte {
+	file = InBox(file, "moof", more)
+	fragment := file[bytes.Index(file, []byte("moof")):bytes.Index(file, []byte("mdat"))]
+	for at := 0; ; {
+		next := bytes.Index(fragment[at:], []byte("trun"))
+		if next < 0 {
+			return file
+		}
+		at += next + 4
+		offset := fragment[at+8:]
+		binary.BigEndian.PutUint32(offset, binary.BigEndian.Uint32(offset)+uint32(len(more)))
+	}
+}
+
+// GPSTrack is a track of places, as action cameras write it, whose one sample is at an offset.
+func GPSTrack(id uint32, format string, offset, size uint32) []byte {
+	return Box("trak",
+		Box("tkhd", U32(1, 0, 0, id, 0, 1000, 0, 0, 0, 0, 0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000, 0, 0)),
+		Box("mdia",
+			Box("mdhd", U32(0, 0, 0, 1000, 1000, 0x55c40000)),
+			Box("hdlr", U32(0, 0), []byte("meta"), U32(0, 0, 0), []byte(Secret+"Handler\x00")),
+			Box("minf", Box("nmhd", U32(0)), Box("dinf", Box("dref", U32(0, 1), Box("url ", U32(1)))),
+				Box("stbl", Box("stsd", U32(0, 1), Box(format, U32(0, 1), []byte(Secret+"Keys"))), Box("stts", U32(0, 1, 1, 1000)),
+					Box("stsc", U32(0, 1, 1, 1, 1)), Box("stsz", U32(0, size, 1)), Box("stco", U32(0, 1, offset))))))
+}
+
+// WithGPSTrack adds a track of places and its sample to a film whose description comes last.
+func WithGPSTrack(file []byte, format string) []byte {
+	sample := []byte(Secret + iso6709)
+	moov := bytes.Index(file, []byte("moov")) - 4
+	data := Box("mdat", sample)
+	track := GPSTrack(9, format, uint32(moov+8), uint32(len(sample)))
+	return InBox(join(file[:moov], data, file[moov:]), "moov", track)
+}
+
+var xmpUUID = []byte("\xbe\x7a\xcf\xcb\x97\xa9\x42\xe8\x9c\x71\x99\x94\x91\xe3\xaf\xac")
+
+func movies() []Planted {
+	place := Box("\xa9xyz", []byte{0, byte(len(iso6709)), 0x15, 0xc7}, []byte(iso6709))
+	loci := Box("loci", U32(0), []byte{0x15, 0xc7}, []byte(Secret+"Name\x00\x00"), U32(150371, 3201982, 0), []byte(Secret+"\x00\x00"))
+	file := func(name string, data []byte, saysPlace bool) Planted {
+		return Planted{Name: "mp4 " + name, Type: "video/mp4", Data: data, Width: 64, Height: 48, Orientation: 1, SaysPlace: saysPlace}
+	}
+	planted := []Planted{
+		{Name: "mov as a phone leaves it", Type: "video/quicktime", Data: File("phone.mov"), Width: 48, Height: 64, Orientation: 1, SaysPlace: true, SaysTime: true},
+		file("user data", InBox(File("plain.mp4"), "moov", Box("udta", place)), true),
+		file("3gpp place", InBox(File("plain.mp4"), "moov", Box("udta", loci)), true),
+		file("user data of a track", InBox(File("plain.mp4"), "moov/trak", Box("udta", place)), true),
+		file("xmp in a box of its own", join(File("plain.mp4"), Box("uuid", xmpUUID, XMP())), true),
+		file("xmp in the movie", InBox(File("plain.mp4"), "moov", Box("uuid", xmpUUID, XMP())), true),
+		file("unknown box", join(File("plain.mp4"), Box("sefd", []byte(Secret)), Box("free", []byte(Secret)), Box("skip", []byte(iso6709))), false),
+		file("unknown box deep down", InBox(File("plain.mp4"), "moov/trak/mdia/minf/stbl", Box("gps ", []byte(Secret))), false),
+		file("handler's name", bytes.Replace(File("plain.mp4"), []byte("VideoHandler"), []byte(Secret+"Name!"), 1), false),
+		file("action camera's track", WithGPSTrack(File("plain.mp4"), "gpmd"), false),
+		file("phone's track", WithGPSTrack(File("plain.mp4"), "mebx"), false),
+		file("subtitles", File("subtitles.mp4"), false),
+		file("data of no track", join(File("plain.mp4"), Box("mdat", []byte(Secret+iso6709))), false),
+		file("fragmented, in its description", InBox(File("fragmented.mp4"), "moov", Box("udta", place)), true),
+		file("fragmented, in a fragment", InFragment(File("fragmented.mp4"), Box("uuid", []byte("0123456789abcdef"+Secret))), false),
+		file("fragmented, between fragments", join(File("fragmented.mp4"), Box("emsg", []byte(Secret)), Box("mdat", []byte(iso6709))), false),
+		file("large box", join(File("plain.mp4"), U32(1), []byte("uuid"), U32(0, 16+16+uint32(len(Secret))), make([]byte, 16), []byte(Secret)), false),
+	}
+	for i, name := range []string{"plain.mp4", "h265.mp4"} {
+		planted = append(planted, file("user data among the pictures of "+name, InsertUserData(File(name), i == 1), false))
+	}
+	return planted
+}
+
+// InsertUserData overwrites the message that the encoder left in the first picture, or in the configuration, by a planted one.
+func InsertUserData(file []byte, h265 bool) []byte {
+	mark := []byte("x264 - core")
+	if h265 {
+		mark = []byte("x265 (build")
+	}
+	return bytes.Replace(file, mark, []byte(Secret + "User")[:len(mark)], 1)
+}
