@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +26,9 @@ type following struct {
 	service     *server // also answers under the same URL after a restart
 	creator     *sortie.Client
 	operator    *sortie.Client
-	drafts      int
 }
+
+var drafts atomic.Int64 // of all tests, so that no two are of the same key
 
 // follow starts a service on the chain and a creator with an operator beside it.
 func follow(t *testing.T, chain *anvil, environment []string) *following {
@@ -80,8 +82,7 @@ type drafted struct {
 
 func (f *following) draft() drafted {
 	f.t.Helper()
-	f.drafts++
-	title := fmt.Sprintf("Mission %d", f.drafts)
+	title := fmt.Sprintf("Mission %d", drafts.Add(1))
 	created, err := f.creator.CreateDraft(f.ctx, titled(title), title)
 	if err != nil {
 		f.t.Fatalf("create a draft: %v", err)
