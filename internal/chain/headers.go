@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -98,26 +99,37 @@ func (r reply) anyHeader() (*header, error) {
 	return parseHeader(text)
 }
 
+// parallelBatches is how many requests for headers are under way at once.
+const parallelBatches = 4
+
 // headers reads blocks by their numbers. It fails when the node lacks one.
 func (n *Node) headers(ctx context.Context, numbers []uint64) ([]*header, error) {
-	headers := make([]*header, 0, len(numbers))
+	headers := make([]*header, len(numbers))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelBatches)
 	for begin := 0; begin < len(numbers); begin += maxCalls {
-		part := numbers[begin:min(begin+maxCalls, len(numbers))]
-		calls := make([]call, len(part))
-		for i, number := range part {
-			calls[i] = headerCall(hexNumber(number))
-		}
-		replies, err := n.batch(ctx, calls)
-		if err != nil {
-			return nil, err
-		}
-		for i, number := range part {
-			h, err := replies[i].header(number)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", n.name, err)
-			}
-			headers = append(headers, h)
-		}
+		end := min(begin+maxCalls, len(numbers))
+		group.Go(func() error { return n.readHeaders(ctx, numbers[begin:end], headers[begin:end]) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	return headers, nil
+}
+
+func (n *Node) readHeaders(ctx context.Context, numbers []uint64, headers []*header) error {
+	calls := make([]call, len(numbers))
+	for i, number := range numbers {
+		calls[i] = headerCall(hexNumber(number))
+	}
+	replies, err := n.batch(ctx, calls)
+	if err != nil {
+		return err
+	}
+	for i, number := range numbers {
+		if headers[i], err = replies[i].header(number); err != nil {
+			return fmt.Errorf("%s: %w", n.name, err)
+		}
+	}
+	return nil
 }

@@ -140,79 +140,134 @@ func readAll(response *http.Response) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// parseReplies checks the syntax of an answer and takes it apart.
+// parseReplies checks the syntax of an answer and takes it apart. The results are parts of the body.
 func parseReplies(body []byte, expected int) ([]reply, error) {
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)) // what we read is checked for them
-	text, err := decoder.ReadValue()
+	d := replyReader{body, jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))} // what we read is checked for them
+	var replies []reply
+	var err error
+	if d.PeekKind() == '[' {
+		replies, err = d.list(expected)
+	} else {
+		replies, err = d.single(expected)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: it answered something else than JSON", ErrUnreachable)
+		return nil, err
 	}
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: it answered more than one value", ErrUnreachable)
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errNotJSON
 	}
-	if text.Kind() == '{' {
-		id, single, err := parseReply(text)
-		switch {
-		case err != nil:
-			return nil, err
-		case single.err != nil && (expected != 1 || id == 0):
-			return nil, single.err // of the request as a whole
-		case expected != 1 || id != 1:
-			return nil, badAnswer("a reply to something else")
-		}
-		return []reply{single}, nil
+	return replies, nil
+}
+
+var errNotJSON = fmt.Errorf("%w: it answered something else than one JSON value", ErrUnreachable)
+
+// replyReader reads replies.
+type replyReader struct {
+	body []byte
+	*jsontext.Decoder
+}
+
+// single reads the reply to a single call, or a refusal of the request as a whole.
+func (d replyReader) single(expected int) ([]reply, error) {
+	id, one, err := d.reply()
+	switch {
+	case err != nil:
+		return nil, err
+	case one.err != nil && (expected != 1 || id == 0):
+		return nil, one.err
+	case expected != 1 || id != 1:
+		return nil, badAnswer("a reply to something else")
+	}
+	return []reply{one}, nil
+}
+
+// list reads one reply for each call, in any order.
+func (d replyReader) list(expected int) ([]reply, error) {
+	if _, err := d.ReadToken(); err != nil {
+		return nil, errNotJSON
 	}
 	replies := make([]reply, expected)
 	given := 0
-	err = eachElement(text, func(element []byte) error {
-		id, one, err := parseReply(element)
+	for ; d.PeekKind() != ']'; given++ {
+		id, one, err := d.reply()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if id < 1 || id > expected || replies[id-1].given() {
-			return badAnswer("a reply to something else, or a second one")
+			return nil, badAnswer("a reply to something else, or a second one")
 		}
 		replies[id-1] = one
-		given++
-		return nil
-	})
-	if err == nil && given != expected {
-		err = badAnswer("%d replies to %d calls", given, expected)
 	}
-	return replies, err
+	if _, err := d.ReadToken(); err != nil {
+		return nil, errNotJSON
+	}
+	if given != expected {
+		return nil, badAnswer("%d replies to %d calls", given, expected)
+	}
+	return replies, nil
 }
 
-// parseReply reads one reply. Its id is 0 when the node gave none, as it may for a request that it could not read.
-func parseReply(text []byte) (id int, one reply, err error) {
-	err = eachMember(text, func(name, value []byte) error {
-		switch string(name) {
-		case "id":
-			if id, err = strconv.Atoi(string(value)); err != nil && string(value) != "null" {
-				return badAnswer("the id %.20q", value)
-			}
-		case "result":
-			if one.result != nil {
-				return badAnswer("two results in one reply")
-			}
-			one.result = value
-		case "error":
-			if string(value) == "null" { // some nodes write it beside a result
-				return nil
-			}
-			one.err, err = parseNodeError(value)
-			return err
+// reply reads one reply. Its id is 0 when the node gave none, as it may for a request that it could not read.
+func (d replyReader) reply() (id int, one reply, err error) {
+	if kind := d.PeekKind(); kind != '{' {
+		if _, err := d.ReadValue(); err != nil {
+			return 0, reply{}, errNotJSON
 		}
-		return nil
-	})
+		return 0, reply{}, badAnswer("something else than a reply")
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return 0, reply{}, errNotJSON
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return 0, reply{}, errNotJSON
+		}
+		member := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return 0, reply{}, errNotJSON
+		}
+		end := int(d.InputOffset())
+		if id, err = one.read(member, d.body[end-len(value):end], id); err != nil {
+			return 0, reply{}, err
+		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return 0, reply{}, errNotJSON
+	}
 	switch {
-	case err != nil:
-		return 0, reply{}, err
 	case one.result == nil && one.err == nil:
 		return 0, reply{}, badAnswer("a reply with neither result nor error")
 	case one.result != nil && one.err != nil && string(one.result) != "null":
 		return 0, reply{}, badAnswer("a reply with both result and error")
 	}
 	return id, one, nil
+}
+
+// read takes in one member of a reply, and gives the id as it is known then.
+func (r *reply) read(member string, value []byte, id int) (int, error) {
+	switch member {
+	case "id":
+		number, err := strconv.Atoi(string(value))
+		if err != nil && string(value) != "null" {
+			return 0, badAnswer("the id %.20q", value)
+		}
+		return number, nil
+	case "result":
+		if r.result != nil {
+			return 0, badAnswer("two results in one reply")
+		}
+		r.result = value
+	case "error":
+		if string(value) == "null" { // some nodes write it beside a result
+			return id, nil
+		}
+		refused, err := parseNodeError(value)
+		r.err = refused
+		return id, err
+	}
+	return id, nil
 }
 
 func parseNodeError(text []byte) (error, error) {

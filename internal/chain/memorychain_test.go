@@ -235,10 +235,7 @@ func (c *memoryChain) answer(method string, params []any, behind uint64) any {
 		for _, b := range c.blocks[:head+1] {
 			for _, log := range b.logs {
 				if log.TxHash == common.HexToHash(params[0].(string)) {
-					return map[string]any{
-						"transactionHash": log.TxHash, "blockHash": b.hash, "blockNumber": hexutil.EncodeUint64(b.number), "status": "0x1",
-						"logs": []any{log}, "gasUsed": "0x5208",
-					}
+					return receiptJSON(b, log)
 				}
 			}
 		}
@@ -270,6 +267,13 @@ func blockJSON(b *memoryBlock) map[string]any {
 	return map[string]any{
 		"number": hexutil.EncodeUint64(b.number), "hash": b.hash, "parentHash": b.parent, "timestamp": hexutil.EncodeUint64(b.time),
 		"logsBloom": b.bloom, "transactions": []string{}, "extraData": "0x", "difficulty": "0x0",
+	}
+}
+
+func receiptJSON(b *memoryBlock, log *types.Log) map[string]any {
+	return map[string]any{
+		"transactionHash": log.TxHash, "blockHash": b.hash, "blockNumber": hexutil.EncodeUint64(b.number), "status": "0x1",
+		"logs": []any{log}, "gasUsed": "0x5208",
 	}
 }
 

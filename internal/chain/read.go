@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 
@@ -13,7 +14,49 @@ import (
 const (
 	maxTipBlocks   = 64
 	maxRangeBlocks = 2000
+	maxRanges      = 8 // in one step
 )
+
+// stretches reads what follows behind a block: near the head one stretch of blocks, where they are final several, of which the
+// next is read while the one before it is being stored.
+func (f *Follower) stretches(ctx context.Context, v sight, after store.Block) iter.Seq2[stretch, error] {
+	final := min(f.final, v.head.Number)
+	if final <= after.Number+maxTipBlocks {
+		return func(yield func(stretch, error) bool) { yield(f.readTip(ctx, v, after)) }
+	}
+	type outcome struct {
+		stretch
+		err error
+	}
+	return func(yield func(stretch, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		outcomes := make(chan outcome)
+		defer func() {
+			cancel()
+			for range outcomes { // until the reader has ended
+			}
+		}()
+		go func() {
+			defer close(outcomes)
+			for count := 0; count < maxRanges && final > after.Number+maxTipBlocks && ctx.Err() == nil; count++ {
+				s, err := f.readRange(ctx, v.node, after, final)
+				select {
+				case outcomes <- outcome{s, err}:
+				case <-ctx.Done():
+				}
+				if err != nil {
+					return
+				}
+				after = s.tip()
+			}
+		}()
+		for o := range outcomes {
+			if !yield(o.stretch, o.err) {
+				return
+			}
+		}
+	}
+}
 
 // adaptive is how much is asked for at once: half as much after a failure, a little more after each success.
 type adaptive struct{ size, most uint64 }
@@ -31,6 +74,7 @@ func (a *adaptive) adapt(err error) {
 	switch {
 	case err == nil:
 		a.grow()
+	case errors.Is(err, context.Canceled):
 	case errors.As(err, &dialling) && dialling.Op == "dial":
 	case errors.As(err, &status) && status == http.StatusTooManyRequests:
 	default:
@@ -181,8 +225,10 @@ func (f *Follower) readFinal(ctx context.Context, node *Node, after store.Block,
 	if s.events, err = f.eventsOfRange(ctx, node, replies[2], from, to); err != nil {
 		return stretch{}, fmt.Errorf("%s: logs of blocks %d to %d: %w", node.name, from, to, err)
 	}
-	s.blocks, err = f.blocksOf(ctx, node, s.events, first, last)
-	return s, err
+	if s.blocks, err = f.blocksOf(ctx, node, s.events, first, last); err != nil {
+		return stretch{}, err
+	}
+	return s, f.checkReceipts(ctx, node, s.events)
 }
 
 // suspicious is how many logs make a list look like one that was cut off without a word. No known limit is lower.

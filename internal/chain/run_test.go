@@ -221,7 +221,7 @@ func TestErrorsOfNodesHaveTheirKinds(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, text := range []string{``, `{`, `[] []`, "[{\"id\":1,\"result\":\"\xff\"}]", `nul`} {
+	for _, text := range []string{``, `{`, `[{"id":1,"result":1},{"id":2,"result":1}] []`, "[{\"id\":1,\"result\":\"\xff\"}]", `nul`} {
 		if err := ask(answersWith(200, text)); !errors.Is(err, ErrUnreachable) {
 			t.Errorf("%s: %v", text, err)
 		}

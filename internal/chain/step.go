@@ -86,14 +86,24 @@ func (f *Follower) stepOn(ctx context.Context, node *Node, was store.Position) (
 	f.noteHead(v.head.Number)
 	f.noteFinality(v, was)
 
-	s, err := f.read(ctx, v, was)
+	after, err := f.meet(ctx, v, was)
 	if err != nil {
 		return Progress{}, err
 	}
-	progress, err := f.apply(ctx, v, was, s)
-	if err != nil {
-		return progress, err
+	progress := Progress{Position: was, Head: v.head.Number, Reorg: was.Tip.Number - after.Number}
+	for s, err := range f.stretches(ctx, v, after) {
+		if err == nil {
+			err = f.apply(ctx, v, s, &progress)
+		}
+		if err != nil && (progress.Blocks == 0 || errors.Is(err, errLedger)) {
+			return progress, err
+		}
+		if err != nil { // the next step begins with what failed
+			break
+		}
 	}
+	progress.More = progress.Position.Tip.Number < v.head.Number
+	f.noteProgress(v, was, progress)
 	f.agreeOnFinal(ctx, v)
 	err = f.deepen(ctx, v, &progress)
 	return progress, err
@@ -124,56 +134,46 @@ func (s stretch) tip() store.Block {
 	return s.blocks[len(s.blocks)-1]
 }
 
-// read finds where the node's chain leaves ours and reads what follows there.
-func (f *Follower) read(ctx context.Context, v sight, was store.Position) (stretch, error) {
-	after := was.Tip
-	if v.tip.Hash != was.Tip.Hash {
-		var err error
-		if after, err = f.lastCommon(ctx, v, was); err != nil {
-			return stretch{}, err
-		}
-	}
-	factories, err := f.ledger.Factories(ctx, f.chainID) // after the head: a quote's factory is stored before it can be paid
+// meet finds the block behind which the node's chain is to be read: our tip, or the last that both have. It looks up the
+// factories, too: after the head, because a quote's factory is stored before the quote can be paid.
+func (f *Follower) meet(ctx context.Context, v sight, was store.Position) (store.Block, error) {
+	factories, err := f.ledger.Factories(ctx, f.chainID)
 	if err != nil {
-		return stretch{}, ledgerFault(err)
+		return store.Block{}, ledgerFault(err)
 	}
 	if !slices.Equal(factories, f.sieve.factories) {
 		f.sieve = newSieve(factories)
 	}
-	if final := min(f.final, v.head.Number); final > after.Number+maxTipBlocks {
-		return f.readRange(ctx, v.node, after, final)
+	if v.tip.Hash == was.Tip.Hash {
+		return was.Tip, nil
 	}
-	return f.readTip(ctx, v, after)
+	return f.lastCommon(ctx, v, was)
 }
 
 // maxEvents is how many events go into one transaction, so that other writers need not wait for long.
 const maxEvents = 4096
 
 // apply hands a stretch to the ledger, in pieces that end with a block.
-func (f *Follower) apply(ctx context.Context, v sight, was store.Position, s stretch) (Progress, error) {
-	position := was
-	progress := Progress{Head: v.head.Number, Reorg: was.Tip.Number - s.after.Number, More: s.tip().Number < v.head.Number}
+func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Progress) error {
 	for first := true; first || len(s.blocks) > 0; first = false {
-		piece := s.cut(maxEvents)
+		position, piece := progress.Position, s.cut(maxEvents)
 		advance := store.Advance{
 			ChainID: f.chainID, Was: position, After: piece.after, Blocks: piece.blocks, Events: piece.events,
 			Head: v.head.Number, Final: f.finalAt(position, piece),
 		}
 		idle := len(piece.blocks) == 0 && piece.after.Number == position.Tip.Number
 		if idle && (advance.Final == position.Final || f.config.Clock().Sub(f.headMoved) < finalAfter) {
-			break
+			return nil
 		}
 		moved, err := f.ledger.Advance(ctx, advance)
 		if err != nil {
-			return progress, ledgerFault(err)
+			return ledgerFault(err)
 		}
+		progress.Position = moved
 		progress.Blocks += moved.Tip.Number - piece.after.Number
 		progress.Events += len(piece.events)
-		position = moved
 	}
-	progress.Position = position
-	f.noteProgress(v, was, progress)
-	return progress, nil
+	return nil
 }
 
 // finalAfter is how long a new final block waits for company: the next block stores it along.
