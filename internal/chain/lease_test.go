@@ -168,6 +168,26 @@ func TestWorkEndsBeforeALeaseThatCannotBeRenewed(t *testing.T) {
 	})
 }
 
+// The clock of whoever took the lease may run ahead of ours: to us it is not over yet.
+func TestALeaseTakenTooEarlyEndsTheWork(t *testing.T) {
+	t.Parallel()
+	leasesOnBothEngines(t, func(t *testing.T, h *holders) {
+		first := h.start("first", h.db)
+		old := <-first.begun
+		first.waits()
+		if err := h.db.ReleaseLease(t.Context(), old); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.db.AcquireLease(t.Context(), old.Name, "second", leaseTTL); err != nil {
+			t.Fatal(err)
+		}
+		h.tick(first)
+		if cause := <-first.cause; !errors.Is(cause, chain.ErrLeaseLost) {
+			t.Errorf("the work ended because of %v", cause)
+		}
+	})
+}
+
 func TestALeaseThatWasTakenEndsTheWork(t *testing.T) {
 	t.Parallel()
 	leasesOnBothEngines(t, func(t *testing.T, h *holders) {

@@ -76,6 +76,7 @@ type Sender struct {
 	memory  memory
 	status  senderStatus
 
+	interval   time.Duration     // between looks
 	checkpoint func(point) error // tests abandon the sender at it
 }
 
@@ -101,6 +102,7 @@ func NewSender(config SenderConfig) *Sender {
 		address:    common.Address(config.Signer.Address()),
 		wake:       make(chan struct{}, 1),
 		memory:     newMemory(),
+		interval:   senderPoll,
 		checkpoint: func(point) error { return nil },
 	}
 }
@@ -122,7 +124,7 @@ func (s *Sender) Wake() {
 // tried again.
 func (s *Sender) Run(ctx context.Context, lease store.Lease) error {
 	s.memory = newMemory() // somebody else may have sent since
-	pause := senderPoll
+	pause := s.interval
 	for {
 		err := s.Step(ctx, lease)
 		switch {
@@ -134,7 +136,7 @@ func (s *Sender) Run(ctx context.Context, lease store.Lease) error {
 			pause = min(2*pause, senderMaxPause)
 			s.config.Logger.Warn("sender could not work", "error", err, "again_in", pause)
 		default:
-			pause = senderPoll
+			pause = s.interval
 		}
 		timer := time.NewTimer(pause - rand.N(pause/4))
 		select {

@@ -7,6 +7,9 @@ func (s *Sender) AbandonWhen(die func(moment string) error) {
 	s.checkpoint = func(p point) error { return die(string(p)) }
 }
 
+// LookEvery lets tests wait longer between looks than a service does.
+func (s *Sender) LookEvery(interval time.Duration) { s.interval = interval }
+
 // WithTime gives a holder the test's time.
 func (h Holder) WithTime(now func() time.Time, after func(time.Duration) <-chan time.Time) Holder {
 	h.now, h.after = now, after

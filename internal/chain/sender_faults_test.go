@@ -258,6 +258,25 @@ func TestReplacedByAStranger(t *testing.T) {
 	})
 }
 
+// A node's pool holds a stranger's transaction that nobody mines: ours must pay more than that one.
+func TestOutbiddingAStranger(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, sqliteDatabase(t))
+	const strangers = 10 * gwei // offered by the stranger; ours begin with three
+	r.front.with(func(q question) (any, bool) {
+		var raw sortie.Bytes
+		var tx types.Transaction
+		if q.Method != sendMethod || json.Unmarshal(q.Params[0], &raw) != nil || tx.UnmarshalBinary(raw) != nil {
+			return nil, false
+		}
+		return errors.New("replacement transaction underpriced"), tx.Nonce() == r.firstNonce && tx.GasFeeCap().Int64() < strangers*11/10
+	})
+	r.want(r.missions...)
+	blocks := r.drain(25)
+	r.checkExactlyOnce(r.missions, 0)
+	t.Logf("%d blocks, %d attempts", blocks, len(r.intent(r.missions[0]).Attempts))
+}
+
 // Somebody else may close a mission with the very same call: then there is nothing left to do.
 func TestCarriedOutByAStranger(t *testing.T) {
 	t.Parallel()

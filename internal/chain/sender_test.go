@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -103,6 +104,7 @@ func TestRunWorksUntilItIsStopped(t *testing.T) {
 		return false, nil
 	}
 	r.restart()
+	r.sender.LookEvery(time.Hour)
 	r.want(r.missions[:1]...)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
