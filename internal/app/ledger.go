@@ -30,7 +30,7 @@ func (a *App) write(ctx context.Context, fn func(*books) error) error {
 			if err := fn(books); err != nil {
 				return err
 			}
-			return books.queueRefunds()
+			return books.close()
 		})
 		var lost lostRace
 		if !errors.Is(err, store.ErrConflict) || errors.As(err, &lost) || try == maxTries {
@@ -46,17 +46,21 @@ func (l lostRace) Unwrap() error { return l.error }
 
 // books are the drafts that one transaction moves. They make sure of what every move has in common: it is a transition of
 // package mission, it has one event that tells of it, and a refund that becomes due by it has a job.
+//
+// Moves are written when the books are closed, all at once: a range of the chain moves many drafts, some of them repeatedly.
 type books struct {
-	app   *App
-	tx    *store.Tx
-	byID  map[string]*account      // draft ids and mission ids
-	byKey map[sortie.Hash]*account // the contract's names of missions
-	order []*account               // in which they were opened
+	app    *App
+	tx     *store.Tx
+	byID   map[string]*account      // draft ids and mission ids
+	byKey  map[sortie.Hash]*account // the contract's names of missions
+	order  []*account               // in which they were opened
+	events []store.DraftEvent       // that tell of the moves, in their order
 }
 
 // account is a draft and its place on the chain.
 type account struct {
-	draft   store.Draft
+	draft   store.Draft    // as it is after the moves
+	read    store.Draft    // as it was before them
 	funding *store.Funding // nil while none is on the canonical chain
 	wasDue  bool           // a refund was due before the transaction
 }
@@ -74,7 +78,7 @@ func (b *books) open(id string) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened := &account{draft: draft}
+	opened := &account{draft: draft, read: draft}
 	funding, err := b.tx.FundingOf(draft.ID)
 	switch {
 	case err == nil:
@@ -108,6 +112,21 @@ func (c *account) due() bool {
 	return c.funding != nil && c.draft.State.RefundDue(c.funding.Closed != nil)
 }
 
+// close writes the moves, and what follows from them.
+func (b *books) close() error {
+	var moves []store.DraftMove
+	for _, touched := range b.order {
+		if steps := touched.draft.Version - touched.read.Version; steps > 0 {
+			to := store.Transition{State: touched.draft.State, QuoteDeadline: touched.draft.QuoteDeadline}
+			moves = append(moves, store.DraftMove{Draft: touched.read, To: to, Steps: steps})
+		}
+	}
+	if err := b.tx.TransitionDrafts(moves, b.events); err != nil {
+		return err
+	}
+	return b.queueRefunds()
+}
+
 // queueRefunds makes the jobs for the refunds that became due. Only the end of the transaction counts: within a
 // reorganization a close may go and come back.
 func (b *books) queueRefunds() error {
@@ -133,13 +152,12 @@ func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
 	if err != nil {
 		return fmt.Errorf("encode event %s of draft %s: %w", event, c.draft.ID, err)
 	}
-	moved, err := b.tx.TransitionDraft(c.draft,
-		store.Transition{State: next, QuoteDeadline: b.app.quoteDeadline(c.draft, next, b.tx.Now)},
-		store.NewEvent{Type: string(event.Type(next)), Data: data})
-	if err != nil {
-		return err
-	}
-	c.draft = moved
+	c.draft.QuoteDeadline = b.app.quoteDeadline(c.draft, next, b.tx.Now)
+	c.draft.State, c.draft.UpdatedAt = next, b.tx.Now
+	c.draft.Version++
+	b.events = append(b.events, store.DraftEvent{
+		Wallet: c.draft.Wallet, DraftID: c.draft.ID, NewEvent: store.NewEvent{Type: string(event.Type(next)), Data: data},
+	})
 	return nil
 }
 

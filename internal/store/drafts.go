@@ -93,22 +93,53 @@ func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stor
 func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft, error) {
 	moved := draft
 	moved.State, moved.QuoteDeadline, moved.UpdatedAt, moved.Version = to.State, to.QuoteDeadline, tx.Now, draft.Version+1
-	changed, err := tx.session.exec(tx.ctx, moveDraft, draft.ID, draft.Version,
-		string(to.State.Depth), string(to.State.Decision), to.State.Refunded, string(to.State.View().List),
-		nullable(to.QuoteDeadline), tx.Now.UnixMicro())
-	if err != nil {
-		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, err)
-	}
-	if changed == 0 {
-		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, ErrConflict)
+	if err := tx.moveDraft(&draft, to, 1); err != nil {
+		return Draft{}, err
 	}
 	if err := tx.countTransition(draft.Wallet, unfunded(to.State)-unfunded(draft.State)); err != nil {
 		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, err)
 	}
-	if err := tx.followRefund(draft, to.State); err != nil {
-		return Draft{}, fmt.Errorf("move draft %s: %w", draft.ID, err)
-	}
 	return moved, tx.insertEvent(draft.Wallet, draft.ID, event)
+}
+
+// DraftMove is a draft as it was read, and where it goes.
+type DraftMove struct {
+	Draft Draft
+	To    Transition
+	Steps int64 // transitions on the way, which its version counts
+}
+
+// TransitionDrafts is [Tx.TransitionDraft] for many drafts, with all the events that tell of what became of them, in their
+// order. A conflict over one of them fails the transaction.
+func (tx *Tx) TransitionDrafts(moves []DraftMove, events []DraftEvent) error {
+	counts := make(map[sortie.Address]walletCount)
+	for i := range moves {
+		draft, to := &moves[i].Draft, moves[i].To
+		if err := tx.moveDraft(draft, to, moves[i].Steps); err != nil {
+			return tx.session.refuse(err)
+		}
+		count := counts[draft.Wallet]
+		count.unfunded += unfunded(to.State) - unfunded(draft.State)
+		counts[draft.Wallet] = count
+	}
+	return tx.appendEvents(counts, events)
+}
+
+// moveDraft changes the draft's own row, and what depends on its state.
+func (tx *Tx) moveDraft(draft *Draft, to Transition, steps int64) error {
+	changed, err := tx.session.exec(tx.ctx, moveDraft, draft.ID, draft.Version,
+		string(to.State.Depth), string(to.State.Decision), to.State.Refunded, string(to.State.View().List),
+		nullable(to.QuoteDeadline), tx.Now.UnixMicro(), steps)
+	if err == nil && changed == 0 {
+		err = ErrConflict
+	}
+	if err == nil {
+		err = tx.followRefund(draft, to.State)
+	}
+	if err != nil {
+		return fmt.Errorf("move draft %s: %w", draft.ID, err)
+	}
+	return nil
 }
 
 // DraftByID finds a draft of the wallet by its draft id or its mission id. Absent or somebody else's: [ErrNotFound].
@@ -193,7 +224,7 @@ const (
 	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, quote_deadline, updated_at, version`
 
 	moveDraft = `UPDATE drafts SET depth = $3, decision = $4, refunded = $5, list_status = $6, quote_deadline = $7,
-	updated_at = $8, version = version + 1
+	updated_at = $8, version = version + $9
 WHERE draft_id = $1 AND version = $2`
 
 	selectDraftByDraftID   = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND draft_id = $2`

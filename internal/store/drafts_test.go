@@ -324,3 +324,62 @@ func testTransitionRace(t *testing.T, url string) {
 	}
 	checkCounters(t, db, alice)
 }
+
+func testTransitionsTogether(t *testing.T, url string) {
+	db := open(t, url, Options{})
+	ctx := context.Background()
+	first, second, third := mustCreate(t, db, alice, "first"), mustCreate(t, db, bob, "second"), mustCreate(t, db, alice, "third")
+	seen, confirmed := mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone}, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone}
+	moves := []DraftMove{
+		{Draft: first, To: Transition{State: confirmed, QuoteDeadline: 7}, Steps: 2},
+		{Draft: second, To: Transition{State: seen, QuoteDeadline: 8}, Steps: 1},
+		{Draft: third, To: Transition{State: seen, QuoteDeadline: 9}, Steps: 1},
+	}
+	about := func(draft Draft, kind string) DraftEvent {
+		return DraftEvent{draft.Wallet, draft.ID, NewEvent{Type: kind, Data: created.Data}}
+	}
+	events := []DraftEvent{about(first, "a"), about(second, "b"), about(third, "c"), about(first, "d")}
+	moveAll := func() error {
+		return db.Tx(ctx, func(tx *Tx) error { return tx.TransitionDrafts(moves, events) })
+	}
+	if err := moveAll(); err != nil {
+		t.Fatal(err)
+	}
+	for _, move := range moves {
+		draft, err := db.DraftByDraftID(ctx, move.Draft.ID)
+		if err != nil || draft.State != move.To.State || draft.QuoteDeadline != move.To.QuoteDeadline || draft.Version != move.Draft.Version+move.Steps {
+			t.Errorf("a draft that went to %+v is %+v, %v", move.To, draft, err)
+		}
+	}
+	told := func(wallet sortie.Address) (text string) {
+		stored, err := db.EventsAfter(ctx, wallet, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, event := range stored {
+			if event.Seq != int64(i+1) {
+				t.Errorf("event %d of %s is numbered %d", i+1, wallet, event.Seq)
+			}
+			text += event.Type + " "
+		}
+		return text
+	}
+	if got, want := told(alice)+"| "+told(bob), created.Type+" "+created.Type+" a c d | "+created.Type+" b "; got != want {
+		t.Errorf("the events are %s, want %s", got, want)
+	}
+	checkCounters(t, db, alice)
+	checkCounters(t, db, bob)
+
+	moves[0].Draft.Version += moves[0].Steps // the first may move again, the others may not
+	before := told(alice)
+	swallowed := db.Tx(ctx, func(tx *Tx) error {
+		_ = tx.TransitionDrafts(moves, events)
+		return nil
+	})
+	if err := moveAll(); !errors.Is(err, ErrConflict) || !errors.Is(swallowed, ErrConflict) {
+		t.Errorf("drafts that were moved move again: %v, %v", err, swallowed)
+	}
+	if draft, err := db.DraftByDraftID(ctx, first.ID); err != nil || draft.Version != moves[0].Draft.Version || told(alice) != before {
+		t.Errorf("a conflict over one draft moved another: %+v, %v", draft, err)
+	}
+}

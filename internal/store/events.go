@@ -1,9 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -22,6 +25,13 @@ type Event struct {
 	Seq       int64 // 1, 2, 3, ... for each wallet
 	DraftID   string
 	CreatedAt time.Time
+}
+
+// DraftEvent is an event about a draft of a wallet.
+type DraftEvent struct {
+	Wallet  sortie.Address
+	DraftID string
+	NewEvent
 }
 
 // AppendEvent adds an event about a draft to those of a wallet, for what happens beside transitions.
@@ -63,6 +73,39 @@ func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, event NewEvent)
 	}
 	return nil
 }
+
+// appendEvents adds many events to those of their wallets, and to the wallets' counts. Wallets are taken in one order by all
+// who take several, so that nobody waits for somebody who waits for them.
+func (tx *Tx) appendEvents(counts map[sortie.Address]walletCount, events []DraftEvent) error {
+	for i := range events {
+		count := counts[events[i].Wallet]
+		count.events++
+		counts[events[i].Wallet] = count
+	}
+	wallets := slices.SortedFunc(maps.Keys(counts), func(a, b sortie.Address) int { return bytes.Compare(a[:], b[:]) })
+	next := make(map[sortie.Address]int64, len(wallets))
+	for _, wallet := range wallets {
+		last, err := tx.count(wallet, counts[wallet])
+		if err != nil {
+			return fmt.Errorf("append events: %w", err)
+		}
+		next[wallet] = last - counts[wallet].events + 1
+	}
+	err := insertRows(tx, insertWalletEvents, tx.Now.UnixMicro(), events, func(args []any, events []DraftEvent) []any {
+		for i := range events {
+			event := &events[i]
+			args = append(args, hexAddress(event.Wallet), next[event.Wallet], event.DraftID, event.Type, string(event.Data))
+			next[event.Wallet]++
+		}
+		return args
+	})
+	if err != nil {
+		return fmt.Errorf("append events: %w", err)
+	}
+	return nil
+}
+
+var insertWalletEvents = newBulk(`INSERT INTO events (created_at, wallet, seq, draft_id, type, data) VALUES `, 5)
 
 const (
 	insertEvent = `INSERT INTO events (wallet, seq, draft_id, type, data, created_at)

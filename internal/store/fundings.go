@@ -98,7 +98,7 @@ func (tx *Tx) changeFunding(what, draftID, statement string, args ...any) error 
 }
 
 // followRefund keeps refund_due true to the state that a draft moves to.
-func (tx *Tx) followRefund(draft Draft, to mission.State) error {
+func (tx *Tx) followRefund(draft *Draft, to mission.State) error {
 	if to.Decision == draft.State.Decision && to.Refunded == draft.State.Refunded {
 		return nil
 	}

@@ -11,7 +11,7 @@ var (
 	}
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
-		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, insertEvent,
+		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, addWalletEvents, insertEvent,
 		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
-	}, insertBlocks.forSQLite(), insertEvents.forSQLite())
+	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())
 )

@@ -58,6 +58,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"the five lists part all drafts", testListPartition},
 		{"pages neither skip nor repeat while drafts come in", testPagesWhileWriting},
 		{"one of many transitions wins", testTransitionRace},
+		{"many drafts move at once, or none", testTransitionsTogether},
 		{"events have no gaps for a reader", testEventsWhileWriting},
 		{"settings keep their first value", testSettingRace},
 		{"events of the chain are read as they were written", testEventsAsWritten},

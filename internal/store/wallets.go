@@ -24,6 +24,20 @@ func (tx *Tx) countTransition(wallet sortie.Address, unfundedDrafts int) error {
 	return err
 }
 
+// walletCount is what a transaction adds to a wallet's row.
+type walletCount struct {
+	unfunded int   // drafts that wait for funding
+	events   int64 // that tell of it
+}
+
+// count adds to a wallet's row and tells the number of its last event. See countTransition.
+func (tx *Tx) count(wallet sortie.Address, add walletCount) (lastEvent int64, err error) {
+	err = tx.session.one(tx.ctx, addWalletEvents, []any{hexAddress(wallet), add.unfunded, add.events}, func(row scanner) error {
+		return row.Scan(&lastEvent)
+	})
+	return lastEvent, err
+}
+
 const (
 	addUnfundedDraft = `INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 1, 1)
 ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + 1, last_event = wallets.last_event + 1
@@ -32,4 +46,7 @@ WHERE wallets.unfunded_drafts < $2`
 	// A wallet without a row has no drafts to count.
 	addWalletEvent = `INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 0, 1)
 ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + $2, last_event = wallets.last_event + 1`
+	addWalletEvents = `INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 0, $3)
+ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + $2, last_event = wallets.last_event + $3
+RETURNING last_event`
 )
