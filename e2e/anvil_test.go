@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -64,9 +63,8 @@ func startAnvil(t *testing.T, options ...string) *anvil {
 	a.eth = ethclient.NewClient(a.rpc)
 	a.await(t, "answer of anvil", func() bool {
 		_, err := a.eth.BlockNumber(a.ctx)
-		return err == nil
+		return err == nil && a.readWallets(config) == nil
 	})
-	a.readWallets(config)
 	a.deploy()
 	a.handOutTokens()
 	a.call(nil, "evm_setAutomine", false)
@@ -76,23 +74,24 @@ func startAnvil(t *testing.T, options ...string) *anvil {
 
 const setupDepth = 64
 
-func (a *anvil) readWallets(config string) {
-	a.t.Helper()
+// readWallets reads who has which key from the file that anvil writes when it starts.
+func (a *anvil) readWallets(config string) error {
+	text, err := os.ReadFile(config)
+	if err != nil {
+		return err
+	}
 	var written struct {
 		Accounts []sortie.Address `json:"available_accounts"`
 		Keys     []string         `json:"private_keys"`
 	}
-	text, err := os.ReadFile(config)
-	if err == nil {
-		err = json.Unmarshal(text, &written)
-	}
-	if err != nil || len(written.Accounts) < len(anvilRoles) {
-		a.t.Fatalf("accounts of anvil: %v in %s", err, text)
+	if err := json.Unmarshal(text, &written); err != nil {
+		return err // not all of it is there yet
 	}
 	for i, role := range anvilRoles {
 		a.Wallets = append(a.Wallets, readyWallet{role, written.Accounts[i], written.Keys[i]})
 	}
 	a.Authorizer = a.wallet("authorizer")
+	return nil
 }
 
 // wallet is the address of a role.
@@ -213,21 +212,6 @@ var followedKinds = map[string]string{
 	"MissionClosed": "mission_closed", "DeferredClaimed": "deferred_claimed", "AuthorizationRevoked": "authorization_revoked",
 }
 
-// mission is what the contract holds about a mission on the canonical chain; a creator of zero: nothing.
-func (a *anvil) mission(missionID string) missionfactory.IMissionFactoryMission {
-	a.t.Helper()
-	factory, contract := missionfactory.NewMissionFactory(), common.Address(a.FactoryAddress)
-	answer, err := a.eth.CallContract(a.ctx, ethereum.CallMsg{To: &contract, Data: factory.PackMissions(sortie.MissionKey(missionID))}, nil)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	mission, err := factory.UnpackMissions(answer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return mission
-}
-
 // minedBy is how many transactions of an account the canonical chain has.
 func (a *anvil) minedBy(role string) uint64 {
 	a.t.Helper()
@@ -260,16 +244,4 @@ func (a *anvil) serviceEnvironment(database, finality string, nodes ...string) [
 		environment = append(environment, "SORTIE_RPC="+strings.Join(nodes, ",")) // the last one counts
 	}
 	return environment
-}
-
-// eventually waits until something can be observed.
-func eventually(t *testing.T, what string, observed func() bool) {
-	t.Helper()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for deadline := time.Now().Add(patience); !observed(); <-again.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("no %s after %s", what, patience)
-		}
-	}
 }

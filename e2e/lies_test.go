@@ -177,6 +177,31 @@ func TestTheOnlyNodeLies(t *testing.T) {
 	l.awaitHealth()
 }
 
+// A node that leaves a funding out of its answers hides it for as long as nobody compares. Then the money is found.
+func TestHiddenFundingIsAdopted(t *testing.T) {
+	t.Parallel()
+	chain := startAnvil(t)
+	node := startProxy(t, chain.RPCURL)
+	f := follow(t, chain, chain.serviceEnvironment(sqliteIn(t), "8", node.url))
+	draft := f.draft()
+	node.behave(behaviour{after: func(_ context.Context, call rpcCall, answer *rpcAnswer) {
+		if call.Method == "eth_getLogs" && answer.Result != nil {
+			answer.Result = json.RawMessage("[]")
+		}
+	}})
+	chain.fund("creator", draft.quote)
+	chain.mine(3)
+	f.awaitTip()
+	if got := f.view(draft); got != viewQuoted {
+		t.Fatalf("the draft stands at %v: nothing is hidden", got)
+	}
+	node.behave(behaviour{})
+	if err := f.operator.Reconcile(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.awaitView(draft, viewInReview)
+}
+
 // finalDepth is how far below the head the chain of these tests is final.
 const finalDepth = 8
 

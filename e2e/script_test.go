@@ -4,6 +4,7 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -24,7 +25,17 @@ import (
 
 var binaries string // directory with the sortie that scripts run
 
+// together is how many tests run at once, unless -parallel says otherwise: most of the time they wait, for blocks, leases and
+// processes, whatever the number of cores.
+const together = "6"
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		_ = flag.Set("test.parallel", together)
+	}
 	os.Exit(func() int {
 		var err error
 		if binaries, err = os.MkdirTemp("", "sortie-e2e-"); err != nil {

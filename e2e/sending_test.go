@@ -53,13 +53,8 @@ func TestRefundsSurviveDropsSpikesAndKills(t *testing.T) {
 			killed++
 		}
 	}
-	for settled := false; !settled; {
-		chain.mineAt(1 * gwei)
-		f.awaitTip()
-		settled = true
-		for _, mission := range missions {
-			settled = settled && f.view(mission) == viewRefunded
-		}
+	for _, mission := range missions {
+		f.growUntil(func() { chain.mineAt(1 * gwei) }, func() bool { return f.view(mission) == viewRefunded })
 	}
 	for _, mission := range missions {
 		if closings := chain.closings(mission.missionID); closings != 1 {
@@ -72,6 +67,41 @@ func TestRefundsSurviveDropsSpikesAndKills(t *testing.T) {
 	t.Logf("%d transactions handed in, %d lost, %d at a higher price, %d kills", post.carried, post.lost, post.raised, killed)
 	if post.lost == 0 || post.raised == 0 || killed < 2 {
 		t.Error("nothing was lost, raised or killed: the test proves nothing")
+	}
+}
+
+// Gas that costs more than the operator wants to pay is not bought: refunds wait until it is cheap again, and then happen.
+func TestRefundsWaitAboveTheFeeCap(t *testing.T) {
+	t.Parallel()
+	chain := startAnvil(t)
+	f := follow(t, chain, append(chain.serviceEnvironment(sqliteIn(t), "8"), "SORTIE_MAX_FEE_PER_GAS=50"))
+	chain.mineAt(1 * gwei)
+	missions := []drafted{f.draft(), f.draft()}
+	for _, mission := range missions {
+		chain.fund("creator", mission.quote)
+	}
+	chain.mineAt(1 * gwei)
+	chain.mineAt(100 * gwei)
+	for _, mission := range missions {
+		f.awaitView(mission, viewInReview)
+		f.reject(mission)
+	}
+	for range spikedBlocks {
+		chain.mineAt(100 * gwei)
+		f.awaitTip()
+	}
+	f.service.await(t, "word of the cap", func() bool { return f.metric("sortie_sender_fee_at_cap", "") == 1 })
+	if mined := chain.minedBy("sender"); mined != 0 {
+		t.Errorf("%d transactions were paid for at any price", mined)
+	}
+	for _, mission := range missions {
+		f.growUntil(func() { chain.mineAt(1 * gwei) }, func() bool { return f.view(mission) == viewRefunded })
+		if closings := chain.closings(mission.missionID); closings != 1 {
+			t.Errorf("%s was closed %d times", mission.missionID, closings)
+		}
+	}
+	if mined := chain.minedBy("sender"); mined != uint64(len(missions)) {
+		t.Errorf("%d refunds took %d transactions", len(missions), mined)
 	}
 }
 

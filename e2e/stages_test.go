@@ -248,11 +248,16 @@ func (f *following) awaitPending() {
 // mineUntil lets the chain grow, block by block as the service follows, until something can be observed.
 func (f *following) mineUntil(observed func() bool) {
 	f.t.Helper()
+	f.growUntil(func() { f.chain.mine(1) }, observed)
+}
+
+func (f *following) growUntil(grow func(), observed func() bool) {
+	f.t.Helper()
 	f.service.await(f.t, "end of mining", func() bool {
 		if observed() {
 			return true
 		}
-		f.chain.mine(1)
+		grow()
 		f.awaitTip()
 		return false
 	})
