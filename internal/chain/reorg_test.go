@@ -102,6 +102,9 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	if r.ledger.depthOf(1) != "" {
 		t.Errorf("it is still %q", r.ledger.depthOf(1))
 	}
+	if final, head := r.ledger.position.Final, forged.head(); final > head-2 {
+		t.Errorf("after it was broken, block %d of %d counts as final", final, head)
+	}
 	forged.mine(fundingLog(draftNumber(1)))
 	forged.mineEmpty(4)
 	r.recoverDespite("finality_broken")
