@@ -68,7 +68,7 @@ func TestRecordingAnswersLikeANode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, decode := range map[string]func([]byte) (int, error){decoderPlain: decodePlainly, decoderByHand: decodeByHand} {
+	for name, decode := range decoders {
 		if events, err := decode(answer); err != nil || events != r.events {
 			t.Errorf("decoded %s: %d events of %d, %v", name, events, r.events, err)
 		}

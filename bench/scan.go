@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sortie-labs/sortie"
@@ -21,22 +22,25 @@ import (
 // checks nothing and keeps nothing.
 type scanning struct {
 	task   assignment
-	decode func([]byte) (events int, err error)
+	decode decoder
 	db     *sql.DB
 }
 
 const (
 	scanRange = 2000 // blocks; the follower's
 
-	decoderPlain  = "plainly"
-	decoderByHand = "by hand"
+	decoderLibrary = "with the library"
+	decoderPlain   = "plainly"
+	decoderByHand  = "by hand"
 )
 
+var decoders = map[string]decoder{decoderLibrary: decodeWithLibrary, decoderPlain: decodePlainly, decoderByHand: decodeByHand}
+
+// decoder reads an answer to eth_getLogs.
+type decoder func(answer []byte) (events int, err error)
+
 func openScanning(ctx context.Context, task assignment) (work, error) {
-	decode := decodePlainly
-	if task.Decoder == decoderByHand {
-		decode = decodeByHand
-	}
+	decode := decoders[task.Decoder]
 	db, err := sql.Open("sqlite", durableDSN(task.Database))
 	if err != nil {
 		return nil, err
@@ -90,6 +94,29 @@ func (s *scanning) fetch(ctx context.Context, from, to uint64) ([]byte, error) {
 
 func (s *scanning) close() error { return s.db.Close() }
 
+// decodeWithLibrary reads logs and their arguments with go-ethereum and the contract's binding, as most programs do.
+func decodeWithLibrary(answer []byte) (int, error) {
+	var reply struct{ Result []types.Log }
+	if err := json.Unmarshal(answer, &reply); err != nil {
+		return 0, err
+	}
+	for i := range reply.Result {
+		var err error
+		switch log := &reply.Result[i]; log.Topics[0] {
+		case factoryABI.Events["MissionFunded"].ID:
+			_, err = factoryContract.UnpackMissionFundedEvent(log)
+		case factoryABI.Events["SubmissionPaid"].ID:
+			_, err = factoryContract.UnpackSubmissionPaidEvent(log)
+		default:
+			_, err = factoryContract.UnpackMissionClosedEvent(log)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(reply.Result), nil
+}
+
 // plainLog is a log as encoding/json reads it.
 type plainLog struct {
 	Address, Data, BlockNumber, LogIndex string
@@ -112,12 +139,12 @@ func decodePlainly(answer []byte) (int, error) {
 
 // decodeByHand reads tokens and the bytes of every value.
 func decodeByHand(answer []byte) (int, error) {
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(answer), jsontext.AllowDuplicateNames(true))
+	tokens := jsontext.NewDecoder(bytes.NewBuffer(answer), jsontext.AllowDuplicateNames(true))
 	const logDepth = 3 // in the list in the reply
 	var room [1024]byte
 	events := 0
 	for {
-		token, err := decoder.ReadToken()
+		token, err := tokens.ReadToken()
 		if errors.Is(err, io.EOF) {
 			return events, nil
 		}
@@ -126,7 +153,7 @@ func decodeByHand(answer []byte) (int, error) {
 		}
 		switch token.Kind() {
 		case '{':
-			if decoder.StackDepth() == logDepth {
+			if tokens.StackDepth() == logDepth {
 				events++
 			}
 		case '"':

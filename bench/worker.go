@@ -30,7 +30,7 @@ type assignment struct {
 	Database string
 	Dev      devInstance // the contracts
 	Blocks   uint64
-	Decoder  string // decoderPlain or decoderByHand, of the limit
+	Decoder  string // a name in decoders, for the limit
 }
 
 // work goes through one chain.
