@@ -162,6 +162,12 @@ func testIntentLife(t *testing.T, url string) {
 		t.Errorf("read %+v, want %+v", sent, want)
 	}
 
+	for _, nonce := range []*uint64{nil, new(uint64)} {
+		stale := sent
+		stale.Nonce = nonce
+		conflict("a move from another nonce", moveIntentTo(db, stale, IntentVoid))
+	}
+
 	clock.micros.Add(1_000_000)
 	mined := sent
 	mined.Status, mined.MinedBlock, mined.MinedTransaction, mined.Problem = IntentMined, 12, first.Hash, "none"
@@ -232,7 +238,8 @@ func testIntentLists(t *testing.T, url string) {
 	})
 	began := intents[0].CreatedAt
 	clock.micros.Add(1_000_000)
-	for i, nonce := range []uint64{12, 10, 11} { // in another order than that of their numbers
+	last := len(intents) - 1
+	for i, nonce := range map[int]uint64{0: 12, last: 10, 2: 11} { // in another order than that of their numbers
 		if err := errors.Join(addAttempt(db, intents[i], drawAttempt(nonce)), addAttempt(db, intents[i], drawAttempt(nonce))); err != nil {
 			t.Fatal(err)
 		}
@@ -243,9 +250,9 @@ func testIntentLists(t *testing.T, url string) {
 		first    []int // by place in intents
 		number   int
 	}{
-		{[]IntentStatus{IntentSent}, []int{1, 2, 0}, 3},
-		{[]IntentStatus{IntentQueued}, []int{3, 4, 5, 6}, MaxIntents},
-		{[]IntentStatus{IntentQueued, IntentSent, IntentMined}, []int{1, 2, 0, 3, 4}, MaxIntents},
+		{[]IntentStatus{IntentSent}, []int{last, 2, 0}, 3},
+		{[]IntentStatus{IntentQueued}, []int{1, 3, 4, 5, 6}, MaxIntents},
+		{[]IntentStatus{IntentQueued, IntentSent, IntentMined}, []int{last, 2, 0, 1, 3, 4}, MaxIntents},
 		{[]IntentStatus{IntentMined, IntentDone}, nil, 0},
 	} {
 		got, err := db.Intents(ctx, testChain, alice, test.statuses...)
@@ -254,7 +261,7 @@ func testIntentLists(t *testing.T, url string) {
 		}
 		for i, place := range test.first {
 			attempts := 0
-			if place < 3 {
+			if place == 0 || place == 2 || place == last {
 				attempts = 2
 			}
 			if got[i].ID != intents[place].ID || len(got[i].Attempts) != attempts {

@@ -60,7 +60,14 @@ func testQueueInTransaction(t *testing.T, url string) {
 	if kept, lost := count(t, db, "SELECT COUNT(*) FROM jobs WHERE name = 'kept'"), count(t, db, "SELECT COUNT(*) FROM jobs WHERE name <> 'kept'"); kept != 1 || lost != 0 {
 		t.Errorf("%d jobs of committed transactions and %d of others, want 1 and 0", kept, lost)
 	}
-	if err := db.Tx(ctx, func(tx *Tx) error { return add(tx, "kept") }); err == nil {
+	err := db.Tx(ctx, func(tx *Tx) error {
+		err := add(tx, "kept")
+		if pool.Postgres != nil && !errors.Is(err, ErrConflict) {
+			t.Errorf("the same job again: %v, want ErrConflict", err)
+		}
+		return err
+	})
+	if err == nil {
 		t.Error("a job that could not be added did not fail the transaction")
 	}
 	if err := errors.Join(onItsOwn("DELETE FROM jobs"), db.Heartbeat(ctx)); err != nil {
