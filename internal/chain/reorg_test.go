@@ -116,6 +116,32 @@ func (r *rig) recoverDespite(incident string) {
 	r.recover()
 }
 
+// What was final before finality broke is not what is final after it.
+func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
+	t.Parallel()
+	for _, nodeCount := range []int{1, 2} {
+		r := newRig(t, nodeCount, Finalized)
+		r.chain.mineEmpty(20)
+		r.chain.finalize(20)
+		r.mustSettle()
+		r.later()
+		r.mustSettle()
+		if r.ledger.position.Final != 20 {
+			t.Fatalf("%d nodes: block %d is final", nodeCount, r.ledger.position.Final)
+		}
+		r.chain.finalize(8)
+		r.chain.reorganize(10, fundingLog(draftNumber(1)))
+		r.later()
+		r.mustSettle()
+		r.canonical()
+		if final := r.ledger.position.Final; final > 10 || r.ledger.depthOf(1) == "locked" {
+			t.Errorf("%d nodes: block %d counts as final, the funding is %q", nodeCount, final, r.ledger.depthOf(1))
+		}
+		r.chain.finalize(r.chain.head())
+		r.recoverDespite("finality_broken")
+	}
+}
+
 func TestALaggingNodeIsNoReorganization(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
