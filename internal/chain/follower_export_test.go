@@ -1,0 +1,25 @@
+package chain
+
+import (
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// MemoryLedger is a ledger for tests on real chains.
+type MemoryLedger = memoryLedger
+
+// NewMemoryLedger makes an empty one.
+var NewMemoryLedger = newMemoryLedger
+
+// SetFactories says whose events count.
+func (l *memoryLedger) SetFactories(factories ...sortie.Address) { l.factories = factories }
+
+// Rows describes the events that the ledger holds.
+func (l *memoryLedger) Rows() []string { return l.rows() }
+
+// DescribeLog describes a log as Rows does its event.
+func DescribeLog(log *types.Log) (string, error) {
+	event, err := byBinding(log)
+	return describe(event), err
+}
