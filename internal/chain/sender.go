@@ -22,7 +22,8 @@ const (
 	senderMaxPause   = 15 * time.Second // between looks that fail
 	rebroadcastAfter = 6 * time.Second  // a transaction may have been dropped
 	bumpAfter        = 30 * time.Second // the first transaction in line is not mined at this price; times its attempts
-	stuckAfter       = 10 * time.Minute // an operator should know
+	stuckAfter       = 10 * time.Minute // the first in line is not mined at all: an operator should know
+	overdueAfter     = 30 * time.Minute // an intent is not mined, for whatever reason: likewise
 	gapAfter         = time.Minute      // a nonce that nobody holds does not come back by itself
 )
 

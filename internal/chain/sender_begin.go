@@ -26,11 +26,11 @@ func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *round) erro
 		room = 0 // intents that are not looked at might hold the next nonce
 	}
 	for _, p := range r.pursuits {
-		if p.Status != store.IntentQueued || room <= 0 {
+		if p.Status != store.IntentQueued || s.memory.rests(p.Intent, r.now) {
 			continue
 		}
-		if s.memory.rests(p.Intent, r.now) {
-			continue
+		if room <= 0 || s.isPoor(r) {
+			break
 		}
 		begun, err := s.begin(ctx, lease, r, p)
 		if err != nil {
@@ -41,6 +41,16 @@ func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *round) erro
 		}
 	}
 	return nil
+}
+
+// isPoor reports whether the account could not pay for a transaction a moment ago. It is not asked at every look, because
+// preparing a call takes signatures.
+func (s *Sender) isPoor(r *round) bool {
+	if s.memory.poor == "" {
+		return false
+	}
+	s.status.alarm(SenderBalanceLow, s.memory.poor)
+	return r.now.Before(s.memory.poorUntil)
 }
 
 // begin makes the first transaction of an intent with a new nonce. What is wrong with this intent alone is noted with it and
@@ -62,10 +72,13 @@ func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *purs
 	}
 	price := r.view.market.offer(s.config.MaxFeePerGas)
 	if missing := s.missingBalance(r, gas, price); missing != nil {
-		s.status.alarm(SenderBalanceLow, fmt.Sprintf("%s has %s, which may be %s short of what its transactions cost: send it more",
-			s.config.Signer.Address(), ether(r.view.balance), ether(missing)))
+		s.memory.poor = fmt.Sprintf("%s has %s, which may be %s short of what its transactions cost: send it more",
+			s.config.Signer.Address(), ether(r.view.balance), ether(missing))
+		s.memory.poorUntil = r.now.Add(poorFor)
+		s.status.alarm(SenderBalanceLow, s.memory.poor)
 		return false, nil
 	}
+	s.memory.poor = ""
 	nonce, err := s.freeNonce(ctx, r)
 	if err != nil {
 		return false, err
@@ -97,7 +110,7 @@ func (s *Sender) estimate(ctx context.Context, node *Node, to common.Address, da
 	if err != nil {
 		return 0, fmt.Errorf("estimate gas: %w", node.redact(explain(err)))
 	}
-	if gas > s.config.MaxGas-s.config.MaxGas/11 { // with the tenth it would be more than the limit
+	if gas > s.config.MaxGas || gas+gas/10 > s.config.MaxGas {
 		err := fmt.Errorf("the node asks for %d gas and the limit is %d: nothing this service sends needs as much", gas, s.config.MaxGas)
 		s.status.alarm(SenderGasAboveLimit, err.Error())
 		return 0, err
@@ -133,6 +146,9 @@ func (s *Sender) freeNonce(ctx context.Context, r *round) (uint64, error) {
 		agreed, err := s.nonceAt(ctx, r.view.head)
 		if err != nil {
 			return 0, err
+		}
+		if s.memory.counted && agreed > next {
+			s.status.alarm(SenderReplaced, fmt.Sprintf("nonces up to %d were used by transactions that this service did not send: is its key used elsewhere?", agreed-1))
 		}
 		next = max(next, agreed)
 		s.memory.counted = true

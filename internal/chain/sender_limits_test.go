@@ -158,12 +158,18 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 		r.step()
 	}
 	r.wantAlarm(chain.SenderUnprepared, true)
+	if status := r.sender.Status(); status.Stuck || status.Queued != 1 || !status.Oldest.Equal(r.intent(r.missions[0]).CreatedAt) {
+		t.Errorf("the status after ten minutes: %+v", status)
+	}
 	if now := r.intent(r.missions[0]); asked < 5 || asked > 10 || now.Status != store.IntentQueued || now.Problem != problem.Error() {
 		t.Errorf("asked %d times in 50 blocks; %+v", asked, now)
 	}
 	if now := r.intent(r.missions[1]); now.Status != store.IntentDone {
 		t.Errorf("the other: %+v", now)
 	}
+	r.clock.advance(time.Hour)
+	r.step()
+	r.wantAlarm(chain.SenderStuck, true)
 	problem = nil
 	r.clock.advance(time.Hour)
 	r.drain(20)

@@ -12,6 +12,7 @@ const (
 	longestRest = 2 * time.Minute  // of one that cannot be prepared again and again
 	firstWait   = 30 * time.Second // of one whose transaction was mined in vain
 	longestWait = time.Hour        // of one to which that happens again and again
+	poorFor     = 10 * time.Second // that nothing is begun because the account cannot pay
 )
 
 // memory is what a sender knows only while it runs. Losing it costs time, never a transaction.
@@ -33,6 +34,9 @@ type memory struct {
 	gapSince time.Time
 
 	resting map[int64]rest // intents that could not be prepared
+
+	poor      string // what the account lacks; empty: nothing
+	poorUntil time.Time
 }
 
 type rest struct {

@@ -8,13 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // The kinds of a [SenderAlarm].
 const (
 	SenderHalted        = "halted"          // an incident must be cleared before anything is sent
-	SenderStuck         = "stuck"           // the first transaction in line has not been mined for long
+	SenderStuck         = "stuck"           // something has not been mined for long
 	SenderAtCap         = "at_cap"          // the most that may be paid for gas is too little now
 	SenderBalanceLow    = "balance_low"     // the account cannot pay for its transactions
 	SenderGasAboveLimit = "gas_above_limit" // a node asks for more gas than anything needs
@@ -87,6 +88,9 @@ func (s *senderStatus) end(r *round, err error, log *slog.Logger) {
 			(s.current.Oldest.IsZero() || p.CreatedAt.Before(s.current.Oldest)) {
 			s.current.Oldest = p.CreatedAt
 		}
+	}
+	if oldest := s.current.Oldest; !oldest.IsZero() && r.now.Sub(oldest) > overdueAfter {
+		s.alarm(SenderStuck, fmt.Sprintf("an intent waits since %s to be carried out", sortie.FormatTime(oldest)))
 	}
 	if s.current.LastLook = r.now; r.view.node != nil {
 		s.current.NextNonce = r.view.nonce
