@@ -8,11 +8,12 @@ import (
 	"iter"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
-	"gocloud.dev/blob/s3blob"
+	_ "gocloud.dev/blob/s3blob" // opens s3://
 	"gocloud.dev/gcerrors"
 )
 
@@ -29,6 +30,7 @@ const (
 // that were cut short are the bucket's to remove: give it a life-cycle rule that aborts incomplete uploads.
 type bucket struct {
 	*blob.Bucket
+	patience time.Duration
 }
 
 func openBucket(ctx context.Context, address string) (*bucket, error) {
@@ -36,9 +38,10 @@ func openBucket(ctx context.Context, address string) (*bucket, error) {
 	if err != nil {
 		return nil, errors.New("it is not a URL: want s3://BUCKET?region=REGION") // the error would repeat what may hold a secret
 	}
+	parsed.RawQuery = withoutChecksums(parsed.Query()).Encode()
 	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
 	defer cancel()
-	opened, err := new(s3blob.URLOpener).OpenBucketURL(ctx, parsed)
+	opened, err := blob.OpenBucket(ctx, parsed.String())
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +52,24 @@ func openBucket(ctx context.Context, address string) (*bucket, error) {
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return &bucket{opened}, nil
+	return &bucket{opened, bucketPatience}, nil
+}
+
+// withoutChecksums leaves out the newer checksums of S3 unless they are asked for: not every server has them, and whoever puts or checks an object
+// compares its own hash of all bytes.
+func withoutChecksums(query url.Values) url.Values {
+	for _, name := range []string{"request_checksum_calculation", "response_checksum_validation"} {
+		if !query.Has(name) {
+			query.Set(name, "when_required")
+		}
+	}
+	return query
 }
 
 func (b *bucket) close() error { return b.Close() }
 
 func (b *bucket) put(ctx context.Context, key string, source io.Reader, size int64, verify func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, bucketPatience+time.Duration(size/slowestUpload)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, b.patience+time.Duration(size/slowestUpload)*time.Second)
 	defer cancel()
 	writer, err := b.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream", BufferSize: partSize, MaxConcurrency: 1})
 	if err != nil {
@@ -80,8 +94,8 @@ func (b *bucket) put(ctx context.Context, key string, source io.Reader, size int
 
 func (b *bucket) open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	body := &patientReader{ctx: ctx, cancel: cancel}
-	body.timer = time.AfterFunc(bucketPatience, func() { cancel(errSilent) })
+	body := &patientReader{ctx: ctx, cancel: cancel, patience: b.patience}
+	body.timer = time.AfterFunc(b.patience, func() { cancel(errSilent) })
 	reader, err := b.NewRangeReader(ctx, key, offset, length, nil)
 	body.timer.Stop()
 	if err == nil {
@@ -99,7 +113,7 @@ func (b *bucket) open(ctx context.Context, key string, offset, length int64) (io
 func (*bucket) file(string) (*os.File, error) { return nil, ErrNotLocal }
 
 func (b *bucket) stat(ctx context.Context, key string) (Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
+	ctx, cancel := context.WithTimeout(ctx, b.patience)
 	defer cancel()
 	attributes, err := b.Attributes(ctx, key)
 	if err != nil {
@@ -109,7 +123,7 @@ func (b *bucket) stat(ctx context.Context, key string) (Object, error) {
 }
 
 func (b *bucket) remove(ctx context.Context, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
+	ctx, cancel := context.WithTimeout(ctx, b.patience)
 	defer cancel()
 	if err := b.Delete(ctx, key); err != nil {
 		return bucketFault(err)
@@ -122,7 +136,8 @@ func (b *bucket) list(ctx context.Context, after string) iter.Seq2[string, error
 		pages := b.List(&blob.ListOptions{Prefix: keyPrefix, BeforeList: func(as func(any) bool) error {
 			var request *s3.ListObjectsV2Input
 			if as(&request) && after != "" {
-				request.StartAfter = &after
+				behind := strings.TrimSuffix(*request.Prefix, keyPrefix) + after // the URL may name a prefix of its own
+				request.StartAfter = &behind
 			}
 			return nil
 		}})
@@ -143,7 +158,7 @@ func (b *bucket) list(ctx context.Context, after string) iter.Seq2[string, error
 }
 
 func (b *bucket) next(ctx context.Context, pages *blob.ListIterator) (*blob.ListObject, error) {
-	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
+	ctx, cancel := context.WithTimeout(ctx, b.patience)
 	defer cancel()
 	return pages.Next(ctx)
 }
@@ -158,7 +173,7 @@ func bucketFault(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-var errSilent = fmt.Errorf("the bucket was silent for %s", bucketPatience)
+var errSilent = errors.New("the bucket fell silent")
 
 // patientReader gives up when the bucket falls silent in the middle of an object. Whoever reads may take its time.
 type patientReader struct {
@@ -166,10 +181,12 @@ type patientReader struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
+
+	patience time.Duration
 }
 
 func (r *patientReader) Read(p []byte) (int, error) {
-	r.timer.Reset(bucketPatience)
+	r.timer.Reset(r.patience)
 	n, err := r.reader.Read(p)
 	r.timer.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {

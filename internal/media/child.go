@@ -76,6 +76,8 @@ const (
 	// childHeadroom is what of the child's memory is not for the picture: the program itself, buffers, a thumbnail.
 	childHeadroom = 56 << 20
 	childStack    = 16 << 20
+	// exitGaveUp is how a child ends that nobody waits for any longer.
+	exitGaveUp = 75
 )
 
 // ChildMain is the whole life of a child: it reads a request, gives itself limits, looks at one file and answers. It returns the exit code.
@@ -94,7 +96,7 @@ func ChildMain() int {
 	if err != nil {
 		return writeAnswer(childAnswer{Fault: err.Error()})
 	}
-	time.AfterFunc(request.Limits.Timeout, func() { os.Exit(1) }) // even if nobody is left to end us
+	time.AfterFunc(request.Limits.Timeout+lastGasp, func() { os.Exit(exitGaveUp) }) // if nobody is left to end us
 	go exitWithParent()
 	debug.SetMaxStack(childStack)
 	debug.SetMemoryLimit(request.Limits.Memory - request.Limits.Memory/8)
@@ -116,7 +118,7 @@ var misbehave func()
 // exitWithParent ends the child when the other end of its standard input is gone, and with it whoever would read the answer.
 func exitWithParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	os.Exit(1)
+	os.Exit(exitGaveUp)
 }
 
 func writeAnswer(answer childAnswer) int {

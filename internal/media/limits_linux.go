@@ -13,18 +13,18 @@ import (
 // Not enforced, because that takes privileges or a filter of system calls: starting another program (which could open nothing), sending
 // signals to processes of the same user, and reading the clock or the system's name.
 func limitSelf(limits childLimits) error {
-	memory, err := memoryRoom(limits.Memory)
+	memory, addresses, err := memoryRoom(limits.Memory)
 	if err != nil {
 		return err
 	}
-	if err := limitProcess(limits, memory); err != nil {
+	if err := limitProcess(limits, memory, addresses); err != nil {
 		return err
 	}
 	return setLimit("open files", unix.RLIMIT_NOFILE, 0)
 }
 
 // limitProcess sets the limits that hold for other programs, too.
-func limitProcess(limits childLimits, memory uint64) error {
+func limitProcess(limits childLimits, memory, addresses uint64) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up privileges: %w", err)
 	}
@@ -34,6 +34,7 @@ func limitProcess(limits childLimits, memory uint64) error {
 		value    uint64
 	}{
 		{"memory", unix.RLIMIT_DATA, memory},
+		{"addresses", unix.RLIMIT_AS, addresses},
 		{"computing time", unix.RLIMIT_CPU, uint64(limits.CPU)},
 		{"file size", unix.RLIMIT_FSIZE, uint64(limits.Output)},
 		{"core dumps", unix.RLIMIT_CORE, 0},
@@ -52,24 +53,32 @@ func setLimit(name string, resource int, value uint64) error {
 	return nil
 }
 
-// memoryRoom turns a limit of used memory into one of mapped memory. What Go and the C library map at the start and never touch (tables for
-// a large heap, stacks of threads) is no use of memory, and comes on top.
-func memoryRoom(limit int64) (uint64, error) {
+// arena is the step in which Go asks for addresses to put memory at.
+const arena = 64 << 20
+
+// memoryRoom turns a limit of used memory into one of mapped memory and one of addresses. What Go and the C library map at the start and never
+// touch (tables for a large heap, stacks of threads) is no use of memory, and comes on top.
+//
+// The system counts memory that is mapped over reserved addresses only after the fact, so the first limit alone would let one large
+// allocation through. The second stops it when it asks for addresses.
+func memoryRoom(limit int64) (memory, addresses uint64, err error) {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		return 0, fmt.Errorf("measure own memory: %w", err)
+		return 0, 0, fmt.Errorf("measure own memory: %w", err)
 	}
 	var size, resident, shared, text, library, data int64
 	if _, err := fmt.Sscan(string(statm), &size, &resident, &shared, &text, &library, &data); err != nil {
-		return 0, fmt.Errorf("measure own memory: %w", err)
+		return 0, 0, fmt.Errorf("measure own memory: %w", err)
 	}
-	untouched := max(0, data-(resident-shared)) * int64(os.Getpagesize())
-	return uint64(limit + untouched), nil
+	page := int64(os.Getpagesize())
+	untouched := max(0, data-(resident-shared)) * page
+	return uint64(limit + untouched), uint64(limit + size*page + arena), nil
 }
 
 // becomeLimited replaces this process by another program under limits. It returns only if it fails.
 func becomeLimited(command []string, limits childLimits) error {
-	if err := limitProcess(limits, uint64(limits.Memory)); err != nil {
+	const libraries = 1 << 30 // addresses, most of them never touched
+	if err := limitProcess(limits, uint64(limits.Memory), uint64(limits.Memory)+libraries); err != nil {
 		return err
 	}
 	return unix.Exec(command[0], command, nil)

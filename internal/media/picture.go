@@ -48,7 +48,7 @@ func decodePicture(format container.Format, r io.Reader) (image.Image, error) {
 // newThumbnail gives a small, upright, opaque version of a picture.
 func newThumbnail(picture image.Image, orientation int) *image.RGBA {
 	small := shrink(picture)
-	bounds := fit(small.Bounds(), thumbnailSide)
+	bounds := fit(picture.Bounds(), thumbnailSide)
 	thumbnail := image.NewRGBA(bounds)
 	draw.Draw(thumbnail, bounds, image.White, image.Point{}, draw.Src)
 	draw.CatmullRom.Scale(thumbnail, bounds, small, small.Bounds(), draw.Over, nil)
@@ -59,7 +59,7 @@ func newThumbnail(picture image.Image, orientation int) *image.RGBA {
 func fit(bounds image.Rectangle, side int) image.Rectangle {
 	width, height := bounds.Dx(), bounds.Dy()
 	if longer := max(width, height); longer > side {
-		width, height = max(1, width*side/longer), max(1, height*side/longer)
+		width, height = max(1, (width*side+longer/2)/longer), max(1, (height*side+longer/2)/longer)
 	}
 	return image.Rect(0, 0, width, height)
 }

@@ -92,7 +92,7 @@ func (i *Ingester) childDeath(ctx context.Context, state *os.ProcessState, outpu
 		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes longer than a file is given"}
 	case ctx.Err() != nil:
 		return fmt.Errorf("look at media: %w", context.Cause(ctx))
-	case !sawFile || state == nil || killedFromOutside(state):
+	case !sawFile || state == nil || state.ExitCode() == exitGaveUp || killedFromOutside(state):
 		return fmt.Errorf("look at media: the child process ended before it could answer: %w: %s", cause, firstLine(complaint))
 	case strings.Contains(complaint, "out of memory") || strings.Contains(complaint, "cannot allocate memory"):
 		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes more memory than a file is given"}

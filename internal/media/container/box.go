@@ -63,7 +63,9 @@ var freeKind = []byte("free")
 
 // blank turns a box into free space of the same length.
 func (o *overlay) blank(b box) {
-	o.patch(b.at+4, freeKind...)
+	if b.kind != string(freeKind) {
+		o.patch(b.at+4, freeKind...)
+	}
 	o.erase(b.body(), b.length())
 }
 

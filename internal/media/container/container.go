@@ -75,7 +75,7 @@ type File struct {
 }
 
 // WriteTo writes the bytes that are served in place of the file.
-func (f *File) WriteTo(w io.Writer) (int64, error) { return f.plan.writeTo(w, f.source.r) }
+func (f *File) WriteTo(w io.Writer) (int64, error) { return f.plan.writeTo(w, f.source) }
 
 // ServedSize is the number of bytes that WriteTo writes.
 func (f *File) ServedSize() int64 { return f.plan.size }
@@ -83,6 +83,7 @@ func (f *File) ServedSize() int64 { return f.plan.size }
 // Limits of what is walked at all.
 const (
 	maxPixels   = 50_000_000
+	maxSide     = 65_535 // the longest that a JPEG can have
 	maxDuration = 24 * time.Hour
 )
 
@@ -123,8 +124,8 @@ func (f *File) setPixels(width, height int64) error {
 	if width <= 0 || height <= 0 {
 		return unreadable("the file says that it is %d by %d pixels", width, height)
 	}
-	if width > maxPixels || height > maxPixels || width*height > maxPixels {
-		return problem(CodeTooManyPixels, "%d by %d pixels; at most %d million are taken", width, height, maxPixels/1_000_000)
+	if width > maxSide || height > maxSide || width*height > maxPixels {
+		return problem(CodeTooManyPixels, "%d by %d pixels; at most %d million are taken, and %d on a side", width, height, maxPixels/1_000_000, maxSide)
 	}
 	f.Width, f.Height = int(width), int(height)
 	return nil

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -53,47 +54,53 @@ func (p *plan) append(other plan) {
 	p.size += other.size
 }
 
-func (p *plan) writeTo(w io.Writer, source io.ReaderAt) (written int64, err error) {
-	buffer := make([]byte, 256<<10)
+// writeTo writes the file. Pieces can be as short as a few bytes, so reading and writing go through buffers.
+func (p *plan) writeTo(w io.Writer, from *source) (written int64, err error) {
+	buffered := bufio.NewWriterSize(w, 256<<10)
+	from = from.fork()
 	for _, one := range p.pieces {
-		n, err := one.writeTo(w, source, buffer)
-		written += n
-		if err != nil {
+		if err := one.writeTo(buffered, from); err != nil {
 			return written, err
 		}
+		written += one.length
 	}
-	return written, nil
+	return written, buffered.Flush()
 }
 
-func (p piece) writeTo(w io.Writer, source io.ReaderAt, buffer []byte) (int64, error) {
-	switch {
-	case p.literal != nil:
-		n, err := w.Write(p.literal)
-		return int64(n), err
-	case p.at == filled:
-		return p.writeFill(w, buffer)
+func (p piece) writeTo(w *bufio.Writer, from *source) error {
+	if p.literal != nil {
+		_, err := w.Write(p.literal)
+		return err
 	}
-	// The wrapper hides the shortcuts of both sides: the buffer is ours.
-	n, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{io.NewSectionReader(source, p.at, p.length)}, buffer)
-	if err == nil && n < p.length {
-		err = io.ErrUnexpectedEOF
+	if p.at == filled {
+		return p.writeFill(w)
 	}
-	return n, err
+	for at, end := p.at, p.at+p.length; at < end; {
+		data, err := from.bytes(at, int(min(end-at, windowLength)))
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(data); err != nil {
+			return err
+		}
+		at += int64(len(data))
+	}
+	return nil
 }
 
-func (p piece) writeFill(w io.Writer, buffer []byte) (written int64, err error) {
-	run := buffer[:min(int64(len(buffer)), p.length)]
+func (p piece) writeFill(w *bufio.Writer) error {
+	var run [512]byte
 	for i := range run {
 		run[i] = p.fill
 	}
-	for written < p.length {
-		n, err := w.Write(run[:min(int64(len(run)), p.length-written)])
-		written += int64(n)
+	for left := p.length; left > 0; {
+		n, err := w.Write(run[:min(left, int64(len(run)))])
 		if err != nil {
-			return written, err
+			return err
 		}
+		left -= int64(n)
 	}
-	return written, nil
+	return nil
 }
 
 // overlay is a set of changes to a file that keep every byte that stays where it was. Formats whose parts point at each other

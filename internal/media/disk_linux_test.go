@@ -1,0 +1,96 @@
+package media_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/media/specimen"
+)
+
+// fullDisk is the argument with which this program fills a disk of its own, mounted where nobody else sees it.
+const fullDisk = "full-disk"
+
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	if err := exec.Command("unshare", "--user", "--mount", "true").Run(); err != nil {
+		t.Skipf("this kernel lets no user mount a disk of his own: %v", err)
+	}
+	self := exec.Command(os.Args[0], fullDisk, t.TempDir())
+	self.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	if output, err := self.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
+}
+
+func useFullDisk(dir string) int {
+	if err := fillDisk(dir); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+func fillDisk(dir string) error {
+	outside := filepath.Join(dir, "outside")
+	disk := filepath.Join(dir, "disk")
+	if err := errors.Join(os.Mkdir(outside, 0o700), os.Mkdir(disk, 0o700), syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=1m")); err != nil {
+		return err
+	}
+	objects, err := media.OpenObjects(context.Background(), "file:"+disk)
+	if err != nil {
+		return err
+	}
+	large, small := make([]byte, 4<<20), make([]byte, 1000)
+	if err := keep(objects, outside, large); !errors.Is(err, media.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("keep more than fits: %w", err)
+	}
+	if err := keep(objects, outside, small); err != nil { // what did not fit is gone again
+		return fmt.Errorf("keep what fits: %w", err)
+	}
+	return ingestOnFullDisk(outside, disk)
+}
+
+func keep(objects *media.Objects, dir string, data []byte) error {
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return err
+	}
+	return objects.Put(context.Background(), sortie.Hash(sha256.Sum256(data)), path)
+}
+
+// ingestOnFullDisk takes in a picture that is larger than what is left of the disk: that is nobody's fault but the disk's.
+func ingestOnFullDisk(outside, disk string) error {
+	path := filepath.Join(outside, "upload")
+	noise := specimen.Picture(1000, 1000, 1)
+	for i := range noise.Pix {
+		noise.Pix[i] ^= byte(rand.Uint32())
+	}
+	if err := os.WriteFile(path, specimen.PNG(noise), 0o600); err != nil {
+		return err
+	}
+	ingester := media.NewIngester(media.Config{TempDir: disk, MemoryLimit: childMemory})
+	_, err := ingester.Ingest(context.Background(), path, "image/png")
+	var problem *media.Problem
+	if err == nil || errors.As(err, &problem) {
+		return fmt.Errorf("take in on a full disk: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(disk, "sortie-media-*"))
+	if err != nil || len(left) > 0 {
+		return fmt.Errorf("left behind: %v, %w", left, err)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package media_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/media"
+)
+
+// misbehaviour names what a child is to do instead of its work. A child gets none of the service's variables, so it comes from a script that
+// is started in its place.
+const misbehaviour = "SORTIE_TEST_MISBEHAVE"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == media.ChildArgument {
+		if how := os.Getenv(misbehaviour); how != "" {
+			media.Misbehave(misbehaviours[how])
+		}
+		os.Exit(media.ChildMain())
+	}
+	if len(os.Args) == 3 && os.Args[1] == fullDisk {
+		os.Exit(useFullDisk(os.Args[2]))
+	}
+	code := m.Run()
+	stopServers()
+	os.Exit(code)
+}
+
+var misbehaviours = map[string]func(){
+	"memory": func() {
+		var hoard [][]byte
+		for {
+			hoard = append(hoard, bytes.Repeat([]byte{1}, 1<<20))
+		}
+	},
+	"one allocation": func() { fmt.Fprintln(os.Stderr, len(bytes.Repeat([]byte{1}, 1<<30))) },
+	"computing": func() {
+		for {
+		}
+	},
+	"sleep":   func() { time.Sleep(time.Hour) },
+	"panic":   func() { panic("PanicOfTheChild") },
+	"recurse": func() { recurse(make([]byte, 100)) },
+	"talk": func() {
+		for {
+			fmt.Println(strings.Repeat("a", 1<<16))
+		}
+	},
+	"exit":  func() { os.Exit(0) },
+	"open":  func() { report(openAFile()) },
+	"dial":  func() { report(dial()) },
+	"write": func() { report(os.WriteFile(filepath.Join(os.TempDir(), "sortie-escaped"), nil, 0o600)) },
+	"start": func() { report(exec.Command("/bin/true").Run()) },
+	"die":   func() { _ = killSelf() },
+}
+
+func recurse(grow []byte) { recurse(append(grow, grow...)[:100]); grow[0]++ }
+
+// report ends the child with a mark by which the test knows that it could do what it should not.
+func report(err error) {
+	if err == nil {
+		fmt.Fprintln(os.Stderr, "escaped")
+		os.Exit(3)
+	}
+	fmt.Fprintln(os.Stderr, "kept in:", err)
+	os.Exit(4)
+}
+
+func openAFile() error {
+	file, err := os.Open("/etc/hostname")
+	return errors.Join(err, file.Close())
+}
+
+func dial() error {
+	connection, err := net.DialTimeout("tcp", "127.0.0.1:1", time.Second)
+	if err == nil {
+		return connection.Close()
+	}
+	if strings.Contains(err.Error(), "connection refused") {
+		return nil // it got as far as that
+	}
+	return err
+}
+
+// badChild is an executable that misbehaves when it is started as a child.
+func badChild(t *testing.T, how string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "child")
+	script := fmt.Sprintf("#!/bin/sh\n%s=%q GOTRACEBACK=none GOMAXPROCS=1 exec %q \"$@\"\n", misbehaviour, how, self)
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

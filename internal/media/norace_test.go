@@ -1,0 +1,8 @@
+//go:build !race
+
+package media_test
+
+const (
+	raceDetector = false
+	childMemory  = 256 << 20
+)

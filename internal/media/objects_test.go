@@ -1,0 +1,448 @@
+package media_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+)
+
+// stores are the kinds of stores that every test in this file runs on.
+var stores = map[string]func(t *testing.T) *media.Objects{
+	"directory": func(t *testing.T) *media.Objects { return openObjects(t, "file:"+t.TempDir()) },
+	"bucket": func(t *testing.T) *media.Objects {
+		return openObjects(t, bucketURL(s3Address(t))+"&prefix="+t.Name()+"/")
+	},
+}
+
+func openObjects(t *testing.T, address string) *media.Objects {
+	t.Helper()
+	objects, err := media.OpenObjects(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := objects.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return objects
+}
+
+func onEveryStore(t *testing.T, test func(t *testing.T, objects *media.Objects)) {
+	t.Parallel()
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
+}
+
+// randomFile gives bytes, their hash, and a file that holds them.
+func randomFile(t *testing.T, size int) ([]byte, sortie.Hash, string) {
+	t.Helper()
+	data := make([]byte, size)
+	if _, err := rand.Read(data); err != nil {
+		t.Fatal(err)
+	}
+	return data, sortie.Hash(sha256.Sum256(data)), writeFile(t, data)
+}
+
+func put(t *testing.T, objects *media.Objects, size int) ([]byte, sortie.Hash) {
+	t.Helper()
+	data, hash, path := randomFile(t, size)
+	if err := objects.Put(t.Context(), hash, path); err != nil {
+		t.Fatal(err)
+	}
+	return data, hash
+}
+
+func read(t *testing.T, objects *media.Objects, hash sortie.Hash, offset, length int64) ([]byte, int64) {
+	t.Helper()
+	body, size, err := objects.Open(t.Context(), hash, offset, length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(body)
+	if err := errors.Join(err, body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return data, size
+}
+
+func TestObjectsAreReadBack(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		data, hash := put(t, objects, 20<<20+17) // more than one part of an upload
+		for _, span := range [][2]int64{{0, -1}, {0, 100}, {1000, 65536}, {20 << 20, -1}, {20<<20 + 16, 1}, {20<<20 + 10, 1000}} {
+			want := data[span[0]:]
+			if span[1] >= 0 {
+				want = want[:min(int64(len(want)), span[1])]
+			}
+			if got, size := read(t, objects, hash, span[0], span[1]); !bytes.Equal(got, want) || size != int64(len(data)) {
+				t.Errorf("from %d, %d bytes: got %d of %d", span[0], span[1], len(got), size)
+			}
+		}
+		if got, size := read(t, objects, hash, int64(len(data)), -1); len(got) != 0 || size != int64(len(data)) {
+			t.Errorf("behind the end: %d bytes of %d", len(got), size)
+		}
+		if err := objects.Check(t.Context(), hash); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestMissingObjects(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		_, hash, _ := randomFile(t, 10)
+		if _, _, err := objects.Open(t.Context(), hash, 0, -1); !errors.Is(err, media.ErrObjectNotFound) || errors.Is(err, media.ErrUnavailable) {
+			t.Error(err)
+		}
+		if has, err := objects.Has(t.Context(), hash); has || err != nil {
+			t.Error(has, err)
+		}
+		if err := objects.Delete(t.Context(), hash); err != nil {
+			t.Error(err)
+		}
+		if err := objects.Check(t.Context(), hash); !errors.Is(err, media.ErrObjectNotFound) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOnlyTheRightBytesAreKept(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		for _, size := range []int{100, 20 << 20} {
+			_, hash, _ := randomFile(t, size)
+			_, _, other := randomFile(t, size)
+			if err := objects.Put(t.Context(), hash, other); !errors.Is(err, media.ErrObjectCorrupt) {
+				t.Error(err)
+			}
+			if has, err := objects.Has(t.Context(), hash); has || err != nil {
+				t.Error("something is kept under the wrong name:", has, err)
+			}
+		}
+	})
+}
+
+func TestPuttingTwiceAndDeleting(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		data, hash, path := randomFile(t, 1000)
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				if err := objects.Put(t.Context(), hash, path); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if got, _ := read(t, objects, hash, 0, -1); !bytes.Equal(got, data) {
+			t.Error("other bytes")
+		}
+		if err := objects.Delete(t.Context(), hash); err != nil {
+			t.Fatal(err)
+		}
+		if has, err := objects.Has(t.Context(), hash); has || err != nil {
+			t.Error(has, err)
+		}
+	})
+}
+
+func TestObjectsAreListedInOrder(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		var want []sortie.Hash
+		for range 20 {
+			_, hash := put(t, objects, 10)
+			want = append(want, hash)
+		}
+		slices.SortFunc(want, func(a, b sortie.Hash) int { return bytes.Compare(a[:], b[:]) })
+		for _, from := range []int{0, 7, 19, 20} {
+			after := sortie.Hash{}
+			if from > 0 {
+				after = want[from-1]
+			}
+			var got []sortie.Hash
+			for hash, err := range objects.List(t.Context(), after) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, hash)
+			}
+			if !slices.Equal(got, want[from:]) {
+				t.Errorf("from %d: %d of %d", from, len(got), len(want)-from)
+			}
+		}
+	})
+}
+
+func TestSweepRemovesWhatNobodyUses(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		_, used := put(t, objects, 10)
+		_, unused := put(t, objects, 10)
+		inUse := func(_ context.Context, hashes []sortie.Hash) (answer []bool, err error) {
+			for _, hash := range hashes {
+				answer = append(answer, hash == used)
+			}
+			return answer, nil
+		}
+		if removed, err := objects.Sweep(t.Context(), time.Now().Add(-time.Hour), inUse); removed != 0 || err != nil {
+			t.Error("new objects:", removed, err)
+		}
+		if removed, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), inUse); removed != 1 || err != nil {
+			t.Error("old objects:", removed, err)
+		}
+		for hash, want := range map[sortie.Hash]bool{used: true, unused: false} {
+			if has, err := objects.Has(t.Context(), hash); has != want || err != nil {
+				t.Error(has, want, err)
+			}
+		}
+		fault := errors.New("the database is away")
+		if _, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), func(context.Context, []sortie.Hash) ([]bool, error) { return nil, fault }); !errors.Is(err, fault) {
+			t.Error(err)
+		}
+		if has, err := objects.Has(t.Context(), used); !has || err != nil {
+			t.Error("swept without knowing:", has, err)
+		}
+	})
+}
+
+func TestACancelledPutLeavesNothing(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		_, hash, path := randomFile(t, 12<<20)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := objects.Put(ctx, hash, path); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if has, err := objects.Has(t.Context(), hash); has || err != nil {
+			t.Error(has, err)
+		}
+	})
+}
+
+func TestOnlyDirectoriesHaveFiles(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		data, hash := put(t, objects, 1000)
+		file, err := objects.File(hash)
+		if errors.Is(err, media.ErrNotLocal) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if got, err := io.ReadAll(file); !bytes.Equal(got, data) || err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestABitFlipIsSeen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	objects := openObjects(t, "file:"+dir)
+	_, hash := put(t, objects, 1000)
+	file, err := objects.File(hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := readFile(t, file.Name())
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data[500] ^= 1
+	if err := os.WriteFile(file.Name(), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := objects.Check(t.Context(), hash); !errors.Is(err, media.ErrObjectCorrupt) {
+		t.Error(err)
+	}
+}
+
+// A write that was cut off by a power cut leaves a file that is never taken for an object, and that the sweep removes.
+func TestCutOffWritesAreSwept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	objects := openObjects(t, "file:"+dir)
+	_, hash := put(t, objects, 10)
+	left := filepath.Join(dir, "incoming", "123.part")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sha256", "README"), nil, 0o600); err != nil { // somebody else's file
+		t.Fatal(err)
+	}
+	listed := 0
+	for _, err := range objects.List(t.Context(), sortie.Hash{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed++
+	}
+	all := func(_ context.Context, hashes []sortie.Hash) ([]bool, error) {
+		return slices.Repeat([]bool{true}, len(hashes)), nil
+	}
+	if _, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), all); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) || listed != 1 {
+		t.Error(err, listed)
+	}
+	if has, err := objects.Has(t.Context(), hash); !has || err != nil {
+		t.Error(has, err)
+	}
+}
+
+func TestBadStoresAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, nil)
+	for _, address := range []string{"", "file:", "/var/media", "ftp://x", "file:" + file, "file:" + file + "/sub"} {
+		if _, err := media.OpenObjects(t.Context(), address); err == nil {
+			t.Errorf("%q was opened", address)
+		}
+	}
+	missing := "s3://nobody-made-this?region=us-east-1&use_path_style=true&endpoint=http://" + s3Address(t)
+	if _, err := media.OpenObjects(t.Context(), missing); err == nil {
+		t.Error("a bucket that does not exist was opened")
+	}
+}
+
+// An S3 server that goes away, or falls silent, is told from one that does not have the object.
+func TestABucketThatIsGone(t *testing.T) {
+	t.Parallel()
+	front := newFaultyFront(t, s3Address(t))
+	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	_, hash := put(t, objects, 1000)
+	_, other, path := randomFile(t, 1000)
+	front.refuse()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := objects.Has(ctx, hash); !errors.Is(err, media.ErrUnavailable) {
+		t.Error("has:", err)
+	}
+	if _, _, err := objects.Open(ctx, hash, 0, -1); !errors.Is(err, media.ErrUnavailable) {
+		t.Error("open:", err)
+	}
+	if err := objects.Put(ctx, other, path); !errors.Is(err, media.ErrUnavailable) {
+		t.Error("put:", err)
+	}
+	for _, err := range objects.List(ctx, sortie.Hash{}) {
+		if !errors.Is(err, media.ErrUnavailable) {
+			t.Error("list:", err)
+		}
+	}
+}
+
+func TestABucketThatFallsSilent(t *testing.T) {
+	t.Parallel()
+	front := newFaultyFront(t, s3Address(t))
+	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	_, hash := put(t, objects, 20<<20)
+	body, _, err := objects.Open(t.Context(), hash, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	objects.SetPatience(100 * time.Millisecond)
+	front.silent.Store(true)
+	if _, _, err := objects.Open(t.Context(), hash, 0, -1); !errors.Is(err, media.ErrUnavailable) {
+		t.Error("open:", err)
+	}
+	if _, err := objects.Has(t.Context(), hash); !errors.Is(err, media.ErrUnavailable) {
+		t.Error("has:", err)
+	}
+	second, _, err := objects.Open(t.Context(), hash, 0, -1)
+	if err == nil {
+		_, err = io.Copy(io.Discard, second)
+	}
+	if !errors.Is(err, media.ErrUnavailable) {
+		t.Error("read:", err)
+	}
+}
+
+// faultyFront stands before a server and can stop letting anybody through, or anything.
+type faultyFront struct {
+	listener net.Listener
+	silent   atomic.Bool
+	ended    chan struct{}
+	mu       sync.Mutex
+	open     []net.Conn
+	closed   bool
+}
+
+func newFaultyFront(t *testing.T, behind string) *faultyFront {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := &faultyFront{listener: listener, ended: make(chan struct{})}
+	t.Cleanup(front.refuse)
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", behind)
+			if err != nil || !front.keep(client, server) {
+				_ = client.Close()
+				continue
+			}
+			go front.pass(server, client)
+			go front.pass(client, server)
+		}
+	}()
+	return front
+}
+
+// pass lets bytes through until nothing is let through any more.
+func (f *faultyFront) pass(to, from net.Conn) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if f.silent.Load() {
+			<-f.ended
+		}
+		if _, writeErr := to.Write(buffer[:n]); err != nil || writeErr != nil {
+			_ = to.Close()
+			return
+		}
+	}
+}
+
+func (f *faultyFront) address() string { return f.listener.Addr().String() }
+
+func (f *faultyFront) keep(connections ...net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = append(f.open, connections...)
+	return !f.closed
+}
+
+func (f *faultyFront) refuse() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		close(f.ended)
+	}
+	f.closed = true
+	_ = f.listener.Close()
+	for _, connection := range f.open {
+		_ = connection.Close()
+	}
+}
