@@ -60,7 +60,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.rounds, "rounds", 9, "turns that product and limit take")
 	flag.IntVar(&b.requests, "requests", 3_000, "cheap requests in a turn; dear ones are fewer")
 	flag.IntVar(&b.soak, "soak", 20_000, "signed requests after which memory is read")
-	only := flag.String("only", "", "regular expression: measure only what it matches of shown, serve, events, status, list, create, commits, pages, digests")
+	only := flag.String("only", "", "regular expression: measure only what it matches of serve, shown, events, status, list, create, commits, pages, digests")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
 	if b.scratch == "" || b.drafts < fewDrafts || b.rounds < 1 || b.requests < callers || b.soak < callers {
@@ -86,7 +86,7 @@ func (b *bench) measure(ctx context.Context) error {
 		return fmt.Errorf("sortie dev: %w", err)
 	}
 	defer dev.stop()
-	err = b.each(ctx, part{"shown", b.measureShown}, part{"serve", b.measureServe}, part{"events", b.measureEvents})
+	err = b.each(ctx, part{"serve", b.measureServe}, part{"shown", b.measureShown}, part{"events", b.measureEvents})
 	if err == nil {
 		err = b.measureRequests(ctx)
 	}

@@ -70,6 +70,9 @@ func (r *report) writeTable(w io.Writer) error {
 			fmt.Fprintf(table, "\t\t\t\t\t\n%s\tproduct\tlimit\t\tgoal\t\n", section)
 		}
 		value := fmt.Sprintf("%.3g %s", line.Value, line.Unit)
+		if line.Value >= 1000 { // in which the verb above would write an exponent
+			value = fmt.Sprintf("%.0f %s", line.Value, line.Unit)
+		}
 		if line.Unit == "" {
 			value = fmt.Sprintf("%.2f x", line.Value)
 		}
