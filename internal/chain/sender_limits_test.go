@@ -176,6 +176,30 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	r.checkExactlyOnce(r.missions, 0)
 }
 
+// A transaction that is mined in vain again and again costs gas each time: the waits between grow, and others are not kept.
+func TestMinedInVainAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, sqliteDatabase(t))
+	meagre := true
+	r.front.with(func(q question) (any, bool) {
+		first := strings.TrimPrefix(sortie.MissionKey(r.missions[0]).String(), "0x")
+		return "0x9c40", meagre && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) // 40,000: too little
+	})
+	r.want(r.missions...)
+	for range 100 { // twenty minutes
+		r.step()
+		r.mine()
+	}
+	inVain := len(r.intent(r.missions[0]).Attempts)
+	if inVain < 3 || inVain > 7 {
+		t.Errorf("mined in vain %d times in twenty minutes", inVain)
+	}
+	meagre = false
+	r.clock.advance(time.Hour)
+	r.drain(20)
+	r.checkExactlyOnce(r.missions, len(r.intent(r.missions[0]).Attempts)-1)
+}
+
 func TestAnUnknownKindOfIntentIsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, sqliteDatabase(t))
