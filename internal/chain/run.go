@@ -19,15 +19,20 @@ const (
 // pace learns from the blocks how often to look for new ones: four times in the time of one, within limits.
 type pace struct{ blockTime time.Duration }
 
+// firstBlockTime is believed until blocks say otherwise.
+const firstBlockTime = time.Second
+
+// observe takes a stretch into account. A gap counts as no more than twice the time that blocks took before it: between a
+// chain's first block and its second, and where it was stopped, there may be months, which say nothing about the next one.
 func (p *pace) observe(from, to store.Block) {
 	if to.Number <= from.Number {
 		return
 	}
-	sample := min(max(0, to.Time.Sub(from.Time)/time.Duration(to.Number-from.Number)), time.Minute)
 	if p.blockTime == 0 {
-		p.blockTime = sample
+		p.blockTime = firstBlockTime
 	}
-	p.blockTime += (sample - p.blockTime) / 8
+	sample := to.Time.Sub(from.Time) / time.Duration(to.Number-from.Number)
+	p.blockTime = max((p.blockTime+min(sample, 2*p.blockTime))/2, time.Millisecond)
 }
 
 func (p *pace) interval() time.Duration { return min(max(p.blockTime/4, minInterval), maxInterval) }

@@ -163,6 +163,27 @@ func TestIntervalFollowsTheBlocks(t *testing.T) {
 	}
 }
 
+// The first block of a chain may be dated long before the second, and a chain may have been stopped.
+func TestAGapIsNoPace(t *testing.T) {
+	t.Parallel()
+	var p pace
+	at := time.Unix(1_790_000_000, 0)
+	step := func(number uint64, gap time.Duration) {
+		p.observe(store.Block{Number: number, Time: at}, store.Block{Number: number + 1, Time: at.Add(gap)})
+	}
+	step(0, 300*24*time.Hour)
+	for i := range uint64(5) {
+		step(1+i, time.Second)
+	}
+	if got := p.interval(); got > 300*time.Millisecond {
+		t.Errorf("five blocks after a gap it looks every %s", got)
+	}
+	step(6, time.Hour)
+	if got := p.interval(); got > 500*time.Millisecond {
+		t.Errorf("one gap made it look every %s", got)
+	}
+}
+
 func TestFinalityIsReadAndWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Finality{"finalized": Finalized, "1": 1, "64": 64} {
