@@ -260,8 +260,11 @@ func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
 	if got, err := look.events([]byte("["+whole+","+second+"]"), 1, 9); err != nil || len(got) != 2 {
 		t.Fatalf("the two as they are: %d, %v", len(got), err)
 	}
+	padded := exampleLog()
+	padded.Data[len(padded.Data)-1] = 1
 	for name, list := range map[string]string{
 		"no list":           whole,
+		"padding":           "[" + string(logJSON(t, padded)) + "]",
 		"a string":          `"` + strings.Repeat("0", 100) + `"`,
 		"an element null":   "[null]",
 		"twice":             "[" + whole + "," + whole + "]",

@@ -142,6 +142,41 @@ func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 	}
 }
 
+func TestAStretchIsCutBehindBlocks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var s stretch
+		for i := range rapid.Uint64Range(0, 20).Draw(t, "blocks") {
+			s.blocks = append(s.blocks, store.Block{Number: i + 1})
+			for j := range rapid.Uint64Range(0, 9).Draw(t, "events") {
+				s.events = append(s.events, store.ChainEvent{Block: i + 1, LogIndex: j})
+			}
+		}
+		whole, limit := s, rapid.IntRange(1, 30).Draw(t, "limit")
+		var blocks []store.Block
+		var events []store.ChainEvent
+		for first := true; first || len(s.blocks) > 0; first = false {
+			after := s.after
+			piece := s.cut(limit)
+			if len(piece.events) > limit && len(piece.blocks) > 1 {
+				t.Fatalf("%d events of %d blocks in one piece", len(piece.events), len(piece.blocks))
+			}
+			if piece.after != after || s.after != piece.tip() {
+				t.Fatalf("from %d to %d, then from %d", after.Number, piece.tip().Number, s.after.Number)
+			}
+			for _, event := range piece.events {
+				if event.Block <= after.Number || event.Block > piece.tip().Number {
+					t.Fatalf("an event of block %d in blocks %d to %d", event.Block, after.Number+1, piece.tip().Number)
+				}
+			}
+			blocks, events = append(blocks, piece.blocks...), append(events, piece.events...)
+		}
+		if !slices.Equal(blocks, whole.blocks) || !slices.Equal(events, whole.events) {
+			t.Fatal("the pieces are not the whole")
+		}
+	})
+}
+
 func TestALaggingNodeIsNoReorganization(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
