@@ -70,6 +70,7 @@ const (
 	writeTimeout   = 60 * time.Second
 	maxHeaderBytes = 16 << 10
 
+	settling              = time.Second // after which the start is over: every part has begun its work
 	databaseProbeInterval = 2 * time.Second
 )
 
@@ -131,7 +132,6 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout,
 		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(config.logger.Handler(), slog.LevelDebug),
 	}
-	releaseStart()
 	return s, nil
 }
 
@@ -165,6 +165,7 @@ func (s *service) baseURL() string { return "http://" + s.listener.Addr().String
 // run does what the process is for until ctx ends, then lets what is under way finish.
 func (s *service) run(ctx context.Context) error {
 	defer s.close()
+	defer time.AfterFunc(settling, releaseStart).Stop()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.nodes.Run(ctx) })
 	group.Go(func() error { return s.watchDatabase(ctx) })
