@@ -36,3 +36,17 @@ func TestFatesOfTransactions(t *testing.T) {
 		}
 	}
 }
+
+// After a reorganization intents that were mined wait again, beside those that never were.
+func TestTheLineIsInTheOrderOfNonces(t *testing.T) {
+	t.Parallel()
+	r := &round{}
+	for _, nonce := range []uint64{6, 7, 5, 9, 8} {
+		r.pursuits = append(r.pursuits, &pursuit{Intent: store.Intent{Status: store.IntentSent, Nonce: &nonce}, outcome: outcome{fate: fateWaiting}})
+	}
+	for i, p := range r.waiting() {
+		if *p.Nonce != uint64(5+i) {
+			t.Errorf("nonce %d is at place %d", *p.Nonce, i)
+		}
+	}
+}

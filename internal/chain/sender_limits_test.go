@@ -136,6 +136,37 @@ func TestATransactionThatNobodyMines(t *testing.T) {
 	r.wantAlarm(chain.SenderStuck, false)
 }
 
+// What stood behind another in the line did not wait for a better price.
+func TestTheNextInLineIsGivenTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, sqliteDatabase(t))
+	swallowed := r.firstNonce
+	r.front.with(func(q question) (any, bool) {
+		var raw sortie.Bytes
+		var tx types.Transaction
+		if q.Method != sendMethod || json.Unmarshal(q.Params[0], &raw) != nil || tx.UnmarshalBinary(raw) != nil {
+			return nil, false
+		}
+		return common.Hash{31: 1}, tx.Nonce() == swallowed
+	})
+	r.want(r.missions...)
+	for range 10 { // two minutes
+		r.step()
+		r.mine()
+	}
+	r.rpc(nil, "anvil_dropTransaction", r.intent(r.missions[1]).Attempts[0].Hash)
+	swallowed++
+	r.step()
+	r.mine()
+	r.step()
+	if first, second := r.intent(r.missions[0]), r.intent(r.missions[1]); first.Status != store.IntentMined || second.Status != store.IntentSent || len(second.Attempts) != 1 {
+		t.Errorf("the first: %+v; the second: %+v", first, second)
+	}
+	swallowed = 0
+	r.drain(20)
+	r.checkExactlyOnce(r.missions, 0)
+}
+
 // An intent that cannot be prepared rests longer each time and does not keep the others.
 func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	t.Parallel()
