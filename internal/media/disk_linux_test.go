@@ -36,12 +36,14 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-func useFullDisk(dir string) int {
-	if err := fillDisk(dir); err != nil {
-		fmt.Println(err)
-		return 1
+func init() {
+	otherMains[fullDisk] = func(args []string) int {
+		if err := fillDisk(args[0]); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		return 0
 	}
-	return 0
 }
 
 func fillDisk(dir string) error {

@@ -3,13 +3,18 @@ package media_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/media/specimen"
@@ -35,8 +40,9 @@ func misbehaving(t *testing.T, how string, change func(*media.Config)) (error, *
 	return err, state
 }
 
+// Runs alone: a child inherits, of all things, the peak of its parent, which must be small.
 func TestMemoryEndsTheChild(t *testing.T) {
-	t.Parallel()
+	debug.FreeOSMemory()
 	if raceDetector {
 		t.Skip("the race detector needs the memory itself")
 	}
@@ -118,25 +124,48 @@ func TestAChildCannotReachAnything(t *testing.T) {
 	}
 }
 
-// A service that is killed leaves no child behind: its end of the child's standard input is closed by the system.
+// service is the argument with which this program takes in a file, and waits for it, as the service does.
+const service = "service"
+
+func init() {
+	otherMains[service] = func(args []string) int {
+		ingester := media.NewIngester(media.Config{Executable: args[0], TempDir: args[1], MemoryLimit: childMemory, Timeout: time.Hour})
+		_, err := ingester.Ingest(context.Background(), args[2], "image/jpeg")
+		fmt.Println(err)
+		return 1
+	}
+}
+
+// A service that is killed leaves no child behind: the system closes its end of the child's standard input.
 func TestChildrenEndWithTheService(t *testing.T) {
 	t.Parallel()
-	ingester := newIngester(t, func(c *media.Config) { c.Executable = badChild(t, "sleep") })
-	ended := make(chan int, 1)
-	ingester.OnChildEnd(func(s *os.ProcessState) { ended <- s.Pid() })
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = ingester.Ingest(ctx, writeFile(t, specimen.JPEG(specimen.Picture(10, 10, 1))), "image/jpeg")
-	}()
-	cancel()
-	<-done
-	select {
-	case pid := <-ended:
-		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "exe")); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the child %d is still there: %v", pid, err)
-		}
-	default: // cancelled before it was started
+	child, fifo := badChild(t, "sleep"), filepath.Join(t.TempDir(), "pid")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := strings.Replace(string(readFile(t, child)), "\n", "\necho $$ >"+fifo+"\n", 1) // the number stays when the shell becomes the child
+	if err := os.WriteFile(child, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(os.Args[0], service, child, t.TempDir(), writeFile(t, specimen.JPEG(specimen.Picture(10, 10, 1))))
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(readFile(t, fifo))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(process)
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, int(time.Minute/time.Millisecond)); n != 1 {
+		t.Errorf("the child %d is still there: %v", pid, err)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }

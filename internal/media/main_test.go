@@ -26,13 +26,16 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(media.ChildMain())
 	}
-	if len(os.Args) == 3 && os.Args[1] == fullDisk {
-		os.Exit(useFullDisk(os.Args[2]))
+	if len(os.Args) > 1 && otherMains[os.Args[1]] != nil {
+		os.Exit(otherMains[os.Args[1]](os.Args[2:]))
 	}
 	code := m.Run()
 	stopServers()
 	os.Exit(code)
 }
+
+// otherMains are what else this program can be, by its first argument.
+var otherMains = map[string]func(args []string) int{}
 
 var misbehaviours = map[string]func(){
 	"memory": func() {

@@ -52,8 +52,9 @@ func (i *Ingester) childCommand(ctx context.Context) (*exec.Cmd, error) {
 		}
 	}
 	process := exec.CommandContext(ctx, executable, ChildArgument)
-	// One thread computes: files are looked at side by side by several children. None of the service's variables, which may hold secrets.
-	process.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
+	// None of the service's variables, which may hold secrets. One thread computes: files are looked at side by side by several children. The C
+	// library, where it is linked, is not to reserve addresses for every thread, of which the child has few.
+	process.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none", "MALLOC_ARENA_MAX=1"}
 	process.WaitDelay = lastGasp
 	killWithChildren(process)
 	return process, nil
