@@ -21,7 +21,7 @@ import (
 )
 
 // misbehaving takes in a good picture with a child that does something else.
-func misbehaving(t *testing.T, how string, change func(*media.Config)) (error, *os.ProcessState) {
+func misbehaving(t *testing.T, how string, change func(*media.Config)) (*os.ProcessState, error) {
 	t.Helper()
 	var dir string
 	ingester := newIngester(t, func(c *media.Config) {
@@ -37,7 +37,7 @@ func misbehaving(t *testing.T, how string, change func(*media.Config)) (error, *
 	if entries, readErr := os.ReadDir(dir); readErr != nil || len(entries) != 0 {
 		t.Errorf("left behind: %v, %v", entries, readErr)
 	}
-	return err, state
+	return state, err
 }
 
 // Runs alone: a child inherits, of all things, the peak of its parent, which must be small.
@@ -47,7 +47,7 @@ func TestMemoryEndsTheChild(t *testing.T) {
 		t.Skip("the race detector needs the memory itself")
 	}
 	for _, how := range []string{"memory", "one allocation"} {
-		err, state := misbehaving(t, how, nil)
+		state, err := misbehaving(t, how, nil)
 		wantProblem(t, err, media.ProblemTooComplex)
 		const program = 64 << 20 // of the file that is mapped, which counts as resident
 		if peak := state.SysUsage().(*syscall.Rusage).Maxrss << 10; peak > childMemory+program {
@@ -58,7 +58,7 @@ func TestMemoryEndsTheChild(t *testing.T) {
 
 func TestComputingEndsTheChild(t *testing.T) {
 	t.Parallel()
-	err, state := misbehaving(t, "computing", func(c *media.Config) { c.Timeout = 2 * time.Second }) // one of them computing
+	state, err := misbehaving(t, "computing", func(c *media.Config) { c.Timeout = 2 * time.Second }) // one of them computing
 	if errors.Is(err, context.DeadlineExceeded) || err != nil && strings.Contains(err.Error(), "in time") {
 		t.Skip("the machine is too busy to give the child a second in two")
 	}
@@ -70,7 +70,7 @@ func TestComputingEndsTheChild(t *testing.T) {
 
 func TestTheClockEndsTheChild(t *testing.T) {
 	t.Parallel()
-	err, _ := misbehaving(t, "sleep", func(c *media.Config) { c.Timeout = time.Second })
+	_, err := misbehaving(t, "sleep", func(c *media.Config) { c.Timeout = time.Second })
 	var problem *media.Problem
 	if err == nil || errors.As(err, &problem) {
 		t.Errorf("got %v: a machine that is too slow is not the file's fault", err)
@@ -80,7 +80,7 @@ func TestTheClockEndsTheChild(t *testing.T) {
 func TestAPanicIsTheFilesFault(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"panic", "recurse"} {
-		err, _ := misbehaving(t, how, nil)
+		_, err := misbehaving(t, how, nil)
 		wantProblem(t, err, media.ProblemUnreadable)
 		if how == "panic" && !strings.Contains(err.Error(), "PanicOfTheChild") {
 			t.Errorf("the log does not learn why: %v", err)
@@ -92,7 +92,7 @@ func TestAPanicIsTheFilesFault(t *testing.T) {
 func TestOtherDeathsAreTheServicesFault(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"die", "exit"} {
-		err, _ := misbehaving(t, how, nil)
+		_, err := misbehaving(t, how, nil)
 		var problem *media.Problem
 		if err == nil || errors.As(err, &problem) {
 			t.Errorf("%s: %v", how, err)
@@ -108,7 +108,7 @@ func TestOtherDeathsAreTheServicesFault(t *testing.T) {
 
 func TestAChildCannotTalkUsFull(t *testing.T) {
 	t.Parallel()
-	err, _ := misbehaving(t, "talk", func(c *media.Config) { c.Timeout = 2 * time.Second })
+	_, err := misbehaving(t, "talk", func(c *media.Config) { c.Timeout = 2 * time.Second })
 	if err == nil {
 		t.Error("accepted")
 	}
@@ -117,7 +117,7 @@ func TestAChildCannotTalkUsFull(t *testing.T) {
 func TestAChildCannotReachAnything(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"open", "dial", "write", "start"} {
-		err, state := misbehaving(t, how, nil)
+		state, err := misbehaving(t, how, nil)
 		if err == nil || state.ExitCode() != 4 {
 			t.Errorf("%s: %v", how, err)
 		}

@@ -39,7 +39,6 @@ var otherMains = map[string]func(args []string) int{}
 
 var misbehaviours = map[string]func(){
 	"memory": func() {
-		var hoard [][]byte
 		for {
 			hoard = append(hoard, bytes.Repeat([]byte{1}, 1<<20))
 		}
@@ -47,6 +46,7 @@ var misbehaviours = map[string]func(){
 	"one allocation": func() { fmt.Fprintln(os.Stderr, len(bytes.Repeat([]byte{1}, 1<<30))) },
 	"computing": func() {
 		for {
+			computed++
 		}
 	},
 	"sleep":   func() { time.Sleep(time.Hour) },
@@ -65,7 +65,19 @@ var misbehaviours = map[string]func(){
 	"die":   func() { _ = killSelf() },
 }
 
-func recurse(grow []byte) { recurse(append(grow, grow...)[:100]); grow[0]++ }
+// What misbehaviour works with: linters, and compilers, see through the rest.
+var (
+	hoard    [][]byte
+	computed uint64
+	forever  = true
+)
+
+func recurse(grow []byte) {
+	if forever {
+		recurse(append(grow, grow...)[:100])
+	}
+	grow[0]++
+}
 
 // report ends the child with a mark by which the test knows that it could do what it should not.
 func report(err error) {

@@ -10,14 +10,13 @@ const maxTracks = 64
 // movieWalk is the state of a walk over an MP4 or QuickTime file.
 type movieWalk struct {
 	*File
-	boxes     int
-	edits     overlay
-	hasMovie  bool
-	tracks    []*track
-	defaults  []trackDefaults
-	media     []span // the bodies of the boxes that hold samples
-	kept      []span // the samples of the tracks that stay
-	fragments int
+	boxes    int
+	edits    overlay
+	hasMovie bool
+	tracks   []*track
+	defaults []trackDefaults
+	media    []span // the bodies of the boxes that hold samples
+	kept     []span // the samples of the tracks that stay
 }
 
 // span is a stretch of the file.
