@@ -187,6 +187,12 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 		"another time to reclaim": about("eth_call", func(_ []any, state string) any {
 			return strings.Replace(state, "6b49d200", "6b49d201", 1)
 		}),
+		"another block at that height": about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+			if params[0] == hexNumber(lieStart+1) {
+				block["hash"] = someHash()
+			}
+			return block
+		}),
 		"a mission that is not closed": about("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "0" }),
 		"no answer":                    {http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
 	} {
@@ -196,19 +202,21 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 			r.chain.mineEmpty(lieStart)
 			r.mustSettle()
 			refund := name == "a mission that is not closed"
-			r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+			r.chain.mine(fundingLog(draftNumber(1)))
 			if refund {
-				r.chain.mineEmpty(1)
+				r.chain.mineEmpty(2)
+				r.chain.finalize(r.chain.head() - 1)
 				r.mustSettle()
 				r.later()
 				r.mustSettle()
 				if r.ledger.depthOf(1) != "locked" {
 					t.Fatalf("it is %q", r.ledger.depthOf(1))
 				}
-				r.chain.finalize(r.chain.mine(closingLog(draftNumber(1))).number)
+				r.chain.mine(closingLog(draftNumber(1)))
 			}
 			r.nodes[1].tell(l)
 			r.chain.mineEmpty(2)
+			r.chain.finalize(r.chain.head() - 1)
 			for range 4 {
 				if err := r.settle(); err != nil {
 					t.Fatal(err)
@@ -234,6 +242,35 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 			r.recover()
 		})
 	}
+}
+
+// What is final to one node only is not final.
+func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.mineEmpty(lieStart)
+	r.mustSettle()
+	r.nodes[1].tell(about("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil }))
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.mineEmpty(3)
+	r.chain.finalize(r.chain.head())
+	for range 3 {
+		r.mustSettle()
+		r.later()
+	}
+	if r.ledger.depthOf(1) != "confirmed" || r.ledger.position.Final != r.chain.head() {
+		t.Fatalf("it is %q, and block %d final", r.ledger.depthOf(1), r.ledger.position.Final)
+	}
+	r.nodes[1].tell(aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x5" }))
+	for range 3 {
+		r.mustSettle()
+		r.later()
+	}
+	if r.ledger.depthOf(1) != "confirmed" {
+		t.Errorf("it is %q", r.ledger.depthOf(1))
+	}
+	r.nodes[1].tell(lie{})
+	r.recover()
 }
 
 // told is a lie with what is expected of it.

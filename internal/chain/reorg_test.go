@@ -116,6 +116,31 @@ func (r *rig) recoverDespite(incident string) {
 	r.recover()
 }
 
+// Two nodes agree, on what the one that is followed denies.
+func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3, 3)
+	r.chain.mineEmpty(20)
+	r.mustSettle()
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.mineEmpty(6)
+	r.mustSettle()
+	r.later()
+	r.mustSettle()
+	forged := r.chain.fork()
+	forged.reorganize(7)
+	forged.mineEmpty(4)
+	r.nodes[0].serve(forged)
+	if node := r.follower.current; node != r.follower.nodes.nodes[0].Node {
+		t.Fatalf("following %s", node.Name())
+	}
+	r.mustSettle() // with another node
+	r.canonical()
+	if !slices.Contains(r.alarms(), AlarmDisagree) || len(r.ledger.incidentKinds()) > 0 || r.ledger.depthOf(1) != "locked" {
+		t.Errorf("the alarms are %v, the incidents %v, it is %q", r.alarms(), r.ledger.incidentKinds(), r.ledger.depthOf(1))
+	}
+}
+
 // What was final before finality broke is not what is final after it.
 func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 	t.Parallel()
