@@ -269,6 +269,11 @@ func empty() behaviour {
 	return behaviour{wire: func(http.ResponseWriter, *http.Request, []byte) {}}
 }
 
+// silence takes every question and answers none.
+func silence() behaviour {
+	return behaviour{wire: func(_ http.ResponseWriter, r *http.Request, _ []byte) { <-r.Context().Done() }}
+}
+
 // hangsUp closes the connection without a word.
 func hangsUp() behaviour {
 	return behaviour{wire: func(http.ResponseWriter, *http.Request, []byte) { panic(http.ErrAbortHandler) }}

@@ -9,24 +9,40 @@ import (
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/sortie-labs/sortie"
 )
 
 // lie is something that a node does wrong.
 type lie struct {
 	name  string
 	begin func(l *liedTo) behaviour
-	// forged: the lie is about a mission that nobody funded.
-	forged bool
-	// mends: the rows have to be compared with the contract when the lie is over, because no block tells of it.
-	mends bool
+	// fools: it gets a mission that nobody funded before the operator, who approves it.
+	fools bool
+	// seen: it gets such a mission as far as having been seen, and no further.
+	seen bool
 	// quiet: an honest node on a slow or young chain would do the same, and nobody is woken for that at once.
 	quiet bool
 	// spares: what the node says about other missions is true, and they go on.
 	spares bool
 	// refund: a refund is due, too, and must wait.
 	refund bool
+	// slow: it takes a timeout to see through it, so that only long runs try it.
+	slow bool
 	// shallow: nothing becomes final during the lie, unless somebody believes it.
 	shallow bool
+}
+
+// worst is where the lie may get a mission that nobody funded.
+func (l lie) worst() view {
+	switch {
+	case l.fools:
+		return viewApproved
+	case l.seen:
+		return viewSeen
+	default:
+		return viewQuoted
+	}
 }
 
 // broken are the lies that need no knowledge of the service, only of JSON-RPC.
@@ -36,6 +52,7 @@ var broken = []lie{
 	{name: "429", begin: func(*liedTo) behaviour { return tooManyRequests() }},
 	{name: "truncated answers", refund: true, begin: func(*liedTo) behaviour { return truncated() }},
 	{name: "empty answers", begin: func(*liedTo) behaviour { return empty() }},
+	{name: "silence", slow: true, begin: func(*liedTo) behaviour { return silence() }},
 	{name: "hung up", begin: func(*liedTo) behaviour { return hangsUp() }},
 	{name: "a gigabyte", begin: func(*liedTo) behaviour { return endless() }},
 	{name: "other ids", begin: func(*liedTo) behaviour { return otherIDs() }},
@@ -53,7 +70,7 @@ var broken = []lie{
 
 // ofTwo are the lies of a node that another one contradicts.
 var ofTwo = append([]lie{
-	{name: "forged funding, in every detail", forged: true, mends: true, spares: true, begin: func(l *liedTo) behaviour {
+	{name: "forged funding, in every detail", fools: true, spares: true, begin: func(l *liedTo) behaviour {
 		return behaviour{after: func(_ context.Context, call rpcCall, answer *rpcAnswer) {
 			l.forgery.showLog(call, answer, appended)
 			l.forgery.showBloom(call, answer)
@@ -80,39 +97,39 @@ var ofTwo = append([]lie{
 
 // ofOne are the lies of a node that nobody contradicts, and that can be seen through all the same.
 var ofOne = append([]lie{
-	{name: "log outside the bloom", forged: true, begin: func(l *liedTo) behaviour {
+	{name: "log outside the bloom", begin: func(l *liedTo) behaviour {
 		return l.forged(appended, false)
 	}},
-	{name: "log without a receipt", forged: true, mends: true, begin: func(l *liedTo) behaviour {
+	{name: "log without a receipt", seen: true, begin: func(l *liedTo) behaviour {
 		return l.forged(appended, true)
 	}},
-	{name: "log and receipt without a mission", forged: true, mends: true, spares: true, begin: func(l *liedTo) behaviour {
+	{name: "log and receipt without a mission", seen: true, spares: true, begin: func(l *liedTo) behaviour {
 		return l.forged(appended, true, l.forgery.showReceipt)
 	}},
-	{name: "log of another contract", forged: true, begin: func(l *liedTo) behaviour {
+	{name: "log of another contract", begin: func(l *liedTo) behaviour {
 		return l.forged(func(logs []object, log object) []object {
 			return append(logs, log.set("address", l.chain.wallet("contributor1")))
 		}, true, l.forgery.showReceipt, l.forgery.showMission)
 	}},
-	{name: "log with too few topics", forged: true, begin: func(l *liedTo) behaviour {
+	{name: "log with too few topics", begin: func(l *liedTo) behaviour {
 		return l.forged(func(logs []object, log object) []object {
 			var topics []string
 			_ = json.Unmarshal(log["topics"], &topics)
 			return append(logs, log.set("topics", topics[:3]))
 		}, true, l.forgery.showReceipt, l.forgery.showMission)
 	}},
-	{name: "log with short data", forged: true, begin: func(l *liedTo) behaviour {
+	{name: "log with short data", begin: func(l *liedTo) behaviour {
 		return l.forged(func(logs []object, log object) []object {
 			var data hexutil.Bytes
 			_ = json.Unmarshal(log["data"], &data)
 			return append(logs, log.set("data", data[:len(data)-32]))
 		}, true, l.forgery.showReceipt, l.forgery.showMission)
 	}},
-	{name: "removed log", forged: true, begin: func(l *liedTo) behaviour {
+	{name: "removed log", begin: func(l *liedTo) behaviour {
 		return l.forged(func(logs []object, log object) []object { return append(logs, log.set("removed", true)) },
 			true, l.forgery.showReceipt, l.forgery.showMission)
 	}},
-	{name: "log twice", forged: true, begin: func(l *liedTo) behaviour {
+	{name: "log twice", begin: func(l *liedTo) behaviour {
 		return l.forged(func(logs []object, log object) []object { return append(logs, log, log) },
 			true, l.forgery.showReceipt, l.forgery.showMission)
 	}},
@@ -215,6 +232,9 @@ type liedTo struct {
 
 // endure begins a lie at a moment when a mission is about to be published, and looks at what the service makes of it.
 func (l *liedTo) endure(t *testing.T, lie lie) {
+	if lie.slow && os.Getenv(soakVariable) == "" {
+		t.Skipf("takes a minute: set %s", soakVariable)
+	}
 	defer l.in(t)()
 	publishable, refundable, victim := l.funded(), l.funded(), l.draft()
 	l.chain.mine(1)
@@ -235,8 +255,9 @@ func (l *liedTo) endure(t *testing.T, lie lie) {
 		l.chain.mine(2 * finalDepth)
 	}
 	l.liar.awaitRequests(3, l.service)
-	if lie.forged {
-		l.approveIfFooled(victim)
+	if lie.fools {
+		l.awaitView(victim, viewInReview)
+		l.approve(victim)
 	}
 	if !lie.quiet {
 		l.awaitAlarm(alarms)
@@ -245,8 +266,11 @@ func (l *liedTo) endure(t *testing.T, lie lie) {
 	if got := l.view(publishable); got != viewApproved && !lie.spares {
 		t.Errorf("while the node lies, %s stands at %v, want %v", publishable.missionID, got, viewApproved)
 	}
-	if got := l.view(victim); got.published {
-		t.Errorf("%s was published, and nobody funded it", victim.missionID)
+	if got := l.view(victim); got != viewQuoted && got != lie.worst() {
+		t.Errorf("while the node lies, %s, which nobody funded, stands at %v, at worst %v", victim.missionID, got, lie.worst())
+	}
+	if seen := l.happened(victim, sortie.EventFundingDetected); seen && lie.worst() == viewQuoted {
+		t.Errorf("the funding of %s was seen, and nobody funded it", victim.missionID)
 	}
 	if now := l.sent(); now != sent {
 		t.Errorf("%d transactions were sent on the word of the liar", now-sent)
@@ -256,11 +280,6 @@ func (l *liedTo) endure(t *testing.T, lie lie) {
 	l.liar.behave(behaviour{})
 	if lie.shallow {
 		l.chain.mine(2 * finalDepth)
-	}
-	if lie.mends {
-		if err := l.operator.Reconcile(l.ctx); err != nil {
-			t.Fatal(err)
-		}
 	}
 	l.awaitView(publishable, viewPublished)
 	l.awaitView(victim, viewQuoted)
@@ -273,6 +292,20 @@ func (l *liedTo) endure(t *testing.T, lie lie) {
 func (l *liedTo) awaitHealth() {
 	l.t.Helper()
 	l.service.await(l.t, "good health", func() bool { return l.health().Status == "ok" && l.metric("sortie_chain_alarms", "") == 0 })
+}
+
+// happened reads in the creator's events whether something ever happened to a draft.
+func (l *liedTo) happened(d drafted, kind sortie.EventType) bool {
+	l.t.Helper()
+	for event, err := range l.creator.AllEvents(l.ctx, sortie.PageQuery{}) {
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if event.DraftID == d.draftID && event.Type == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // in reports to a test of its own for a while.
@@ -299,15 +332,6 @@ func (l *liedTo) awaitAlarm(before float64) {
 	})
 	for _, alarm := range l.overview().Follower.Alarms {
 		l.t.Logf("alarm %s: %.200s", alarm.Kind, alarm.Detail)
-	}
-}
-
-// approveIfFooled lets the operator approve a mission that a forged funding brought before them.
-func (l *liedTo) approveIfFooled(victim drafted) {
-	l.t.Helper()
-	if now := l.view(victim); now == viewInReview {
-		l.t.Logf("the liar got %s into the review", victim.missionID)
-		l.approve(victim)
 	}
 }
 
