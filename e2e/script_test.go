@@ -107,7 +107,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-const patience = 60 * time.Second
+const patience = 3 * time.Minute // for machines that do much else
 
 // waitfile FILE: waits until the file exists.
 func cmdWaitFile(ts *testscript.TestScript, _ bool, args []string) {
