@@ -58,12 +58,12 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 // reconsider compares what a node contradicts with the contract at once, rather than when everything is compared next: a row
 // that a lie made must not outlive it.
 func (f *Follower) reconsider(ctx context.Context, contradicted []store.Deepening, progress *Progress) {
-	page := make([]store.Expected, 0, min(len(contradicted), maxCalls))
+	page := make([]store.Expected, 0, min(len(contradicted), reconcilePage))
 	for i := range contradicted[:cap(page)] {
 		page = append(page, store.Expected{Draft: contradicted[i].Draft, Funding: &contradicted[i].Funding})
 	}
 	var report Report
-	if err := f.reconcilePage(ctx, progress.Position, page, &report); err != nil {
+	if err := f.reconcileAll(ctx, progress.Position, page, &report); err != nil {
 		f.config.Logger.Info("what nodes contradict could not be compared with the contract", "error", err)
 	}
 	progress.More = progress.More || report.Repaired > 0
@@ -134,7 +134,7 @@ var errNotFinalYet = errors.New("not final to the node yet")
 
 // examineFinal is examine for what must be final to the node itself.
 func (f *Follower) examineFinal(ctx context.Context, node *Node, items []store.Deepening) ([]error, error) {
-	v, err := f.look(ctx, node, 0)
+	v, err := f.look(ctx, node, eventOf(&items[0]).Block)
 	if err != nil {
 		return nil, err
 	}

@@ -115,9 +115,8 @@ type Follower struct {
 	wake    chan struct{}
 	after   func(time.Duration) <-chan time.Time // tests stand in for time
 
-	current   *Node  // that served last
-	head      uint64 // highest that a node had
-	headMoved time.Time
+	current   *Node     // that served last
+	moved     time.Time // when a block was last applied
 	lagging   time.Time // since when no node has had the tip; zero: they have
 	pace      pace
 	tipSize   adaptive // blocks to read at once near the head
@@ -136,7 +135,7 @@ func NewFollower(config FollowerConfig) *Follower {
 	return &Follower{
 		config: config, nodes: config.Nodes, ledger: config.Ledger, chainID: config.ChainID,
 		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After,
-		headMoved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
+		moved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
 		sieve: newSieve(nil),
 	}
 }
@@ -252,7 +251,7 @@ func (f *Follower) onSomeNode(ctx context.Context, do func(*Node) error) error {
 func (f *Follower) candidates() []*Node {
 	nodes := f.nodes.inUse()
 	first := max(0, slices.Index(nodes, f.current))
-	if len(nodes) > 1 && f.config.Clock().Sub(f.headMoved) > suspectAfter {
+	if len(nodes) > 1 && f.config.Clock().Sub(f.moved) > suspectAfter {
 		first = (first + 1) % len(nodes)
 	}
 	return append(slices.Clone(nodes[min(first, len(nodes)):]), nodes[:min(first, len(nodes))]...)

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -67,20 +70,74 @@ func (r reply) given() bool { return r.result != nil || r.err != nil }
 // errAbsent says that a node answered null: it does not have the block, the transaction or the state.
 var errAbsent = errors.New("the node does not have it")
 
-// batch sends calls as one request and gives their replies in the same order. It is all or nothing: an answer that is not
-// one reply with a result or an error for each call fails as a whole. The error wraps [ErrUnreachable] when there was no
-// JSON to be read, errBadAnswer when it was of the wrong shape, and is a *nodeError when the node refused the request
-// itself. It never holds the node's URL.
+// batch sends calls as one request, or as several where the node takes no larger ones, and gives their replies in the same
+// order. It is all or nothing: an answer that is not one reply with a result or an error for each call fails as a whole. The
+// error wraps [ErrUnreachable] when there was no JSON to be read, errBadAnswer when it was of the wrong shape, and is a
+// *nodeError when the node refused a request itself. It never holds the node's URL.
 func (n *Node) batch(ctx context.Context, calls []call) ([]reply, error) {
+	size := n.limit.size()
+	if len(calls) <= size {
+		return n.request(ctx, calls)
+	}
+	replies := make([]reply, 0, len(calls))
+	for part := range slices.Chunk(calls, size) {
+		some, err := n.request(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		replies = append(replies, some...)
+	}
+	return replies, nil
+}
+
+func (n *Node) request(ctx context.Context, calls []call) ([]reply, error) {
 	body, err := n.post(ctx, appendRequest(nil, calls))
 	if err != nil {
+		n.limit.learn(err, len(calls))
 		return nil, err
 	}
 	replies, err := parseReplies(body, len(calls))
 	if err != nil {
+		n.limit.learn(err, len(calls))
 		return nil, fmt.Errorf("%s: %w", n.name, err)
 	}
 	return replies, nil
+}
+
+// batchLimit is how many calls a node takes in one request, as far as is known: half of what it refused, for an hour. What
+// nodes say when a batch is too large differs too widely to be told apart from other refusals.
+type batchLimit struct {
+	mutex sync.Mutex
+	most  int // 0: nothing is known
+	until time.Time
+}
+
+const batchLimitLife = time.Hour
+
+func (l *batchLimit) size() int {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.most == 0 || time.Now().After(l.until) {
+		return maxRequest
+	}
+	return l.most
+}
+
+// maxRequest is larger than any batch of ours.
+const maxRequest = 1000
+
+// learn takes an error into account that may have come of too many calls.
+func (l *batchLimit) learn(err error, calls int) {
+	var refused *nodeError
+	var status statusError
+	asWhole := errors.As(err, &refused) ||
+		errors.As(err, &status) && (status == http.StatusRequestEntityTooLarge || status == http.StatusBadRequest)
+	if !asWhole || calls < 2 {
+		return
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.most, l.until = calls/2, time.Now().Add(batchLimitLife)
 }
 
 // appendRequest writes calls with the ids 1, 2, 3 and so on; a single call without the array, for nodes that take no batches.

@@ -423,6 +423,11 @@ func (r *rig) recover() {
 		r.mustSettle()
 	}
 	r.canonical()
+	for range 5 { // nor does an alarm come later
+		r.clock.advance(stallAfter / 4)
+		r.chain.mine()
+		r.mustSettle()
+	}
 	if depth := r.ledger.depthOf(1); depth != "locked" {
 		r.t.Errorf("in the end it is %q", depth)
 	}
@@ -572,6 +577,40 @@ func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 		if failures < 3 {
 			t.Errorf("%s: only %d failures, so that the test shows nothing", name, failures)
 		}
+	}
+}
+
+// Nodes limit batches, too, each at another number.
+func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int{1, 3, 10, 50} {
+		r := newRig(t, 2, Finalized)
+		r.chain.mineEmpty(30)
+		limited := envelope(func(replies []map[string]any) any {
+			switch {
+			case len(replies) > most:
+				return map[string]any{"id": nil, "error": map[string]any{"code": -32600, "message": "too many calls"}}
+			case len(replies) == 1:
+				return replies[0]
+			}
+			return replies
+		})
+		for _, node := range r.nodes {
+			node.tell(limited)
+		}
+		for range 60 {
+			r.chain.mine(paymentLog(draftNumber(1), 1))
+		}
+		r.chain.mine(fundingLog(draftNumber(1)))
+		r.chain.mineEmpty(200)
+		r.chain.finalize(r.chain.head() - 1)
+		failures := 0
+		for r.settle() != nil {
+			if failures++; failures > 30 {
+				t.Fatalf("with %d calls at a time it never gets through", most)
+			}
+		}
+		r.recover()
 	}
 }
 

@@ -251,7 +251,11 @@ func (l *memoryLedger) Adopt(_ context.Context, _ uint64, event store.ChainEvent
 func (l *memoryLedger) Retract(_ context.Context, _ uint64, event store.ChainEvent) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.remove(event)
+	for _, held := range slices.Clone(l.events) {
+		if held.Block == event.Block && held.Kind == event.Kind && held.MissionKey == event.MissionKey {
+			l.remove(held)
+		}
+	}
 	return nil
 }
 

@@ -35,6 +35,7 @@ type Node struct {
 	name     string
 	endpoint string // with its secrets
 	http     *http.Client
+	limit    batchLimit
 }
 
 // Dial prepares a node for use. It makes no request: a node that is down is found out when it is asked.
@@ -51,7 +52,7 @@ func Dial(ctx context.Context, rawURL string) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("RPC URL of %s: %w", parsed.Host, errors.New("it cannot be used"))
 	}
-	return &Node{ethclient.NewClient(client), parsed.Scheme + "://" + parsed.Host, rawURL, httpClient}, nil
+	return &Node{Client: ethclient.NewClient(client), name: parsed.Scheme + "://" + parsed.Host, endpoint: rawURL, http: httpClient}, nil
 }
 
 // Name is the node's URL without what may be secret in it.

@@ -17,9 +17,12 @@ const (
 	IncidentLogMissing = "log_missing"
 )
 
+// reconcilePage is how many missions are compared at once: a request also asks for the block and for the chain.
+const reconcilePage = maxCalls - 2
+
 // Report is what reconciling found.
 type Report struct {
-	Block    uint64   // as of which the contract was asked
+	Block    uint64   // as of which the contract was asked, for the last missions
 	Checked  int      // missions compared
 	Repaired int      // of them those whose rows were corrected
 	Alarms   []string // what could not be repaired, for people
@@ -31,17 +34,18 @@ type Report struct {
 //
 // The error is that of the first page that could not be read; the report then tells of those before it.
 func (f *Follower) Reconcile(ctx context.Context) (Report, error) {
-	position, err := f.ledger.Position(ctx, f.chainID)
-	if err != nil {
-		return Report{}, fmt.Errorf("reconcile: %w", err)
-	}
-	report := Report{Block: position.Tip.Number}
+	var report Report
 	for after := ""; ; {
-		page, next, err := f.ledger.OpenMissions(ctx, f.chainID, after, maxCalls)
+		position, err := f.ledger.Position(ctx, f.chainID) // before the rows: what is newer than both is not looked at
 		if err != nil {
 			return report, fmt.Errorf("reconcile: %w", err)
 		}
-		if err := f.reconcilePage(ctx, position, page, &report); err != nil {
+		page, next, err := f.ledger.OpenMissions(ctx, f.chainID, after, reconcilePage)
+		if err != nil {
+			return report, fmt.Errorf("reconcile: %w", err)
+		}
+		report.Block = position.Tip.Number
+		if err := f.reconcileAll(ctx, position, page, &report); err != nil {
 			return report, fmt.Errorf("reconcile: %w", err)
 		}
 		if next == "" {
@@ -51,7 +55,7 @@ func (f *Follower) Reconcile(ctx context.Context) (Report, error) {
 	}
 }
 
-func (f *Follower) reconcilePage(ctx context.Context, position store.Position, page []store.Expected, report *Report) error {
+func (f *Follower) reconcileAll(ctx context.Context, position store.Position, page []store.Expected, report *Report) error {
 	if len(page) == 0 {
 		return nil
 	}
@@ -123,10 +127,14 @@ func (f *Follower) reconcileOne(ctx context.Context, node *Node, position store.
 		return false, errors.Join(errors.New("other terms than the draft's"), f.ledger.ReportIncident(ctx, IncidentTermsDiffer, detail, false))
 	case m.exists() && funding == nil:
 		return f.adopt(ctx, node, position, expected, topicMissionFunded, m)
+	case !m.exists() && funding != nil && funding.Block <= position.Tip.Number:
+		return f.retract(ctx, fundingOf(expected))
+	case !m.exists() || funding == nil:
+		return false, nil
 	case m.closed != 0 && funding.Closed == nil:
 		return f.adopt(ctx, node, position, expected, topicMissionClosed, m)
-	case !m.exists() && funding != nil && funding.Block <= position.Tip.Number:
-		return f.retract(ctx, expected)
+	case m.closed == 0 && funding.Closed != nil && funding.Closed.Block <= position.Tip.Number:
+		return f.retract(ctx, closingOf(expected))
 	}
 	return false, nil
 }
@@ -195,17 +203,29 @@ func (f *Follower) searchRange(ctx context.Context, node *Node, one *sieve, from
 	return events[:1], one.belong(events[:1], headers[0])
 }
 
-// retract takes back a funding that enough nodes say is not on the chain: the contract does not hold the mission, and the
-// block of its transaction is not there either.
-func (f *Follower) retract(ctx context.Context, expected *store.Expected) (bool, error) {
+// fundingOf and closingOf are what the ledger holds, as events.
+func fundingOf(expected *store.Expected) store.ChainEvent {
 	funding := expected.Funding
-	type said struct {
-		mission contractMission
-		mined   bool
+	return store.ChainEvent{
+		Block: funding.Block, BlockHash: funding.BlockHash, LogIndex: funding.LogIndex, Transaction: funding.Transaction,
+		Factory: expected.Factory, Kind: store.EventMissionFunded, MissionKey: sortie.MissionKey(expected.MissionID),
 	}
-	key := sortie.MissionKey(expected.MissionID)
+}
+
+func closingOf(expected *store.Expected) store.ChainEvent {
+	closing := expected.Funding.Closed
+	return store.ChainEvent{
+		Block: closing.Block, BlockHash: closing.BlockHash, Transaction: closing.Transaction,
+		Factory: expected.Factory, Kind: store.EventMissionClosed, MissionKey: sortie.MissionKey(expected.MissionID),
+	}
+}
+
+// retract takes back an event that enough nodes say is not on the chain: the contract knows nothing of it, and its transaction
+// is not in that block.
+func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, error) {
+	type said struct{ held, mined bool }
 	agreed, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said, error) {
-		replies, err := f.ask(ctx, node, []call{missionCall(expected.Factory, key, tagLatest), receiptCall(funding.Transaction)})
+		replies, err := f.ask(ctx, node, []call{missionCall(event.Factory, event.MissionKey, tagLatest), receiptCall(event.Transaction)})
 		if err != nil {
 			return said{}, err
 		}
@@ -217,18 +237,16 @@ func (f *Follower) retract(ctx context.Context, expected *store.Expected) (bool,
 		if err != nil && !errors.Is(err, errAbsent) {
 			return said{}, fmt.Errorf("%s: %w", node.Name(), err)
 		}
-		return said{m, err == nil && r.succeeded && r.blockHash == funding.BlockHash}, nil
+		held := m.exists() && (event.Kind == store.EventMissionFunded || m.closed != 0)
+		return said{held, err == nil && r.succeeded && r.blockHash == event.BlockHash}, nil
 	})
 	f.monitor.settle(aboutMissions, err)
 	if err != nil {
 		return false, err
 	}
-	if agreed.mission.exists() || agreed.mined {
+	if agreed.held || agreed.mined {
 		return false, fmt.Errorf("one node does not have it and others do: %w", ErrNodesDisagree)
 	}
-	err = f.ledger.Retract(ctx, f.chainID, store.ChainEvent{
-		Block: funding.Block, BlockHash: funding.BlockHash, LogIndex: funding.LogIndex, Transaction: funding.Transaction,
-		Factory: expected.Factory, Kind: store.EventMissionFunded, MissionKey: key,
-	})
+	err = f.ledger.Retract(ctx, f.chainID, event)
 	return err == nil, err
 }

@@ -102,6 +102,32 @@ func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 	r.canonical()
 }
 
+func TestReconcileReopensWhatIsNotClosed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.mineEmpty(3)
+	r.mustSettle()
+	ghost, err := byBinding(closingLog(draftNumber(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ghost.Block, ghost.LogIndex, ghost.Transaction = 2, 8, store.Block{Hash: [32]byte{9}}.Hash
+	r.ledger.add(ghost)
+	r.nodes[1].tell(about("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "1" }))
+	if report := reconcile(t, r); report.Repaired != 0 || len(report.Alarms) != 1 {
+		t.Errorf("while one of two says it is closed: %+v", report)
+	}
+	r.nodes[1].tell(lie{})
+	if report := reconcile(t, r); report.Repaired != 1 || len(report.Alarms) > 0 {
+		t.Errorf("the report is %+v", report)
+	}
+	r.canonical()
+	if r.ledger.fundings["mission-1"].Closed != nil {
+		t.Error("it is still closed")
+	}
+}
+
 func TestReconcileReportsOtherTerms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)

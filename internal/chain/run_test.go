@@ -219,10 +219,9 @@ func TestErrorsOfNodesHaveTheirKinds(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()
 	node := newMemoryNode(t, newMemoryChain(clock.now))
-	dialled := nodesOn(t, node.URL).nodes[0].Node
 	ask := func(l lie) error {
 		node.tell(l)
-		_, err := dialled.batch(t.Context(), []call{{"eth_chainId", "[]"}, headerCall(tagLatest)})
+		_, err := nodesOn(t, node.URL).nodes[0].batch(t.Context(), []call{{"eth_chainId", "[]"}, headerCall(tagLatest)})
 		return err
 	}
 	if err := ask(lie{}); err != nil {

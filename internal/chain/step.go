@@ -46,7 +46,11 @@ func (f *Follower) ask(ctx context.Context, node *Node, calls []call) ([]reply, 
 
 // look asks a node for its head, its final block and its block at the height of our tip.
 func (f *Follower) look(ctx context.Context, node *Node, tip uint64) (sight, error) {
-	replies, err := f.ask(ctx, node, []call{headerCall(tagLatest), headerCall(hexNumber(tip)), headerCall(tagFinalized)})
+	calls := []call{headerCall(tagLatest), headerCall(hexNumber(tip))}
+	if f.config.Finality == Finalized { // others may not know the tag, and refuse everything for it
+		calls = append(calls, headerCall(tagFinalized))
+	}
+	replies, err := f.ask(ctx, node, calls)
 	if err != nil {
 		return sight{}, err
 	}
@@ -57,7 +61,9 @@ func (f *Follower) look(ctx context.Context, node *Node, tip uint64) (sight, err
 	if v.tip, err = replies[1].header(tip); err != nil && !errors.Is(err, errAbsent) {
 		return sight{}, fmt.Errorf("%s: %w", node.name, err)
 	}
-	v.final, v.unfinal = replies[2].anyHeader()
+	if len(replies) > 2 {
+		v.final, v.unfinal = replies[2].anyHeader()
+	}
 	return v, f.plausible(v.head)
 }
 
@@ -83,7 +89,6 @@ func (f *Follower) stepOn(ctx context.Context, node *Node, was store.Position) (
 	case v.tip.Number == v.head.Number && v.tip.Hash != v.head.Hash:
 		return Progress{}, badAnswer("%s: two blocks %d at the same time", node.name, v.head.Number)
 	}
-	f.noteHead(v.head.Number)
 	f.noteFinality(v, was)
 
 	after, err := f.meet(ctx, v, was)
@@ -107,17 +112,6 @@ func (f *Follower) stepOn(ctx context.Context, node *Node, was store.Position) (
 	f.agreeOnFinal(ctx, v)
 	err = f.deepen(ctx, v, &progress)
 	return progress, err
-}
-
-func (f *Follower) noteHead(head uint64) {
-	now := f.config.Clock()
-	switch {
-	case head > f.head:
-		f.head, f.headMoved = head, now
-		f.monitor.clear("", AlarmStalled)
-	case now.Sub(f.headMoved) >= stallAfter:
-		f.monitor.raise(AlarmStalled, "", fmt.Sprintf("the newest block has been %d since %s: does the chain make blocks?", head, f.headMoved.Format(time.RFC3339)))
-	}
 }
 
 // stretch is a piece of the chain that was read and checked: what is to be added behind a block that the ledger has.
@@ -162,7 +156,7 @@ func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Prog
 			Head: v.head.Number, Final: f.finalAt(position, piece),
 		}
 		idle := len(piece.blocks) == 0 && piece.after.Number == position.Tip.Number
-		if idle && (advance.Final == position.Final || f.config.Clock().Sub(f.headMoved) < finalAfter) {
+		if idle && (advance.Final == position.Final || f.config.Clock().Sub(f.moved) < finalAfter) {
 			return nil
 		}
 		moved, err := f.ledger.Advance(ctx, advance)
@@ -205,6 +199,13 @@ func (s *stretch) cut(limit int) stretch {
 
 func (f *Follower) noteProgress(v sight, was store.Position, progress Progress) {
 	now := f.config.Clock()
+	switch {
+	case progress.Blocks > 0:
+		f.moved = now
+		f.monitor.clear("", AlarmStalled)
+	case now.Sub(f.moved) >= stallAfter:
+		f.monitor.raise(AlarmStalled, "", fmt.Sprintf("there has been no block behind block %d since %s: does the chain make blocks?", was.Tip.Number, f.moved.Format(time.RFC3339)))
+	}
 	if progress.Blocks > 0 && progress.Reorg == 0 {
 		f.pace.observe(was.Tip, progress.Position.Tip)
 	}
