@@ -142,6 +142,23 @@ func TestReconcileReportsOtherTerms(t *testing.T) {
 	}
 }
 
+// A node on another fork would see fundings missing that are there.
+func TestReconcileAsksAboutTheFollowedChain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(3)
+	fork := r.chain.fork()
+	fork.mineEmpty(10)
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.mineEmpty(3)
+	r.mustSettle()
+	r.nodes[0].serve(fork)
+	report, err := r.follower.Reconcile(t.Context())
+	if err == nil || report.Checked > 0 || r.ledger.depthOf(1) == "" {
+		t.Errorf("the report is %+v, %v", report, err)
+	}
+}
+
 func TestReconcileNeedsANode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)

@@ -1,0 +1,174 @@
+package chain
+
+import (
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// One of two nodes lies about what only it is asked for when money depends on it.
+func TestLiesOfOneOfTwo(t *testing.T) {
+	t.Parallel()
+	open := "0x" + hex.EncodeToString(make([]byte, 7*wordSize))
+	for name, l := range map[string]lie{
+		"the transaction failed":     aboutReceipts(func(receipt map[string]any) { receipt["status"] = "0x0" }),
+		"another receipt":            aboutReceipts(func(receipt map[string]any) { receipt["transactionHash"] = someHash() }),
+		"a receipt of another block": aboutReceipts(func(receipt map[string]any) { receipt["blockHash"] = someHash() }),
+		"a receipt without the log":  aboutReceipts(func(receipt map[string]any) { receipt["logs"] = []any{} }),
+		"no receipt":                 about("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil }),
+		"no mission":                 about("eth_call", func([]any, string) any { return open }),
+		"another mission": about("eth_call", func(_ []any, state string) any {
+			return strings.Replace(state, "f4241", "f4242", 1) // the reward
+		}),
+		"another time to reclaim": about("eth_call", func(_ []any, state string) any {
+			return strings.Replace(state, "6b49d200", "6b49d201", 1)
+		}),
+		"another block at that height": about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+			if params[0] == hexNumber(lieStart+1) {
+				block["hash"] = someHash()
+			}
+			return block
+		}),
+		"a mission that is not closed": about("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "0" }),
+		"no answer":                    {http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 2, Finalized)
+			r.chain.mineEmpty(lieStart)
+			r.mustSettle()
+			refund := name == "a mission that is not closed"
+			r.chain.mine(fundingLog(draftNumber(1)))
+			if refund {
+				r.chain.mineEmpty(2)
+				r.chain.finalize(r.chain.head() - 1)
+				r.mustSettle()
+				r.later()
+				r.mustSettle()
+				if r.ledger.depthOf(1) != "locked" {
+					t.Fatalf("it is %q", r.ledger.depthOf(1))
+				}
+				r.chain.mine(closingLog(draftNumber(1)))
+			}
+			r.nodes[1].tell(l)
+			r.chain.mineEmpty(2)
+			r.chain.finalize(r.chain.head() - 1)
+			for range 4 {
+				if err := r.settle(); err != nil {
+					t.Fatal(err)
+				}
+				r.later()
+			}
+			if depth := r.ledger.depthOf(1); depth != "confirmed" && !(refund && depth == "locked") {
+				t.Errorf("it is %q", depth)
+			}
+			if !slices.Contains(r.alarms(), AlarmDisagree) && !slices.Contains(r.alarms(), AlarmQuorumMissing) {
+				t.Errorf("the alarms are %v", r.alarms())
+			}
+			r.canonical()
+			r.nodes[1].tell(lie{})
+			if refund {
+				r.later()
+				r.mustSettle()
+				if r.ledger.depthOf(1) != "refunded" {
+					t.Errorf("in the end it is %q", r.ledger.depthOf(1))
+				}
+				return
+			}
+			r.recover()
+		})
+	}
+}
+
+// What is final to one node only is not final.
+func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.mineEmpty(lieStart)
+	r.mustSettle()
+	r.nodes[1].tell(about("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil }))
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.mineEmpty(3)
+	r.chain.finalize(r.chain.head())
+	for range 3 {
+		r.mustSettle()
+		r.later()
+	}
+	if r.ledger.depthOf(1) != "confirmed" || r.ledger.position.Final != r.chain.head() {
+		t.Fatalf("it is %q, and block %d final", r.ledger.depthOf(1), r.ledger.position.Final)
+	}
+	r.nodes[1].tell(aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x5" }))
+	for range 3 {
+		r.mustSettle()
+		r.later()
+	}
+	if r.ledger.depthOf(1) != "confirmed" {
+		t.Errorf("it is %q", r.ledger.depthOf(1))
+	}
+	r.nodes[1].tell(lie{})
+	r.recover()
+}
+
+// One of two nodes forges a chain that is sound in itself: blocks, logs, blooms, receipts, contract state and finality.
+func TestAForgedChainPublishesNothing(t *testing.T) {
+	t.Parallel()
+	for liar := range 2 {
+		r := newRig(t, 2, Finalized)
+		r.chain.mineEmpty(lieStart)
+		r.chain.finalize(lieStart - 2)
+		r.mustSettle()
+		forged := r.chain.fork()
+		forged.finalize(forged.mine(fundingLog(draftNumber(1))).number)
+		forged.mineEmpty(5)
+		r.nodes[liar].serve(forged)
+		r.chain.mineEmpty(3)
+		r.chain.finalize(r.chain.head() - 1)
+		for range 5 {
+			_ = r.settle()
+			r.later()
+		}
+		if depth := r.ledger.depthOf(1); depth == "locked" {
+			t.Errorf("forged by node %d, it was locked", liar)
+		}
+		if r.ledger.position.Final > lieStart-2 {
+			t.Errorf("forged by node %d, block %d counts as final", liar, r.ledger.position.Final)
+		}
+		if !slices.Contains(r.alarms(), AlarmDisagree) {
+			t.Errorf("forged by node %d, the alarms are %v", liar, r.alarms())
+		}
+		r.nodes[liar].serve(r.chain)
+		r.chain.mineEmpty(10)
+		r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+		r.recover()
+	}
+}
+
+// The honest node is cut off while the other forges: fewer are never enough.
+func TestALiarGainsNothingByBeingAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, 3)
+	r.chain.mineEmpty(lieStart)
+	r.mustSettle()
+	forged := r.chain.fork()
+	forged.mine(fundingLog(draftNumber(1)))
+	forged.mineEmpty(20)
+	r.nodes[0].serve(forged)
+	r.nodes[1].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	for range 5 {
+		_ = r.settle()
+		r.later()
+	}
+	if r.ledger.depthOf(1) == "locked" || r.ledger.position.Final > lieStart {
+		t.Errorf("it is %q, and block %d counts as final", r.ledger.depthOf(1), r.ledger.position.Final)
+	}
+	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
+		t.Errorf("the alarms are %v", r.alarms())
+	}
+	r.nodes[0].serve(r.chain)
+	r.nodes[1].tell(lie{})
+	r.chain.mineEmpty(30)
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.recover()
+}
