@@ -311,6 +311,15 @@ func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 	if err := disagreeing.settle(); !errors.Is(err, ErrNodesDisagree) || disagreeing.ledger.started {
 		t.Errorf("between two chains: %v", err)
 	}
+
+	outvoted := newRig(t, 3, Finalized)
+	forged := outvoted.nodes[0]
+	forged.serve(newMemoryChain(outvoted.clock.now))
+	outvoted.mustSettle() // with another node
+	outvoted.canonical()
+	if !slices.Contains(outvoted.alarms(), AlarmDisagree) {
+		t.Errorf("the alarms are %v", outvoted.alarms())
+	}
 }
 
 func TestFactoriesMayBeAdded(t *testing.T) {

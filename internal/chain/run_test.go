@@ -235,7 +235,7 @@ func TestErrorsOfNodesHaveTheirKinds(t *testing.T) {
 	if err := ask(answersWith(400, `{"id":null,"error":{"code":-32600,"message":"no\u001b[31m batches"}}`)); !errors.As(err, &refused) || !isAnswer(err) || refused.message != "no [31m batches" {
 		t.Errorf("a refusal: %v", err)
 	}
-	for _, text := range []string{`{"id":1,"result":1}`, `[]`, `[{}]`, `[{"id":1},{"id":2}]`, `[{"id":1.5,"result":1},{"id":2,"result":1}]`, `7`, `[[],[]]`,
+	for _, text := range []string{`{"id":1,"result":1}`, `[]`, `[{}]`, `[{"id":1},{"id":2}]`, `[{"id":1,"result":1},{"id":1,"result":1}]`, `[{"id":1.5,"result":1},{"id":2,"result":1}]`, `7`, `[[],[]]`,
 		`[{"id":1,"result":1,"result":2},{"id":2,"result":1}]`, `[{"id":1,"error":7},{"id":2,"result":1}]`} {
 		if err := ask(answersWith(200, text)); !errors.Is(err, errBadAnswer) {
 			t.Errorf("%s: %v", text, err)
