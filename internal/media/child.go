@@ -76,6 +76,8 @@ const (
 	// childHeadroom is what of the child's memory is not for the picture: the program itself, buffers, a thumbnail.
 	childHeadroom = 56 << 20
 	childStack    = 16 << 20
+	// outOfTime is the last word of a child that has spent its computing time.
+	outOfTime = "out of computing time"
 	// exitGaveUp is how a child ends that nobody waits for any longer.
 	exitGaveUp = 75
 )

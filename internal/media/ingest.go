@@ -35,7 +35,8 @@ type Config struct {
 	Executable  string        // what runs [ChildMain] when started with [ChildArgument]; this program, if empty
 	MaxBytes    int64         // of a file; 512 MiB, if 0
 	MemoryLimit int64         // of the child; 256 MiB, if 0
-	Timeout     time.Duration // of one file, by the clock; half of it may be spent computing; a minute, if 0
+	CPUTime     time.Duration // that may be spent on one file, in whole seconds; 20 s, if 0
+	Timeout     time.Duration // of one file, by the clock; a minute, if 0
 	FFmpeg      string        // the program that takes a still out of a video; no thumbnails of videos, if empty
 	Parallel    int           // files looked at at once; 2, if 0
 	TempDir     string        // where results wait for their caller; the system's, if empty
@@ -84,6 +85,7 @@ const resultPattern = "sortie-media-*"
 func NewIngester(config Config) *Ingester {
 	setDefault(&config.MaxBytes, 512<<20)
 	setDefault(&config.MemoryLimit, 256<<20)
+	setDefault(&config.CPUTime, 20*time.Second)
 	setDefault(&config.Timeout, time.Minute)
 	setDefault(&config.Parallel, 2)
 	return &Ingester{config: config, slots: make(chan struct{}, config.Parallel)}
@@ -178,7 +180,7 @@ func (i *Ingester) ingest(ctx context.Context, path string, declared container.F
 func (i *Ingester) limits() childLimits {
 	return childLimits{
 		Memory:  i.config.MemoryLimit,
-		CPU:     max(1, int64((i.config.Timeout/2+time.Second-1)/time.Second)),
+		CPU:     max(1, int64(i.config.CPUTime/time.Second)),
 		Timeout: i.config.Timeout,
 		Output:  i.config.MaxBytes + 1<<20, // a file can grow by the few bytes that say how to turn it
 	}

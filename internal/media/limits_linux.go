@@ -3,6 +3,7 @@ package media
 import (
 	"fmt"
 	"os"
+	"os/signal"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +18,13 @@ func limitSelf(limits childLimits) error {
 	if err != nil {
 		return err
 	}
+	spent := make(chan os.Signal, 1)
+	signal.Notify(spent, unix.SIGXCPU)
+	go func() {
+		<-spent
+		fmt.Fprintln(os.Stderr, outOfTime)
+		os.Exit(1)
+	}()
 	if err := limitProcess(limits, memory, addresses); err != nil {
 		return err
 	}
@@ -35,13 +43,16 @@ func limitProcess(limits childLimits, memory, addresses uint64) error {
 	}{
 		{"memory", unix.RLIMIT_DATA, memory},
 		{"addresses", unix.RLIMIT_AS, addresses},
-		{"computing time", unix.RLIMIT_CPU, uint64(limits.CPU)},
 		{"file size", unix.RLIMIT_FSIZE, uint64(limits.Output)},
 		{"core dumps", unix.RLIMIT_CORE, 0},
 	} {
 		if err := setLimit(limit.name, limit.resource, limit.value); err != nil {
 			return err
 		}
+	}
+	// A signal comes a second before the system ends the process without a word.
+	if err := unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: uint64(limits.CPU), Max: uint64(limits.CPU) + 1}); err != nil {
+		return fmt.Errorf("limit computing time to %d s: %w", limits.CPU, err)
 	}
 	return nil
 }

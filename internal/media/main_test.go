@@ -49,7 +49,11 @@ var misbehaviours = map[string]func(){
 			computed++
 		}
 	},
-	"sleep":   func() { time.Sleep(time.Hour) },
+	"sleep": func() { time.Sleep(time.Hour) },
+	"say so and sleep": func() {
+		fmt.Fprintln(os.NewFile(9, "pid"), os.Getpid())
+		time.Sleep(time.Hour)
+	},
 	"panic":   func() { panic("PanicOfTheChild") },
 	"recurse": func() { recurse(make([]byte, 100)) },
 	"talk": func() {

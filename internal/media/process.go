@@ -89,7 +89,7 @@ func (i *Ingester) childDeath(ctx context.Context, state *os.ProcessState, outpu
 		computed = state.UserTime() + state.SystemTime()
 	}
 	switch {
-	case sawFile && computed >= time.Duration(i.limits().CPU)*time.Second*9/10:
+	case sawFile && (strings.Contains(complaint, outOfTime) || computed > time.Duration(i.limits().CPU)*time.Second):
 		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes longer than a file is given"}
 	case ctx.Err() != nil:
 		return fmt.Errorf("look at media: %w", context.Cause(ctx))

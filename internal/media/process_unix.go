@@ -24,5 +24,5 @@ func killWithChildren(process *exec.Cmd) {
 // killedFromOutside reports whether a process was ended by a signal, as by the system when it runs out of memory as a whole.
 func killedFromOutside(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled() && status.Signal() != syscall.SIGXCPU
+	return ok && status.Signaled()
 }

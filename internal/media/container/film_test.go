@@ -89,3 +89,16 @@ func played(t *testing.T, ffmpeg string, data []byte) string {
 	}
 	return string(bytes.TrimSpace(output))
 }
+
+// The parts of a fragment that describe a track that goes, go with it.
+func TestFragmentsOfDroppedTracksGo(t *testing.T) {
+	t.Parallel()
+	film := specimen.File("fragmented-subtitles.mp4")
+	_, served := mustClean(t, film)
+	for _, part := range []string{"trak", "trex", "traf"} {
+		before, after := bytes.Count(film, []byte(part)), bytes.Count(served, []byte(part))
+		if before < 3 || after >= before {
+			t.Errorf("%d parts %s of %d are left", after, part, before)
+		}
+	}
+}

@@ -22,6 +22,8 @@ film -c:v libvpx-vp9 -g 5 -b:v 50k -c:a libvorbis -live 1 live.webm             
 # Places as subtitles, as drones leave them, in tracks of their own.
 printf '1\n00:00:00,000 --> 00:00:00,900\nPlanted GPS 48.85837 2.29448\n' >places.srt
 film -i places.srt -map 0 -map 1 -map 2 "${h264[@]}" -c:a aac -b:a 8k -c:s mov_text subtitles.mp4
+film -i places.srt -map 0 -map 1 -map 2 "${h264[@]}" -c:a aac -b:a 8k -c:s mov_text \
+  -movflags frag_keyframe+empty_moov+default_base_moof fragmented-subtitles.mp4
 film -i places.srt -map 0 -map 1 -map 2 -c:v libvpx -g 5 -b:v 50k -c:a libopus -b:a 8k -ar 48000 -c:s webvtt subtitles.webm
 rm places.srt
 

@@ -97,6 +97,7 @@ func movies() []Planted {
 		file("action camera's track", WithGPSTrack(File("plain.mp4"), "gpmd"), false),
 		file("phone's track", WithGPSTrack(File("plain.mp4"), "mebx"), false),
 		file("subtitles", File("subtitles.mp4"), false),
+		file("subtitles in fragments", File("fragmented-subtitles.mp4"), false),
 		file("data of no track", join(File("plain.mp4"), Box("mdat", []byte(Secret+iso6709))), false),
 		file("fragmented, in its description", InBox(File("fragmented.mp4"), "moov", Box("udta", place)), true),
 		file("fragmented, in a fragment", InFragment(File("fragmented.mp4"), Box("uuid", []byte("0123456789abcdef"+Secret))), false),

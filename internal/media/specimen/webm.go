@@ -28,6 +28,7 @@ func webms() []Planted {
 		file("attachment and chapters", join(live, attachment, chapters), false),
 		file("empty space", join(live, Element("\xec", []byte(Secret))), false),
 		file("archive behind it", join(File("plain.webm"), []byte("PK\x03\x04"+Secret)), false),
+		file("block of no track", join(live, Element("\x1f\x43\xb6\x75", Element("\xe7", []byte{0}), Element("\xa3", []byte("\x89\x00\x00\x80"+Secret)))), false),
 		file("subtitles", File("subtitles.webm"), false),
 		file("vorbis comments", bytes.Replace(live, []byte("Xiph.Org libVorbis"), []byte(Secret + " " + iso6709)[:18], 1), false),
 	}
