@@ -157,14 +157,15 @@ func same(a, b *store.ChainEvent) bool {
 // knownEvents reads those of a receipt's logs that are events of ours. Others may be of any shape.
 func knownEvents(logs []byte) (events []store.ChainEvent, err error) {
 	var l rawLog
-	err = eachElement(logs, func(text []byte) error {
-		if err := l.parse(text); err != nil {
-			return err
+	err = eachElement(logs, func(text []byte) (int, error) {
+		length, err := l.parse(text)
+		if err != nil {
+			return 0, err
 		}
 		if event, known, err := l.event(); known && err == nil && !l.removed {
 			events = append(events, event)
 		}
-		return nil
+		return length, nil
 	})
 	return events, err
 }

@@ -11,35 +11,43 @@ import (
 
 // eachMember walks an object. A name that appears twice is handed over twice: whoever reads it decides.
 func eachMember(object []byte, visit func(name, value []byte) error) error {
-	if len(object) == 0 || object[0] != '{' {
-		return badAnswer("%.40q where an object should be", object)
-	}
-	for at := skipSpace(object, 1); object[at] != '}'; {
-		end := valueEnd(object, at)
-		name := object[at+1 : end-1] // with its escapes, which no name that we look for has
-		at = skipSpace(object, skipSpace(object, end)+1)
-		end = valueEnd(object, at)
-		if err := visit(name, object[at:end]); err != nil {
-			return err
-		}
-		if at = skipSpace(object, end); object[at] == ',' {
-			at = skipSpace(object, at+1)
-		}
-	}
-	return nil
+	_, err := walkObject(object, visit)
+	return err
 }
 
-// eachElement walks an array.
-func eachElement(array []byte, visit func(element []byte) error) error {
+// walkObject walks the object that a text begins with, and gives its length.
+func walkObject(text []byte, visit func(name, value []byte) error) (length int, err error) {
+	if len(text) == 0 || text[0] != '{' {
+		return 0, badAnswer("%.40q where an object should be", text)
+	}
+	at := skipSpace(text, 1)
+	for text[at] != '}' {
+		end := valueEnd(text, at)
+		name := text[at+1 : end-1] // with its escapes, which no name that we look for has
+		at = skipSpace(text, skipSpace(text, end)+1)
+		end = valueEnd(text, at)
+		if err := visit(name, text[at:end]); err != nil {
+			return 0, err
+		}
+		if at = skipSpace(text, end); text[at] == ',' {
+			at = skipSpace(text, at+1)
+		}
+	}
+	return at + 1, nil
+}
+
+// eachElement walks an array. It hands over the text from each element on, and is told how long the element was: who reads it
+// finds its end anyway.
+func eachElement(array []byte, visit func(text []byte) (length int, err error)) error {
 	if len(array) == 0 || array[0] != '[' {
 		return badAnswer("%.40q where a list should be", array)
 	}
 	for at := skipSpace(array, 1); array[at] != ']'; {
-		end := valueEnd(array, at)
-		if err := visit(array[at:end]); err != nil {
+		length, err := visit(array[at:])
+		if err != nil {
 			return err
 		}
-		if at = skipSpace(array, end); array[at] == ',' {
+		if at = skipSpace(array, at+length); array[at] == ',' {
 			at = skipSpace(array, at+1)
 		}
 	}
@@ -82,15 +90,20 @@ func valueEnd(text []byte, at int) int {
 	}
 }
 
+// stringEnd looks for quotation marks. One that follows no backslash ends the string; before another there may be any number
+// of backslashes, each of which stands for itself or escapes what is next.
 func stringEnd(text []byte, at int) int {
-	for at++; ; {
-		length := bytes.IndexByte(text[at:], '"')
-		escape := bytes.IndexByte(text[at:at+length], '\\')
-		if escape < 0 {
-			return at + length + 1
-		}
-		at += escape + 2 // past what is escaped, which may be the quotation mark
+	begin := at + 1
+	at = begin + bytes.IndexByte(text[begin:], '"')
+	if text[at-1] != '\\' {
+		return at + 1
 	}
+	for at = begin; text[at] != '"'; at++ {
+		if text[at] == '\\' {
+			at++
+		}
+	}
+	return at + 1
 }
 
 // quantity reads a number as nodes write it: "0x" and hex digits without leading zeros. Numbers beyond 63 bits, which no

@@ -26,12 +26,13 @@ type rawLog struct {
 	removed     bool
 }
 
-// parse reads a log into l, whose data it overwrites. Every member must be there, once.
-func (l *rawLog) parse(text []byte) error {
+// parse reads the log that a text begins with into l, whose data it overwrites, and gives its length. Every member must be
+// there, once.
+func (l *rawLog) parse(text []byte) (length int, err error) {
 	const address, topics, data, block, blockHash, transaction, index, all, removed = 1, 2, 4, 8, 16, 32, 64, 127, 128
 	*l = rawLog{data: l.data[:0]}
 	found := 0
-	err := eachMember(text, func(name, value []byte) (err error) {
+	length, err = walkObject(text, func(name, value []byte) (err error) {
 		member := 0
 		switch string(name) {
 		case "address":
@@ -68,16 +69,17 @@ func (l *rawLog) parse(text []byte) error {
 	if err == nil && found&all != all {
 		err = badAnswer("a log that lacks one of its members")
 	}
-	return err
+	return length, err
 }
 
 func (l *rawLog) parseTopics(list []byte) error {
-	return eachElement(list, func(topic []byte) error {
+	return eachElement(list, func(text []byte) (int, error) {
 		if l.topicCount == len(l.topics) {
-			return badAnswer("a log of more than %d topics", len(l.topics))
+			return 0, badAnswer("a log of more than %d topics", len(l.topics))
 		}
 		l.topicCount++
-		return fixedBytes(l.topics[l.topicCount-1][:], topic)
+		end := valueEnd(text, 0)
+		return end, fixedBytes(l.topics[l.topicCount-1][:], text[:end])
 	})
 }
 
@@ -124,25 +126,26 @@ func (s *sieve) rangeCall(from, to uint64) call {
 func (s *sieve) events(logs []byte, from, to uint64) ([]store.ChainEvent, error) {
 	events := make([]store.ChainEvent, 0, bytes.Count(logs, []byte(`"logIndex"`)))
 	var l rawLog
-	err := eachElement(logs, func(text []byte) error {
-		if err := l.parse(text); err != nil {
-			return err
+	err := eachElement(logs, func(text []byte) (int, error) {
+		length, err := l.parse(text)
+		if err != nil {
+			return 0, err
 		}
 		event, known, err := l.event()
 		switch {
 		case err != nil:
-			return err
+			return 0, err
 		case l.removed:
-			return badAnswer("log %d of block %d, which it says was taken back", l.index, l.block)
+			return 0, badAnswer("log %d of block %d, which it says was taken back", l.index, l.block)
 		case !known || !slices.Contains(s.factories, l.address):
-			return badAnswer("log %d of block %d, which nobody asked for", l.index, l.block)
+			return 0, badAnswer("log %d of block %d, which nobody asked for", l.index, l.block)
 		case l.block < from || l.block > to:
-			return badAnswer("a log of block %d in blocks %d to %d", l.block, from, to)
+			return 0, badAnswer("a log of block %d in blocks %d to %d", l.block, from, to)
 		case len(events) > 0 && !follows(&event, &events[len(events)-1]):
-			return badAnswer("log %d of block %d twice or in the wrong place", l.index, l.block)
+			return 0, badAnswer("log %d of block %d twice or in the wrong place", l.index, l.block)
 		}
 		events = append(events, event)
-		return nil
+		return length, nil
 	})
 	if err != nil {
 		return nil, err
