@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/sortie-labs/sortie/internal/store"
@@ -69,7 +70,8 @@ func (f *Follower) reconsider(ctx context.Context, contradicted []store.Deepenin
 	progress.More = progress.More || report.Repaired > 0
 }
 
-// corroborate gives the items that the chain confirms, those that a node contradicts, and the doubts about them.
+// corroborate gives the items that the chain confirms, those that a node contradicts, and the doubts about them. What money
+// depends on comes first: a funding that may be locked is confirmed with it, and need not be asked about again.
 func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.Deepening) (agreed, contradicted []store.Deepening, doubts error) {
 	var begin, money []store.Deepening
 	for _, item := range due {
@@ -79,26 +81,28 @@ func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.
 			money = append(money, item)
 		}
 	}
-	sort := func(item store.Deepening, enough bool, doubt error) {
+	done := make(map[string]bool)
+	note := func(item store.Deepening, enough bool, doubt error) {
 		doubts = errors.Join(doubts, doubt)
 		if enough {
+			done[item.Draft.ID] = true
 			agreed = append(agreed, item)
 		} else if errors.Is(doubt, errBadAnswer) {
 			contradicted = append(contradicted, item)
 		}
 	}
+	if len(money) > 0 {
+		votes := pollNodes(ctx, f, func(ctx context.Context, node *Node) ([]error, error) { return f.examineFinal(ctx, node, money) })
+		for i, item := range money {
+			enough, doubt := f.enough(votes, i)
+			note(item, enough, doubt)
+		}
+	}
+	begin = slices.DeleteFunc(begin, func(item store.Deepening) bool { return done[item.Draft.ID] })
 	verdicts, err := f.examine(ctx, followed, begin)
-	doubts = err
+	doubts = errors.Join(doubts, err)
 	for i, verdict := range verdicts {
-		sort(begin[i], verdict == nil, verdict)
-	}
-	if len(money) == 0 {
-		return agreed, contradicted, doubts
-	}
-	votes := pollNodes(ctx, f, func(ctx context.Context, node *Node) ([]error, error) { return f.examineFinal(ctx, node, money) })
-	for i, item := range money {
-		enough, doubt := f.enough(votes, i)
-		sort(item, enough, doubt)
+		note(begin[i], verdict == nil, verdict)
 	}
 	return agreed, contradicted, doubts
 }

@@ -145,15 +145,16 @@ func (f *Follower) meet(ctx context.Context, v sight, was store.Position) (store
 }
 
 // maxEvents is how many events go into one transaction, so that other writers need not wait for long.
-const maxEvents = 4096
+const maxEvents = 8192
 
 // apply hands a stretch to the ledger, in pieces that end with a block.
 func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Progress) error {
 	for first := true; first || len(s.blocks) > 0; first = false {
 		position, piece := progress.Position, s.cut(maxEvents)
+		final := f.finalAt(position, piece)
 		advance := store.Advance{
-			ChainID: f.chainID, Was: position, After: piece.after, Blocks: piece.blocks, Events: piece.events,
-			Head: v.head.Number, Final: f.finalAt(position, piece),
+			ChainID: f.chainID, Was: position, After: piece.after, Blocks: worthKeeping(piece.blocks, final), Events: piece.events,
+			Head: v.head.Number, Final: final,
 		}
 		idle := len(piece.blocks) == 0 && piece.after.Number == position.Tip.Number
 		if idle && (advance.Final == position.Final || f.config.Clock().Sub(f.moved) < finalAfter) {
@@ -168,6 +169,17 @@ func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Prog
 		progress.Events += len(piece.events)
 	}
 	return nil
+}
+
+// keptBlocks is how many final blocks are worth keeping for finding the last common one, should finality break after all.
+const keptBlocks = 1024
+
+// worthKeeping leaves out blocks that are final for so long that the ledger would forget them at once, but never the last.
+func worthKeeping(blocks []store.Block, final uint64) []store.Block {
+	for len(blocks) > 1 && blocks[0].Number+keptBlocks < final {
+		blocks = blocks[1:]
+	}
+	return blocks
 }
 
 // finalAfter is how long a new final block waits for company: the next block stores it along.
