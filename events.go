@@ -17,6 +17,10 @@ const (
 	EventMissionRejected  EventType = "mission.rejected"
 	EventRefundConfirmed  EventType = "refund.confirmed"
 	EventRefundReverted   EventType = "refund.reverted" // a reorganization of the chain took it back
+
+	EventSubmissionAccepted EventType = "submission.accepted"
+	EventSubmissionRevoked  EventType = "submission.revoked" // an acceptance was taken back before it was final
+	EventMissionCompleted   EventType = "mission.completed"  // every slot is taken for good, or the mission is over and nothing is open
 )
 
 // Event is something that happened to a mission of the wallet. Events are never changed or removed.

@@ -1,0 +1,179 @@
+package sortie
+
+import "encoding/json"
+
+// SubmissionStatus is where a submission stands.
+type SubmissionStatus string
+
+// The submission statuses. Creators see those of accepted submissions only.
+const (
+	SubmissionPending          SubmissionStatus = "pending"           // declared or uploaded, being checked
+	SubmissionFlagged          SubmissionStatus = "flagged"           // a person must look at it
+	SubmissionAccepted         SubmissionStatus = "accepted"          // by the checks
+	SubmissionCurationAccepted SubmissionStatus = "curation_accepted" // by a person
+	SubmissionRejected         SubmissionStatus = "rejected"
+	SubmissionWithdrawn        SubmissionStatus = "withdrawn" // by its contributor
+)
+
+// PayoutStatus is where the payment for a submission stands.
+type PayoutStatus string
+
+// The payout statuses.
+const (
+	PayoutNone     PayoutStatus = "none"     // not accepted for good
+	PayoutQueued   PayoutStatus = "queued"   // accepted for good
+	PayoutSent     PayoutStatus = "sent"     // in a transaction
+	PayoutPaid     PayoutStatus = "paid"     // in a final block
+	PayoutDeferred PayoutStatus = "deferred" // the recipient could not receive it; the contract holds it for them
+)
+
+// Location is where a submission was made, as its contributor declared it.
+type Location struct {
+	Lat            json.Number `json:"lat"`
+	Lng            json.Number `json:"lng"`
+	AccuracyMeters json.Number `json:"accuracyMeters"`
+}
+
+// Declaration is what a contributor says about a file before uploading it.
+type Declaration struct {
+	Location    Location `json:"location"`
+	CapturedAt  string   `json:"capturedAt"` // RFC 3339 with a zone
+	ContentType string   `json:"contentType"`
+	SizeBytes   int64    `json:"sizeBytes"`
+	SHA256      string   `json:"sha256"` // 64 hex digits, of the bytes that will be uploaded
+}
+
+// SubmissionDeclared is the answer to a declaration: a slot is reserved, and the file may be uploaded.
+type SubmissionDeclared struct {
+	OK                bool             `json:"ok"`
+	SubmissionID      string           `json:"submissionId"`
+	Status            SubmissionStatus `json:"status"`
+	SlotReservedUntil string           `json:"slotReservedUntil"`
+	Upload            *UploadLinks     `json:"upload"` // nil when nothing is waited for any more: the answer to a repeated request
+}
+
+// UploadLinks are where a file is uploaded, whole or in resumable pieces. Who has them may upload.
+type UploadLinks struct {
+	PutURL    string `json:"putUrl"`
+	TusURL    string `json:"tusUrl"` // tus 1.0
+	ExpiresAt string `json:"expiresAt"`
+}
+
+// SubmissionCheck is the outcome of one check of a submission.
+type SubmissionCheck struct {
+	Name   string `json:"name"`
+	Passed bool   `json:"passed"`
+	Reason string `json:"reason"`
+}
+
+// Payout is the payment for a submission.
+type Payout struct {
+	Status          PayoutStatus `json:"status"`
+	Token           Token        `json:"token"`
+	AmountBaseUnits string       `json:"amountBaseUnits"`
+	TransactionHash *Hash        `json:"transactionHash"`
+}
+
+// Receipt is a settlement of one payment with the settler's signature: the contributor can redeem it without the service.
+type Receipt struct {
+	Settlement
+	Signature Bytes `json:"signature"`
+}
+
+// Submission is a submission as its contributor sees it.
+type Submission struct {
+	SubmissionID string            `json:"submissionId"`
+	MissionID    string            `json:"missionId"`
+	Status       SubmissionStatus  `json:"status"`
+	Reason       string            `json:"reason"`
+	Score        *int              `json:"score"` // 0-100; nil before the checks
+	Checks       []SubmissionCheck `json:"checks"`
+	CreatedAt    string            `json:"createdAt"`
+	VerifiedAt   *string           `json:"verifiedAt"` // nil before the checks
+	Payout       Payout            `json:"payout"`
+	Receipt      *Receipt          `json:"receipt"` // nil until the acceptance is final
+}
+
+// SubmissionDetail is the answer to a request about one submission.
+type SubmissionDetail struct {
+	OK         bool       `json:"ok"`
+	Submission Submission `json:"submission"`
+}
+
+// SubmissionPage is one page of a contributor's submissions, newest first.
+type SubmissionPage struct {
+	OK          bool              `json:"ok"`
+	Submissions []Submission      `json:"submissions"`
+	Summary     SubmissionSummary `json:"summary"`
+}
+
+// SubmissionSummary describes a page of submissions.
+type SubmissionSummary struct {
+	ReturnedSubmissions int     `json:"returnedSubmissions"`
+	NextCursor          *string `json:"nextCursor"` // nil on the last page
+	GeneratedAt         string  `json:"generatedAt"`
+}
+
+// OpenMission is a published mission that takes submissions, as everybody sees it.
+type OpenMission struct {
+	MissionID         string          `json:"missionId"`
+	NormalizedMission json.RawMessage `json:"normalizedMission"` // a [NormalizedMission]
+	Reward            Reward          `json:"reward"`
+	SlotsLeft         int             `json:"slotsLeft"`
+	Open              bool            `json:"open"`           // takes submissions now; false for a mission that is full, over, or not begun
+	DistanceMeters    *int64          `json:"distanceMeters"` // from the asked-for point to the middle of its area; nil without either
+	PublishedAt       string          `json:"publishedAt"`
+	StartsAt          string          `json:"startsAt"`
+	EndsAt            string          `json:"endsAt"`
+}
+
+// OpenMissionDetail is the answer to a request for one mission.
+type OpenMissionDetail struct {
+	OK      bool        `json:"ok"`
+	Mission OpenMission `json:"mission"`
+}
+
+// MissionFeed is one page of the missions that take submissions: nearest first where a point was asked for, otherwise newest
+// first.
+type MissionFeed struct {
+	OK       bool          `json:"ok"`
+	Missions []OpenMission `json:"missions"`
+	Summary  FeedSummary   `json:"summary"`
+}
+
+// FeedSummary describes a page of the feed.
+type FeedSummary struct {
+	ReturnedMissions int     `json:"returnedMissions"`
+	NextCursor       *string `json:"nextCursor"` // nil on the last page
+	GeneratedAt      string  `json:"generatedAt"`
+}
+
+// ReviewedSubmission is a submission as an operator sees it.
+type ReviewedSubmission struct {
+	Submission
+	Contributor       Address  `json:"contributor"`
+	Title             string   `json:"title"` // of the mission
+	Location          Location `json:"location"`
+	CapturedAt        string   `json:"capturedAt"`
+	DuplicateOf       *string  `json:"duplicateOf"` // the submission it looks like
+	Policy            string   `json:"policy"`      // the version of the rules that decided
+	DecidedBy         string   `json:"decidedBy"`   // an operator's address, or checks; empty before a decision
+	FinalAt           *string  `json:"finalAt"`     // from when an acceptance cannot be taken back; nil while not accepted
+	Media             *Media   `json:"media"`       // nil before the file was looked at, and after it was removed
+	MediaURL          *string  `json:"mediaUrl"`
+	ThumbnailURL      *string  `json:"thumbnailUrl"`
+	MediaURLExpiresAt *string  `json:"mediaUrlExpiresAt"`
+}
+
+// ReviewedSubmissionDetail is the answer to a request for one submission by an operator, and to a decision.
+type ReviewedSubmissionDetail struct {
+	OK         bool               `json:"ok"`
+	Submission ReviewedSubmission `json:"submission"`
+}
+
+// ReviewedSubmissionPage is one page of submissions for operators, oldest first.
+type ReviewedSubmissionPage struct {
+	OK          bool                 `json:"ok"`
+	Submissions []ReviewedSubmission `json:"submissions"`
+	Summary     SubmissionSummary    `json:"summary"`
+}
