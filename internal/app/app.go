@@ -14,6 +14,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -41,7 +42,16 @@ type Config struct {
 	Confirmations uint64           // blocks after which a funding is reviewed; 0: DefaultConfirmations
 	Sender        sortie.Address   // the account that pays for the service's own transactions
 	Wake          func()           // makes the follower look at the chain now; nil: it looks when its time has come
+
+	Media          *media.Objects // nil: nobody can submit anything
+	Ingester       *media.Ingester
+	AcceptanceHold time.Duration // for which an acceptance can be taken back
+	Settler        Settler       // nil: receipts wait
+	BaseURL        string        // of the links that a verifier is sent; without a trailing slash
 }
+
+// Settler signs the payment of one slot: the receipt of its contributor.
+type Settler func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error)
 
 // DefaultConfirmations is how many blocks, its own included, a funding needs before it is reviewed.
 const DefaultConfirmations = 2
