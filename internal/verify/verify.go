@@ -1,0 +1,94 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+)
+
+// ErrNoAnswer is in the error of a check whose verifier could not be reached, or answered something that is no answer. Ask
+// again later; [Verifier.WithoutAnswer] is what is left when that did not help.
+var ErrNoAnswer = errors.New("the verifier gave no answer")
+
+// Input is all that is known about a submission whose file has been uploaded.
+type Input struct {
+	SubmissionID string
+	MissionID    string
+	Mission      mission.Normalized
+	OpensAt      time.Time // of the mission: submissions are captured from here
+	EndsAt       time.Time // until just before here
+
+	Location     sortie.Location // as declared
+	CapturedAt   time.Time       // as declared
+	DeclaredHash sortie.Hash
+
+	UploadedAt   time.Time
+	UploadedHash sortie.Hash
+	Media        *Media   // what was found in the file; nil when it was refused or not looked at
+	Problem      *Problem // why it was refused
+
+	ExactDuplicate string // the id of an earlier submission of the same bytes; empty when there is none
+	NearDuplicate  string // the id of an earlier submission that looks the same
+}
+
+// Media is what was found in a file.
+type Media struct {
+	Kind          sortie.MediaType
+	Width, Height int // as shown
+	Duration      time.Duration
+	CapturedAt    *time.Time // as the file says; nil when it says nothing
+	ZoneUnknown   bool       // CapturedAt is a wall clock's reading in an unknown zone, written as if it were UTC
+	Place         *Place     // as the file says
+}
+
+// Place is a point on the earth in degrees.
+type Place struct{ Lat, Lng float64 }
+
+// Problem is why a file was refused, in words for the person who sent it.
+type Problem struct{ Code, Message string }
+
+// Verdict is what becomes of a submission.
+type Verdict struct {
+	Status      sortie.SubmissionStatus // accepted, flagged or rejected
+	Score       int                     // 0-100
+	Reason      string
+	Checks      []sortie.SubmissionCheck
+	Policy      string // the version of the rules, and the mode
+	DuplicateOf string // the id of the submission it repeats; empty when there is none
+}
+
+// Config says how submissions are decided. The zero value lets a person decide.
+type Config struct {
+	Mode    Mode
+	Client  *http.Client  // that reaches the verifier; a careful one, if nil. It never follows redirects
+	Timeout time.Duration // of one question to the verifier; a minute, if 0
+}
+
+// Verifier decides about submissions. It is safe for use by many at once.
+type Verifier struct {
+	config Config
+}
+
+// New makes a verifier.
+func New(config Config) *Verifier { return &Verifier{config: config} }
+
+// Policy names the version of the rules and the mode, as verdicts carry it.
+func (v *Verifier) Policy() string { return "" }
+
+// Check decides about a submission. It calls link only when the verifier program is asked: what it gives (the second is empty
+// for media without a thumbnail) lets everybody who has it see the media.
+//
+// A file that is not the declared one needs not be looked at: with neither Media nor Problem the verdict is a rejection.
+//
+// The error is [ErrNoAnswer] when the verifier program gave no verdict; any other error says what is missing in the input.
+func (v *Verifier) Check(ctx context.Context, in Input, link func() (mediaURL, thumbnailURL string)) (Verdict, error) {
+	return Verdict{}, errors.ErrUnsupported
+}
+
+// WithoutAnswer decides about a submission that the verifier program gave no answer about for too long: what passes the checks
+// waits for a person.
+func (v *Verifier) WithoutAnswer(in Input) (Verdict, error) { return Verdict{}, errors.ErrUnsupported }
