@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -35,11 +36,7 @@ func openDirectory(path string) (*directory, error) {
 			return nil, err
 		}
 	}
-	probe, err := os.CreateTemp(d.path(incoming), "probe-*") // better now than at the first upload
-	if err != nil {
-		return nil, err
-	}
-	return d, errors.Join(probe.Close(), os.Remove(probe.Name()), syncDirectory(d.root))
+	return d, errors.Join(probe(d.path(incoming)), syncDirectory(d.root))
 }
 
 func (d *directory) path(key string) string { return filepath.Join(d.root, filepath.FromSlash(key)) }
@@ -187,7 +184,24 @@ func storeFault(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrObjectNotFound, err)
 	}
+	return diskFault(err)
+}
+
+// diskFault says what kind of fault an error of the disk is.
+func diskFault(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// probe fails now rather than at the first upload.
+func probe(dir string) error {
+	file, err := os.CreateTemp(dir, "probe-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()), syncDirectory(dir))
 }
 
 // interruptible ends a copy when its context ends.

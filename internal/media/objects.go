@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,12 +21,15 @@ var (
 	ErrObjectNotFound = errors.New("no such object")
 	ErrObjectCorrupt  = errors.New("the object's bytes are not those of its name")
 	ErrUnavailable    = errors.New("the media store cannot be used now")
+	ErrNoRoom         = fmt.Errorf("%w: its disk is full", ErrUnavailable)
 	ErrNotLocal       = errors.New("the media store is not a directory on this machine")
 )
 
 // Objects keeps files under the SHA-256 hash of their bytes. An object is there whole or not at all, and never changes. It is safe for
 // use by many at once, in several processes too.
 type Objects struct {
+	TempDir string // where [Objects.Fetch] puts what it must download; the system's, if empty
+
 	store objectStore
 }
 
@@ -57,14 +61,14 @@ func OpenObjects(ctx context.Context, url string) (*Objects, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open media directory: %w", err)
 		}
-		return &Objects{store}, nil
+		return &Objects{store: store}, nil
 	}
 	if strings.HasPrefix(url, "s3://") {
 		store, err := openBucket(ctx, url)
 		if err != nil {
 			return nil, fmt.Errorf("open media bucket: %w", err)
 		}
-		return &Objects{store}, nil
+		return &Objects{store: store}, nil
 	}
 	scheme, _, _ := strings.Cut(url, ":")
 	return nil, fmt.Errorf("media store %.20q: want file:DIR or s3://BUCKET", scheme)
@@ -129,6 +133,54 @@ func (o *Objects) File(hash sortie.Hash) (*os.File, error) {
 		return nil, fmt.Errorf("open object %s: %w", hash, err)
 	}
 	return file, nil
+}
+
+// Fetch gives an object as a file that others can open by its path: the object's own, or one that was downloaded for this. Call done
+// when it is no longer needed. Never write to it.
+func (o *Objects) Fetch(ctx context.Context, hash sortie.Hash) (path string, done func(), err error) {
+	file, err := o.store.file(objectKey(hash))
+	switch {
+	case err == nil:
+		path, done, err = file.Name(), func() {}, file.Close()
+	case errors.Is(err, ErrNotLocal):
+		path, done, err = o.download(ctx, hash)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("fetch object %s: %w", hash, err)
+	}
+	return path, done, nil
+}
+
+// download puts an object where [Ingester.Tidy] finds it, should this process be killed before it is done.
+func (o *Objects) download(ctx context.Context, hash sortie.Hash) (path string, done func(), err error) {
+	dir, err := os.MkdirTemp(o.TempDir, resultPattern)
+	if err != nil {
+		return "", nil, storeFault(err)
+	}
+	done = func() { _ = os.RemoveAll(dir) } // what cannot be removed now is tidied later
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	body, _, err := o.store.open(ctx, objectKey(hash), 0, -1)
+	if err != nil {
+		return "", nil, err
+	}
+	defer body.Close()
+	file, err := os.Create(filepath.Join(dir, "object"))
+	if err != nil {
+		return "", nil, storeFault(err)
+	}
+	sum := sha256.New()
+	_, err = io.Copy(io.MultiWriter(file, sum), body)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", nil, storeFault(err)
+	}
+	if sortie.Hash(sum.Sum(nil)) != hash {
+		return "", nil, ErrObjectCorrupt
+	}
+	return file.Name(), done, nil
 }
 
 // Has reports whether an object is kept.

@@ -1,0 +1,288 @@
+package media
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// ErrUploadBusy says that somebody else is writing to the upload now, in this process or in another one on the same directory.
+var ErrUploadBusy = errors.New("the upload is being written to by another request")
+
+// Incoming keeps uploads while they come in, each in a file of a local directory. How far an upload has got is the length of its file,
+// so there is nothing else to keep: it goes on where it was after a cut connection, a kill, or a power cut. It is safe for use by many
+// at once, in several processes too if they share the directory.
+type Incoming struct {
+	dir  string
+	root *os.Root
+	mu   sync.Mutex
+	busy map[string]bool // uploads that somebody in this process has open
+}
+
+const uploadSuffix = ".upload"
+
+// uploadID is what names an upload: nothing that means anything to a file system, and nothing that one without capital letters confuses.
+var uploadID = regexp.MustCompile(`^[0-9a-z_]{1,64}$`)
+
+// OpenIncoming opens the directory, which is made if it does not exist. It fails when nothing could be written there.
+func OpenIncoming(dir string) (*Incoming, error) {
+	opened, err := openIncoming(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory of uploads: %w", err)
+	}
+	return opened, nil
+}
+
+func openIncoming(dir string) (*Incoming, error) {
+	if dir == "" {
+		return nil, errors.New("it has no name")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := probe(dir); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Incoming{dir: dir, root: root, busy: make(map[string]bool)}, nil
+}
+
+// Close gives back what the directory holds on to.
+func (i *Incoming) Close() error { return i.root.Close() }
+
+// Open takes the turn to write to an upload, which begins empty, until [Partial.Close]. It gives [ErrUploadBusy] while somebody else
+// has it.
+func (i *Incoming) Open(id string) (*Partial, error) {
+	if !uploadID.MatchString(id) {
+		return nil, fmt.Errorf("open upload: %.80q is not the id of an upload", id)
+	}
+	if !i.enter(id) {
+		return nil, fmt.Errorf("open upload %s: %w", id, ErrUploadBusy)
+	}
+	file, size, err := i.openLocked(id + uploadSuffix)
+	if err != nil {
+		i.leave(id)
+		return nil, fmt.Errorf("open upload %s: %w", id, err)
+	}
+	return &Partial{incoming: i, id: id, file: file, size: size, sum: sha256.New()}, nil
+}
+
+func (i *Incoming) enter(id string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.busy[id] {
+		return false
+	}
+	i.busy[id] = true
+	return true
+}
+
+func (i *Incoming) leave(id string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.busy, id)
+}
+
+// openLocked opens a file and keeps other processes from doing so. Whoever had the turn before may have removed the file between the
+// opening and the lock: then it is one that nobody else will see, and it starts over.
+func (i *Incoming) openLocked(name string) (*os.File, int64, error) {
+	for {
+		file, err := i.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, 0, diskFault(err)
+		}
+		size, current, err := i.lock(file, name)
+		if err != nil {
+			return nil, 0, errors.Join(err, file.Close())
+		}
+		if current {
+			return file, size, nil
+		}
+		if err := errors.Join(unlockFile(file), file.Close()); err != nil {
+			return nil, 0, diskFault(err)
+		}
+	}
+}
+
+func (i *Incoming) lock(file *os.File, name string) (size int64, current bool, err error) {
+	if err := lockFile(file); err != nil {
+		return 0, false, err
+	}
+	opened, err := file.Stat()
+	if err != nil {
+		return 0, false, diskFault(err)
+	}
+	named, err := i.root.Stat(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, false, diskFault(err)
+	}
+	if err != nil || !os.SameFile(opened, named) {
+		return 0, false, nil
+	}
+	if opened.Size() == 0 { // it may be new
+		if err := syncDirectory(i.dir); err != nil {
+			return 0, false, diskFault(err)
+		}
+	}
+	return opened.Size(), true, nil
+}
+
+// Tidy removes the uploads that nobody has written to since the given time.
+func (i *Incoming) Tidy(before time.Time) error {
+	entries, err := fs.ReadDir(i.root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("tidy uploads: %w", err)
+	}
+	for _, entry := range entries {
+		id, found := strings.CutSuffix(entry.Name(), uploadSuffix)
+		info, err := entry.Info()
+		if !found || err != nil || !info.ModTime().Before(before) {
+			continue
+		}
+		if err := i.remove(id, before); err != nil && !errors.Is(err, ErrUploadBusy) {
+			return fmt.Errorf("tidy uploads: %w", err)
+		}
+	}
+	return nil
+}
+
+// remove looks again when the upload is ours: somebody may have written to it meanwhile.
+func (i *Incoming) remove(id string, before time.Time) error {
+	partial, err := i.Open(id)
+	if err != nil {
+		return err
+	}
+	info, err := partial.file.Stat()
+	if err == nil && info.ModTime().Before(before) {
+		err = partial.Remove()
+	}
+	return errors.Join(err, partial.Close())
+}
+
+// Partial is an upload that has its writer. It is for one goroutine at a time.
+type Partial struct {
+	incoming *Incoming
+	id       string
+	file     *os.File
+	size     int64
+	sum      hash.Hash // of the first summed bytes: an upload that comes in one go need not be read again
+	summed   int64
+}
+
+// Size is how many bytes have come.
+func (p *Partial) Size() int64 { return p.size }
+
+var uploadBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// Append adds what a reader gives, but never more than limit bytes. It returns how many were added, and they stay whatever happens to
+// the reader, the caller or the machine. The reader's fault is returned as it came; [ErrNoRoom] and other kinds of [ErrUnavailable] are
+// the disk's.
+func (p *Partial) Append(ctx context.Context, r io.Reader, limit int64) (n int64, err error) {
+	before := p.size
+	err = p.copy(io.LimitReader(interruptible{ctx, r}, limit))
+	if syncErr := p.file.Sync(); syncErr != nil {
+		// Which of these bytes the disk has is unknown.
+		err = errors.Join(err, diskFault(syncErr), p.cut(before))
+	}
+	if err != nil {
+		err = fmt.Errorf("receive upload %s: %w", p.id, err)
+	}
+	return p.size - before, err
+}
+
+func (p *Partial) copy(r io.Reader) error {
+	buffer := uploadBuffers.Get().(*[64 << 10]byte)
+	defer uploadBuffers.Put(buffer)
+	for {
+		n, err := r.Read(buffer[:])
+		written, writeErr := p.file.WriteAt(buffer[:n], p.size)
+		if p.summed == p.size {
+			p.sum.Write(buffer[:written])
+			p.summed += int64(written)
+		}
+		p.size += int64(written)
+		switch {
+		case writeErr != nil:
+			return diskFault(writeErr)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// Truncate starts the upload over.
+func (p *Partial) Truncate() error {
+	if err := p.cut(0); err != nil {
+		return fmt.Errorf("start upload %s over: %w", p.id, err)
+	}
+	return nil
+}
+
+func (p *Partial) cut(size int64) error {
+	if err := p.file.Truncate(size); err != nil {
+		return diskFault(err)
+	}
+	p.size, p.summed = size, 0
+	p.sum.Reset()
+	return nil
+}
+
+// Finish gives the file that has come, whole and on disk, and the hash of its bytes. The file may be read until [Partial.Close]. An
+// upload that was finished may be finished again.
+func (p *Partial) Finish() (path string, hash sortie.Hash, err error) {
+	if err := p.file.Sync(); err != nil {
+		return "", sortie.Hash{}, fmt.Errorf("finish upload %s: %w", p.id, diskFault(err))
+	}
+	read, err := io.Copy(p.sum, io.NewSectionReader(p.file, p.summed, p.size-p.summed))
+	p.summed += read
+	if err == nil && p.summed != p.size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return "", sortie.Hash{}, fmt.Errorf("finish upload %s: %w", p.id, diskFault(err))
+	}
+	return filepath.Join(p.incoming.dir, p.id+uploadSuffix), sortie.Hash(p.sum.Sum(nil)), nil
+}
+
+// Remove deletes what has come. The turn stays until [Partial.Close]; nothing more can be added.
+func (p *Partial) Remove() error {
+	if err := p.incoming.root.Remove(p.id + uploadSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove upload %s: %w", p.id, diskFault(err))
+	}
+	return nil
+}
+
+// Close ends the turn. What has come stays. Closing again does nothing.
+func (p *Partial) Close() error {
+	if p.file == nil {
+		return nil
+	}
+	err := errors.Join(unlockFile(p.file), p.file.Close())
+	p.file = nil
+	p.incoming.leave(p.id)
+	if err != nil {
+		return fmt.Errorf("close upload %s: %w", p.id, diskFault(err))
+	}
+	return nil
+}
