@@ -59,6 +59,15 @@ func (q *Queue) Refund(tx *store.Tx, draftID string) error {
 	return nil
 }
 
+// Check has a submission looked at, once the transaction is committed. A check of the same submission that still waits serves for both.
+func (q *Queue) Check(tx *store.Tx, submissionID string) error {
+	err := q.enqueue(tx, func(behind int64) river.JobArgs { return checkArgs{SubmissionID: submissionID, Behind: behind} })
+	if err != nil {
+		return fmt.Errorf("enqueue check of %s: %w", submissionID, err)
+	}
+	return nil
+}
+
 // Reconcile has the missions compared with the chain soon, beside the times when that happens anyway.
 func (q *Queue) Reconcile(tx *store.Tx) error {
 	if err := q.enqueue(tx, func(behind int64) river.JobArgs { return reconcileArgs{Behind: behind} }); err != nil {

@@ -21,6 +21,7 @@ type onRiver[TTx any] struct {
 	inserter *river.Client[TTx]                                                   // runs nothing of its own
 	within   func(*store.Tx, func(TTx) error) error                               // lends the transaction below the store's
 	takeTurn func(ctx context.Context, migrate func(context.Context) error) error // one process migrates at a time
+	reclaim  func(ctx context.Context) error                                      // takes jobs back that dead processes began, where they are known to be dead
 }
 
 func newOnRiver[TTx any](e onRiver[TTx], log *slog.Logger) (*onRiver[TTx], error) {
@@ -62,7 +63,11 @@ func (e *onRiver[TTx]) work(ctx context.Context, config *river.Config) error {
 	if err != nil {
 		return fmt.Errorf("work jobs: %w", err)
 	}
-	if err := client.Start(ctx); err != nil {
+	err = e.reclaim(ctx)
+	if err == nil {
+		err = client.Start(ctx)
+	}
+	if err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return nil
 		}

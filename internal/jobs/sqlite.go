@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -19,7 +20,18 @@ func openSQLite(writer *sql.DB, log *slog.Logger) (engine, error) {
 		driver:   soleDriver{riversqlite.New(writer)},
 		within:   func(tx *store.Tx, fn func(*sql.Tx) error) error { return fn(tx.SQL()) },
 		takeTurn: func(ctx context.Context, migrate func(context.Context) error) error { return migrate(ctx) },
+		reclaim:  func(ctx context.Context) error { return reclaim(ctx, writer) },
 	}, log)
+}
+
+// reclaim makes jobs that are being worked wait again: before this process begins, whoever began them is dead. River would wait until
+// they had taken longer than they may.
+func reclaim(ctx context.Context, writer *sql.DB) error {
+	_, err := writer.ExecContext(ctx, "UPDATE river_job SET state = 'available', attempt = max(attempt - 1, 0) WHERE state = 'running'")
+	if err != nil {
+		return fmt.Errorf("take back the jobs of a process that died: %w", err)
+	}
+	return nil
 }
 
 // soleDriver is River's driver for a database that belongs to one process. River's processes agree on a leader by writing to the

@@ -17,15 +17,19 @@ import (
 type Work struct {
 	Refund    func(ctx context.Context, draftID string) error
 	Reconcile func(ctx context.Context) error
+	Check     func(ctx context.Context, submissionID string) error
 }
 
 const (
 	refundQueue    = "refund"
 	reconcileQueue = "reconcile"
+	checkQueue     = "check"
 	refundWorkers  = 4
+	checkWorkers   = 2 // each has a child process compute
 
 	reconcileTimeout  = 10 * time.Minute
 	reconcileAttempts = 3 // then the next round has its turn
+	checkTimeout      = 5 * time.Minute
 )
 
 // pace is how quickly things happen. Tests are in more of a hurry than the service.
@@ -34,9 +38,10 @@ type pace struct {
 	jobTimeout            time.Duration
 	rescueAfter           time.Duration // a job begun so long ago was begun by a process that is dead
 	firstRetry, lastRetry time.Duration
-	patience              int           // failures of a refund that are kept with it; it goes on after that, without adding to the list
+	patience              int           // failures of a job that are kept with it; it goes on after that, without adding to the list
 	refundPoll            time.Duration // between looks for refunds, where nothing tells of them
 	reconcilePoll         time.Duration
+	checkPoll             time.Duration
 	fetchCooldown         time.Duration
 	softStop              time.Duration // what jobs under way may take after a stop; then they are told to end, and start over another time
 	hurried               bool          // no random delays at the start
@@ -51,6 +56,7 @@ var steady = pace{
 	patience:       20,
 	refundPoll:     2 * time.Second,
 	reconcilePoll:  5 * time.Second,
+	checkPoll:      time.Second, // a contributor waits for the answer
 	fetchCooldown:  100 * time.Millisecond,
 	softStop:       5 * time.Second,
 }
@@ -88,16 +94,32 @@ func (q *Queue) config(work Work) *river.Config {
 		FetchCooldown:        q.pace.fetchCooldown,
 		TestOnly:             q.pace.hurried,
 	}
+	q.addWorkers(config.Workers, work)
 	if work.Refund != nil {
 		config.Queues[refundQueue] = river.QueueConfig{MaxWorkers: refundWorkers, FetchPollInterval: q.pace.refundPoll}
-		river.AddWorker(config.Workers, &refundWorker{refund: work.Refund, outcomes: &q.outcomes, pace: q.pace})
 	}
 	if work.Reconcile != nil {
 		config.Queues[reconcileQueue] = river.QueueConfig{MaxWorkers: 1, FetchPollInterval: q.pace.reconcilePoll}
-		river.AddWorker(config.Workers, &reconcileWorker{reconcile: work.Reconcile, outcomes: &q.outcomes})
 		config.PeriodicJobs = []*river.PeriodicJob{q.periodicReconcile()}
 	}
+	if work.Check != nil {
+		config.Queues[checkQueue] = river.QueueConfig{MaxWorkers: checkWorkers, FetchPollInterval: q.pace.checkPoll}
+	}
 	return config
+}
+
+// addWorkers makes every kind of job known, also those that this process leaves for others: it may be the one that looks after the
+// jobs of dead processes, and River throws away those of a kind it does not know.
+func (q *Queue) addWorkers(workers *river.Workers, work Work) {
+	river.AddWorker(workers, &untilDone[refundArgs]{
+		work:     func(ctx context.Context, args refundArgs) error { return work.Refund(ctx, args.DraftID) },
+		outcomes: &q.outcomes, pace: q.pace,
+	})
+	river.AddWorker(workers, &untilDone[checkArgs]{
+		work:     func(ctx context.Context, args checkArgs) error { return work.Check(ctx, args.SubmissionID) },
+		outcomes: &q.outcomes, pace: q.pace, timeout: checkTimeout,
+	})
+	river.AddWorker(workers, &reconcileWorker{reconcile: work.Reconcile, outcomes: &q.outcomes})
 }
 
 // refundArgs are how a refund is kept in the queue.
@@ -117,21 +139,37 @@ var whileUnfinished = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobSta
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }}
 
-type refundWorker struct {
-	river.WorkerDefaults[refundArgs]
-	refund   func(ctx context.Context, draftID string) error
-	outcomes *outcomes
-	pace     pace
+// checkArgs are how the check of a submission is kept in the queue.
+type checkArgs struct {
+	SubmissionID string `json:"submissionId"`
+	Behind       int64  `json:"behind,omitempty"`
 }
 
-func (w *refundWorker) Work(ctx context.Context, job *river.Job[refundArgs]) error {
-	err := w.refund(ctx, job.Args.DraftID)
+func (checkArgs) Kind() string { return "check" }
+
+func (checkArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: checkQueue, MaxAttempts: math.MaxInt16, UniqueOpts: whileUnfinished}
+}
+
+// untilDone works jobs that are never given up: there is money in them, or somebody's work.
+type untilDone[Args river.JobArgs] struct {
+	river.WorkerDefaults[Args]
+	work     func(ctx context.Context, args Args) error
+	outcomes *outcomes
+	pace     pace
+	timeout  time.Duration // that of every job, if 0
+}
+
+func (w *untilDone[Args]) Timeout(*river.Job[Args]) time.Duration { return w.timeout }
+
+func (w *untilDone[Args]) Work(ctx context.Context, job *river.Job[Args]) error {
+	err := w.work(ctx, job.Args)
 	switch {
 	case err == nil:
 		w.outcomes.done.Add(1)
 	case len(job.Errors) >= w.pace.patience && ctx.Err() == nil:
 		w.outcomes.HandleError(ctx, job.JobRow, err)
-		return river.JobSnooze(w.pace.lastRetry) // money is never given up
+		return river.JobSnooze(w.pace.lastRetry)
 	}
 	return err
 }
