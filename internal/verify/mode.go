@@ -1,6 +1,10 @@
 package verify
 
-import "errors"
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
 
 // Mode is who decides about a submission that passed all checks. The zero value is [Curate].
 type Mode struct {
@@ -22,8 +26,40 @@ var (
 	Auto   = Mode{by: byChecks} // passing the checks is enough
 )
 
-// ParseMode reads curate, auto, or http: followed by the URL of a verifier program.
-func ParseMode(text string) (Mode, error) { return Mode{}, errors.ErrUnsupported }
+// The value is not in the error: a verifier's URL may hold a password.
+var errMode = errors.New("must be curate, auto, or http: followed by the whole URL of a verifier, as in http:https://verifier.example/check")
 
-// String says the mode without what may be secret in the verifier's URL.
-func (m Mode) String() string { return "" }
+// ParseMode reads curate, auto, or http: followed by the http or https URL of a verifier program.
+func ParseMode(text string) (Mode, error) {
+	switch text {
+	case "curate":
+		return Curate, nil
+	case "auto":
+		return Auto, nil
+	}
+	address, found := strings.CutPrefix(text, "http:")
+	parsed, err := url.Parse(address)
+	if !found || err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" || strings.Contains(address, "#") {
+		return Mode{}, errMode
+	}
+	return Mode{by: byProgram, url: address}, nil
+}
+
+// String says the mode, and of the verifier's URL only which host it names: the rest may be secret.
+func (m Mode) String() string {
+	switch m.by {
+	case byChecks:
+		return "auto"
+	case byProgram:
+		return "http:" + m.host()
+	}
+	return "curate"
+}
+
+func (m Mode) host() string {
+	parsed, err := url.Parse(m.url)
+	if err != nil {
+		return "" // not of a mode that was parsed
+	}
+	return parsed.Scheme + "://" + parsed.Host
+}

@@ -3,15 +3,17 @@ package verify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// ErrNoAnswer is in the error of a check whose verifier could not be reached, or answered something that is no answer. Ask
-// again later; [Verifier.WithoutAnswer] is what is left when that did not help.
+// ErrNoAnswer is in the error of a check whose verifier program could not be reached, or answered something that is no answer.
+// Ask again later; [Verifier.WithoutAnswer] is what is left when that did not help.
 var ErrNoAnswer = errors.New("the verifier gave no answer")
 
 // Input is all that is known about a submission whose file has been uploaded.
@@ -56,39 +58,109 @@ type Verdict struct {
 	Status      sortie.SubmissionStatus // accepted, flagged or rejected
 	Score       int                     // 0-100
 	Reason      string
-	Checks      []sortie.SubmissionCheck
-	Policy      string // the version of the rules, and the mode
-	DuplicateOf string // the id of the submission it repeats; empty when there is none
+	Checks      []sortie.SubmissionCheck // all of them, in the same order; then the verifier program's word, if it was asked
+	Policy      string                   // the version of the rules, and the mode
+	DuplicateOf string                   // the id of the submission it repeats; empty when there is none
 }
 
 // Config says how submissions are decided. The zero value lets a person decide.
 type Config struct {
 	Mode    Mode
-	Client  *http.Client  // that reaches the verifier; a careful one, if nil. It never follows redirects
-	Timeout time.Duration // of one question to the verifier; a minute, if 0
+	Client  *http.Client  // that reaches the verifier program; one with bounded headers, if nil. Redirects are never followed
+	Timeout time.Duration // of one question to the verifier program; a minute, if 0
 }
 
 // Verifier decides about submissions. It is safe for use by many at once.
 type Verifier struct {
-	config Config
+	mode    Mode
+	program program
 }
 
 // New makes a verifier.
-func New(config Config) *Verifier { return &Verifier{config: config} }
+func New(config Config) *Verifier {
+	return &Verifier{mode: config.Mode, program: newProgram(config)}
+}
 
 // Policy names the version of the rules and the mode, as verdicts carry it.
-func (v *Verifier) Policy() string { return "" }
+func (v *Verifier) Policy() string {
+	switch v.mode.by {
+	case byChecks:
+		return checksVersion + "/auto"
+	case byProgram:
+		return fmt.Sprintf("%s/http-%d-%d", checksVersion, acceptFrom, rejectBelow)
+	}
+	return checksVersion + "/curate"
+}
 
 // Check decides about a submission. It calls link only when the verifier program is asked: what it gives (the second is empty
 // for media without a thumbnail) lets everybody who has it see the media.
 //
-// A file that is not the declared one needs not be looked at: with neither Media nor Problem the verdict is a rejection.
+// A file that is not the declared one need not be looked at: with neither Media nor Problem the verdict is a rejection.
 //
 // The error is [ErrNoAnswer] when the verifier program gave no verdict; any other error says what is missing in the input.
 func (v *Verifier) Check(ctx context.Context, in Input, link func() (mediaURL, thumbnailURL string)) (Verdict, error) {
-	return Verdict{}, errors.ErrUnsupported
+	verdict, err := v.examine(in)
+	if err != nil || verdict.Status != "" {
+		return verdict, err
+	}
+	switch v.mode.by {
+	case byChecks:
+		verdict.Status, verdict.Reason = sortie.SubmissionAccepted, allPassed
+	case byProgram:
+		answer, err := v.program.ask(ctx, in, verdict, link)
+		if err != nil {
+			return Verdict{}, err
+		}
+		return answer.decide(verdict), nil
+	default:
+		verdict.Status, verdict.Reason = sortie.SubmissionFlagged, allPassed+waits
+	}
+	return verdict, nil
 }
 
 // WithoutAnswer decides about a submission that the verifier program gave no answer about for too long: what passes the checks
 // waits for a person.
-func (v *Verifier) WithoutAnswer(in Input) (Verdict, error) { return Verdict{}, errors.ErrUnsupported }
+func (v *Verifier) WithoutAnswer(in Input) (Verdict, error) {
+	verdict, err := v.examine(in)
+	if err == nil && verdict.Status == "" {
+		verdict.Status, verdict.Reason = sortie.SubmissionFlagged, allPassed+", but the verifier gave no answer"+waits
+	}
+	return verdict, err
+}
+
+const (
+	allPassed = "all checks passed"
+	waits     = "; waits for a person"
+)
+
+// examine holds a submission against the checks. The verdict has no status when all passed: then the mode decides.
+func (v *Verifier) examine(in Input) (Verdict, error) {
+	isDeclared := in.UploadedHash == in.DeclaredHash
+	if in.Media == nil && in.Problem == nil && isDeclared {
+		return Verdict{}, fmt.Errorf("check submission %s: its file was not looked at; take it in first", in.SubmissionID)
+	}
+	verdict := Verdict{Policy: v.Policy(), DuplicateOf: in.ExactDuplicate}
+	if verdict.DuplicateOf == "" {
+		verdict.DuplicateOf = in.NearDuplicate
+	}
+	var rejecting, flagging []string
+	for _, check := range checks {
+		passed, reason := check.judge(in)
+		verdict.Checks = append(verdict.Checks, sortie.SubmissionCheck{Name: check.name, Passed: passed, Reason: reason})
+		switch {
+		case passed:
+			verdict.Score += check.weight
+		case check.onFailure == reject:
+			rejecting = append(rejecting, reason)
+		default:
+			flagging = append(flagging, reason)
+		}
+	}
+	switch {
+	case len(rejecting) > 0:
+		verdict.Status, verdict.Reason = sortie.SubmissionRejected, strings.Join(rejecting, "; ")
+	case len(flagging) > 0:
+		verdict.Status, verdict.Reason = sortie.SubmissionFlagged, strings.Join(flagging, "; ")+waits
+	}
+	return verdict, nil
+}
