@@ -25,10 +25,15 @@ import (
 // The ways in which the store refuses. Everything it returns wraps one of them, the error of the caller's own function, the
 // context's error, or an engine error that nobody planned for.
 var (
-	ErrNotFound    = errors.New("not found")
-	ErrConflict    = errors.New("changed by somebody else in the meantime: read it again")
-	ErrDraftLimit  = errors.New("too many unfunded drafts")
-	ErrIDTaken     = errors.New("draft id or mission id is in use: draw new ones")
+	ErrNotFound   = errors.New("not found")
+	ErrConflict   = errors.New("changed by somebody else in the meantime: read it again")
+	ErrDraftLimit = errors.New("too many unfunded drafts")
+	ErrIDTaken    = errors.New("draft id, mission id or submission id is in use: draw new ones")
+
+	ErrMissionFull      = errors.New("every place of the mission is taken or reserved")
+	ErrMissionClosed    = errors.New("the mission does not take submissions now")
+	ErrContributorLimit = errors.New("the contributor has as many submissions for the mission as are allowed")
+
 	ErrOverloaded  = errors.New("too many writes are waiting: try again later")
 	ErrUnavailable = errors.New("the database cannot be used now: try again later")
 	ErrClosed      = errors.New("the database is closed")
