@@ -34,6 +34,8 @@ func (c *testChain) Refund(_ *store.Tx, draftID string) error {
 	return nil
 }
 
+func (c *testChain) Check(*store.Tx, string) error { return nil }
+
 func (c *testChain) Reconcile(*store.Tx) error {
 	c.reconciles.Add(1)
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/verify"
 )
 
 // MaxUnfundedDrafts is how many drafts of one creator may wait for funding.
@@ -43,11 +44,13 @@ type Config struct {
 	Sender        sortie.Address   // the account that pays for the service's own transactions
 	Wake          func()           // makes the follower look at the chain now; nil: it looks when its time has come
 
-	Media          *media.Objects // nil: nobody can submit anything
-	Ingester       *media.Ingester
-	AcceptanceHold time.Duration // for which an acceptance can be taken back
-	Settler        Settler       // nil: receipts wait
-	BaseURL        string        // of the links that a verifier is sent; without a trailing slash
+	Media          *media.Objects   // nil: nobody can submit anything
+	Incoming       *media.Incoming  // where uploads are until they are whole; nil only if Media is
+	Ingester       *media.Ingester  // nil: this process checks no submissions
+	Verification   *verify.Verifier // nil: a person decides about every submission
+	AcceptanceHold time.Duration    // for which an acceptance can be taken back
+	Settler        Settler          // nil: receipts wait
+	BaseURL        string           // of the links that a verifier is sent; without a trailing slash
 }
 
 // Settler signs the payment of one slot: the receipt of its contributor.
@@ -60,6 +63,8 @@ const DefaultConfirmations = 2
 type Queue interface {
 	// Refund makes sure that [App.StartRefund] is called for the draft.
 	Refund(tx *store.Tx, draftID string) error
+	// Check makes sure that [App.CheckSubmission] is called for the submission.
+	Check(tx *store.Tx, submissionID string) error
 	// Reconcile makes sure that the contract's state is compared with the database soon, and [App.RecordReconcile] called.
 	Reconcile(tx *store.Tx) error
 }
@@ -130,6 +135,7 @@ type noQueue struct{}
 var errNoQueue = errors.New("this needs a job, and the process was started without a job queue")
 
 func (noQueue) Refund(*store.Tx, string) error { return errNoQueue }
+func (noQueue) Check(*store.Tx, string) error  { return errNoQueue }
 func (noQueue) Reconcile(*store.Tx) error      { return errNoQueue }
 
 // storeError says what a failure of the store means to a client.

@@ -325,6 +325,7 @@ func (q *tableQueue) prepare(tx *store.Tx) error {
 }
 
 func (q *tableQueue) Refund(tx *store.Tx, draftID string) error { return q.add(tx, "refund "+draftID) }
+func (q *tableQueue) Check(tx *store.Tx, id string) error       { return q.add(tx, "check "+id) }
 func (q *tableQueue) Reconcile(tx *store.Tx) error              { return q.add(tx, "reconcile") }
 
 func (q *tableQueue) add(tx *store.Tx, name string) error {
