@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -90,15 +91,51 @@ func testPanic(t *testing.T, b *bench) {
 	}
 }
 
-// testRescue leaves a job as a process leaves it that was killed in the middle.
+func testCheck(t *testing.T, b *bench) {
+	queue := b.open()
+	queue.pace.firstRetry, queue.pace.lastRetry = time.Millisecond, time.Millisecond
+	var attempts atomic.Int64
+	checked := make(chan string, 8)
+	b.run(queue, Work{Check: func(ctx context.Context, submissionID string) error {
+		if deadline, set := ctx.Deadline(); !set || time.Until(deadline) < checkTimeout-time.Minute {
+			t.Errorf("the check must end at %s: too early for a large file", deadline)
+		}
+		if attempts.Add(1) <= int64(hurry.patience)+2 {
+			return errOutage
+		}
+		checked <- submissionID
+		return nil
+	}})
+	b.check(queue, "sub_a")
+	b.awaitEmpty()
+	if id := await(t, checked, "the check"); id != "sub_a" || len(checked) != 0 {
+		t.Errorf("checked %q and %d more, want sub_a alone", id, len(checked))
+	}
+	if n := b.count(fmt.Sprintf("kind = 'check' AND attempt = %d", hurry.patience+1)); n != 1 {
+		t.Errorf("the list of its failures went on growing")
+	}
+}
+
+// testRescueOthers has the one process that looks after dead ones' jobs be one that cannot do them.
+func testRescueOthers(t *testing.T, b *bench) {
+	queue := b.open()
+	b.refund(queue, "draft_a")
+	b.killWorkers()
+	work := newRecorder()
+	stop := b.run(queue, Work{Reconcile: work.reconcile})
+	b.awaitNone("kind = 'refund' AND state = 'running'")
+	stop()
+	b.run(queue, Work{Refund: work.refund})
+	b.awaitNone("kind = 'refund' AND finalized_at IS NULL")
+	if done := work.all(); !slices.Contains(done, "draft_a") {
+		t.Errorf("worked %v: the refund was thrown away", done)
+	}
+}
+
 func testRescue(t *testing.T, b *bench) {
 	queue := b.open()
 	b.refund(queue, "draft_a")
-	if b.db.Stats().Engine == "postgres" {
-		b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now() - interval '1 minute', attempted_by = '{"dead"}'`)
-	} else {
-		b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = datetime('now', '-1 minute', 'subsec'), attempted_by = jsonb('["dead"]')`)
-	}
+	b.killWorkers()
 	b.refund(queue, "draft_a") // waits behind the dead one
 	work := newRecorder()
 	b.run(queue, Work{Refund: work.refund})

@@ -65,6 +65,20 @@ func TestSQLiteUnderLoad(t *testing.T) {
 	}
 }
 
+// TestSQLiteRestart has a check begin again at once that a process was killed over a moment ago: nobody else can be at it.
+func TestSQLiteRestart(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(complaints{t})}
+	queue := b.open()
+	b.check(queue, "sub_a")
+	b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = datetime('now', 'subsec'), attempted_by = jsonb('["dead"]')`)
+	work := newRecorder()
+	b.run(queue, Work{Check: work.refund})
+	await(t, work.more, "the check")
+	b.awaitEmpty()
+}
+
 // TestIdleSQLiteWritesNothing looks at the write-ahead log while workers look for jobs a thousand times a second.
 func TestIdleSQLiteWritesNothing(t *testing.T) {
 	t.Parallel()

@@ -43,8 +43,10 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"a refund may be asked for again after it ended", testAgain},
 		{"a failed job is tried again, later and later", testBackoff},
 		{"a refund is never given up", testNeverGivenUp},
+		{"a check is tried until it is done", testCheck},
 		{"a panic costs one attempt", testPanic},
 		{"a job that a dead process began is begun again", testRescue},
+		{"a job that a dead process began is kept for whoever can do it", testRescueOthers},
 		{"a stop lets the job under way end", testStopWaits},
 		{"a job that a stop interrupted starts over", testStopInterrupts},
 		{"missions are reconciled at the start, once a period, and on demand", testReconcile},
@@ -91,6 +93,7 @@ var hurry = pace{
 	patience:       4,
 	refundPoll:     5 * time.Millisecond,
 	reconcilePoll:  5 * time.Millisecond,
+	checkPoll:      5 * time.Millisecond,
 	fetchCooldown:  time.Millisecond,
 	softStop:       5 * time.Second,
 	hurried:        true,
@@ -149,6 +152,23 @@ func (b *bench) refund(queue *Queue, draftID string) {
 	}
 }
 
+func (b *bench) check(queue *Queue, submissionID string) {
+	b.Helper()
+	if err := b.db.Tx(context.Background(), func(tx *store.Tx) error { return queue.Check(tx, submissionID) }); err != nil {
+		b.Fatalf("Check: %v", err)
+	}
+}
+
+// killWorkers leaves every job as a process leaves it that was killed in the middle, a minute ago.
+func (b *bench) killWorkers() {
+	b.Helper()
+	if b.db.Stats().Engine == "postgres" {
+		b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now() - interval '1 minute', attempted_by = '{"dead"}'`)
+	} else {
+		b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = datetime('now', '-1 minute', 'subsec'), attempted_by = jsonb('["dead"]')`)
+	}
+}
+
 func (b *bench) reconcile(queue *Queue) {
 	b.Helper()
 	if err := b.db.Tx(context.Background(), queue.Reconcile); err != nil {
@@ -185,17 +205,23 @@ func (b *bench) exec(statement string) {
 	}
 }
 
-// awaitEmpty returns when every job was completed. The queue tells nobody when that is, so it is asked.
+// awaitEmpty returns when every job was completed.
 func (b *bench) awaitEmpty() {
+	b.Helper()
+	b.awaitNone("state <> 'completed'")
+}
+
+// awaitNone returns when there are no such jobs. The queue tells nobody when that is, so it is asked.
+func (b *bench) awaitNone(where string) {
 	b.Helper()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	deadline := time.After(patienceOfTests)
-	for b.count("state <> 'completed'") > 0 {
+	for b.count(where) > 0 {
 		select {
 		case <-again.C:
 		case <-deadline:
-			b.Fatalf("jobs are left after %s", patienceOfTests)
+			b.Fatalf("jobs are left after %s where %s", patienceOfTests, where)
 		}
 	}
 }
