@@ -75,7 +75,7 @@ func hasMediaType(in Input) (bool, string) {
 // A side that is shorter shows nothing that a person could judge; one that is longer is no picture of a camera, and most
 // programs do not open it.
 const (
-	minSide = 64
+	minSide = 32
 	maxSide = 16_384
 )
 

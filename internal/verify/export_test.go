@@ -1,0 +1,13 @@
+package verify
+
+// Distance is in meters.
+var Distance = distance
+
+// PlainLine is what is kept of a program's words.
+var PlainLine = plainLine
+
+// ReadAnswer reads a verifier program's answer.
+func ReadAnswer(text []byte) (score int, reason string, err error) {
+	given, err := readAnswer(text)
+	return given.score, given.reason, err
+}
