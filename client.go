@@ -21,8 +21,10 @@ import (
 // repeat, and a draft is safe because its idempotency key is signed. Errors of the service are of type [*Error].
 type Client struct {
 	baseURL  string
-	signer   Signer
+	signer   Signer // nil: the public requests only
 	http     *http.Client
+	files    *http.Client // for bodies of any size: no time limit for the whole, see watch
+	stall    time.Duration
 	now      func() time.Time
 	attempts int
 	wait     func(context.Context, time.Duration) error
@@ -31,7 +33,8 @@ type Client struct {
 // ClientOption changes how a client works.
 type ClientOption func(*Client)
 
-// WithHTTPClient sends requests through the given client. The default has a timeout of 30 seconds.
+// WithHTTPClient sends requests through the given client. The default has a timeout of 30 seconds. Files go through it too, without
+// its timeout: see [WithStallTimeout].
 func WithHTTPClient(client *http.Client) ClientOption {
 	return func(c *Client) { c.http = client }
 }
@@ -46,6 +49,12 @@ func WithAttempts(attempts int) ClientOption {
 	return func(c *Client) { c.attempts = max(1, attempts) }
 }
 
+// WithStallTimeout sets how long an upload or a download may stand still before it counts as lost; the default is 30 seconds. There
+// is no limit for the whole of it, which depends on the file.
+func WithStallTimeout(stall time.Duration) ClientOption {
+	return func(c *Client) { c.stall = stall }
+}
+
 const (
 	maxAnswer  = 32 << 20 // bytes; a full page of 1000 drafts is far below
 	maxRetryIn = 10 * time.Second
@@ -53,17 +62,28 @@ const (
 
 // NewClient makes a client of the service at baseURL, such as https://api.example.com.
 func NewClient(baseURL string, signer Signer, options ...ClientOption) (*Client, error) {
+	if signer == nil {
+		return nil, errors.New("client: it needs a signer; NewPublicClient makes one without")
+	}
+	return newClient(baseURL, signer, options)
+}
+
+// NewPublicClient makes a client without a wallet. It reads what is public, [Client.Feed] and [Client.OpenMission], and follows
+// links; every other request fails.
+func NewPublicClient(baseURL string, options ...ClientOption) (*Client, error) {
+	return newClient(baseURL, nil, options)
+}
+
+func newClient(baseURL string, signer Signer, options []ClientOption) (*Client, error) {
 	parsed, err := url.Parse(baseURL)
 	if err != nil || (parsed.Scheme != "https" && parsed.Scheme != "http") || parsed.Host == "" || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
 		return nil, errors.New("base URL: want http:// or https://, a host and nothing behind it, such as https://api.example.com")
-	}
-	if signer == nil {
-		return nil, errors.New("client: it needs a signer")
 	}
 	client := &Client{
 		baseURL:  strings.TrimRight(baseURL, "/"),
 		signer:   signer,
 		http:     &http.Client{Timeout: 30 * time.Second, CheckRedirect: refuseRedirect},
+		stall:    30 * time.Second,
 		now:      time.Now,
 		attempts: 3,
 		wait:     waitFor,
@@ -71,6 +91,9 @@ func NewClient(baseURL string, signer Signer, options ...ClientOption) (*Client,
 	for _, option := range options {
 		option(client)
 	}
+	files := *client.http
+	files.Timeout = 0
+	client.files = &files
 	return client, nil
 }
 
@@ -90,8 +113,13 @@ func waitFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Wallet is the wallet the client speaks for.
-func (c *Client) Wallet() Address { return c.signer.Address() }
+// Wallet is the wallet the client speaks for; the zero address without one.
+func (c *Client) Wallet() Address {
+	if c.signer == nil {
+		return Address{}
+	}
+	return c.signer.Address()
+}
 
 // Preview validates and normalizes a mission without storing anything.
 //
@@ -172,22 +200,32 @@ func (c *Client) Drafts(ctx context.Context, query ListQuery) (DraftList, error)
 
 // AllDrafts walks through every page.
 func (c *Client) AllDrafts(ctx context.Context, query ListQuery) iter.Seq2[ListedDraft, error] {
-	return func(yield func(ListedDraft, error) bool) {
-		for {
-			page, err := c.Drafts(ctx, query)
+	return walk(query.Cursor, func(cursor string) ([]ListedDraft, *string, error) {
+		query.Cursor = cursor
+		page, err := c.Drafts(ctx, query)
+		return page.Drafts, page.Summary.NextCursor, err
+	})
+}
+
+// walk goes through the elements of every page, from the one at the cursor to the last.
+func walk[T any](cursor string, page func(cursor string) (elements []T, next *string, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for at := cursor; ; {
+			elements, next, err := page(at)
 			if err != nil {
-				yield(ListedDraft{}, err)
+				var none T
+				yield(none, err)
 				return
 			}
-			for _, draft := range page.Drafts {
-				if !yield(draft, nil) {
+			for _, element := range elements {
+				if !yield(element, nil) {
 					return
 				}
 			}
-			if page.Summary.NextCursor == nil {
+			if next == nil {
 				return
 			}
-			query.Cursor = *page.Summary.NextCursor
+			at = *next
 		}
 	}
 }
@@ -197,19 +235,31 @@ type call struct {
 	method, path   string
 	body           []byte // nil: none
 	idempotencyKey string
+	public         bool // not signed, so that the same request of everybody is the same and can be answered from a cache
 }
 
 // send makes the call, again while that can help, and decodes the answer into result.
 func (c *Client) send(ctx context.Context, call call, result any) error {
+	var answer []byte
+	err := c.again(ctx, func() (retryIn time.Duration, err error) {
+		answer, retryIn, err = c.sendOnce(ctx, call)
+		return retryIn, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, result); err != nil {
+		return fmt.Errorf("decode the answer of %s: %w", call.path, err)
+	}
+	return nil
+}
+
+// again tries something until it works or trying again cannot help. After an error, retryIn says when to: negative never, zero
+// soon.
+func (c *Client) again(ctx context.Context, try func() (retryIn time.Duration, err error)) error {
 	for attempt := 1; ; attempt++ {
-		answer, retryIn, err := c.sendOnce(ctx, call)
-		if err == nil {
-			if err := json.Unmarshal(answer, result); err != nil {
-				return fmt.Errorf("decode the answer of %s: %w", call.path, err)
-			}
-			return nil
-		}
-		if retryIn < 0 || attempt >= c.attempts || ctx.Err() != nil {
+		retryIn, err := try()
+		if err == nil || retryIn < 0 || attempt >= c.attempts || ctx.Err() != nil {
 			return err
 		}
 		if retryIn == 0 {
@@ -221,7 +271,7 @@ func (c *Client) send(ctx context.Context, call call, result any) error {
 	}
 }
 
-// sendOnce sends a freshly signed request. After an error, retryIn says when to try again: negative never, zero soon.
+// sendOnce sends a freshly signed request. After an error, retryIn is that of again.
 func (c *Client) sendOnce(ctx context.Context, call call) (answer []byte, retryIn time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, call.method, c.baseURL+call.path, bytes.NewReader(call.body))
 	if err != nil {
@@ -233,8 +283,13 @@ func (c *Client) sendOnce(ctx context.Context, call call) (answer []byte, retryI
 	if call.idempotencyKey != "" {
 		request.Header.Set(HeaderIdempotencyKey, call.idempotencyKey)
 	}
-	if err := SignRequest(ctx, request, call.body, c.signer, c.now()); err != nil {
-		return nil, -1, fmt.Errorf("sign request: %w", err)
+	if !call.public {
+		if c.signer == nil {
+			return nil, -1, errors.New("this request is signed: make the client with NewClient and a signer")
+		}
+		if err := SignRequest(ctx, request, call.body, c.signer, c.now()); err != nil {
+			return nil, -1, fmt.Errorf("sign request: %w", err)
+		}
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -39,8 +39,14 @@ type PageQuery struct {
 	Cursor string // the NextCursor of the page before
 }
 
-func (q PageQuery) apply(path string) string {
+// apply adds the page to a path, and filters as pairs of name and value; empty ones are left out.
+func (q PageQuery) apply(path string, filters ...string) string {
 	values := url.Values{}
+	for i := 0; i+1 < len(filters); i += 2 {
+		if filters[i+1] != "" {
+			values.Set(filters[i], filters[i+1])
+		}
+	}
 	if q.Limit != 0 {
 		values.Set("limit", strconv.Itoa(q.Limit))
 	}

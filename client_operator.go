@@ -18,24 +18,11 @@ func (c *Client) Reviews(ctx context.Context, query PageQuery) (ReviewPage, erro
 
 // AllReviews walks through every page.
 func (c *Client) AllReviews(ctx context.Context, query PageQuery) iter.Seq2[Review, error] {
-	return func(yield func(Review, error) bool) {
-		for {
-			page, err := c.Reviews(ctx, query)
-			if err != nil {
-				yield(Review{}, err)
-				return
-			}
-			for _, review := range page.Reviews {
-				if !yield(review, nil) {
-					return
-				}
-			}
-			if page.Summary.NextCursor == nil {
-				return
-			}
-			query.Cursor = *page.Summary.NextCursor
-		}
-	}
+	return walk(query.Cursor, func(cursor string) ([]Review, *string, error) {
+		query.Cursor = cursor
+		page, err := c.Reviews(ctx, query)
+		return page.Reviews, page.Summary.NextCursor, err
+	})
 }
 
 // Review gives a mission of any creator, in review or not, by its draft id or mission id.

@@ -12,7 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// recorded answers every request with one body and keeps what came, after a look at its signature.
+// recorded answers every request with one body and keeps what came, after a look at its signature: which is there, but for requests
+// that say "unsigned", and under "key" its idempotency key.
 func recorded(t *testing.T, answer string, got *string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -21,20 +22,27 @@ func recorded(t *testing.T, answer string, got *string) http.HandlerFunc {
 		}
 		signed := sortie.Request{
 			Method: r.Method, URL: "http://" + r.Host + r.RequestURI, Wallet: r.Header.Get(sortie.HeaderWallet), Timestamp: r.Header.Get(sortie.HeaderTimestamp),
+			IdempotencyKey: r.Header.Get(sortie.HeaderIdempotencyKey),
 		}
 		contentType := ""
 		if len(body) > 0 {
 			sum := sha256.Sum256(body)
 			signed.BodySHA256, contentType = hex.EncodeToString(sum[:]), "application/json"
 		}
+		prefix := ""
+		if signed.IdempotencyKey != "" {
+			prefix = "key " + signed.IdempotencyKey + " "
+		}
 		signature, _ := sortie.ParseBytes(r.Header.Get(sortie.HeaderSignature))
-		if signer, err := sortie.RecoverAddress(signed.Digest(), signature); err != nil || signer.String() != signed.Wallet {
+		if signed.Wallet == "" && len(signature) == 0 {
+			prefix += "unsigned "
+		} else if signer, err := sortie.RecoverAddress(signed.Digest(), signature); err != nil || signer.String() != signed.Wallet {
 			t.Errorf("%s %s is signed by %v, %v", r.Method, r.RequestURI, signer, err)
 		}
 		if r.Header.Get("Content-Type") != contentType {
 			t.Errorf("%s %s: Content-Type %q", r.Method, r.RequestURI, r.Header.Get("Content-Type"))
 		}
-		*got = strings.TrimSpace(r.Method + " " + r.RequestURI + " " + string(body))
+		*got = strings.TrimSpace(prefix + r.Method + " " + r.RequestURI + " " + string(body))
 		answerWith(http.StatusOK, answer)(w, r)
 	}
 }

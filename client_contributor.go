@@ -1,0 +1,115 @@
+package sortie
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+)
+
+// Point is a place on the earth, in degrees.
+type Point struct {
+	Lat, Lng json.Number
+}
+
+// FeedQuery selects missions that take submissions. Its zero value selects all, newest first.
+type FeedQuery struct {
+	Near      *Point // nearest first; those that can be done anywhere are left out
+	MediaType MediaType
+	Limit     int    // 0: as many as the service gives at once
+	Cursor    string // the NextCursor of the page before
+}
+
+// Feed gives one page of the published missions that take submissions. It needs no wallet.
+//
+// It fails with invalid_parameter for a point that is none.
+func (c *Client) Feed(ctx context.Context, query FeedQuery) (MissionFeed, error) {
+	near := ""
+	if query.Near != nil {
+		near = query.Near.Lat.String() + "," + query.Near.Lng.String()
+	}
+	page := PageQuery{Limit: query.Limit, Cursor: query.Cursor}
+	var feed MissionFeed
+	err := c.send(ctx, call{
+		method: http.MethodGet, path: page.apply("/api/missions", "near", near, "mediaType", string(query.MediaType)), public: true,
+	}, &feed)
+	return feed, err
+}
+
+// AllFeed walks through every page.
+func (c *Client) AllFeed(ctx context.Context, query FeedQuery) iter.Seq2[OpenMission, error] {
+	return walk(query.Cursor, func(cursor string) ([]OpenMission, *string, error) {
+		query.Cursor = cursor
+		page, err := c.Feed(ctx, query)
+		return page.Missions, page.Summary.NextCursor, err
+	})
+}
+
+// OpenMission gives a published mission as everybody sees it, also when it takes no more submissions. It needs no wallet.
+//
+// It fails with not_found.
+func (c *Client) OpenMission(ctx context.Context, missionID string) (OpenMission, error) {
+	var detail OpenMissionDetail
+	err := c.send(ctx, call{method: http.MethodGet, path: openMissionPath(missionID), public: true}, &detail)
+	return detail.Mission, err
+}
+
+// Declare reserves a slot of a mission for a file, and says where to upload it: see [Client.UploadResumable]. The same declaration
+// under the same key is answered with the same submission, with fresh links while the file is waited for. So use one key for one
+// file, kept across retries.
+//
+// It fails with not_found; with mission_full, mission_closed and contributor_limit when there is no slot; with validation_failed,
+// unsupported_media_type and payload_too_large; and with idempotency_conflict when the key stands for another declaration.
+func (c *Client) Declare(ctx context.Context, missionID string, declaration Declaration, idempotencyKey string) (SubmissionDeclared, error) {
+	body, err := json.Marshal(declaration)
+	if err != nil {
+		return SubmissionDeclared{}, fmt.Errorf("encode declaration: %w", err)
+	}
+	var declared SubmissionDeclared
+	err = c.send(ctx, call{
+		method: http.MethodPost, path: openMissionPath(missionID) + "/submissions", body: body, idempotencyKey: idempotencyKey,
+	}, &declared)
+	return declared, err
+}
+
+// MySubmissions gives one page of the wallet's submissions, newest first.
+func (c *Client) MySubmissions(ctx context.Context, query PageQuery) (SubmissionPage, error) {
+	var page SubmissionPage
+	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/submissions")}, &page)
+	return page, err
+}
+
+// AllMySubmissions walks through every page.
+func (c *Client) AllMySubmissions(ctx context.Context, query PageQuery) iter.Seq2[Submission, error] {
+	return walk(query.Cursor, func(cursor string) ([]Submission, *string, error) {
+		query.Cursor = cursor
+		page, err := c.MySubmissions(ctx, query)
+		return page.Submissions, page.Summary.NextCursor, err
+	})
+}
+
+// MySubmission gives a submission of the wallet: where it stands and why, and once its acceptance is final, the receipt.
+//
+// It fails with not_found for an id that is not of this wallet.
+func (c *Client) MySubmission(ctx context.Context, id string) (Submission, error) {
+	return c.mySubmission(ctx, call{method: http.MethodGet, path: submissionPath(id)})
+}
+
+// Withdraw takes a submission back and gives its slot to others. What was withdrawn is answered the same when it is again.
+//
+// It fails with not_found, and with wrong_state once the submission was accepted or rejected.
+func (c *Client) Withdraw(ctx context.Context, id string) (Submission, error) {
+	return c.mySubmission(ctx, call{method: http.MethodPost, path: submissionPath(id) + "/withdraw"})
+}
+
+func (c *Client) mySubmission(ctx context.Context, request call) (Submission, error) {
+	var detail SubmissionDetail
+	err := c.send(ctx, request, &detail)
+	return detail.Submission, err
+}
+
+func openMissionPath(id string) string { return "/api/missions/" + url.PathEscape(id) }
+
+func submissionPath(id string) string { return "/api/submissions/" + url.PathEscape(id) }
