@@ -23,12 +23,28 @@ const (
 
 // answer sends JSON that appendTo writes.
 func (x *exchange) answer(status int, appendTo func([]byte) []byte) error {
+	return x.answerAppended(status, func(dst []byte) ([]byte, error) { return appendTo(dst), nil })
+}
+
+// answerAppended sends JSON that appendTo writes, unless it fails.
+func (x *exchange) answerAppended(status int, appendTo func([]byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
-	*buffer = append(appendTo((*buffer)[:0]), '\n')
-	x.send(status, *buffer)
-	if cap(*buffer) <= keptBuffer {
+	written, err := appendTo((*buffer)[:0])
+	if err == nil {
+		written = append(written, '\n')
+		x.send(status, written)
+	}
+	if written != nil && cap(written) <= keptBuffer {
+		*buffer = written
 		buffers.Put(buffer)
 	}
+	return err
+}
+
+// answerEmpty sends an answer that is told by its status and headers.
+func (x *exchange) answerEmpty(status int) error {
+	x.status = status
+	x.WriteHeader(status)
 	return nil
 }
 

@@ -37,7 +37,7 @@ func idempotencyKey(header http.Header) (string, error) {
 	given := header.Values(sortie.HeaderIdempotencyKey)
 	switch {
 	case len(given) == 0:
-		return "", sortie.NewError(sortie.CodeIdempotencyKeyRequired, "set the %s header to a value that stands for this one mission, and keep it when you send the request again", sortie.HeaderIdempotencyKey)
+		return "", sortie.NewError(sortie.CodeIdempotencyKeyRequired, "set the %s header to a value that stands for this one request, and keep it when you send the request again", sortie.HeaderIdempotencyKey)
 	case len(given) > 1:
 		return "", sortie.NewError(sortie.CodeInvalidIdempotencyKey, "the %s header must stand once", sortie.HeaderIdempotencyKey)
 	}

@@ -30,6 +30,7 @@ type exchange struct {
 	address netip.Prefix // of the client, as far as limits tell clients apart
 	body    []byte
 	wallet  sortie.Address // of signed routes
+	base    string         // the URL that a signed request was signed for, up to its path
 	query   url.Values
 	status  int // of the answer; 0 until it is written
 }
@@ -66,6 +67,11 @@ func errUnknownPath() error {
 func (x *exchange) expectBody(timeout time.Duration) {
 	x.Header().Set("Connection", "close")
 	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(timeout)) // only a writer without a connection cannot
+}
+
+// answerWithin gives the answer to a long upload time of its own.
+func (x *exchange) answerWithin(timeout time.Duration) {
+	_ = http.NewResponseController(x).SetWriteDeadline(time.Now().Add(timeout))
 }
 
 // readBody reads the whole body, bounded in size; expectBody has bounded the time. Requests without a body must really have

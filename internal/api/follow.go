@@ -45,9 +45,10 @@ func (s *Server) events(x *exchange) error {
 	return x.answerJSON(http.StatusOK, events)
 }
 
-// parsePage reads the parameters of a list that has no others. A limit that is too great is no mistake: the page is smaller.
-func (x *exchange) parsePage() (app.Page, error) {
-	if err := x.parseQuery("limit", "cursor"); err != nil {
+// parsePage reads the parameters of a list, which may have others beside. A limit that is too great is no mistake: the page is
+// smaller.
+func (x *exchange) parsePage(others ...string) (app.Page, error) {
+	if err := x.parseQuery(append([]string{"limit", "cursor"}, others...)...); err != nil {
 		return app.Page{}, err
 	}
 	page := app.Page{Cursor: x.query.Get("cursor")}

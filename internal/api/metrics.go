@@ -13,6 +13,8 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 	panics   prometheus.Counter
+	uploaded prometheus.Counter
+	served   prometheus.Counter
 	handler  http.Handler // shows everything in the registry
 }
 
@@ -28,8 +30,14 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sortie_http_panics_total", Help: "Requests that ended in a panic. Any is a bug.",
 		}),
+		uploaded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sortie_http_uploaded_bytes_total", Help: "Bytes of files that contributors sent.",
+		}),
+		served: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sortie_http_served_bytes_total", Help: "Bytes of files that were sent to whoever had a link.",
+		}),
 	}
-	registry.MustRegister(m.requests, m.latency, m.panics)
+	registry.MustRegister(m.requests, m.latency, m.panics, m.uploaded, m.served)
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true})
 	return m
 }

@@ -67,7 +67,5 @@ func (s *Server) serveMetrics(x *exchange) error {
 
 func (s *Server) home(x *exchange) error {
 	x.Header().Set("Location", "/docs")
-	x.status = http.StatusFound
-	x.WriteHeader(http.StatusFound)
-	return nil
+	return x.answerEmpty(http.StatusFound)
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +44,11 @@ type Config struct {
 	MaxInFlight int
 	// BodyTimeout is how long a body may take to arrive. 0: 10 s.
 	BodyTimeout time.Duration
+	// MaxUploads and MaxDownloads are how many files are on their way at a time; more are refused with 503. 0: 64 and 256.
+	MaxUploads, MaxDownloads int
+	// StallTimeout is how long an upload or a download may take for its next 16 KiB. 0: 10 s. The server needs a WriteTimeout
+	// of its own, which ends what is left of a deadline when the next request comes.
+	StallTimeout time.Duration
 }
 
 // Server answers the HTTP requests of the service.
@@ -68,6 +73,8 @@ type route struct {
 	drafts  bool  // counts against the limit of drafts instead of that of reads
 
 	bodyOptional bool
+	streams      bool // the handler reads the body, which may be of any size
+	tus          bool // speaks the tus protocol
 	operations   bool // answered by every process, whatever else it does
 }
 
@@ -76,9 +83,18 @@ type access int
 const (
 	signed   access = iota // only with the three wallet headers
 	operator               // signed, by a wallet on the operator list
-	public
+	anybody                // without a wallet; counts against the address
+	uploader               // whoever has a link to an upload
+	viewer                 // whoever has a link to media
+	public                 // for probes and readers; never limited
 	accesses
 )
+
+// isSigned reports whether a wallet must say who asks.
+func (a access) isSigned() bool { return a == signed || a == operator }
+
+// byLink reports whether a signed link lets in whoever has it.
+func (a access) byLink() bool { return a == uploader || a == viewer }
 
 // routes is the whole API. Paths have exactly one spelling.
 var routes = []route{
@@ -89,11 +105,32 @@ var routes = []route{
 	{method: "GET", pattern: "/api/external/missions/{id}/doctor", handle: (*Server).doctor},
 	{method: "POST", pattern: "/api/external/missions/{id}/confirm-funding", handle: (*Server).confirmFunding, body: maxSmallBody, bodyOptional: true},
 	{method: "GET", pattern: "/api/external/events", handle: (*Server).events},
+	{method: "GET", pattern: "/api/external/missions/{id}/deliverables", handle: (*Server).deliverables},
+	{method: "GET", pattern: "/api/external/media/{submissionId}/{variant}", handle: (*Server).deliveredMedia, access: viewer},
+
+	{method: "GET", pattern: "/api/missions", handle: (*Server).feed, access: anybody},
+	{method: "GET", pattern: "/api/missions/{missionId}", handle: (*Server).openMission, access: anybody},
+	{method: "POST", pattern: "/api/missions/{missionId}/submissions", handle: (*Server).declareSubmission, body: maxSmallBody},
+	{method: "GET", pattern: "/api/submissions", handle: (*Server).ownSubmissions},
+	{method: "GET", pattern: "/api/submissions/{id}", handle: (*Server).ownSubmission},
+	{method: "POST", pattern: "/api/submissions/{id}/withdraw", handle: (*Server).withdrawSubmission},
+	{method: "PUT", pattern: "/api/uploads/{submissionId}", handle: (*Server).putUpload, access: uploader, streams: true},
+	{method: "POST", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusCreate, access: uploader, streams: true, tus: true},
+	{method: "HEAD", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusHead, access: uploader, tus: true},
+	{method: "PATCH", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusPatch, access: uploader, streams: true, tus: true},
+	{method: "DELETE", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusDelete, access: uploader, tus: true},
 
 	{method: "GET", pattern: "/api/operator/reviews", handle: (*Server).listReviews, access: operator},
 	{method: "GET", pattern: "/api/operator/reviews/{id}", handle: (*Server).showReview, access: operator},
 	{method: "POST", pattern: "/api/operator/missions/{id}/approve", handle: (*Server).approveMission, access: operator, body: maxSmallBody, bodyOptional: true},
 	{method: "POST", pattern: "/api/operator/missions/{id}/reject", handle: (*Server).rejectMission, access: operator, body: maxSmallBody},
+	{method: "GET", pattern: "/api/operator/submissions", handle: (*Server).submissionQueue, access: operator},
+	{method: "GET", pattern: "/api/operator/submissions/{id}", handle: (*Server).reviewedSubmission, access: operator},
+	{method: "POST", pattern: "/api/operator/submissions/{id}/accept", handle: (*Server).acceptSubmission, access: operator, body: maxSmallBody, bodyOptional: true},
+	{method: "POST", pattern: "/api/operator/submissions/{id}/reject", handle: (*Server).rejectSubmission, access: operator, body: maxSmallBody},
+	{method: "POST", pattern: "/api/operator/submissions/{id}/flag", handle: (*Server).flagSubmission, access: operator, body: maxSmallBody},
+	{method: "GET", pattern: "/api/operator/media/{submissionId}/{variant}", handle: (*Server).reviewedMedia, access: viewer},
+	{method: "POST", pattern: "/api/operator/link-keys/rotate", handle: (*Server).rotateLinkKeys, access: operator, body: maxSmallBody},
 	{method: "GET", pattern: "/api/operator/audit", handle: (*Server).listAudit, access: operator},
 	{method: "GET", pattern: "/api/operator/chain", handle: (*Server).chainOverview, access: operator},
 	{method: "POST", pattern: "/api/operator/chain/reconcile", handle: (*Server).reconcileChain, access: operator},
@@ -109,12 +146,11 @@ var routes = []route{
 
 // New makes a server. It fails on an OpenAPI document that the page at /docs cannot be made of.
 func New(config Config) (*Server, error) {
-	if config.MaxInFlight == 0 {
-		config.MaxInFlight = 512
-	}
-	if config.BodyTimeout == 0 {
-		config.BodyTimeout = 10 * time.Second
-	}
+	config.MaxInFlight = cmp.Or(config.MaxInFlight, 512)
+	config.MaxUploads = cmp.Or(config.MaxUploads, 64)
+	config.MaxDownloads = cmp.Or(config.MaxDownloads, 256)
+	config.BodyTimeout = cmp.Or(config.BodyTimeout, 10*time.Second)
+	config.StallTimeout = cmp.Or(config.StallTimeout, 10*time.Second)
 	s := &Server{
 		config:  config,
 		mux:     http.NewServeMux(),
@@ -125,6 +161,7 @@ func New(config Config) (*Server, error) {
 	for kind := range s.places { // apart, so that probes and operators get through when creators overload the API
 		s.places[kind] = make(places, config.MaxInFlight)
 	}
+	s.places[uploader], s.places[viewer] = make(places, config.MaxUploads), make(places, config.MaxDownloads)
 	var err error
 	if s.docsPage, err = renderDocs(config.OpenAPI); err != nil {
 		return nil, err
@@ -158,18 +195,21 @@ func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (res *resource) find(method string) (route, bool) {
 	for _, choice := range res.routes {
-		if choice.method == method || (method == http.MethodHead && choice.method == http.MethodGet && choice.access == public) {
+		if choice.method == method || (method == http.MethodHead && choice.answersHead()) {
 			return choice, true
 		}
 	}
 	return route{}, false
 }
 
+// answersHead reports whether HEAD is answered as GET is. A signature is for one method.
+func (r route) answersHead() bool { return r.method == http.MethodGet && !r.access.isSigned() }
+
 func (res *resource) methods() string {
 	var methods []string
 	for _, choice := range res.routes {
 		methods = append(methods, choice.method)
-		if choice.method == http.MethodGet && choice.access == public {
+		if choice.answersHead() {
 			methods = append(methods, http.MethodHead)
 		}
 	}
@@ -179,6 +219,9 @@ func (res *resource) methods() string {
 // serve is the order of checks: cheap ones first, and nothing is looked up for somebody who has not said who they are.
 func (res *resource) serve(x *exchange) error {
 	s := res.server
+	if res.routes[0].tus {
+		x.Header().Set("Tus-Resumable", tusVersion)
+	}
 	if x.r.Method == http.MethodOptions {
 		return s.preflight(x, res)
 	}
@@ -188,12 +231,12 @@ func (res *resource) serve(x *exchange) error {
 		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(x.r.Method), res.methods())
 	}
 	x.route = route.method + " " + route.pattern
-	if route.access != public {
-		if err := s.admit(x); err != nil {
-			return err
-		}
+	if err := s.admit(x, route); err != nil {
+		return err
 	}
-	if err := s.receive(x, route); err != nil {
+	if route.streams {
+		defer x.answerWithin(answerTimeout)
+	} else if err := s.receive(x, route); err != nil {
 		return err
 	}
 	work := s.places[route.access]
@@ -201,7 +244,7 @@ func (res *resource) serve(x *exchange) error {
 		return err
 	}
 	defer work.release()
-	if route.access != public {
+	if route.access.isSigned() {
 		if err := s.authenticate(x, route); err != nil {
 			return err
 		}
@@ -211,7 +254,11 @@ func (res *resource) serve(x *exchange) error {
 			return err
 		}
 	}
-	return route.handle(s, x)
+	err := route.handle(s, x)
+	if route.access.byLink() && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid {
+		s.limits.failures.take(x.address, s.config.Now()) // a link is what a signature is elsewhere
+	}
+	return err
 }
 
 // receive takes in the body. Bodies that arrive slowly take none of the places of work.
@@ -256,7 +303,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const statusAbandoned = 499
 
 func isAbandoned(r *http.Request, err error) bool {
-	return errors.Is(err, context.Canceled) && r.Context().Err() != nil
+	return errors.Is(err, errClientLeft) || errors.Is(err, context.Canceled) && r.Context().Err() != nil
 }
 
 // contain turns a panic into an internal error, so that one bad request ends alone.
@@ -274,11 +321,17 @@ func (s *Server) contain(x *exchange) (err error) {
 	return x.err
 }
 
-// admit counts a request against its address, before anything is read or computed for it.
-func (s *Server) admit(x *exchange) error {
+// admit counts a request against its address, before anything is read or computed for it. Those with a link do not count: a
+// page of deliverables has a hundred pictures.
+func (s *Server) admit(x *exchange, route route) error {
+	if route.access == public {
+		return nil
+	}
 	now := s.config.Now()
-	if err := s.limits.requests.take(x.address, now).refusal(x.Header()); err != nil {
-		return err
+	if !route.access.byLink() {
+		if err := s.limits.requests.take(x.address, now).refusal(x.Header()); err != nil {
+			return err
+		}
 	}
 	return s.limits.failures.look(x.address, now).refusal(x.Header())
 }
@@ -295,7 +348,7 @@ func (s *Server) authenticate(x *exchange, route route) error {
 		}
 		return err
 	}
-	x.wallet = identity.Wallet
+	x.wallet, x.base = identity.Wallet, identity.Base
 	limit := s.limits.reads
 	if route.drafts {
 		limit = s.limits.drafts
@@ -328,43 +381,6 @@ func (s *Server) log(x *exchange, err error, took time.Duration) {
 		attributes = append(attributes, slog.String("error", err.Error()))
 	}
 	s.config.Logger.LogAttrs(x.r.Context(), level, "request", attributes...)
-}
-
-// allowOrigin lets pages of the allowed origins read the answer.
-func (s *Server) allowOrigin(x *exchange) {
-	if len(s.config.AllowedOrigins) == 0 {
-		return
-	}
-	header := x.Header()
-	header.Add("Vary", "Origin") // also without one: a cache must not give that answer to a page
-	origin := x.r.Header.Get("Origin")
-	switch {
-	case origin == "":
-		return
-	case slices.Contains(s.config.AllowedOrigins, "*"):
-		header.Set("Access-Control-Allow-Origin", "*")
-	case slices.Contains(s.config.AllowedOrigins, origin):
-		header.Set("Access-Control-Allow-Origin", origin)
-	default:
-		return
-	}
-	header.Set("Access-Control-Expose-Headers", "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id")
-}
-
-// preflight answers a browser that asks what a page may send.
-func (s *Server) preflight(x *exchange, found *resource) error {
-	header := x.Header()
-	header.Set("Allow", found.methods())
-	if header.Get("Access-Control-Allow-Origin") != "" {
-		header.Set("Access-Control-Allow-Methods", found.methods())
-		header.Set("Access-Control-Allow-Headers", strings.Join([]string{
-			"Content-Type", sortie.HeaderIdempotencyKey, sortie.HeaderWallet, sortie.HeaderTimestamp, sortie.HeaderSignature,
-		}, ", "))
-		header.Set("Access-Control-Max-Age", "600")
-	}
-	x.status = http.StatusNoContent
-	x.WriteHeader(http.StatusNoContent)
-	return nil
 }
 
 func printable(method string) string {

@@ -33,6 +33,8 @@ type Identity struct {
 	// Digest is the hash that was signed. It names the request: whatever bytes the signature has, a repeated request has the
 	// same digest. A write that is not idempotent by itself refuses a digest it has seen inside the clock window.
 	Digest sortie.Hash
+	// Base is the base URL of the service that the request was signed for: links in the answer begin with it.
+	Base string
 }
 
 // Verifier verifies signed requests. It is safe for concurrent use.
@@ -73,19 +75,19 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 		return Identity{}, err
 	}
 	text := request.Text()
-	digest := sortie.MessageDigest([]byte(text))
-	if signedByKey(credentials.wallet, digest, credentials.signature) {
+	identity := Identity{credentials.wallet, sortie.MessageDigest([]byte(text)), v.bases.of(r.Host)}
+	if signedByKey(identity.Wallet, identity.Digest, credentials.signature) {
 		v.counts.plain.Add(1)
-		return Identity{credentials.wallet, digest}, nil
+		return identity, nil
 	}
 	if len(body) == 0 {
 		request.BodySHA256 = sortie.EmptyBodySHA256
-		if digest := request.Digest(); signedByKey(credentials.wallet, digest, credentials.signature) {
+		if digest := request.Digest(); signedByKey(identity.Wallet, digest, credentials.signature) {
 			v.counts.plain.Add(1)
-			return Identity{credentials.wallet, digest}, nil
+			return Identity{identity.Wallet, digest, identity.Base}, nil
 		}
 	}
-	question := question{credentials.wallet, digest, credentials.signature}
+	question := question{identity.Wallet, identity.Digest, credentials.signature}
 	accepted, err := v.checks.ask(ctx, question, func() error {
 		if allow == nil {
 			return nil
@@ -104,7 +106,7 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 		return Identity{}, wrongSignature(text)
 	}
 	v.counts.contract.Add(1)
-	return Identity{credentials.wallet, digest}, nil
+	return identity, nil
 }
 
 // read does every check that needs no cryptography.

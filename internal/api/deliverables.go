@@ -1,0 +1,38 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/app"
+)
+
+func (s *Server) deliverables(x *exchange) error {
+	page, err := x.parsePage("mediaUrlTtlSeconds")
+	if err != nil {
+		return err
+	}
+	query := app.DeliverablesQuery{Limit: page.Limit, Cursor: page.Cursor}
+	if text := x.query.Get("mediaUrlTtlSeconds"); text != "" {
+		if query.TTL, err = parseTTL(text); err != nil {
+			return err
+		}
+	}
+	return x.answerAppended(http.StatusOK, func(dst []byte) ([]byte, error) {
+		return s.config.App.Deliverables(x.r.Context(), x.base, x.wallet, x.r.PathValue("id"), query, dst)
+	})
+}
+
+// parseTTL reads a number of seconds. Every number above the limit, also one that no integer holds, means the limit.
+func parseTTL(text string) (time.Duration, error) {
+	const longest = int64(app.MaxLinkTTL / time.Second)
+	if !isDigits(text) || text[0] == '0' {
+		return 0, invalidParameter("mediaUrlTtlSeconds", "want a whole number from 1; above "+strconv.FormatInt(longest, 10)+" it is "+strconv.FormatInt(longest, 10))
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil { // digits that do not fit
+		seconds = longest
+	}
+	return time.Duration(min(seconds, longest)) * time.Second, nil
+}

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+)
+
+// The resumable uploads of tus 1.0 (tus.io), with the extensions creation, creation-with-upload and termination. A submission has one
+// upload and one URL for it, which is both the place where it is created and the upload itself.
+const (
+	tusVersion     = "1.0.0"
+	tusExtensions  = "creation,creation-with-upload,termination"
+	tusContentType = "application/offset+octet-stream"
+	maxUploadBytes = 512 << 20 // the largest file that can be declared
+)
+
+// tusHandler is what a tus request does with its upload.
+type tusHandler func(*Server, *exchange, *app.Upload) error
+
+func (s *Server) tusCreate(x *exchange) error {
+	// Clients that cannot send other methods say so in a header.
+	switch override := x.r.Header.Get("X-HTTP-Method-Override"); override {
+	case "":
+		return s.tus(x, (*Server).createTus)
+	case http.MethodPatch:
+		return s.tus(x, (*Server).patchTus)
+	case http.MethodDelete:
+		return s.tus(x, (*Server).dropTus)
+	default:
+		return sortie.NewError(sortie.CodeInvalidRequest, "X-HTTP-Method-Override: want PATCH or DELETE")
+	}
+}
+
+func (s *Server) tusHead(x *exchange) error   { return s.tus(x, (*Server).headTus) }
+func (s *Server) tusPatch(x *exchange) error  { return s.tus(x, (*Server).patchTus) }
+func (s *Server) tusDelete(x *exchange) error { return s.tus(x, (*Server).dropTus) }
+
+// tus is the way of every tus request.
+func (s *Server) tus(x *exchange, handle tusHandler) error {
+	if x.r.Header.Get("Tus-Resumable") != tusVersion {
+		x.Header().Set("Tus-Version", tusVersion)
+		return x.answerEmpty(http.StatusPreconditionFailed)
+	}
+	upload, err := s.config.App.OpenUpload(x.r.Context(), x.r.PathValue("submissionId"), app.UploadTus, x.r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	defer upload.Close()
+	return handle(s, x, upload)
+}
+
+// createTus begins the upload. Its client will send the file from the beginning, so what is there goes.
+func (s *Server) createTus(x *exchange, upload *app.Upload) error {
+	length, err := x.tusNumber("Upload-Length")
+	switch {
+	case err != nil:
+		return err
+	case length > upload.Size():
+		return errLongerThanDeclared(upload.Size())
+	case length < upload.Size():
+		return errFault("Upload-Length", faultRange, "is "+strconv.FormatInt(length, 10)+", but the file was declared to have "+strconv.FormatInt(upload.Size(), 10)+" bytes")
+	case upload.Done():
+		return errUploadDone()
+	}
+	if upload.Offset() > 0 {
+		if err := upload.Restart(); err != nil {
+			return err
+		}
+	}
+	if x.r.ContentLength != 0 {
+		if err := s.appendTus(x, upload); err != nil {
+			return err
+		}
+	}
+	x.Header().Set("Location", x.r.RequestURI)
+	return x.answerOffset(http.StatusCreated, upload)
+}
+
+// headTus tells where the upload stands. A client that sees all bytes there sends no more, so if they were not taken in when the
+// last one came, that is made up for now.
+func (s *Server) headTus(x *exchange, upload *app.Upload) error {
+	if err := s.finishTus(x, upload); err != nil {
+		return err
+	}
+	x.Header().Set("Upload-Length", strconv.FormatInt(upload.Size(), 10))
+	return x.answerOffset(http.StatusOK, upload)
+}
+
+func (s *Server) patchTus(x *exchange, upload *app.Upload) error {
+	offset, err := x.tusNumber("Upload-Offset")
+	switch {
+	case err != nil:
+		return err
+	case offset != upload.Offset():
+		return sortie.NewError(sortie.CodeWrongState, "the upload has %d bytes, so that is where it goes on; ask with HEAD", upload.Offset())
+	}
+	if err := s.appendTus(x, upload); err != nil {
+		return err
+	}
+	return x.answerOffset(http.StatusNoContent, upload)
+}
+
+// dropTus forgets what was uploaded. The slot stays reserved: giving it back is the contributor's, who signs for it.
+func (s *Server) dropTus(x *exchange, upload *app.Upload) error {
+	if upload.Done() {
+		return errUploadDone()
+	}
+	if err := upload.Restart(); err != nil {
+		return err
+	}
+	return x.answerEmpty(http.StatusNoContent)
+}
+
+// appendTus adds the body to the upload, and takes the upload in when that was the last of it.
+func (s *Server) appendTus(x *exchange, upload *app.Upload) error {
+	if err := checkUploadEncoding(x.r.Header); err != nil {
+		return err
+	}
+	if x.r.Header.Get("Content-Type") != tusContentType {
+		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send a part of the file as Content-Type: %s", tusContentType)
+	}
+	if left := upload.Size() - upload.Offset(); x.r.ContentLength > left {
+		return errLongerThanDeclared(left)
+	}
+	if !upload.Done() && x.r.ContentLength != 0 {
+		if err := s.appendBody(x, upload); err != nil {
+			return err
+		}
+	}
+	return s.finishTus(x, upload)
+}
+
+func (s *Server) finishTus(x *exchange, upload *app.Upload) error {
+	if upload.Done() || upload.Offset() < upload.Size() {
+		return nil
+	}
+	_, err := s.finish(x, upload)
+	return err
+}
+
+// tusNumber reads a header that every client must send: a number of bytes.
+func (x *exchange) tusNumber(name string) (int64, error) {
+	given := x.r.Header.Values(name)
+	if len(given) == 1 {
+		if number, err := strconv.ParseInt(given[0], 10, 64); err == nil && number >= 0 && strconv.FormatInt(number, 10) == given[0] {
+			return number, nil
+		}
+	}
+	return 0, sortie.NewError(sortie.CodeInvalidRequest, "set %s, once, to a number of bytes", name)
+}
+
+func (x *exchange) answerOffset(status int, upload *app.Upload) error {
+	x.Header().Set("Upload-Offset", strconv.FormatInt(upload.Offset(), 10))
+	return x.answerEmpty(status)
+}
+
+func errUploadDone() error {
+	return sortie.NewError(sortie.CodeWrongState, "nothing is waited for: the file has been taken in, or the submission is decided; read the submission")
+}

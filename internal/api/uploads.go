@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+)
+
+const (
+	// finishTimeout is how long a file that has arrived may take to be kept for good. It goes on when the client has left: its
+	// last byte is there, and it has nothing to send again.
+	finishTimeout = 2 * time.Minute
+	// answerTimeout is how long the answer to an upload may take to be sent, which began when the upload did for net/http.
+	answerTimeout = 30 * time.Second
+
+	faultRange = "out_of_range"
+)
+
+// putUpload takes a whole file in one request. Nothing of its body is read before it is known to be wanted: a client that
+// sends Expect: 100-continue sends no file in vain.
+func (s *Server) putUpload(x *exchange) error {
+	upload, err := s.config.App.OpenUpload(x.r.Context(), x.r.PathValue("submissionId"), app.UploadPut, x.r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	defer upload.Close()
+	if !upload.Done() {
+		if err := s.takeWhole(x, upload); err != nil {
+			return err
+		}
+	}
+	detail, err := s.finish(x, upload)
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, detail)
+}
+
+// takeWhole takes the body as the whole file. What an earlier attempt left is of no use: this one begins at the beginning.
+func (s *Server) takeWhole(x *exchange, upload *app.Upload) error {
+	if err := checkLength(x.r, upload.Size()); err != nil {
+		return err
+	}
+	if upload.Offset() > 0 {
+		if err := upload.Restart(); err != nil {
+			return err
+		}
+	}
+	if err := s.appendBody(x, upload); err != nil {
+		return err
+	}
+	if upload.Offset() < upload.Size() {
+		return errWrongLength(upload.Offset(), upload.Size())
+	}
+	return nil
+}
+
+// checkLength compares what is announced with the file that was declared, before any of it is read.
+func checkLength(r *http.Request, want int64) error {
+	if err := checkUploadEncoding(r.Header); err != nil {
+		return err
+	}
+	switch length := r.ContentLength; {
+	case length > want:
+		return errLongerThanDeclared(want)
+	case length >= 0 && length < want:
+		return errWrongLength(length, want)
+	}
+	return nil
+}
+
+func checkUploadEncoding(header http.Header) error {
+	if encoding := header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the file without Content-Encoding: its size and hash were declared as it is")
+	}
+	return nil
+}
+
+func errLongerThanDeclared(limit int64) error {
+	return sortie.NewError(sortie.CodePayloadTooLarge, "no more than %d bytes are wanted: the file is larger than it was declared to be", limit).Detail("limitBytes", limit)
+}
+
+func errWrongLength(length, want int64) error {
+	return errFault("Content-Length", faultRange, "is "+strconv.FormatInt(length, 10)+", but the file was declared to have "+strconv.FormatInt(want, 10)+" bytes; send all of it")
+}
+
+// appendBody streams the body into the upload. What has arrived stays there, whatever happens to the rest.
+func (s *Server) appendBody(x *exchange, upload *app.Upload) error {
+	body := &pacedBody{body: x.r.Body, controller: http.NewResponseController(x.ResponseWriter), timeout: s.config.StallTimeout}
+	defer func() { s.metrics.uploaded.Add(float64(body.total)) }()
+	_, err := upload.Append(x.r.Context(), body)
+	switch {
+	case body.failed():
+		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole, or stood still for more than %d s; send it again, or go on from where it stopped with tus",
+			ceilSeconds(s.config.StallTimeout)).Because(body.err)
+	case err != nil:
+		return err
+	}
+	var surplus [1]byte
+	if n, _ := body.Read(surplus[:]); n > 0 { // a body without a length
+		if err := upload.Restart(); err != nil {
+			return err
+		}
+		return errLongerThanDeclared(upload.Size())
+	}
+	if body.failed() {
+		return sortie.NewError(sortie.CodeInvalidRequest, "the end of the body did not arrive; send the request again").Because(body.err)
+	}
+	if x.r.ContentLength > 0 { // as after every other body
+		x.Header().Del("Connection")
+	}
+	return nil
+}
+
+// finish takes in an upload whose last byte is there. Of one that was taken in before it tells what became of it.
+func (s *Server) finish(x *exchange, upload *app.Upload) (sortie.SubmissionDetail, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.r.Context()), finishTimeout)
+	defer cancel()
+	return upload.Finish(ctx)
+}
