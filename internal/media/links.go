@@ -16,11 +16,23 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The variants of a submission's media that a link can name.
+// What a link lets its holder do with a submission's media. A link that was signed for one of them is none for another.
 const (
-	VariantOriginal  = "original"
-	VariantThumbnail = "thumbnail"
+	VariantOriginal        = "original"         // fetch what a creator was delivered
+	VariantThumbnail       = "thumbnail"        // fetch its small picture
+	VariantReviewOriginal  = "review-original"  // look at what is not accepted yet
+	VariantReviewThumbnail = "review-thumbnail" // look at its small picture
+	VariantUploadPut       = "upload-put"       // send the file in one request
+	VariantUploadTus       = "upload-tus"       // send it in pieces
 )
+
+func isVariant(text string) bool {
+	switch text {
+	case VariantOriginal, VariantThumbnail, VariantReviewOriginal, VariantReviewThumbnail, VariantUploadPut, VariantUploadTus:
+		return true
+	}
+	return false
+}
 
 // LinkKey is one key of the ring that signs media links.
 type LinkKey struct {
@@ -125,7 +137,7 @@ func (s *linkState) sign() []byte {
 // Only the one spelling is accepted. Comparing text with text also refuses the other ways to write the same signature in base64.
 func (k *LinkKeys) Verify(submissionID, variant, query string, now time.Time) (exp int64, err error) {
 	expText, id, signature, ok := parseLink(query)
-	if !ok || (variant != VariantOriginal && variant != VariantThumbnail) || len(submissionID) > maximumLink || !plainText(submissionID) {
+	if !ok || !isVariant(variant) || len(submissionID) > maximumLink || !plainText(submissionID) {
 		return 0, errLinkInvalid()
 	}
 	key := k.key(id)
@@ -145,13 +157,13 @@ func (k *LinkKeys) Verify(submissionID, variant, query string, now time.Time) (e
 		return 0, errLinkInvalid() // we never signed it
 	}
 	if now.Unix() >= exp {
-		return exp, sortie.NewError(sortie.CodeMediaURLExpired, "the link has expired; fetch the deliverables again for a new one")
+		return exp, sortie.NewError(sortie.CodeMediaURLExpired, "the link has expired; ask for a new one where you got it")
 	}
 	return exp, nil
 }
 
 func errLinkInvalid() error {
-	return sortie.NewError(sortie.CodeMediaURLInvalid, "the link was not signed by this service, or was changed; use it exactly as it came with the deliverables")
+	return sortie.NewError(sortie.CodeMediaURLInvalid, "the link was not signed by this service, or was changed; use it exactly as it came")
 }
 
 func (k *LinkKeys) key(id string) *linkKey {

@@ -33,7 +33,7 @@ type Objects struct {
 	store objectStore
 }
 
-// Object is an entry of [Objects.List].
+// Object is what [Objects.Stat] tells of an object.
 type Object struct {
 	Hash   sortie.Hash
 	Size   int64
@@ -183,16 +183,23 @@ func (o *Objects) download(ctx context.Context, hash sortie.Hash) (path string, 
 	return file.Name(), done, nil
 }
 
+// Stat tells of an object without reading it. It gives [ErrObjectNotFound] when it is not kept.
+func (o *Objects) Stat(ctx context.Context, hash sortie.Hash) (Object, error) {
+	object, err := o.store.stat(ctx, objectKey(hash))
+	if err != nil {
+		return Object{}, fmt.Errorf("look for object %s: %w", hash, err)
+	}
+	object.Hash = hash
+	return object, nil
+}
+
 // Has reports whether an object is kept.
 func (o *Objects) Has(ctx context.Context, hash sortie.Hash) (bool, error) {
-	_, err := o.store.stat(ctx, objectKey(hash))
+	_, err := o.Stat(ctx, hash)
 	if errors.Is(err, ErrObjectNotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("look for object %s: %w", hash, err)
-	}
-	return true, nil
+	return err == nil, err
 }
 
 // Delete removes an object. One that is not there is no error.
