@@ -1,6 +1,7 @@
 package media_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -57,13 +58,50 @@ func fillDisk(dir string) error {
 		return err
 	}
 	large, small := make([]byte, 4<<20), make([]byte, 1000)
-	if err := keep(objects, outside, large); !errors.Is(err, media.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {
+	if err := keep(objects, outside, large); !errors.Is(err, media.ErrUnavailable) || !errors.Is(err, media.ErrNoRoom) {
 		return fmt.Errorf("keep more than fits: %w", err)
 	}
 	if err := keep(objects, outside, small); err != nil { // what did not fit is gone again
 		return fmt.Errorf("keep what fits: %w", err)
 	}
+	if err := uploadToFullDisk(disk); err != nil {
+		return err
+	}
 	return ingestOnFullDisk(outside, disk)
+}
+
+// uploadToFullDisk fills the disk with an upload, which goes on when there is room again.
+func uploadToFullDisk(disk string) (err error) {
+	incoming, err := media.OpenIncoming(filepath.Join(disk, "uploads"))
+	if err != nil {
+		return err
+	}
+	upload, err := incoming.Open("sub_large")
+	if err != nil {
+		return err
+	}
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 512<<10), 0o600); err != nil {
+		return err
+	}
+	data := make([]byte, 700<<10)
+	for i := range data {
+		data[i] = byte(rand.Uint32())
+	}
+	n, err := upload.Append(context.Background(), bytes.NewReader(data), int64(len(data)))
+	if !errors.Is(err, media.ErrNoRoom) || !errors.Is(err, media.ErrUnavailable) || n != upload.Size() || n == 0 || n == int64(len(data)) {
+		return fmt.Errorf("upload more than fits: %d bytes, %w", n, err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		return err
+	}
+	if _, err := upload.Append(context.Background(), bytes.NewReader(data[n:]), int64(len(data))); err != nil {
+		return fmt.Errorf("go on when there is room: %w", err)
+	}
+	if _, hash, err := upload.Finish(); err != nil || hash != sortie.Hash(sha256.Sum256(data)) {
+		return fmt.Errorf("another file came of it: %w", err)
+	}
+	return upload.Remove()
 }
 
 func keep(objects *media.Objects, dir string, data []byte) error {

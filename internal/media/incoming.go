@@ -265,12 +265,15 @@ func (p *Partial) Finish() (path string, hash sortie.Hash, err error) {
 	return filepath.Join(p.incoming.dir, p.id+uploadSuffix), sortie.Hash(p.sum.Sum(nil)), nil
 }
 
-// Remove deletes what has come. The turn stays until [Partial.Close]; nothing more can be added.
+// Remove deletes what has come and ends the turn: whoever has the next one begins with nothing. Without the turn it does nothing.
 func (p *Partial) Remove() error {
+	if p.file == nil {
+		return nil
+	}
 	if err := p.incoming.root.Remove(p.id + uploadSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove upload %s: %w", p.id, diskFault(err))
 	}
-	return nil
+	return p.Close()
 }
 
 // Close ends the turn. What has come stays. Closing again does nothing.

@@ -41,7 +41,7 @@ func protocolQuery(key media.LinkKey, submissionID, variant string, exp int64) s
 func TestLinksAreThoseOfTheProtocol(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t, newKey, oldKey)
-	for _, variant := range []string{media.VariantOriginal, media.VariantThumbnail} {
+	for _, variant := range variants {
 		exp := noon.Unix() + 300
 		query := keys.Sign(linkedSubmission, variant, exp)
 		if want := protocolQuery(newKey, linkedSubmission, variant, exp); query != want {
@@ -50,7 +50,16 @@ func TestLinksAreThoseOfTheProtocol(t *testing.T) {
 		if got, err := keys.Verify(linkedSubmission, variant, query, noon); err != nil || got != exp {
 			t.Errorf("own link: %d, %v", got, err)
 		}
+		for _, other := range variants {
+			if _, err := keys.Verify(linkedSubmission, other, query, noon); other != variant && sortie.ErrorCode(err) != sortie.CodeMediaURLInvalid {
+				t.Errorf("a link for %s is one for %s: %v", variant, other, err)
+			}
+		}
 	}
+}
+
+var variants = []string{
+	media.VariantOriginal, media.VariantThumbnail, media.VariantReviewOriginal, media.VariantReviewThumbnail, media.VariantUploadPut, media.VariantUploadTus,
 }
 
 func TestLinksExpireAndKeysRotate(t *testing.T) {

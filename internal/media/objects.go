@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -133,54 +132,6 @@ func (o *Objects) File(hash sortie.Hash) (*os.File, error) {
 		return nil, fmt.Errorf("open object %s: %w", hash, err)
 	}
 	return file, nil
-}
-
-// Fetch gives an object as a file that others can open by its path: the object's own, or one that was downloaded for this. Call done
-// when it is no longer needed. Never write to it.
-func (o *Objects) Fetch(ctx context.Context, hash sortie.Hash) (path string, done func(), err error) {
-	file, err := o.store.file(objectKey(hash))
-	switch {
-	case err == nil:
-		path, done, err = file.Name(), func() {}, file.Close()
-	case errors.Is(err, ErrNotLocal):
-		path, done, err = o.download(ctx, hash)
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("fetch object %s: %w", hash, err)
-	}
-	return path, done, nil
-}
-
-// download puts an object where [Ingester.Tidy] finds it, should this process be killed before it is done.
-func (o *Objects) download(ctx context.Context, hash sortie.Hash) (path string, done func(), err error) {
-	dir, err := os.MkdirTemp(o.TempDir, resultPattern)
-	if err != nil {
-		return "", nil, storeFault(err)
-	}
-	done = func() { _ = os.RemoveAll(dir) } // what cannot be removed now is tidied later
-	defer func() {
-		if err != nil {
-			done()
-		}
-	}()
-	body, _, err := o.store.open(ctx, objectKey(hash), 0, -1)
-	if err != nil {
-		return "", nil, err
-	}
-	defer body.Close()
-	file, err := os.Create(filepath.Join(dir, "object"))
-	if err != nil {
-		return "", nil, storeFault(err)
-	}
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(file, sum), body)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", nil, storeFault(err)
-	}
-	if sortie.Hash(sum.Sum(nil)) != hash {
-		return "", nil, ErrObjectCorrupt
-	}
-	return file.Name(), done, nil
 }
 
 // Stat tells of an object without reading it. It gives [ErrObjectNotFound] when it is not kept.

@@ -7,12 +7,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -251,6 +249,45 @@ func TestOnlyDirectoriesHaveFiles(t *testing.T) {
 	})
 }
 
+// A program that is told a path gets the object's bytes, wherever they are kept, and nothing is left of that.
+func TestObjectsAreLentAsFiles(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		objects.TempDir = t.TempDir()
+		data, hash := put(t, objects, 20<<20+17)
+		path, done, err := objects.Fetch(t.Context(), hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := readFile(t, path); !bytes.Equal(got, data) {
+			t.Errorf("lent %d other bytes", len(got))
+		}
+		done()
+		if err := objects.Check(t.Context(), hash); err != nil {
+			t.Error("after it was lent:", err)
+		}
+		_, missing, _ := randomFile(t, 10)
+		if _, _, err := objects.Fetch(t.Context(), missing); !errors.Is(err, media.ErrObjectNotFound) {
+			t.Error("missing:", err)
+		}
+		if left, err := os.ReadDir(objects.TempDir); len(left) != 0 || err != nil {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	})
+}
+
+func TestObjectsTellTheirSize(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
+		_, hash := put(t, objects, 1234)
+		if object, err := objects.Stat(t.Context(), hash); err != nil || object.Hash != hash || object.Size != 1234 || time.Since(object.KeptAt) > time.Hour {
+			t.Errorf("%+v, %v", object, err)
+		}
+		_, missing, _ := randomFile(t, 10)
+		if _, err := objects.Stat(t.Context(), missing); !errors.Is(err, media.ErrObjectNotFound) {
+			t.Error("missing:", err)
+		}
+	})
+}
+
 func TestABitFlipIsSeen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -371,75 +408,37 @@ func TestABucketThatFallsSilent(t *testing.T) {
 	}
 }
 
-// faultyFront stands before a server and can stop letting anybody through, or anything.
-type faultyFront struct {
-	listener net.Listener
-	silent   atomic.Bool
-	ended    chan struct{}
-	mu       sync.Mutex
-	open     []net.Conn
-	closed   bool
-}
+// An S3 server that dies while an object is on its way, in either direction, leaves nothing that could be taken for it.
+func TestABucketThatDiesInTheMiddle(t *testing.T) {
+	t.Parallel()
+	behind := s3Address(t)
+	front := newFaultyFront(t, behind)
+	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	objects.TempDir = t.TempDir()
+	objects.SetPatience(2 * time.Second)
+	_, hash := put(t, objects, 20<<20)
+	_, other, path := randomFile(t, 40<<20)
 
-func newFaultyFront(t *testing.T, behind string) *faultyFront {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	front.dieAfter(10 << 20)
+	if _, _, err := objects.Fetch(t.Context(), hash); !errors.Is(err, media.ErrUnavailable) {
+		t.Error("fetch:", err)
 	}
-	front := &faultyFront{listener: listener, ended: make(chan struct{})}
-	t.Cleanup(front.refuse)
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", behind)
-			if err != nil || !front.keep(client, server) {
-				_ = client.Close()
-				continue
-			}
-			go front.pass(server, client)
-			go front.pass(client, server)
-		}
-	}()
-	return front
-}
-
-// pass lets bytes through until nothing is let through any more.
-func (f *faultyFront) pass(to, from net.Conn) {
-	buffer := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buffer)
-		if f.silent.Load() {
-			<-f.ended
-		}
-		if _, writeErr := to.Write(buffer[:n]); err != nil || writeErr != nil {
-			_ = to.Close()
-			return
-		}
+	if left, err := os.ReadDir(objects.TempDir); len(left) != 0 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
-}
 
-func (f *faultyFront) address() string { return f.listener.Addr().String() }
-
-func (f *faultyFront) keep(connections ...net.Conn) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.open = append(f.open, connections...)
-	return !f.closed
-}
-
-func (f *faultyFront) refuse() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.closed {
-		close(f.ended)
+	front = newFaultyFront(t, behind)
+	front.dieAfter(20 << 20)
+	objects = openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	objects.SetPatience(2 * time.Second)
+	if err := objects.Put(t.Context(), other, path); !errors.Is(err, media.ErrUnavailable) {
+		t.Error("put:", err)
 	}
-	f.closed = true
-	_ = f.listener.Close()
-	for _, connection := range f.open {
-		_ = connection.Close()
+	again := openObjects(t, bucketURL(behind)+"&prefix="+t.Name()+"/")
+	if has, err := again.Has(t.Context(), other); has || err != nil {
+		t.Errorf("half an object is kept: %v, %v", has, err)
+	}
+	if err := again.Put(t.Context(), other, path); err != nil {
+		t.Error("put again:", err)
 	}
 }
