@@ -20,6 +20,8 @@ import (
 const (
 	// bucketPatience is how long the bucket may stay silent before a call is given up.
 	bucketPatience = 20 * time.Second
+	// probePatience is less: a start waits for it.
+	probePatience = 5 * time.Second
 	// slowestUpload, in bytes a second, is what an upload must at least reach to be waited for.
 	slowestUpload = 256 << 10
 	// partSize is how much of an upload is held in memory at a time.
@@ -30,6 +32,7 @@ const (
 // that were cut short are the bucket's to remove: give it a life-cycle rule that aborts incomplete uploads.
 type bucket struct {
 	*blob.Bucket
+	name     string
 	patience time.Duration
 }
 
@@ -39,20 +42,26 @@ func openBucket(ctx context.Context, address string) (*bucket, error) {
 		return nil, errors.New("it is not a URL: want s3://BUCKET?region=REGION") // the error would repeat what may hold a secret
 	}
 	parsed.RawQuery = withoutChecksums(parsed.Query()).Encode()
-	ctx, cancel := context.WithTimeout(ctx, bucketPatience)
-	defer cancel()
 	opened, err := blob.OpenBucket(ctx, parsed.String())
 	if err != nil {
 		return nil, err
 	}
-	accessible, err := opened.IsAccessible(ctx)
-	if err == nil && !accessible {
-		err = fmt.Errorf("there is no bucket %q, or these credentials may not list it", parsed.Host)
+	return &bucket{opened, parsed.Host, bucketPatience}, nil
+}
+
+func (b *bucket) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, min(b.patience, probePatience))
+	defer cancel()
+	accessible, err := b.IsAccessible(ctx)
+	var answer interface{ HTTPStatusCode() int }
+	refused := errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 4
+	if refused || err == nil && !accessible {
+		return fmt.Errorf("there is no bucket %q, or these credentials may not list it", b.name)
 	}
 	if err != nil {
-		return nil, errors.Join(err, opened.Close())
+		return bucketFault(err)
 	}
-	return &bucket{opened, bucketPatience}, nil
+	return nil
 }
 
 // withoutChecksums leaves out the newer checksums of S3 unless they are asked for: not every server has them, and whoever puts or checks an object

@@ -36,12 +36,14 @@ func openDirectory(path string) (*directory, error) {
 			return nil, err
 		}
 	}
-	return d, errors.Join(probe(d.path(incoming)), syncDirectory(d.root))
+	return d, syncDirectory(d.root)
 }
 
 func (d *directory) path(key string) string { return filepath.Join(d.root, filepath.FromSlash(key)) }
 
 func (d *directory) close() error { return nil }
+
+func (d *directory) probe(context.Context) error { return probeDirectory(d.path(incoming)) }
 
 func (d *directory) put(ctx context.Context, key string, source io.Reader, _ int64, verify func() error) (err error) {
 	file, err := os.CreateTemp(d.path(incoming), "*.part")
@@ -195,13 +197,17 @@ func diskFault(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// probe fails now rather than at the first upload.
-func probe(dir string) error {
+// probeDirectory writes what a small file needs, and takes it back.
+func probeDirectory(dir string) (err error) {
 	file, err := os.CreateTemp(dir, "probe-*")
 	if err != nil {
-		return err
+		return diskFault(err)
 	}
-	return errors.Join(file.Close(), os.Remove(file.Name()), syncDirectory(dir))
+	_, err = file.Write(make([]byte, 64<<10))
+	if err = errors.Join(err, file.Close(), os.Remove(file.Name())); err != nil {
+		return diskFault(err)
+	}
+	return nil
 }
 
 // interruptible ends a copy when its context ends.

@@ -61,7 +61,10 @@ func fillDisk(dir string) error {
 	if err := keep(objects, outside, large); !errors.Is(err, media.ErrUnavailable) || !errors.Is(err, media.ErrNoRoom) {
 		return fmt.Errorf("keep more than fits: %w", err)
 	}
-	if err := keep(objects, outside, small); err != nil { // what did not fit is gone again
+	if objects.Working() {
+		return errors.New("a full disk seems to work")
+	}
+	if err := keep(objects, outside, small); err != nil || !objects.Working() { // what did not fit is gone again
 		return fmt.Errorf("keep what fits: %w", err)
 	}
 	if err := uploadToFullDisk(disk); err != nil {
@@ -92,8 +95,14 @@ func uploadToFullDisk(disk string) (err error) {
 	if !errors.Is(err, media.ErrNoRoom) || !errors.Is(err, media.ErrUnavailable) || n != upload.Size() || n == 0 || n == int64(len(data)) {
 		return fmt.Errorf("upload more than fits: %d bytes, %w", n, err)
 	}
+	if err := incoming.Probe(); !errors.Is(err, media.ErrNoRoom) || incoming.Working() {
+		return fmt.Errorf("a full disk seems to work: %w", err)
+	}
 	if err := os.Remove(ballast); err != nil {
 		return err
+	}
+	if err := incoming.Probe(); err != nil || !incoming.Working() {
+		return fmt.Errorf("a disk with room does not work: %w", err)
 	}
 	if _, err := upload.Append(context.Background(), bytes.NewReader(data[n:]), int64(len(data))); err != nil {
 		return fmt.Errorf("go on when there is room: %w", err)

@@ -29,6 +29,8 @@ type Incoming struct {
 	root *os.Root
 	mu   sync.Mutex
 	busy map[string]bool // uploads that somebody in this process has open
+
+	condition
 }
 
 const uploadSuffix = ".upload"
@@ -56,7 +58,7 @@ func openIncoming(dir string) (*Incoming, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := probe(dir); err != nil {
+	if err := errors.Join(probeDirectory(dir), syncDirectory(dir)); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
@@ -69,6 +71,14 @@ func openIncoming(dir string) (*Incoming, error) {
 // Close gives back what the directory holds on to.
 func (i *Incoming) Close() error { return i.root.Close() }
 
+// Probe fails when nothing could be written now.
+func (i *Incoming) Probe() error {
+	if err := i.noted(probeDirectory(i.dir)); err != nil {
+		return fmt.Errorf("try the directory of uploads: %w", err)
+	}
+	return nil
+}
+
 // Open takes the turn to write to an upload, which begins empty, until [Partial.Close]. It gives [ErrUploadBusy] while somebody else
 // has it.
 func (i *Incoming) Open(id string) (*Partial, error) {
@@ -79,7 +89,7 @@ func (i *Incoming) Open(id string) (*Partial, error) {
 		return nil, fmt.Errorf("open upload %s: %w", id, ErrUploadBusy)
 	}
 	file, size, err := i.openLocked(id + uploadSuffix)
-	if err != nil {
+	if i.noted(err) != nil {
 		i.leave(id)
 		return nil, fmt.Errorf("open upload %s: %w", id, err)
 	}
@@ -203,7 +213,7 @@ func (p *Partial) Append(ctx context.Context, r io.Reader, limit int64) (n int64
 		// Which of these bytes the disk has is unknown.
 		err = errors.Join(err, diskFault(syncErr), p.cut(before))
 	}
-	if err != nil {
+	if p.incoming.noted(err) != nil {
 		err = fmt.Errorf("receive upload %s: %w", p.id, err)
 	}
 	return p.size - before, err

@@ -29,6 +29,7 @@ var (
 type Objects struct {
 	TempDir string // where [Objects.Fetch] puts what it must download; the system's, if empty
 
+	condition
 	store objectStore
 }
 
@@ -41,6 +42,8 @@ type Object struct {
 
 // objectStore is a directory or a bucket. Its keys are those that objectKey makes.
 type objectStore interface {
+	// probe fails when nothing could be kept now.
+	probe(ctx context.Context) error
 	// put keeps size bytes of source. It calls verify when it has read them and before anybody can see them.
 	put(ctx context.Context, key string, source io.Reader, size int64, verify func() error) error
 	open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error)
@@ -53,24 +56,35 @@ type objectStore interface {
 }
 
 // OpenObjects opens the store that a URL names: file:DIR for a directory, which is made if it does not exist, or
-// s3://BUCKET?region=...&endpoint=... for a bucket, which must exist. It fails when nothing could be kept there.
+// s3://BUCKET?region=...&endpoint=... for a bucket, which must exist. It fails when nothing could be kept there. A bucket that merely
+// cannot be reached is opened all the same, not [Objects.Working]: everything else need not wait for it.
 func OpenObjects(ctx context.Context, url string) (*Objects, error) {
-	if dir, found := strings.CutPrefix(url, "file:"); found {
-		store, err := openDirectory(strings.TrimPrefix(dir, "//"))
-		if err != nil {
-			return nil, fmt.Errorf("open media directory: %w", err)
-		}
-		return &Objects{store: store}, nil
+	o := &Objects{}
+	var err error
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch {
+	case scheme == "file":
+		o.store, err = openDirectory(strings.TrimPrefix(rest, "//"))
+	case scheme == "s3" && strings.HasPrefix(rest, "//"):
+		o.store, err = openBucket(ctx, url)
+	default:
+		return nil, fmt.Errorf("media store %.20q: want file:DIR or s3://BUCKET", scheme)
 	}
-	if strings.HasPrefix(url, "s3://") {
-		store, err := openBucket(ctx, url)
-		if err != nil {
-			return nil, fmt.Errorf("open media bucket: %w", err)
-		}
-		return &Objects{store: store}, nil
+	if err != nil {
+		return nil, fmt.Errorf("open media store: %w", err)
 	}
-	scheme, _, _ := strings.Cut(url, ":")
-	return nil, fmt.Errorf("media store %.20q: want file:DIR or s3://BUCKET", scheme)
+	if err := o.Probe(ctx); err != nil && (scheme == "file" || !errors.Is(err, ErrUnavailable)) {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+// Probe fails when nothing could be kept now: with [ErrUnavailable] unless somebody must change something first.
+func (o *Objects) Probe(ctx context.Context) error {
+	if err := o.noted(o.store.probe(ctx)); err != nil {
+		return fmt.Errorf("try the media store: %w", err)
+	}
+	return nil
 }
 
 // Close gives back what the store holds on to.
@@ -110,7 +124,7 @@ func (o *Objects) Put(ctx context.Context, hash sortie.Hash, path string) error 
 		}
 		return nil
 	}
-	if err := o.store.put(ctx, objectKey(hash), io.TeeReader(source, sum), info.Size(), verify); err != nil {
+	if err := o.noted(o.store.put(ctx, objectKey(hash), io.TeeReader(source, sum), info.Size(), verify)); err != nil {
 		return fmt.Errorf("keep object %s: %w", hash, err)
 	}
 	return nil
@@ -119,7 +133,7 @@ func (o *Objects) Put(ctx context.Context, hash sortie.Hash, path string) error 
 // Open reads an object from offset on, length bytes or, if length is negative, to its end. It gives the size of the whole object too.
 // An offset behind the end gives an empty reader.
 func (o *Objects) Open(ctx context.Context, hash sortie.Hash, offset, length int64) (body io.ReadCloser, size int64, err error) {
-	if body, size, err = o.store.open(ctx, objectKey(hash), max(0, offset), length); err != nil {
+	if body, size, err = o.store.open(ctx, objectKey(hash), max(0, offset), length); o.noted(err) != nil {
 		return nil, 0, fmt.Errorf("open object %s: %w", hash, err)
 	}
 	return body, size, nil
@@ -128,7 +142,7 @@ func (o *Objects) Open(ctx context.Context, hash sortie.Hash, offset, length int
 // File opens an object as a file, which the kernel can send by itself. It gives [ErrNotLocal] unless objects are kept in a directory.
 func (o *Objects) File(hash sortie.Hash) (*os.File, error) {
 	file, err := o.store.file(objectKey(hash))
-	if err != nil {
+	if o.noted(err) != nil {
 		return nil, fmt.Errorf("open object %s: %w", hash, err)
 	}
 	return file, nil
@@ -137,7 +151,7 @@ func (o *Objects) File(hash sortie.Hash) (*os.File, error) {
 // Stat tells of an object without reading it. It gives [ErrObjectNotFound] when it is not kept.
 func (o *Objects) Stat(ctx context.Context, hash sortie.Hash) (Object, error) {
 	object, err := o.store.stat(ctx, objectKey(hash))
-	if err != nil {
+	if o.noted(err) != nil {
 		return Object{}, fmt.Errorf("look for object %s: %w", hash, err)
 	}
 	object.Hash = hash

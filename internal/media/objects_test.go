@@ -356,6 +356,25 @@ func TestBadStoresAreRefusedAtOnce(t *testing.T) {
 	if _, err := media.OpenObjects(t.Context(), missing); err == nil {
 		t.Error("a bucket that does not exist was opened")
 	}
+	if _, err := media.OpenObjects(t.Context(), bucketURL(s3Address(t))+"&anonymous=true"); err == nil || errors.Is(err, media.ErrUnavailable) {
+		t.Error("a bucket was opened that we may not use:", err)
+	}
+}
+
+// A service starts also while its bucket is away, and works when that is back.
+func TestABucketThatIsAwayAtTheStart(t *testing.T) {
+	t.Parallel()
+	front := newFaultyFront(t, s3Address(t))
+	front.silent.Store(true)
+	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	if objects.Working() {
+		t.Error("it seems to work")
+	}
+	front.silent.Store(false)
+	if err := objects.Probe(t.Context()); err != nil || !objects.Working() {
+		t.Error("when it is back:", err)
+	}
+	put(t, objects, 1000)
 }
 
 // An S3 server that goes away, or falls silent, is told from one that does not have the object.
@@ -381,6 +400,9 @@ func TestABucketThatIsGone(t *testing.T) {
 		if !errors.Is(err, media.ErrUnavailable) {
 			t.Error("list:", err)
 		}
+	}
+	if objects.Working() {
+		t.Error("it seems to work")
 	}
 }
 
