@@ -32,6 +32,7 @@ const (
 	pathCheck         = "/check/"  // recover the signer, send a constant
 	pathRow           = "/status/" // and read a row
 	pathList          = "/list"    // instead, read a page of rows
+	pathPage          = "/page/"   // instead, read a page of fragments and sign two links for each
 	pathCreate        = "/create"  // instead, sign, make calldata and store a row durably, sharing commits
 	pathCreateChecked = "/checked" // the same, and recover the signer of what was signed, without which no quote may be sent
 	pathCreateAlone   = "/alone"   // as pathCreate, with a commit for each
@@ -48,6 +49,7 @@ type bareServer struct {
 	quote    []byte // of a draft, as the product sends it
 	unsigned []byte // the same without signature and calldata
 	constant []byte // an answer of pathCheck
+	links    *bareLinks
 }
 
 func runBare(ctx context.Context, address, database string) error {
@@ -77,7 +79,7 @@ func newBareServer(rows *bareRows) (*bareServer, error) {
 	someone := sortie.Address(crypto.PubkeyToAddress(key.PublicKey))
 	domain := sortie.Domain{ChainID: 31337, Factory: someone}
 	s := &bareServer{
-		rows: rows, key: key, public: crypto.FromECDSAPub(&key.PublicKey), domain: domain.Separator(),
+		rows: rows, links: newBareLinks(), key: key, public: crypto.FromECDSAPub(&key.PublicKey), domain: domain.Separator(),
 		terms: sortie.MissionAuthorization{
 			MissionID: "photo-of-the-main-entrance-00000000", Token: someone, RewardPerSubmission: big.NewInt(2_500_000),
 			TargetCount: 40, Creator: someone, Deadline: uint64(time.Now().Unix()),
@@ -117,6 +119,8 @@ func (s *bareServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == pathList:
 		answer = append(make([]byte, 0, pageBytes), `{"ok":true,"drafts":[`...)
 		err = s.rows.each(s.rows.selectPage, func(row []sql.RawBytes) { answer = append(s.appendStatus(answer, row), ',') }, wallet)
+	case strings.HasPrefix(r.URL.Path, pathPage):
+		answer, err = s.appendPage(make([]byte, 0, pageBytes), r.URL.Path[len(pathPage):])
 	default:
 		status = http.StatusCreated
 		answer, err = s.create(answer, wallet, r.Header.Get(sortie.HeaderIdempotencyKey), body, r.URL.Path)

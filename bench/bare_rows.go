@@ -11,9 +11,10 @@ import (
 
 // bareRows is a copy of the product's database, with its tables, indexes and durability.
 type bareRows struct {
-	selectDraft, selectPage, insertDraft *sql.Stmt
-	writer                               *sql.DB
-	pending                              chan pendingInsert
+	selectDraft, selectPage, selectDeliverables, insertDraft *sql.Stmt
+
+	writer  *sql.DB
+	pending chan pendingInsert
 }
 
 type pendingInsert struct {
@@ -54,10 +55,11 @@ func openBareRows(ctx context.Context, path string) (*bareRows, error) {
 		return nil, err
 	}
 	r.writer.SetMaxOpenConns(1)
-	var errs [3]error
+	var errs [4]error
 	r.selectDraft, errs[0] = readers.PrepareContext(ctx, bareSelectDraft)
 	r.selectPage, errs[1] = readers.PrepareContext(ctx, bareSelectPage)
 	r.insertDraft, errs[2] = r.writer.PrepareContext(ctx, bareInsert)
+	r.selectDeliverables, errs[3] = readers.PrepareContext(ctx, barePage)
 	go r.commitTogether()
 	return r, errors.Join(errs[:]...)
 }

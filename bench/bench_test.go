@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/big"
 	"net/http/httptest"
 	"strings"
@@ -49,6 +50,34 @@ func TestMedianIsOfTheValuesInOrder(t *testing.T) {
 	got := median([]cost{{cpu: 9}, {cpu: 1}, {cpu: 5}}, func(c cost) time.Duration { return c.cpu })
 	if got != 5 {
 		t.Errorf("the median of 9, 1 and 5 is %d", got)
+	}
+}
+
+func TestPartsOfFilesAreInsideThem(t *testing.T) {
+	t.Parallel()
+	starts := make(map[int]bool)
+	for n := range 1000 {
+		var from, to int
+		if _, err := fmt.Sscanf(rangeHeader(n, rangeLength, 20*megabyte), "Range: bytes=%d-%d\r\n", &from, &to); err != nil {
+			t.Fatal(err)
+		}
+		if from < 0 || to-from != rangeLength-1 || to >= 20*megabyte {
+			t.Fatalf("part %d is from %d to %d", n, from, to)
+		}
+		starts[from] = true
+	}
+	if len(starts) < 100 {
+		t.Errorf("the parts begin at %d places only", len(starts))
+	}
+}
+
+func TestNextCursorIsFoundOrMissed(t *testing.T) {
+	t.Parallel()
+	if cursor, err := nextCursor([]byte(`{"summary":{"returnedSubmissions":100,"nextCursor":"AbC-_","generatedAt":"x"}}`)); err != nil || cursor != "AbC-_" {
+		t.Errorf("found %q, %v", cursor, err)
+	}
+	if cursor, err := nextCursor([]byte(`{"summary":{"nextCursor":null},"title":"x"}`)); err == nil {
+		t.Errorf("found %q on the last page", cursor)
 	}
 }
 

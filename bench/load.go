@@ -66,6 +66,28 @@ type connection struct {
 }
 
 func (c connection) send(wire []byte) (body []byte, err error) {
+	response, err := c.ask(wire)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(response.Body)
+}
+
+// skim sends a request and only counts what comes back.
+func (c connection) skim(wire []byte) (length int, err error) {
+	response, err := c.ask(wire)
+	if err != nil {
+		return 0, err
+	}
+	if response.ContentLength < 0 {
+		read, err := io.Copy(io.Discard, response.Body)
+		return int(read), err
+	}
+	return c.reader.Discard(int(response.ContentLength)) // without another copy
+}
+
+// ask gives the answer to a request, if it is a good one. Its body is still to be read.
+func (c connection) ask(wire []byte) (*http.Response, error) {
 	if _, err := c.Write(wire); err != nil {
 		return nil, err
 	}
@@ -73,23 +95,28 @@ func (c connection) send(wire []byte) (body []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err = io.ReadAll(response.Body)
-	if err == nil && response.StatusCode/100 != 2 {
-		err = fmt.Errorf("%.60q was answered with %s: %.300s", wire, response.Status, body)
+	if response.StatusCode/100 != 2 {
+		body, err := io.ReadAll(response.Body)
+		return nil, errors.Join(fmt.Errorf("%.60q was answered with %s: %.300s", wire, response.Status, body), err)
 	}
-	return body, err
+	return response, nil
 }
 
 // connect opens the connections, the first time it is called.
 func (p *process) connect() error {
 	for len(p.connections) < callers {
-		conn, err := net.Dial("tcp", p.address)
+		c, err := p.dial()
 		if err != nil {
 			return err
 		}
-		p.connections = append(p.connections, connection{conn, bufio.NewReaderSize(conn, 64<<10)})
+		p.connections = append(p.connections, c)
 	}
 	return nil
+}
+
+func (p *process) dial() (connection, error) {
+	conn, err := net.Dial("tcp", p.address)
+	return connection{conn, bufio.NewReaderSize(conn, 64<<10)}, err
 }
 
 // cost is what a request costs on average.
@@ -104,6 +131,11 @@ func (p *process) load(ctx context.Context, wire [][]byte) (cost, error) {
 	if err := p.connect(); err != nil {
 		return cost{}, err
 	}
+	return p.measure(ctx, len(wire), len(p.connections), func(caller, i int) (int, error) { return p.connections[caller].skim(wire[i]) })
+}
+
+// measure has callers share n calls of do, which gives the bytes it received, and tells what one of them cost the server.
+func (p *process) measure(ctx context.Context, n, callers int, do func(caller, i int) (received int, err error)) (cost, error) {
 	before, err := processCPU(p.pid())
 	if err != nil {
 		return cost{}, err
@@ -111,14 +143,14 @@ func (p *process) load(ctx context.Context, wire [][]byte) (cost, error) {
 	begin := time.Now()
 	var next, received atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
-	for _, c := range p.connections {
+	for caller := range callers {
 		group.Go(func() error {
-			for i := next.Add(1) - 1; i < int64(len(wire)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				body, err := c.send(wire[i])
+			for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				length, err := do(caller, int(i))
 				if err != nil {
 					return err
 				}
-				received.Add(int64(len(body)))
+				received.Add(int64(length))
 			}
 			return ctx.Err()
 		})
@@ -128,7 +160,6 @@ func (p *process) load(ctx context.Context, wire [][]byte) (cost, error) {
 	}
 	wall := time.Since(begin)
 	after, err := processCPU(p.pid())
-	n := len(wire)
 	return cost{cpu: (after - before) / time.Duration(n), wall: wall / time.Duration(n), body: int(received.Load()) / n}, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -29,9 +30,12 @@ type bench struct {
 	scratch  string // directory on the disk to measure
 	drafts   int    // of the wallet with many
 	rounds   int
-	requests int // of a turn, when they are cheap
-	soak     int // signed requests before memory is read
-	only     *regexp.Regexp
+	requests int    // of a turn, when they are cheap
+	nginx    string // the binary of the limit for media
+
+	submissions int // of the mission with many
+	soak        int // signed requests before memory is read
+	only        *regexp.Regexp
 
 	dev    devInstance // lends its chain to all
 	report report
@@ -60,15 +64,22 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.rounds, "rounds", 9, "turns that product and limit take")
 	flag.IntVar(&b.requests, "requests", 3_000, "cheap requests in a turn; dear ones are fewer")
 	flag.IntVar(&b.soak, "soak", 20_000, "signed requests after which memory is read")
-	only := flag.String("only", "", "regular expression: measure only what it matches of serve, shown, events, status, list, create, commits, pages, digests")
+	flag.IntVar(&b.submissions, "submissions", 1_000_000, "accepted submissions of the mission with many")
+	flag.StringVar(&b.nginx, "nginx", "nginx", "the nginx to measure media against")
+	only := flag.String("only", "", "regular expression: measure only what it matches of serve, shown, events, status, list, create, commits, pages, "+
+		"deliverables, media, transfers, declare, digests")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
-	if b.scratch == "" || b.drafts < fewDrafts || b.rounds < 1 || b.requests < callers || b.soak < callers {
-		return fmt.Errorf("--scratch is missing or a count too small: give a directory, from %d drafts, 1 round and %d requests", fewDrafts, callers)
+	if b.scratch == "" || b.drafts < fewDrafts || b.submissions < 2*fewSubmissions || b.rounds < 1 || b.requests < callers || b.soak < callers {
+		return fmt.Errorf("--scratch is missing or a count too small: give a directory, from %d drafts, %d submissions, 1 round and %d requests",
+			fewDrafts, 2*fewSubmissions, callers)
 	}
 	var err error
 	if b.only, err = regexp.Compile(*only); err != nil {
 		return fmt.Errorf("--only: %w", err)
+	}
+	if _, err := exec.LookPath(b.nginx); err != nil && b.only.MatchString(partMedia) {
+		return fmt.Errorf("the limit for media is missing: install nginx (for example: sudo apt-get install nginx), or leave media out with --only: %w", err)
 	}
 	if err := b.measure(ctx); err != nil {
 		return err
@@ -89,6 +100,9 @@ func (b *bench) measure(ctx context.Context) error {
 	err = b.each(ctx, part{"serve", b.measureServe}, part{"shown", b.measureShown}, part{"events", b.measureEvents})
 	if err == nil {
 		err = b.measureRequests(ctx)
+	}
+	if err == nil {
+		err = b.measureGallery(ctx)
 	}
 	if err == nil {
 		err = b.each(ctx, part{"digests", b.measureDigests})
@@ -120,14 +134,14 @@ func (b *bench) each(ctx context.Context, parts ...part) error {
 const publicURL = "https://bench.example"
 
 // serve starts the product on a database of its own.
-func (b *bench) serve(ctx context.Context, database string) (*process, error) {
+func (b *bench) serve(ctx context.Context, database string, flags ...string) (*process, error) {
 	return startServer(ctx, b.sortie, func(address string) []string {
-		return []string{
+		return append([]string{
 			"serve", "--listen", address, "--public-url", publicURL, "--database", "sqlite:" + database, "--rate-limits", "off",
 			"--log-level", "warn", "--rpc", b.dev.RPCURL, "--chain-id", strconv.FormatUint(b.dev.ChainID, 10),
 			"--factory", b.dev.Factory.String(), "--usdc", b.dev.token(sortie.TokenUSDC).String(),
 			"--service-token", b.dev.token(sortie.TokenService).String(), "--authorizer", "dev:1",
-		}
+		}, flags...)
 	})
 }
 

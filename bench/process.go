@@ -31,15 +31,25 @@ type process struct {
 
 // startServer runs a server at an address that is free, and waits until it is ready.
 func startServer(ctx context.Context, binary string, args func(address string) []string) (*process, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{address: free.Addr().String()}
-	if err := free.Close(); err != nil {
-		return nil, err
+	return startAt(ctx, address, binary, args(address)...)
+}
+
+func freeAddress() (string, error) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
 	}
-	p.command = exec.CommandContext(ctx, binary, args(p.address)...)
+	return free.Addr().String(), free.Close()
+}
+
+// startAt runs a server that was told its address.
+func startAt(ctx context.Context, address, binary string, args ...string) (*process, error) {
+	p := &process{address: address}
+	p.command = exec.CommandContext(ctx, binary, args...)
 	p.command.Stderr = os.Stderr
 	p.command.Cancel = func() error { return p.command.Process.Signal(syscall.SIGTERM) }
 	begin := time.Now()

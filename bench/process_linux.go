@@ -23,6 +23,7 @@ func processCPU(pid int) (time.Duration, error) {
 // memory is what a process has in RAM, in megabytes.
 type memory struct {
 	resident float64 // all of it, the pages of its program file included
+	peak     float64 // the most that it was since the process began
 	private  float64 // heaps and stacks
 }
 
@@ -35,6 +36,8 @@ func readMemory(pid int) (m memory, err error) {
 		var kilobytes float64
 		if n, _ := fmt.Sscanf(line, "VmRSS: %f kB", &kilobytes); n == 1 {
 			m.resident = kilobytes / 1024
+		} else if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kilobytes); n == 1 {
+			m.peak = kilobytes / 1024
 		} else if n, _ := fmt.Sscanf(line, "RssAnon: %f kB", &kilobytes); n == 1 {
 			m.private = kilobytes / 1024
 		}
