@@ -110,9 +110,10 @@ func (g *gallery) acceptOne(ctx context.Context) (submissionID string, err error
 	if err != nil {
 		return "", err
 	}
-	declared, err := g.announce(c, galleryContributor, "first", upload{contentType: "image/jpeg", content: photo})
+	file := upload{contentType: "image/jpeg", content: photo}
+	declared, err := g.announce(c, galleryContributor, "first", file)
 	if err == nil {
-		err = server.put(declared, photo)
+		err = server.put(declared, file)
 	}
 	var detail sortie.SubmissionDetail
 	for deadline := time.Now().Add(startTimeout); err == nil && detail.Submission.Status != sortie.SubmissionAccepted; time.Sleep(pollInterval) {
