@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
+	"time"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -58,4 +59,21 @@ func parseInteger(text string) (*big.Int, error) {
 		return nil, fmt.Errorf("%q is no integer", text)
 	}
 	return value, nil
+}
+
+func microTime(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+func optionalTime(micros sql.NullInt64) *time.Time {
+	if !micros.Valid {
+		return nil
+	}
+	at := microTime(micros.Int64)
+	return &at
+}
+
+func nullableTime(at *time.Time) sql.NullInt64 {
+	if at == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: at.UnixMicro(), Valid: true}
 }

@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -16,17 +19,64 @@ type Served struct {
 	ThumbnailHash sortie.Hash // zero: none
 }
 
-// ServedMedia reads what is served for a submission, or fails with [ErrNotFound].
+// ServedMedia reads what is served for a submission, or fails with [ErrNotFound]. It is one look-up of few columns: every
+// request for media makes it, so that a link dies with its submission's acceptance.
 func (db *DB) ServedMedia(ctx context.Context, submissionID string) (Served, error) {
-	return Served{}, errUnwritten
+	return read(ctx, db, func(ctx context.Context, s *session) (Served, error) { return s.servedMedia(ctx, submissionID) })
 }
 
-// Duplicates finds the earliest other submission with the same file, and with a picture that looks the same.
-func (db *DB) Duplicates(ctx context.Context, submission Submission) (exact, near string, err error) {
-	return "", "", errUnwritten
+func (s *session) servedMedia(ctx context.Context, submissionID string) (served Served, err error) {
+	var servedHash, servedType, thumbnailHash sql.NullString
+	var servedSize sql.NullInt64
+	err = s.one(ctx, selectServedMedia, []any{submissionID}, func(row scanner) error {
+		return row.Scan((*string)(&served.Status), &served.DraftID, &servedHash, &servedType, &servedSize, &thumbnailHash)
+	})
+	if err == nil {
+		err = errors.Join(parseOptionalHash(&served.ServedHash, servedHash), parseOptionalHash(&served.ThumbnailHash, thumbnailHash))
+	}
+	if err != nil {
+		return Served{}, fmt.Errorf("read media of a submission: %w", err)
+	}
+	served.ServedType, served.ServedSize = servedType.String, servedSize.Int64
+	return served, nil
 }
 
-// UsedObjects tells for each object whether a submission still needs it.
+// UsedObjects tells for each object whether a submission needs it: the uploaded file until it was looked at and
+// decided about; what is served, and its thumbnail, for as long as the submission is or may be accepted.
 func (db *DB) UsedObjects(ctx context.Context, hashes []sortie.Hash) ([]bool, error) {
-	return nil, errUnwritten
+	used := make(map[string]bool)
+	texts := make([]string, len(hashes))
+	for i, hash := range hashes {
+		texts[i] = hash.String()
+	}
+	return read(ctx, db, func(ctx context.Context, s *session) ([]bool, error) {
+		err := lookups(texts, func(args []any) error {
+			return s.each(ctx, selectUsedObjects, args, func(row scanner) error {
+				var hash string
+				err := row.Scan(&hash)
+				used[hash] = true
+				return err
+			})
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for the users of objects: %w", err)
+		}
+		answers := make([]bool, len(texts))
+		for i, text := range texts {
+			answers[i] = used[text]
+		}
+		return answers, nil
+	})
 }
+
+const selectServedMedia = `SELECT status, draft_id, served_hash, served_type, served_size, thumbnail_hash FROM submissions
+WHERE submission_id = $1`
+
+var selectUsedObjects = func() string {
+	list := placeholders(1, lookupSize)
+	const live = `('pending', 'flagged', 'accepted', 'curation_accepted')`
+	return `SELECT uploaded_hash FROM submissions WHERE uploaded_hash IN (` + list + `)
+	AND (status = 'pending' OR status = 'flagged' AND media_kind IS NULL AND problem_code IS NULL)
+UNION ALL SELECT served_hash FROM submissions WHERE served_hash IN (` + list + `) AND status IN ` + live + `
+UNION ALL SELECT thumbnail_hash FROM submissions WHERE thumbnail_hash IN (` + list + `) AND status IN ` + live
+}()

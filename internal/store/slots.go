@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -26,20 +29,17 @@ type Slots struct {
 func (s Slots) Left() int { return s.Target - s.Accepted - s.Reserved }
 
 // Open reports whether the mission takes submissions at a time.
-func (s Slots) Open(now time.Time) bool {
-	return s.Left() > 0 && s.ClosedAt == nil && s.CompletedAt == nil && !now.Before(s.OpensAt) && now.Before(s.EndsAt)
+func (s Slots) Open(now time.Time) bool { return s.Left() > 0 && s.running(now) }
+
+// running reports whether the mission takes submissions at a time, as long as there is room.
+func (s Slots) running(now time.Time) bool {
+	return s.ClosedAt == nil && s.CompletedAt == nil && !now.Before(s.OpensAt) && now.Before(s.EndsAt)
 }
 
 // OpenSlots are slots with the mission they are for.
 type OpenSlots struct {
 	Slots
 	Mission json.RawMessage // normalized, as answers carry it
-}
-
-// NearSlots are slots with their distance from a point.
-type NearSlots struct {
-	OpenSlots
-	Meters int64
 }
 
 // OpenFilter chooses a page of missions that take submissions, newest first.
@@ -49,58 +49,250 @@ type OpenFilter struct {
 	Limit     int
 }
 
-// NearFilter chooses a page of missions around a point that take submissions, nearest first, behind those at a distance with
-// numbers up to AfterSeq.
-type NearFilter struct {
-	Lat, Lng    int64            // millionths of a degree
-	MediaType   sortie.MediaType // empty: any
-	AfterMeters int64
-	AfterSeq    int64 // 0, with no meters: from the nearest
-	Limit       int
+// PublishSlots opens a mission to contributors: what it takes, from when and until when, and where. How much is taken begins
+// at nothing. Of a mission that has slots already nothing changes.
+func (tx *Tx) PublishSlots(slots Slots) error {
+	var lat, lng, band sql.NullInt64
+	if slots.Lat != nil && slots.Lng != nil {
+		lat, lng = sql.NullInt64{Int64: *slots.Lat, Valid: true}, sql.NullInt64{Int64: *slots.Lng, Valid: true}
+		band = sql.NullInt64{Int64: latBand(*slots.Lat), Valid: true}
+	}
+	_, err := tx.session.exec(tx.ctx, insertSlots, slots.DraftID, slots.MissionID, hexAddress(slots.Creator), slots.Target,
+		slots.PerContributor, string(slots.MediaType), lat, lng, band, slots.OpensAt.UnixMicro(), slots.EndsAt.UnixMicro(),
+		slots.PublishedAt.UnixMicro(), string(slots.Summary))
+	if err != nil {
+		return fmt.Errorf("publish slots of %s: %w", slots.DraftID, err)
+	}
+	return nil
 }
 
-// PublishSlots opens a mission to contributors. Of one that has slots already nothing changes.
-func (tx *Tx) PublishSlots(slots Slots) error { return errUnwritten }
+// CloseSlots notes that a mission was closed on the chain, or, after a reorganization, that it was not. A mission without
+// slots, which was never published, has nothing to note.
+func (tx *Tx) CloseSlots(draftID string, closed bool) error {
+	_, err := tx.session.exec(tx.ctx, closeSlots, draftID, sql.NullInt64{Int64: tx.Now.UnixMicro(), Valid: closed})
+	if err != nil {
+		return fmt.Errorf("close slots of %s: %w", draftID, err)
+	}
+	return nil
+}
 
-// CloseSlots notes that a mission was closed on the chain, or that it was not after all.
-func (tx *Tx) CloseSlots(draftID string, closed bool) error { return errUnwritten }
+// CompleteSlots notes that nothing will change about a mission's submissions any more: all its slots are taken for good, or it
+// is over or closed and everything submitted is decided for good. It tells whether that is so and no call before noted it.
+func (tx *Tx) CompleteSlots(draftID string) (completed bool, err error) {
+	changed, err := tx.session.exec(tx.ctx, completeSlots, draftID, tx.Now.UnixMicro())
+	if err != nil {
+		return false, fmt.Errorf("complete slots of %s: %w", draftID, err)
+	}
+	return changed == 1, nil
+}
 
-// CompleteSlots notes that nothing will change about a mission's submissions any more, if that is so, and tells whether it was
-// this call that noted it.
-func (tx *Tx) CompleteSlots(draftID string) (completed bool, err error) { return false, errUnwritten }
+// SlotsToComplete reads up to limit drafts whose missions [Tx.CompleteSlots] would complete at a time.
+func (db *DB) SlotsToComplete(ctx context.Context, at time.Time, limit int) (draftIDs []string, err error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (draftIDs []string, err error) {
+		err = s.each(ctx, selectSlotsToComplete, []any{at.UnixMicro(), limit}, func(row scanner) error {
+			var draftID string
+			err := row.Scan(&draftID)
+			draftIDs = append(draftIDs, draftID)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read slots to complete: %w", err)
+		}
+		return draftIDs, nil
+	})
+}
 
 // SlotsOf reads the slots of a draft's mission. Not published: [ErrNotFound].
 func (db *DB) SlotsOf(ctx context.Context, draftID string) (Slots, error) {
-	return Slots{}, errUnwritten
+	return read(ctx, db, func(ctx context.Context, s *session) (Slots, error) { return s.slotsOf(ctx, draftID) })
 }
 
 // SlotsOf is [DB.SlotsOf] inside the transaction.
-func (tx *Tx) SlotsOf(draftID string) (Slots, error) { return Slots{}, errUnwritten }
+func (tx *Tx) SlotsOf(draftID string) (Slots, error) { return tx.session.slotsOf(tx.ctx, draftID) }
+
+func (s *session) slotsOf(ctx context.Context, draftID string) (slots Slots, err error) {
+	err = s.one(ctx, selectSlots, []any{draftID}, func(row scanner) error {
+		slots, err = scanSlots(row)
+		return err
+	})
+	if err != nil {
+		return Slots{}, fmt.Errorf("read slots of %s: %w", draftID, err)
+	}
+	return slots, nil
+}
 
 // SlotsByMission reads the slots of a mission with what it is about. Not published: [ErrNotFound].
 func (db *DB) SlotsByMission(ctx context.Context, missionID string) (OpenSlots, error) {
-	return OpenSlots{}, errUnwritten
+	return read(ctx, db, func(ctx context.Context, s *session) (OpenSlots, error) { return s.slotsByMission(ctx, missionID) })
 }
 
 // SlotsByMission is [DB.SlotsByMission] inside the transaction.
-func (tx *Tx) SlotsByMission(missionID string) (OpenSlots, error) { return OpenSlots{}, errUnwritten }
+func (tx *Tx) SlotsByMission(missionID string) (OpenSlots, error) {
+	return tx.session.slotsByMission(tx.ctx, missionID)
+}
 
-// OpenSlots reads a page of the missions that take submissions now.
+func (s *session) slotsByMission(ctx context.Context, missionID string) (OpenSlots, error) {
+	found, err := s.openSlots(ctx, selectSlotsByMission, missionID)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("read slots of %.80q: %w", missionID, ErrNotFound)
+	}
+	if err != nil {
+		return OpenSlots{}, err
+	}
+	return found[0], nil
+}
+
+// OpenSlots reads a page of the missions that take submissions now. What it costs depends on the missions that are open, or
+// will be, and not on how deep the page lies.
 func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, error) {
-	return nil, errUnwritten
+	before := filter.BeforeSeq
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	query, args := selectOpenSlots, []any{before, db.clock().UnixMicro(), filter.Limit}
+	if filter.MediaType != "" {
+		query, args = selectOpenSlotsOfMedia, append(args, string(filter.MediaType))
+	}
+	return read(ctx, db, func(ctx context.Context, s *session) ([]OpenSlots, error) { return s.openSlots(ctx, query, args...) })
 }
 
-// SlotsNear reads a page of the missions within 100 km of a point that take submissions now.
-func (db *DB) SlotsNear(ctx context.Context, filter NearFilter) ([]NearSlots, error) {
-	return nil, errUnwritten
+func (s *session) openSlots(ctx context.Context, query string, args ...any) (found []OpenSlots, err error) {
+	err = s.each(ctx, query, args, func(row scanner) error {
+		var missionJSON []byte
+		slots, err := scanSlots(joined{row: row, more: []any{&missionJSON}})
+		found = append(found, OpenSlots{Slots: slots, Mission: missionJSON})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read open slots: %w", err)
+	}
+	return found, nil
 }
 
-// SlotsToComplete reads up to limit drafts of missions that [Tx.CompleteSlots] would complete at a time.
-func (db *DB) SlotsToComplete(ctx context.Context, at time.Time, limit int) (draftIDs []string, err error) {
-	return nil, errUnwritten
-}
-
-// UnpublishedSlots reads up to limit drafts that are published and have no slots, from the time before there were any.
+// UnpublishedSlots reads up to limit drafts that are published and have no slots: from the time before there were any, or
+// published by a process of that time.
 func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) {
-	return nil, errUnwritten
+	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
+		err = s.each(ctx, selectUnpublishedSlots, []any{limit}, func(row scanner) error {
+			draft, err := scanDraft(row)
+			drafts = append(drafts, draft)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read published drafts without slots: %w", err)
+		}
+		return drafts, nil
+	})
+}
+
+// slotCounts is what a transaction adds to a mission's counters.
+type slotCounts struct{ reserved, accepted, finals, acceptances int }
+
+// countSlots adds to the counters of a mission, which the transaction holds from then on: numbers are given in the order in
+// which they are committed.
+func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int64, err error) {
+	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances},
+		func(row scanner) error { return row.Scan(&acceptSeq, &finals) })
+	if err != nil {
+		return 0, 0, tx.session.refuse(fmt.Errorf("count slots of %s: %w", draftID, err)) // what they count is already written
+	}
+	return acceptSeq, finals, nil
+}
+
+// reserveSlot keeps a place for a submission, and fails the transaction when there is none: the submission is already inserted.
+func (tx *Tx) reserveSlot(draftID string, contributor sortie.Address) error {
+	changed, err := tx.session.exec(tx.ctx, reserveSlot, draftID, tx.Now.UnixMicro())
+	if err != nil {
+		return err
+	}
+	if changed == 0 {
+		return tx.session.refuse(tx.whyNoSlot(draftID))
+	}
+	changed, err = tx.session.exec(tx.ctx, addContribution, draftID, hexAddress(contributor))
+	if err == nil && changed == 0 {
+		err = tx.session.refuse(ErrContributorLimit)
+	}
+	return err
+}
+
+func (tx *Tx) whyNoSlot(draftID string) error {
+	slots, err := tx.SlotsOf(draftID)
+	switch {
+	case err != nil:
+		return err
+	case slots.running(tx.Now):
+		return ErrMissionFull // or it was, a moment ago
+	default:
+		return ErrMissionClosed
+	}
+}
+
+const (
+	slotColumns = `mission_slots.seq, mission_slots.draft_id, mission_slots.mission_id, creator, mission_slots.target_count,
+	per_contributor, reserved, accepted, finals, media_type, lat, lng, opens_at, ends_at, published_at, closed_at, completed_at, summary`
+
+	insertSlots = `INSERT INTO mission_slots (draft_id, mission_id, creator, target_count, per_contributor, reserved, accepted,
+	finals, accept_seq, media_type, lat, lng, lat_band, opens_at, ends_at, published_at, summary)
+VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (draft_id) DO NOTHING`
+
+	closeSlots    = `UPDATE mission_slots SET closed_at = $2 WHERE draft_id = $1`
+	completeSlots = `UPDATE mission_slots SET completed_at = $2 WHERE draft_id = $1 AND completable_at <= $2`
+
+	reserveSlot = `UPDATE mission_slots SET reserved = reserved + 1
+WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2`
+	addToSlots = `UPDATE mission_slots SET reserved = reserved + $2, accepted = accepted + $3, finals = finals + $4,
+	accept_seq = accept_seq + $5
+WHERE draft_id = $1 RETURNING accept_seq, finals`
+
+	addContribution = `INSERT INTO contributors (draft_id, wallet, active) VALUES ($1, $2, 1)
+ON CONFLICT (draft_id, wallet) DO UPDATE SET active = contributors.active + 1
+WHERE contributors.active < (SELECT per_contributor FROM mission_slots WHERE mission_slots.draft_id = $1)`
+	endContribution = `UPDATE contributors SET active = active - 1 WHERE draft_id = $1 AND wallet = $2`
+
+	selectSlots           = `SELECT ` + slotColumns + ` FROM mission_slots WHERE draft_id = $1`
+	selectSlotsToComplete = `SELECT draft_id FROM mission_slots WHERE completable_at IS NOT NULL AND completable_at <= $1
+ORDER BY completable_at LIMIT $2 + 0`
+
+	selectSlotsAndMission = `SELECT ` + slotColumns + `, mission FROM mission_slots
+JOIN drafts ON drafts.draft_id = mission_slots.draft_id `
+
+	selectSlotsByMission = selectSlotsAndMission + `WHERE mission_slots.mission_id = $1`
+	selectOpenSlots      = selectSlotsAndMission + `
+WHERE takes_work AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2 ORDER BY mission_slots.seq DESC LIMIT $3 + 0`
+	selectOpenSlotsOfMedia = selectSlotsAndMission + `
+WHERE takes_work AND media_type = $4 AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2
+ORDER BY mission_slots.seq DESC LIMIT $3 + 0`
+
+	selectUnpublishedSlots = `SELECT ` + draftColumns + ` FROM drafts
+WHERE decision = 'approved' AND depth = 'locked'
+	AND NOT EXISTS (SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = drafts.draft_id)
+ORDER BY seq LIMIT $1 + 0`
+)
+
+// scanSlots reads a row of slotColumns.
+func scanSlots(row scanner) (Slots, error) {
+	var (
+		slots                               Slots
+		creator                             string
+		lat, lng, closedAt, completedAt     sql.NullInt64
+		opensAt, endsAt, publishedAt        int64
+		target, each, reserved, taken, paid int64
+		summary                             []byte
+	)
+	err := row.Scan(&slots.Seq, &slots.DraftID, &slots.MissionID, &creator, &target, &each, &reserved, &taken, &paid,
+		(*string)(&slots.MediaType), &lat, &lng, &opensAt, &endsAt, &publishedAt, &closedAt, &completedAt, &summary)
+	if err != nil {
+		return Slots{}, err
+	}
+	slots.Target, slots.PerContributor = int(target), int(each)
+	slots.Reserved, slots.Accepted, slots.Finals = int(reserved), int(taken), int(paid)
+	if lat.Valid && lng.Valid {
+		slots.Lat, slots.Lng = &lat.Int64, &lng.Int64
+	}
+	slots.OpensAt, slots.EndsAt, slots.PublishedAt = microTime(opensAt), microTime(endsAt), microTime(publishedAt)
+	slots.ClosedAt, slots.CompletedAt, slots.Summary = optionalTime(closedAt), optionalTime(completedAt), summary
+	if err := parse(&slots.Creator, creator, sortie.ParseAddress); err != nil {
+		return Slots{}, fmt.Errorf("slots of %s: %w", slots.DraftID, err)
+	}
+	return slots, nil
 }

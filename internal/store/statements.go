@@ -8,10 +8,17 @@ var (
 		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectEvents,
 		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, selectPosition, selectHalted,
 		selectFundingsToDeepen, selectRefundsToConfirm,
+		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenSlotsOfMedia, selectNear, selectSlotsToComplete,
+		selectSubmission, selectSubmissionByKey, selectSubmissionsOf, selectSubmissionsInStatus, selectSubmissionsOfMission,
+		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue,
+		selectDeliverablesByDraftID, selectDeliverablesByMissionID, selectDeliverables, selectServedMedia,
+		selectExactDuplicate, selectLookalikes, selectEarliest,
 	}
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, addWalletEvents, insertEvent,
 		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
+		insertSubmission, reserveSlot, addContribution, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
+		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, numberSlot, putReceipt,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())
 )

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"math/big"
 	"time"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
 )
-
-var errUnwritten = errors.New("store: not written yet")
 
 // NewSubmission is what a submission is made of. None of it ever changes.
 type NewSubmission struct {
@@ -21,7 +21,7 @@ type NewSubmission struct {
 	Key           string // the contributor's idempotency key
 	Fingerprint   sortie.Hash
 	Declaration   mission.Declaration
-	ReservedUntil time.Time
+	ReservedUntil time.Time // by when the file must be uploaded
 }
 
 // Submission is a stored submission.
@@ -41,14 +41,14 @@ type Submission struct {
 	Media        *SubmissionMedia // nil before the file was looked at
 	Problem      *MediaProblem    // why it could not be read
 
-	AcceptSeq  int64 // place in the order of the mission's acceptances, from 1; 0: not accepted
-	HoldUntil  *time.Time
-	Slot       *uint32 // from 0; nil before the acceptance is final
+	AcceptSeq  int64      // place in the order of the mission's acceptances, from 1; 0: not accepted
+	HoldUntil  *time.Time // from when the acceptance may become final
+	Slot       *uint32    // from 0; nil before the acceptance is final
 	FinalAt    *time.Time
 	Receipt    json.RawMessage
 	CreatedAt  time.Time
-	VerifiedAt *time.Time
-	Version    int64 // grows with every change
+	VerifiedAt *time.Time // when it was looked at last
+	Version    int64      // grows with every change
 
 	Mission SubmissionMission
 }
@@ -72,7 +72,7 @@ type SubmissionMedia struct {
 	Width, Height int
 	Duration      time.Duration // to the millisecond
 	Keyframes     int
-	Perceptual    *uint64
+	Perceptual    *uint64    // nil: nothing to compare it by
 	CapturedAt    *time.Time // as the file says
 	ZoneUnknown   bool       // CapturedAt is the wall clock of an unknown zone
 	Lat, Lng      *float64   // as the file says
@@ -86,86 +86,148 @@ func (s Submission) State() mission.SubmissionState {
 	return mission.SubmissionState{Status: s.Status, Uploaded: s.UploadedAt != nil, Final: s.FinalAt != nil}
 }
 
-// SubmissionMove is where a submission goes.
-type SubmissionMove struct {
-	To          sortie.SubmissionStatus
-	Reason      string
-	Score       *int                     // nil: stays
-	Checks      []sortie.SubmissionCheck // nil: stay
-	Policy      string                   // empty: stays
-	DecidedBy   string                   // empty: stays
-	DuplicateOf string                   // empty: stays
-	HoldUntil   *time.Time               // from when an acceptance may become final; for acceptances only
-	Fragment    []byte                   // what deliverables show of it; for acceptances only
-}
-
 // QueueFilter chooses a page of submissions for operators, oldest first.
 type QueueFilter struct {
-	Status   sortie.SubmissionStatus // empty: pending and flagged? see [DB.SubmissionsInQueue]
-	DraftID  string                  // empty: of any mission
+	Status   sortie.SubmissionStatus
+	DraftID  string // empty: of any mission
 	AfterSeq int64
 	Limit    int
 }
 
-// Declare stores a submission and reserves a place of its mission for it.
+// Declare stores a submission and reserves a place of its mission for it. When the contributor already has one under the same
+// idempotency key, that one is returned instead, full or closed as the mission may be, and created is false; whether it
+// declares the same is for the caller to see.
+//
+// It fails, and the transaction with it, with [ErrMissionClosed] when the mission takes no submissions now, [ErrMissionFull]
+// when every place is taken or reserved, and [ErrContributorLimit] when the contributor holds as many as one may; and with
+// [ErrIDTaken], after which the transaction can go on with another id.
 func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool, err error) {
-	return Submission{}, false, errUnwritten
+	d := &submission.Declaration
+	_, err = tx.session.insert(tx.ctx, insertSubmission, submission.ID, submission.DraftID, hexAddress(submission.Contributor),
+		submission.Key, submission.Fingerprint.String(), string(d.Location.Lat), string(d.Location.Lng),
+		string(d.Location.AccuracyMeters), d.CapturedAt.UnixMicro(), d.ContentType, d.SizeBytes, d.Hash.String(),
+		submission.ReservedUntil.UnixMicro(), tx.Now.UnixMicro())
+	if errors.Is(err, ErrNotFound) { // not inserted: a unique index said no
+		stored, err = tx.SubmissionByKey(submission.Contributor, submission.Key)
+		if errors.Is(err, ErrNotFound) {
+			err = ErrIDTaken
+		}
+		return stored, false, err
+	}
+	if err == nil {
+		err = tx.reserveSlot(submission.DraftID, submission.Contributor)
+	}
+	if err == nil {
+		stored, err = tx.Submission(submission.ID)
+	}
+	if err != nil {
+		return Submission{}, false, fmt.Errorf("declare a submission: %w", err)
+	}
+	return stored, true, nil
 }
 
-// Submission reads a submission, or fails with [ErrNotFound].
+// Submission reads a submission of anybody, or fails with [ErrNotFound].
 func (db *DB) Submission(ctx context.Context, id string) (Submission, error) {
-	return Submission{}, errUnwritten
+	return read(ctx, db, func(ctx context.Context, s *session) (Submission, error) {
+		return s.submission(ctx, selectSubmission, id)
+	})
 }
 
 // Submission is [DB.Submission] inside the transaction.
-func (tx *Tx) Submission(id string) (Submission, error) { return Submission{}, errUnwritten }
+func (tx *Tx) Submission(id string) (Submission, error) {
+	return tx.session.submission(tx.ctx, selectSubmission, id)
+}
 
-// SubmissionByKey reads the contributor's submission with this idempotency key, or fails with [ErrNotFound].
+// SubmissionByKey finds the contributor's submission with this idempotency key, or fails with [ErrNotFound].
 func (db *DB) SubmissionByKey(ctx context.Context, contributor sortie.Address, key string) (Submission, error) {
-	return Submission{}, errUnwritten
+	return read(ctx, db, func(ctx context.Context, s *session) (Submission, error) {
+		return s.submission(ctx, selectSubmissionByKey, hexAddress(contributor), key)
+	})
+}
+
+// SubmissionByKey is [DB.SubmissionByKey] inside the transaction.
+func (tx *Tx) SubmissionByKey(contributor sortie.Address, key string) (Submission, error) {
+	return tx.session.submission(tx.ctx, selectSubmissionByKey, hexAddress(contributor), key)
 }
 
 // SubmissionsOf reads a page of the contributor's submissions, newest first, before the one numbered beforeSeq; 0: from the
 // newest.
 func (db *DB) SubmissionsOf(ctx context.Context, contributor sortie.Address, beforeSeq int64, limit int) ([]Submission, error) {
-	return nil, errUnwritten
+	if beforeSeq == 0 {
+		beforeSeq = math.MaxInt64
+	}
+	return db.submissions(ctx, selectSubmissionsOf, hexAddress(contributor), beforeSeq, limit)
 }
 
-// SubmissionsInQueue reads a page of the submissions in a status, oldest first.
+// SubmissionsInQueue reads a page of the submissions in a status.
 func (db *DB) SubmissionsInQueue(ctx context.Context, filter QueueFilter) ([]Submission, error) {
-	return nil, errUnwritten
+	if filter.DraftID != "" {
+		return db.submissions(ctx, selectSubmissionsOfMission, string(filter.Status), filter.AfterSeq, filter.Limit, filter.DraftID)
+	}
+	return db.submissions(ctx, selectSubmissionsInStatus, string(filter.Status), filter.AfterSeq, filter.Limit)
 }
 
-// MarkUploaded notes that the file is here, whole.
-func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error { return errUnwritten }
-
-// RecordMedia keeps what was found in the file, or why it cannot be used.
-func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *MediaProblem) error {
-	return errUnwritten
-}
-
-// MoveSubmission moves a submission from the state it was read in to another.
-func (tx *Tx) MoveSubmission(was Submission, move SubmissionMove) (Submission, error) {
-	return Submission{}, errUnwritten
-}
-
-// ReservationsToExpire reads up to limit pending submissions without a file whose reservation ended at or before a time.
+// ReservationsToExpire reads up to limit pending submissions without a file whose reservation ended at or before a time, the
+// longest ended first.
 func (db *DB) ReservationsToExpire(ctx context.Context, at time.Time, limit int) ([]Submission, error) {
-	return nil, errUnwritten
+	return db.submissions(ctx, selectReservationsToExpire, at.UnixMicro(), limit)
 }
 
-// AcceptancesDue reads up to limit acceptances whose hold ended at or before a time.
+// AcceptancesDue reads up to limit acceptances that are not final and whose hold ended at or before a time, the longest ended
+// first.
 func (db *DB) AcceptancesDue(ctx context.Context, at time.Time, limit int) ([]Submission, error) {
-	return nil, errUnwritten
+	return db.submissions(ctx, selectAcceptancesDue, at.UnixMicro(), limit)
 }
 
-// ReceiptsDue reads up to limit final acceptances that have no receipt.
+// ReceiptsDue reads up to limit final acceptances that have no receipt, the longest final first.
 func (db *DB) ReceiptsDue(ctx context.Context, limit int) ([]Submission, error) {
-	return nil, errUnwritten
+	return db.submissions(ctx, selectReceiptsDue, limit)
 }
 
-// TakeSlot makes an acceptance final: it takes the mission's next slot.
-func (tx *Tx) TakeSlot(was Submission) (Submission, error) { return Submission{}, errUnwritten }
+func (db *DB) submissions(ctx context.Context, query string, args ...any) ([]Submission, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (found []Submission, err error) {
+		err = s.each(ctx, query, args, func(row scanner) error {
+			submission, err := scanSubmission(row)
+			found = append(found, submission)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read submissions: %w", err)
+		}
+		return found, nil
+	})
+}
 
-// PutReceipt keeps the receipt of a final acceptance.
-func (tx *Tx) PutReceipt(was Submission, receipt json.RawMessage) error { return errUnwritten }
+func (s *session) submission(ctx context.Context, query string, args ...any) (submission Submission, err error) {
+	err = s.one(ctx, query, args, func(row scanner) error {
+		submission, err = scanSubmission(row)
+		return err
+	})
+	if err != nil {
+		return Submission{}, fmt.Errorf("read submission: %w", err)
+	}
+	return submission, nil
+}
+
+const (
+	insertSubmission = `INSERT INTO submissions (submission_id, draft_id, contributor, idempotency_key, fingerprint, lat, lng, accuracy,
+	captured_at, content_type, size_bytes, declared_hash, reserved_until, created_at,
+	status, reason, checks, policy, decided_by, duplicate_of, version)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', '', '[]', '', '', '', 1)
+ON CONFLICT DO NOTHING`
+
+	selectSubmission      = selectSubmissions + `WHERE s.submission_id = $1`
+	selectSubmissionByKey = selectSubmissions + `WHERE s.contributor = $1 AND s.idempotency_key = $2`
+
+	selectSubmissionsOf       = selectSubmissions + `WHERE s.contributor = $1 AND s.seq < $2 ORDER BY s.seq DESC LIMIT $3 + 0`
+	selectSubmissionsInStatus = selectSubmissions + `WHERE s.status = $1 AND s.seq > $2 ORDER BY s.seq LIMIT $3 + 0`
+
+	selectSubmissionsOfMission = selectSubmissions + `WHERE s.draft_id = $4 AND s.status = $1 AND s.seq > $2 ORDER BY s.seq LIMIT $3 + 0`
+
+	selectReservationsToExpire = selectSubmissions + `
+WHERE s.status = 'pending' AND s.uploaded_at IS NULL AND s.reserved_until <= $1 ORDER BY s.reserved_until LIMIT $2 + 0`
+	selectAcceptancesDue = selectSubmissions + `
+WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`
+	selectReceiptsDue = selectSubmissions + `
+WHERE s.final_at IS NOT NULL AND s.receipt IS NULL ORDER BY s.final_at LIMIT $1 + 0`
+)

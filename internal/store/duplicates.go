@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// nearDistance is in how many bits the perceptual hashes of two pictures that look the same may differ.
+const nearDistance = 6
+
+// A perceptual hash is found by its words. Of hashes that differ in at most 7 bits one of the four words differs in at most
+// one, whichever bits they are, so it is enough to ask for the words of a hash and for those a single bit away.
+const (
+	wordBits   = 16
+	wordCount  = 64 / wordBits
+	wordProbes = wordCount * (1 + wordBits)
+)
+
+// Duplicates finds the earliest other submission with the same uploaded file, and the earliest one with a picture that looks
+// the same; empty where there is none. Submissions of the same contributor that were rejected or withdrawn do not count.
+//
+// Ask after the submission's own file and media are committed: of two copies that come in at the same time each then finds
+// the other, or one finds the other, but never neither.
+func (db *DB) Duplicates(ctx context.Context, submission Submission) (exact, near string, err error) {
+	_, err = read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
+		if exact, err = s.exactDuplicate(ctx, &submission); err != nil {
+			return struct{}{}, fmt.Errorf("find duplicates of %s: %w", submission.ID, err)
+		}
+		if near, err = s.nearDuplicate(ctx, &submission); err != nil {
+			return struct{}{}, fmt.Errorf("find near duplicates of %s: %w", submission.ID, err)
+		}
+		return struct{}{}, nil
+	})
+	return exact, near, err
+}
+
+func (s *session) exactDuplicate(ctx context.Context, of *Submission) (id string, err error) {
+	if of.UploadedHash == (sortie.Hash{}) {
+		return "", nil
+	}
+	err = s.each(ctx, selectExactDuplicate, []any{of.UploadedHash.String(), of.ID, hexAddress(of.Contributor)},
+		func(row scanner) error { return row.Scan(&id) })
+	return id, err
+}
+
+func (s *session) nearDuplicate(ctx context.Context, of *Submission) (id string, err error) {
+	if of.Media == nil || of.Media.Perceptual == nil {
+		return "", nil
+	}
+	candidates, err := s.lookalikes(ctx, *of.Media.Perceptual)
+	if err != nil {
+		return "", err
+	}
+	var first int64
+	err = lookups(candidates, func(args []any) error {
+		return s.each(ctx, selectEarliest, append(args, of.ID, hexAddress(of.Contributor)), func(row scanner) error {
+			var candidate string
+			var seq int64
+			err := row.Scan(&candidate, &seq)
+			if id == "" || seq < first {
+				id, first = candidate, seq
+			}
+			return err
+		})
+	})
+	return id, err
+}
+
+// lookalikes finds the submissions whose hash is near.
+func (s *session) lookalikes(ctx context.Context, perceptual uint64) (ids []string, err error) {
+	err = s.each(ctx, selectLookalikes, probes(perceptual), func(row scanner) error {
+		var candidate int64
+		var id string
+		err := row.Scan(&candidate, &id)
+		if bits.OnesCount64(uint64(candidate)^perceptual) <= nearDistance {
+			ids = append(ids, id)
+		}
+		return err
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids), err // a hash may be found by several words
+}
+
+// probes are the words to ask for.
+func probes(perceptual uint64) []any {
+	args := make([]any, 0, wordProbes)
+	for number := range wordCount {
+		word := perceptualWord(perceptual, number)
+		args = append(args, word)
+		for bit := range wordBits {
+			args = append(args, word^1<<bit)
+		}
+	}
+	return args
+}
+
+// perceptualWord is a word of a hash with its number in front.
+func perceptualWord(perceptual uint64, number int) int64 {
+	return int64(number)<<wordBits | int64(uint16(perceptual>>(number*wordBits)))
+}
+
+func (tx *Tx) indexPerceptual(submissionID string, perceptual uint64) error {
+	args := []any{submissionID, int64(perceptual)}
+	for number := range wordCount {
+		args = append(args, perceptualWord(perceptual, number))
+	}
+	if _, err := tx.session.exec(tx.ctx, insertPerceptual, args...); err != nil {
+		return fmt.Errorf("index the picture of submission %s: %w", submissionID, err)
+	}
+	return nil
+}
+
+const selectExactDuplicate = `SELECT submission_id FROM submissions
+WHERE uploaded_hash = $1 AND submission_id <> $2 AND NOT (contributor = $3 AND status IN ('rejected', 'withdrawn'))
+ORDER BY seq LIMIT 1`
+
+const insertPerceptual = `INSERT INTO perceptual_words (submission_id, perceptual, word)
+VALUES ($1, $2, $3), ($1, $2, $4), ($1, $2, $5), ($1, $2, $6)`
+
+var (
+	selectLookalikes = `SELECT perceptual, submission_id FROM perceptual_words WHERE word IN (` + placeholders(1, wordProbes) + `)`
+	selectEarliest   = `SELECT submission_id, seq FROM submissions WHERE submission_id IN (` + placeholders(1, lookupSize) + `)
+	AND submission_id <> $65 AND NOT (contributor = $66 AND status IN ('rejected', 'withdrawn'))
+ORDER BY seq LIMIT 1`
+)

@@ -1,0 +1,232 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+)
+
+// Every change of a submission is made for the version that was read. Its own row goes first: when somebody else was faster,
+// nothing is changed and the transaction can go on. The mission's counters come after it, and stay with the transaction until
+// its end. Transactions that change several submissions of one mission may therefore meet each other; PostgreSQL then runs one
+// of them again.
+
+// SubmissionMove is where a submission goes.
+type SubmissionMove struct {
+	To          sortie.SubmissionStatus
+	Reason      string
+	Score       *int                     // nil: stays
+	Checks      []sortie.SubmissionCheck // nil: stay
+	Policy      string                   // empty: stays
+	DecidedBy   string                   // empty: stays
+	DuplicateOf string                   // empty: stays
+	HoldUntil   *time.Time               // from when an acceptance may become final; for acceptances only
+	Fragment    []byte                   // what deliverables show of it; for acceptances only
+}
+
+// MarkUploaded notes that the file of a pending submission is here, whole, with this hash. When somebody else changed the
+// submission first, it fails with [ErrConflict] and changes nothing.
+func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
+	return tx.changeSubmission("note the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String())
+}
+
+// RecordMedia keeps what was found in the file of an uploaded submission, or why it cannot be used; one of the two is given.
+// From then on it is found by [DB.Duplicates]. When somebody else changed the submission first, or it is recorded already, it
+// fails with [ErrConflict] and changes nothing.
+func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *MediaProblem) error {
+	if (media == nil) == (problem == nil) {
+		return fmt.Errorf("record media of submission %s: want either media or a problem", was.ID)
+	}
+	if problem != nil {
+		return tx.changeSubmission("record a problem with", was, recordProblem, problem.Code, problem.Message)
+	}
+	perceptual := sql.NullInt64{Valid: media.Perceptual != nil}
+	if media.Perceptual != nil {
+		perceptual.Int64 = int64(*media.Perceptual)
+	}
+	err := tx.changeSubmission("record media of", was, recordMedia, string(media.Kind), media.ServedHash.String(), media.ServedType,
+		media.ServedSize, nullableHash(media.ThumbnailHash), media.Width, media.Height, media.Duration.Milliseconds(), media.Keyframes,
+		perceptual, nullableTime(media.CapturedAt), media.ZoneUnknown, nullableFloat(media.Lat), nullableFloat(media.Lng))
+	if err == nil && media.Perceptual != nil {
+		err = tx.indexPerceptual(was.ID, *media.Perceptual)
+	}
+	return err
+}
+
+// MoveSubmission moves a submission from the state it was read in to another, with everything that follows from it: its
+// reservation or place among the accepted, what its contributor holds, and what deliverables show. It returns the submission
+// as it is then. Which moves are right is for package mission to say; final acceptances and submissions that ended never move.
+//
+// When somebody else changed the submission first, it fails with [ErrConflict] and changes nothing.
+func (tx *Tx) MoveSubmission(was Submission, move SubmissionMove) (Submission, error) {
+	accepts := mission.HoldsSlot(move.To)
+	switch {
+	case !mission.HoldsReservation(was.Status) && !mission.HoldsSlot(was.Status):
+		return Submission{}, fmt.Errorf("move submission %s, which is %s: %w", was.ID, was.Status, ErrConflict)
+	case accepts && (move.HoldUntil == nil || len(move.Fragment) == 0):
+		return Submission{}, fmt.Errorf("accept submission %s: want the end of its hold and its fragment", was.ID)
+	}
+	moved := move.apply(was, tx.Now)
+	checks, err := json.Marshal(moved.Checks)
+	if err != nil {
+		return Submission{}, fmt.Errorf("move submission %s: %w", was.ID, err)
+	}
+	score := sql.NullInt64{Valid: moved.Score != nil}
+	if moved.Score != nil {
+		score.Int64 = int64(*moved.Score)
+	}
+	err = tx.changeSubmission("move", was, moveSubmission, string(moved.Status), moved.Reason, score, string(checks), moved.Policy,
+		moved.DecidedBy, moved.DuplicateOf, nullableTime(moved.HoldUntil), nullableTime(moved.VerifiedAt))
+	if err != nil {
+		return Submission{}, err
+	}
+	if err := tx.follow(was, &moved, move.Fragment); err != nil {
+		return Submission{}, fmt.Errorf("move submission %s: %w", was.ID, err)
+	}
+	return moved, nil
+}
+
+// apply gives the submission after the move, except for its place in the order of acceptances.
+func (move *SubmissionMove) apply(was Submission, now time.Time) Submission {
+	moved := was
+	moved.Status, moved.Reason, moved.AcceptSeq, moved.HoldUntil, moved.Version = move.To, move.Reason, 0, nil, was.Version+1
+	if move.Score != nil {
+		moved.Score = move.Score
+	}
+	if move.Checks != nil {
+		moved.Checks = move.Checks
+	}
+	if move.Policy != "" {
+		moved.Policy = move.Policy
+	}
+	if move.DecidedBy != "" {
+		moved.DecidedBy = move.DecidedBy
+	}
+	if move.DuplicateOf != "" {
+		moved.DuplicateOf = move.DuplicateOf
+	}
+	if mission.HoldsSlot(move.To) {
+		moved.HoldUntil = move.HoldUntil
+	}
+	if lookedAt := was.UploadedAt != nil || move.Checks != nil; lookedAt && move.To != sortie.SubmissionWithdrawn {
+		moved.VerifiedAt = &now
+	}
+	return moved
+}
+
+// follow changes what depends on a submission's status.
+func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
+	before, after := holdings(was.Status), holdings(moved.Status)
+	if mission.HoldsSlot(was.Status) {
+		if _, err := tx.session.exec(tx.ctx, deleteDeliverable, was.DraftID, was.AcceptSeq); err != nil {
+			return err
+		}
+	}
+	if add := (slotCounts{reserved: after.reserved - before.reserved, accepted: after.accepted - before.accepted, acceptances: after.accepted}); add != (slotCounts{}) {
+		acceptSeq, _, err := tx.countSlots(was.DraftID, add)
+		if err != nil {
+			return err
+		}
+		if mission.HoldsSlot(moved.Status) {
+			moved.AcceptSeq = acceptSeq
+			return tx.deliver(moved, fragment)
+		}
+	}
+	if after == (slotCounts{}) {
+		_, err := tx.session.exec(tx.ctx, endContribution, was.DraftID, hexAddress(was.Contributor))
+		return err
+	}
+	return nil
+}
+
+// deliver shows an acceptance to the creator.
+func (tx *Tx) deliver(accepted *Submission, fragment []byte) error {
+	if _, err := tx.session.exec(tx.ctx, numberAcceptance, accepted.ID, accepted.AcceptSeq); err != nil {
+		return err
+	}
+	hasThumbnail := accepted.Media != nil && accepted.Media.ThumbnailHash != sortie.Hash{}
+	_, err := tx.session.exec(tx.ctx, insertDeliverable, accepted.DraftID, accepted.AcceptSeq, accepted.ID, hasThumbnail, fragment)
+	return err
+}
+
+// holdings is what a submission in a status holds of its mission.
+func holdings(status sortie.SubmissionStatus) (held slotCounts) {
+	if mission.HoldsReservation(status) {
+		held.reserved = 1
+	}
+	if mission.HoldsSlot(status) {
+		held.accepted = 1
+	}
+	return held
+}
+
+// TakeSlot makes an acceptance final: it takes the mission's next slot, and nothing takes it back. When the acceptance is on
+// hold, or not the one that was read any more, it fails with [ErrConflict] and changes nothing.
+func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
+	if err := tx.changeSubmission("take a slot for", was, finishAcceptance, tx.Now.UnixMicro()); err != nil {
+		return Submission{}, err
+	}
+	_, finals, err := tx.countSlots(was.DraftID, slotCounts{finals: 1})
+	if err == nil {
+		_, err = tx.session.exec(tx.ctx, numberSlot, was.ID, finals-1)
+	}
+	if err != nil {
+		return Submission{}, fmt.Errorf("take a slot for submission %s: %w", was.ID, err)
+	}
+	final := was
+	slot, now := uint32(finals-1), tx.Now
+	final.Slot, final.FinalAt, final.Version = &slot, &now, was.Version+1
+	return final, nil
+}
+
+// PutReceipt keeps the receipt of a final acceptance. When it has one, or is not the one that was read any more, it fails with
+// [ErrConflict] and changes nothing.
+func (tx *Tx) PutReceipt(was Submission, receipt json.RawMessage) error {
+	return tx.changeSubmission("keep the receipt of", was, putReceipt, string(receipt))
+}
+
+// changeSubmission runs an update of the version that was read.
+func (tx *Tx) changeSubmission(what string, was Submission, statement string, args ...any) error {
+	changed, err := tx.session.exec(tx.ctx, statement, append([]any{was.ID, was.Version}, args...)...)
+	if err == nil && changed == 0 {
+		err = ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("%s submission %s: %w", what, was.ID, err)
+	}
+	return nil
+}
+
+func nullableFloat(value *float64) sql.NullFloat64 {
+	if value == nil {
+		return sql.NullFloat64{}
+	}
+	return sql.NullFloat64{Float64: *value, Valid: true}
+}
+
+const (
+	thisSubmission = ` WHERE submission_id = $1 AND version = $2 `
+
+	markUploaded = `UPDATE submissions SET uploaded_at = $3, uploaded_hash = $4, version = version + 1` + thisSubmission + `
+	AND status = 'pending' AND uploaded_at IS NULL`
+	recordMedia = `UPDATE submissions SET media_kind = $3, served_hash = $4, served_type = $5, served_size = $6, thumbnail_hash = $7,
+	width = $8, height = $9, duration_ms = $10, keyframes = $11, perceptual = $12, file_captured_at = $13, file_zone_unknown = $14,
+	file_lat = $15, file_lng = $16, version = version + 1` + thisSubmission + notRecorded
+	recordProblem = `UPDATE submissions SET problem_code = $3, problem_message = $4, version = version + 1` + thisSubmission + notRecorded
+	notRecorded   = `AND uploaded_at IS NOT NULL AND media_kind IS NULL AND problem_code IS NULL`
+
+	moveSubmission = `UPDATE submissions SET status = $3, reason = $4, score = $5, checks = $6, policy = $7, decided_by = $8,
+	duplicate_of = $9, hold_until = $10, verified_at = $11, accept_seq = NULL, version = version + 1` + thisSubmission + `
+	AND final_at IS NULL`
+	numberAcceptance = `UPDATE submissions SET accept_seq = $2 WHERE submission_id = $1`
+
+	finishAcceptance = `UPDATE submissions SET final_at = $3, version = version + 1` + thisSubmission + `
+	AND accept_seq IS NOT NULL AND final_at IS NULL AND hold_until <= $3`
+	numberSlot = `UPDATE submissions SET slot = $2 WHERE submission_id = $1`
+	putReceipt = `UPDATE submissions SET receipt = $3, version = version + 1` + thisSubmission + `
+	AND final_at IS NOT NULL AND receipt IS NULL`
+)
