@@ -86,10 +86,19 @@ type App struct {
 	confirmations uint64
 	sender        sortie.Address
 	wake          func()
+
+	objects  *media.Objects // nil: no submissions
+	incoming *media.Incoming
+	ingester *media.Ingester
+	verifier *verify.Verifier
+	hold     time.Duration
+	settle   Settler
+	baseURL  string
+	links    linkRing
 }
 
-// New prepares the use cases: it reads, or on the first start makes, the key that cursors are signed with, and remembers the
-// factory, whose events count from now on for as long as the database lives.
+// New prepares the use cases: it reads, or on the first start makes, the keys that cursors and links are signed with, and remembers
+// the factory, whose events count from now on for as long as the database lives.
 func New(ctx context.Context, config Config) (*App, error) {
 	var fresh [32]byte
 	_, _ = rand.Read(fresh[:]) // never fails
@@ -108,12 +117,29 @@ func New(ctx context.Context, config Config) (*App, error) {
 	for _, operator := range config.Operators {
 		operators[operator] = true
 	}
-	return &App{
+	a := &App{
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
 		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
 		sender: config.Sender, wake: config.Wake,
-	}, nil
+		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
+		hold: config.AcceptanceHold, settle: config.Settler, baseURL: config.BaseURL,
+	}
+	if err := a.prepareSubmissions(ctx); err != nil {
+		return nil, fmt.Errorf("prepare the use cases: %w", err)
+	}
+	return a, nil
+}
+
+// prepareSubmissions makes the first link key of a database, and slots for the missions that are older than those.
+func (a *App) prepareSubmissions(ctx context.Context) error {
+	if err := a.RotateLinkKeys(ctx); err != nil {
+		return err
+	}
+	if err := a.publishOlder(ctx); err != nil {
+		return fmt.Errorf("open published missions to contributors: %w", err)
+	}
+	return nil
 }
 
 func (c Config) withDefaults() Config {
@@ -125,6 +151,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Wake == nil {
 		c.Wake = func() {}
+	}
+	if c.Verification == nil {
+		c.Verification = verify.New(verify.Config{})
 	}
 	return c
 }

@@ -1,6 +1,215 @@
 package app
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
 
-// CheckSubmission looks at an uploaded file and decides about it. Called again it goes on where it was.
-func (a *App) CheckSubmission(ctx context.Context, id string) error { return errNotBuilt }
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/verify"
+)
+
+// checkPatience is how long a submission waits for its checks to succeed after it was uploaded. Then a person looks at it.
+const checkPatience = time.Hour
+
+// decidedByChecks is who decided when it was no person.
+const decidedByChecks = "checks"
+
+// CheckSubmission is the check job: it looks at an uploaded file and decides about the submission. Called again it goes on where it
+// was, and does nothing when there is nothing left to do.
+//
+// When it fails, the same may succeed later. What fails for an hour is handed to a person.
+func (a *App) CheckSubmission(ctx context.Context, id string) error {
+	err := a.checkSubmission(ctx, id)
+	for try := 1; errors.Is(err, store.ErrConflict) && try < maxTries; try++ {
+		err = a.checkSubmission(ctx, id) // its contributor or an operator was faster
+	}
+	if err != nil {
+		return fmt.Errorf("check submission %s: %w", id, err)
+	}
+	return nil
+}
+
+func (a *App) checkSubmission(ctx context.Context, id string) error {
+	submission, err := a.store.Submission(ctx, id)
+	if err != nil {
+		return err
+	}
+	if submission.UploadedAt == nil || !mission.HoldsReservation(submission.Status) {
+		return nil
+	}
+	if submission.Media == nil && submission.Problem == nil {
+		err = a.lookAt(ctx, submission)
+		if err == nil {
+			submission, err = a.store.Submission(ctx, id)
+		}
+	}
+	if err == nil && submission.Status == sortie.SubmissionPending {
+		err = a.judge(ctx, submission)
+	}
+	late := !a.now().Before(submission.UploadedAt.Add(checkPatience))
+	if err == nil || errors.Is(err, store.ErrConflict) || ctx.Err() != nil || !late || submission.Status != sortie.SubmissionPending {
+		return err
+	}
+	a.log.Error("a submission could not be checked for an hour: a person must look at it", "submissionId", id, "error", err)
+	return a.handOver(ctx, submission)
+}
+
+// lookAt takes the file in: what is served of it is kept, and what was found in it, or why nothing can be served.
+func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
+	if a.objects == nil || a.ingester == nil {
+		return errors.New("this process was started without --media")
+	}
+	path, done, err := a.objects.Fetch(ctx, submission.UploadedHash)
+	if err != nil {
+		return err
+	}
+	defer done()
+	result, err := a.ingester.Ingest(ctx, path, submission.Declaration.ContentType)
+	var refused *media.Problem
+	if errors.As(err, &refused) {
+		problem := &store.MediaProblem{Code: string(refused.Code), Message: refused.Message}
+		return a.recordMedia(ctx, submission, nil, problem)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := result.Remove(); err != nil {
+			a.log.Warn("what was made of a file cannot be removed", "submissionId", submission.ID, "error", err)
+		}
+	}()
+	if err := a.objects.Put(ctx, result.ServedHash, result.Served); err != nil {
+		return err
+	}
+	if result.Thumbnail != "" {
+		if err := a.objects.Put(ctx, result.ThumbnailHash, result.Thumbnail); err != nil {
+			return err
+		}
+	}
+	return a.recordMedia(ctx, submission, mediaOf(result), nil)
+}
+
+func (a *App) recordMedia(ctx context.Context, submission store.Submission, found *store.SubmissionMedia, problem *store.MediaProblem) error {
+	return a.store.Tx(ctx, func(tx *store.Tx) error { return tx.RecordMedia(submission, found, problem) })
+}
+
+func mediaOf(result media.Result) *store.SubmissionMedia {
+	found := &store.SubmissionMedia{
+		Kind: result.MediaType, ServedHash: result.ServedHash, ServedType: result.Type, ServedSize: result.ServedSize,
+		Width: result.Width, Height: result.Height, Duration: result.Duration, Keyframes: result.Keyframes,
+		CapturedAt: result.CapturedAt, ZoneUnknown: result.ZoneUnknown,
+	}
+	if result.Thumbnail != "" {
+		found.ThumbnailHash = result.ThumbnailHash
+	}
+	if result.HasPerceptual {
+		found.Perceptual = &result.Perceptual
+	}
+	if place := result.Place; place != nil {
+		found.Lat, found.Lng = &place.Lat, &place.Lng
+	}
+	return found
+}
+
+// judge decides by what was found in the file.
+func (a *App) judge(ctx context.Context, submission store.Submission) error {
+	input, err := a.inputOf(ctx, submission)
+	if err != nil {
+		return err
+	}
+	verdict, err := a.verifier.Check(ctx, input, func() (mediaURL, thumbnailURL string) {
+		return a.reviewLinks(a.baseURL, submission, a.now().Add(MaxLinkTTL))
+	})
+	if err != nil {
+		return err
+	}
+	return a.decideByChecks(ctx, submission, verdict)
+}
+
+// handOver lets a person decide about what cannot be checked.
+func (a *App) handOver(ctx context.Context, submission store.Submission) error {
+	verdict := verify.Verdict{
+		Status: sortie.SubmissionFlagged, Reason: "The file could not be looked at: a person must decide.", Policy: a.verifier.Policy(),
+	}
+	if submission.Media != nil || submission.Problem != nil {
+		input, err := a.inputOf(ctx, submission)
+		if err != nil {
+			return err
+		}
+		if verdict, err = a.verifier.WithoutAnswer(input); err != nil {
+			return err
+		}
+	}
+	return a.decideByChecks(ctx, submission, verdict)
+}
+
+// decideByChecks moves a submission by a verdict. Nothing is accepted for a mission whose money has left the contract: nobody would be paid.
+func (a *App) decideByChecks(ctx context.Context, submission store.Submission, verdict verify.Verdict) error {
+	events := map[sortie.SubmissionStatus]mission.SubmissionEvent{
+		sortie.SubmissionAccepted: mission.ChecksAccepted,
+		sortie.SubmissionFlagged:  mission.ChecksFlagged,
+		sortie.SubmissionRejected: mission.ChecksRejected,
+	}
+	return a.write(ctx, func(books *books) error {
+		slots, err := books.tx.SlotsOf(submission.DraftID)
+		if err != nil {
+			return err
+		}
+		if slots.ClosedAt != nil && verdict.Status != sortie.SubmissionRejected {
+			verdict.Status, verdict.Reason = sortie.SubmissionRejected, "The mission was closed before the submission was decided about."
+		}
+		_, err = books.moveSubmission(submission, events[verdict.Status], moveBy(verdict))
+		if errors.Is(err, store.ErrConflict) {
+			return lostRace{err} // by another verdict than that of the same row
+		}
+		return err
+	})
+}
+
+func moveBy(verdict verify.Verdict) store.SubmissionMove {
+	move := store.SubmissionMove{
+		Reason: verdict.Reason, Checks: verdict.Checks, Policy: verdict.Policy, DecidedBy: decidedByChecks, DuplicateOf: verdict.DuplicateOf,
+	}
+	if len(verdict.Checks) > 0 {
+		move.Score = &verdict.Score
+	}
+	return move
+}
+
+// inputOf is what is known about a submission.
+func (a *App) inputOf(ctx context.Context, submission store.Submission) (verify.Input, error) {
+	slots, err := a.store.SlotsByMission(ctx, submission.Mission.MissionID)
+	if err != nil {
+		return verify.Input{}, err
+	}
+	normalized, err := mission.Restore(slots.Mission)
+	if err != nil {
+		return verify.Input{}, fmt.Errorf("restore mission %s: %w", submission.Mission.MissionID, err)
+	}
+	input := verify.Input{
+		SubmissionID: submission.ID, MissionID: submission.Mission.MissionID, Mission: normalized, OpensAt: slots.OpensAt, EndsAt: slots.EndsAt,
+		Location: submission.Declaration.Location, CapturedAt: submission.Declaration.CapturedAt, DeclaredHash: submission.Declaration.Hash,
+		UploadedHash: submission.UploadedHash,
+	}
+	if submission.UploadedAt != nil {
+		input.UploadedAt = *submission.UploadedAt
+	}
+	if problem := submission.Problem; problem != nil {
+		input.Problem = &verify.Problem{Code: problem.Code, Message: problem.Message}
+	}
+	if found := submission.Media; found != nil {
+		input.Media = &verify.Media{
+			Kind: found.Kind, Width: found.Width, Height: found.Height, Duration: found.Duration, CapturedAt: found.CapturedAt, ZoneUnknown: found.ZoneUnknown,
+		}
+		if found.Lat != nil && found.Lng != nil {
+			input.Media.Place = &verify.Place{Lat: *found.Lat, Lng: *found.Lng}
+		}
+		input.ExactDuplicate, input.NearDuplicate, err = a.store.Duplicates(ctx, submission)
+	}
+	return input, err
+}

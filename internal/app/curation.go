@@ -2,8 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // QueueQuery selects a page of submissions for an operator, oldest first.
@@ -13,27 +18,226 @@ type QueueQuery struct {
 	Page
 }
 
-// SubmissionQueue gives a page of submissions for an operator.
+// SubmissionQueue gives a page of the submissions in a status. Links begin with base.
+//
+// It fails with wallet_not_allowed, not_found for a mission that is not published, and invalid_cursor.
 func (a *App) SubmissionQueue(ctx context.Context, base string, operator sortie.Address, query QueueQuery) (sortie.ReviewedSubmissionPage, error) {
-	return sortie.ReviewedSubmissionPage{}, errNotBuilt
+	if err := a.admit(operator); err != nil {
+		return sortie.ReviewedSubmissionPage{}, err
+	}
+	limit := query.limit()
+	filter := store.QueueFilter{Status: query.Status, Limit: limit + 1} // one more tells whether there is another page
+	if filter.Status == "" {
+		filter.Status = sortie.SubmissionFlagged
+	}
+	if query.MissionID != "" {
+		slots, err := a.publishedSlots(ctx, query.MissionID)
+		if err != nil {
+			return sortie.ReviewedSubmissionPage{}, err
+		}
+		filter.DraftID = slots.DraftID
+	}
+	list := "submission-queue\n" + string(filter.Status) + "\n" + filter.DraftID
+	var err error
+	if filter.AfterSeq, err = a.cursors.open(list, query.Cursor); err != nil {
+		return sortie.ReviewedSubmissionPage{}, err
+	}
+	stored, err := a.store.SubmissionsInQueue(ctx, filter)
+	if err != nil {
+		return sortie.ReviewedSubmissionPage{}, storeError(err)
+	}
+	answer := sortie.ReviewedSubmissionPage{OK: true, Submissions: []sortie.ReviewedSubmission{}}
+	stored, answer.Summary = a.submissionSummary(list, stored, limit)
+	for _, submission := range stored {
+		shown, err := a.reviewed(base, submission)
+		if err != nil {
+			return sortie.ReviewedSubmissionPage{}, err
+		}
+		answer.Submissions = append(answer.Submissions, shown)
+	}
+	return answer, nil
 }
 
-// ReviewedSubmission gives anybody's submission as an operator sees it.
+// ReviewedSubmission gives anybody's submission as an operator sees it, whatever its status.
+//
+// It fails with wallet_not_allowed and not_found.
 func (a *App) ReviewedSubmission(ctx context.Context, base string, operator sortie.Address, id string) (sortie.ReviewedSubmissionDetail, error) {
-	return sortie.ReviewedSubmissionDetail{}, errNotBuilt
+	if err := a.admit(operator); err != nil {
+		return sortie.ReviewedSubmissionDetail{}, err
+	}
+	err := store.ErrNotFound
+	var submission store.Submission
+	if mission.ValidSubmissionID(id) {
+		submission, err = a.store.Submission(ctx, id)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
+	}
+	if err != nil {
+		return sortie.ReviewedSubmissionDetail{}, storeError(err)
+	}
+	shown, err := a.reviewed(base, submission)
+	if err != nil {
+		return sortie.ReviewedSubmissionDetail{}, err
+	}
+	return sortie.ReviewedSubmissionDetail{OK: true, Submission: shown}, nil
 }
 
-// AcceptSubmission decides that a flagged submission is right.
+func errNoSubmission() error {
+	return sortie.NewError(sortie.CodeNotFound, "no submission has this id; check it")
+}
+
+// AcceptSubmission decides that a flagged submission is right. The reason may be empty; creators see it. The same decision by the
+// same operator again is answered as it is; here and below.
+//
+// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, and mission_closed when the mission's money has left
+// the contract.
 func (a *App) AcceptSubmission(ctx context.Context, base string, operator sortie.Address, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return sortie.ReviewedSubmissionDetail{}, errNotBuilt
+	return a.curate(ctx, base, operator, id, reason, mission.OperatorAccepted)
 }
 
-// RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is final.
+// RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is final. Its contributor, and after a
+// revocation the creator, is shown the reason.
+//
+// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
 func (a *App) RejectSubmission(ctx context.Context, base string, operator sortie.Address, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return sortie.ReviewedSubmissionDetail{}, errNotBuilt
+	return a.curate(ctx, base, operator, id, reason, mission.OperatorRejected)
 }
 
-// FlagSubmission decides that a person must look at a submission.
+// FlagSubmission decides that a person must look at a submission, which takes an acceptance back before it is final.
+//
+// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
 func (a *App) FlagSubmission(ctx context.Context, base string, operator sortie.Address, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return sortie.ReviewedSubmissionDetail{}, errNotBuilt
+	return a.curate(ctx, base, operator, id, reason, mission.OperatorFlagged)
+}
+
+// acceptedByPerson is the reason of an acceptance without words.
+const acceptedByPerson = "A person looked at it and accepted it."
+
+// curations names what operators decide: the status that it leads to, and its name in the audit log.
+var curations = map[mission.SubmissionEvent]struct {
+	status sortie.SubmissionStatus
+	action string
+}{
+	mission.OperatorAccepted: {sortie.SubmissionCurationAccepted, "submission.accepted"},
+	mission.OperatorRejected: {sortie.SubmissionRejected, "submission.rejected"},
+	mission.OperatorFlagged:  {sortie.SubmissionFlagged, "submission.flagged"},
+}
+
+func (a *App) curate(ctx context.Context, base string, operator sortie.Address, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
+	if err := a.admit(operator); err != nil {
+		return sortie.ReviewedSubmissionDetail{}, err
+	}
+	reason, err := mission.NormalizeReason(reason, event != mission.OperatorAccepted)
+	if err != nil {
+		return sortie.ReviewedSubmissionDetail{}, err
+	}
+	if reason == "" {
+		reason = acceptedByPerson
+	}
+	if !mission.ValidSubmissionID(id) {
+		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
+	}
+	err = a.write(ctx, func(books *books) error { return books.curate(operator.String(), id, reason, event) })
+	if errors.Is(err, store.ErrNotFound) {
+		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
+	}
+	if err != nil {
+		return sortie.ReviewedSubmissionDetail{}, storeError(err)
+	}
+	return a.ReviewedSubmission(ctx, base, operator, id)
+}
+
+func (b *books) curate(operator, id, reason string, event mission.SubmissionEvent) error {
+	submission, err := b.tx.Submission(id)
+	if err != nil {
+		return err
+	}
+	decision := curations[event]
+	if submission.Status == decision.status && submission.DecidedBy == operator && submission.Reason == reason {
+		return nil // their request sent again
+	}
+	if event == mission.OperatorAccepted {
+		if err := b.mayAccept(submission); err != nil {
+			return err
+		}
+	}
+	if _, err := b.moveSubmission(submission, event, store.SubmissionMove{Reason: reason, DecidedBy: operator}); err != nil {
+		return err
+	}
+	return b.audit(operator, decision.action, id, map[string]any{
+		"missionId": submission.Mission.MissionID, "contributor": submission.Contributor, "was": submission.Status, "reason": reason,
+	})
+}
+
+// mayAccept refuses an acceptance that the state alone would allow.
+func (b *books) mayAccept(submission store.Submission) error {
+	if submission.Status == sortie.SubmissionFlagged && submission.Media == nil {
+		return sortie.NewError(sortie.CodeWrongState, "nobody could look at the file of this submission, so it cannot be delivered; reject it, or wait until it was checked").
+			Detail("status", submission.Status)
+	}
+	slots, err := b.tx.SlotsOf(submission.DraftID)
+	if err != nil {
+		return err
+	}
+	if slots.ClosedAt != nil {
+		return sortie.NewError(sortie.CodeMissionClosed, "the money of this mission has left the contract, so nobody would be paid; reject the submission")
+	}
+	return nil
+}
+
+// reviewed is a submission as operators see it.
+func (a *App) reviewed(base string, submission store.Submission) (sortie.ReviewedSubmission, error) {
+	shown, err := wireSubmission(submission)
+	if err != nil {
+		return sortie.ReviewedSubmission{}, err
+	}
+	review := sortie.ReviewedSubmission{
+		Submission: shown, Contributor: submission.Contributor, Title: submission.Mission.Title, Location: submission.Declaration.Location,
+		CapturedAt: sortie.FormatTime(submission.Declaration.CapturedAt), Policy: submission.Policy, DecidedBy: submission.DecidedBy,
+	}
+	if submission.DuplicateOf != "" {
+		review.DuplicateOf = &submission.DuplicateOf
+	}
+	if mission.HoldsSlot(submission.Status) {
+		review.FinalAt = optionalTime(submission.HoldUntil)
+		if submission.FinalAt != nil {
+			review.FinalAt = optionalTime(submission.FinalAt)
+		}
+	}
+	if submission.Media == nil || !reviewable(submission.Status) {
+		return review, nil
+	}
+	shownMedia := wireMedia(submission.Media)
+	expiresAt := a.now().Add(DefaultLinkTTL).Truncate(time.Second)
+	mediaURL, thumbnailURL := a.reviewLinks(base, submission, expiresAt)
+	review.Media, review.MediaURL, review.MediaURLExpiresAt = &shownMedia, &mediaURL, optionalTime(&expiresAt)
+	if thumbnailURL != "" {
+		review.ThumbnailURL = &thumbnailURL
+	}
+	return review, nil
+}
+
+// reviewable reports whether operators and verifiers may see the media of a submission: of others it is removed.
+func reviewable(status sortie.SubmissionStatus) bool {
+	return mission.HoldsReservation(status) || mission.HoldsSlot(status)
+}
+
+// reviewLinks are where operators and verifiers see the media of a submission. The second is empty where there is no thumbnail.
+func (a *App) reviewLinks(base string, submission store.Submission, expiresAt time.Time) (mediaURL, thumbnailURL string) {
+	exp := expiresAt.Unix()
+	address := base + "/api/operator/media/" + submission.ID
+	mediaURL = address + "/" + media.VariantOriginal + "?" + a.signLink(submission.ID, media.VariantReviewOriginal, exp)
+	if submission.Media != nil && submission.Media.ThumbnailHash != (sortie.Hash{}) {
+		thumbnailURL = address + "/" + media.VariantThumbnail + "?" + a.signLink(submission.ID, media.VariantReviewThumbnail, exp)
+	}
+	return mediaURL, thumbnailURL
+}
+
+func optionalTime(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	text := sortie.FormatTime(*t)
+	return &text
 }

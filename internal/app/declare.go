@@ -2,11 +2,137 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Declare reserves a slot of a mission for a file that the contributor is about to upload.
+// ReservationTime is how long a slot is kept for a declared file: the file must be here by then.
+const ReservationTime = time.Hour
+
+// longestLink is how long the longest-lived link lives: that of an upload.
+const longestLink = ReservationTime
+
+// Declare reserves a slot of a mission for a file that the contributor is about to upload, and says where to. Links begin with base.
+// Under a key that the contributor has used before it answers with that submission, provided that it was declared the same; created
+// tells which.
+//
+// It fails with the codes of [mission.NormalizeDeclaration], not_found for a mission that is not published, mission_full,
+// mission_closed, contributor_limit, idempotency_conflict, and service_unavailable where the service takes no submissions.
 func (a *App) Declare(ctx context.Context, base string, contributor sortie.Address, missionID, key string, body []byte) (answer sortie.SubmissionDeclared, created bool, err error) {
-	return sortie.SubmissionDeclared{}, false, errNotBuilt
+	if a.objects == nil {
+		return sortie.SubmissionDeclared{}, false, errNoMediaStore()
+	}
+	declaration, err := mission.NormalizeDeclaration(body)
+	if err != nil {
+		return sortie.SubmissionDeclared{}, false, err
+	}
+	slots, err := a.publishedSlots(ctx, missionID)
+	if err != nil {
+		return sortie.SubmissionDeclared{}, false, err
+	}
+	if err := fitsMission(declaration, slots.MediaType); err != nil {
+		return sortie.SubmissionDeclared{}, false, err
+	}
+	submission, created, err := a.reserve(ctx, store.NewSubmission{
+		DraftID: slots.DraftID, Contributor: contributor, Key: key, Fingerprint: declaration.Fingerprint(missionID), Declaration: declaration,
+	})
+	if err != nil {
+		return sortie.SubmissionDeclared{}, false, declareError(err, slots.Slots)
+	}
+	if submission.Fingerprint != declaration.Fingerprint(missionID) {
+		return sortie.SubmissionDeclared{}, false, sortie.NewError(sortie.CodeIdempotencyConflict,
+			"this idempotency key stands for submission %s, which was declared differently; use another key for another file", submission.ID).
+			Detail("submissionId", submission.ID)
+	}
+	return a.declared(base, submission), created, nil
+}
+
+func errNoMediaStore() error {
+	return sortie.NewError(sortie.CodeServiceUnavailable, "this service takes no submissions: its operator must start it with --media")
+}
+
+// publishedSlots finds a mission that was published, whether it is still open or not.
+func (a *App) publishedSlots(ctx context.Context, missionID string) (store.OpenSlots, error) {
+	err := store.ErrNotFound
+	var slots store.OpenSlots
+	if mission.ValidMissionID(missionID) {
+		slots, err = a.store.SlotsByMission(ctx, missionID)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return store.OpenSlots{}, sortie.NewError(sortie.CodeNotFound, "no published mission has this id; the feed lists those that take submissions")
+	}
+	if err != nil {
+		return store.OpenSlots{}, storeError(err)
+	}
+	return slots, nil
+}
+
+// fitsMission refuses a file that the checks would refuse whatever is in it, before it is uploaded.
+func fitsMission(declaration mission.Declaration, wanted sortie.MediaType) error {
+	declared := sortie.MediaPhoto
+	if strings.HasPrefix(declaration.ContentType, "video/") {
+		declared = sortie.MediaVideo
+	}
+	if declared == wanted {
+		return nil
+	}
+	return sortie.NewError(sortie.CodeValidationFailed, "This mission asks for a %s and the file is declared as %s. Submit a %s.", wanted, declaration.ContentType, wanted).
+		Detail("fields", []sortie.FieldError{{Path: "contentType", Code: "wrong_media_type", Message: "must be that of a " + string(wanted)}})
+}
+
+// reserve stores a submission under an id that nobody has. When the contributor has one under the key, it gives that one.
+func (a *App) reserve(ctx context.Context, fresh store.NewSubmission) (submission store.Submission, created bool, err error) {
+	err = a.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		var entropy mission.Entropy
+		_, _ = rand.Read(entropy[:]) // never fails
+		fresh.ID = mission.NewSubmissionID(entropy, tx.Now)
+		fresh.ReservedUntil = tx.Now.Add(ReservationTime).Truncate(time.Second) // as links tell it
+		submission, created, err = tx.Declare(fresh)
+		return err
+	})
+	return submission, created && err == nil, err // it may have been created, and its commit have failed
+}
+
+func declareError(err error, slots store.Slots) error {
+	switch {
+	case errors.Is(err, store.ErrMissionFull):
+		return sortie.NewError(sortie.CodeMissionFull, "every slot of this mission is taken or reserved; a reservation ends within an hour, so try again later or choose another mission").Because(err)
+	case errors.Is(err, store.ErrMissionClosed):
+		return sortie.NewError(sortie.CodeMissionClosed, "this mission takes submissions from %s until %s, unless it is closed before; choose another mission",
+			sortie.FormatTime(slots.OpensAt), sortie.FormatTime(slots.EndsAt)).
+			Detail("startsAt", sortie.FormatTime(slots.OpensAt)).Detail("endsAt", sortie.FormatTime(slots.EndsAt)).Because(err)
+	case errors.Is(err, store.ErrContributorLimit):
+		return sortie.NewError(sortie.CodeContributorLimit, "this wallet has %d submissions to the mission, which is the most it takes of one contributor; choose another mission", slots.PerContributor).
+			Detail("maxSubmissionsPerContributor", slots.PerContributor).Because(err)
+	default:
+		return storeError(err)
+	}
+}
+
+// declared says where to upload the file, as long as it is waited for.
+func (a *App) declared(base string, submission store.Submission) sortie.SubmissionDeclared {
+	answer := sortie.SubmissionDeclared{
+		OK: true, SubmissionID: submission.ID, Status: submission.Status, SlotReservedUntil: sortie.FormatTime(submission.ReservedUntil),
+	}
+	if awaitsUpload(submission) && a.now().Before(submission.ReservedUntil) {
+		exp := submission.ReservedUntil.Unix()
+		address := base + "/api/uploads/" + submission.ID
+		answer.Upload = &sortie.UploadLinks{
+			PutURL:    address + "?" + a.signLink(submission.ID, media.VariantUploadPut, exp),
+			TusURL:    address + "/tus?" + a.signLink(submission.ID, media.VariantUploadTus, exp),
+			ExpiresAt: answer.SlotReservedUntil,
+		}
+	}
+	return answer
+}
+
+func awaitsUpload(submission store.Submission) bool {
+	return submission.Status == sortie.SubmissionPending && submission.UploadedAt == nil
 }

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // Point is a place on the earth in millionths of a degree.
@@ -16,12 +19,114 @@ type FeedQuery struct {
 	Page
 }
 
-// Feed gives a page of the missions that take submissions.
+// Feed gives a page of the missions that take submissions: all of them, or those within 100 km of a point.
+//
+// It fails with invalid_cursor for a cursor that the same list did not give.
 func (a *App) Feed(ctx context.Context, query FeedQuery) (sortie.MissionFeed, error) {
-	return sortie.MissionFeed{}, errNotBuilt
+	if query.Near != nil {
+		return a.feedNear(ctx, query)
+	}
+	list := "feed\n" + string(query.MediaType)
+	before, err := a.cursors.open(list, query.Cursor)
+	if err != nil {
+		return sortie.MissionFeed{}, err
+	}
+	limit := query.limit()
+	// One more than asked for tells whether there is another page; here and below.
+	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, BeforeSeq: before, Limit: limit + 1})
+	if err != nil {
+		return sortie.MissionFeed{}, storeError(err)
+	}
+	feed := a.newFeed()
+	for i, slots := range open {
+		if i == limit {
+			feed.goOn(a.cursors.seal(list, open[i-1].Seq))
+			break
+		}
+		if err := feed.add(a, slots, nil); err != nil {
+			return sortie.MissionFeed{}, err
+		}
+	}
+	return feed.MissionFeed, nil
 }
 
-// OpenMission gives a published mission as everybody sees it.
+func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed, error) {
+	list := fmt.Sprintf("near\n%s\n%d\n%d", query.MediaType, query.Near.Lat, query.Near.Lng)
+	position, err := a.cursors.open(list, query.Cursor)
+	if err != nil {
+		return sortie.MissionFeed{}, err
+	}
+	limit := query.limit()
+	filter := store.NearFilter{Lat: query.Near.Lat, Lng: query.Near.Lng, MediaType: query.MediaType, Limit: limit + 1}
+	filter.AfterMeters, filter.AfterSeq = fromNearPosition(position)
+	near, err := a.store.SlotsNear(ctx, filter)
+	if err != nil {
+		return sortie.MissionFeed{}, storeError(err)
+	}
+	feed := a.newFeed()
+	for i, slots := range near {
+		if i == limit {
+			feed.goOn(a.cursors.seal(list, nearPosition(near[i-1])))
+			break
+		}
+		if err := feed.add(a, slots.OpenSlots, &slots.Meters); err != nil {
+			return sortie.MissionFeed{}, err
+		}
+	}
+	return feed.MissionFeed, nil
+}
+
+// A position in a list by distance is the distance, which is at most 100 km, and the number of the mission among those at it.
+const nearSeqBits = 44
+
+func nearPosition(slots store.NearSlots) int64 { return slots.Meters<<nearSeqBits | slots.Seq }
+
+func fromNearPosition(position int64) (meters, seq int64) {
+	return position >> nearSeqBits, position & (1<<nearSeqBits - 1)
+}
+
+// feed is a page of the feed that is being put together.
+type feed struct{ sortie.MissionFeed }
+
+func (a *App) newFeed() *feed {
+	return &feed{sortie.MissionFeed{OK: true, Missions: []sortie.OpenMission{}, Summary: sortie.FeedSummary{GeneratedAt: sortie.FormatTime(a.now())}}}
+}
+
+func (f *feed) add(a *App, slots store.OpenSlots, meters *int64) error {
+	open, err := a.openMission(slots)
+	if err != nil {
+		return err
+	}
+	open.DistanceMeters = meters
+	f.Missions = append(f.Missions, open)
+	f.Summary.ReturnedMissions++
+	return nil
+}
+
+func (f *feed) goOn(cursor string) { f.Summary.NextCursor = &cursor }
+
+// OpenMission gives a published mission as everybody sees it, also when it is full or over.
+//
+// It fails with not_found.
 func (a *App) OpenMission(ctx context.Context, missionID string) (sortie.OpenMissionDetail, error) {
-	return sortie.OpenMissionDetail{}, errNotBuilt
+	slots, err := a.publishedSlots(ctx, missionID)
+	if err != nil {
+		return sortie.OpenMissionDetail{}, err
+	}
+	open, err := a.openMission(slots)
+	if err != nil {
+		return sortie.OpenMissionDetail{}, err
+	}
+	return sortie.OpenMissionDetail{OK: true, Mission: open}, nil
+}
+
+func (a *App) openMission(slots store.OpenSlots) (sortie.OpenMission, error) {
+	var summary sortie.DeliverablesMission
+	if err := json.Unmarshal(slots.Summary, &summary); err != nil {
+		return sortie.OpenMission{}, fmt.Errorf("read the summary of mission %s: %w", slots.MissionID, err)
+	}
+	return sortie.OpenMission{
+		MissionID: slots.MissionID, NormalizedMission: slots.Mission, Reward: summary.Reward, SlotsLeft: slots.Left(), Open: slots.Open(a.now()),
+		PublishedAt: sortie.FormatTime(slots.PublishedAt), StartsAt: sortie.FormatTime(slots.OpensAt), EndsAt: sortie.FormatTime(slots.EndsAt),
+	}, nil
 }

@@ -1,6 +1,157 @@
 package app
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 
-// Due does what became due by time alone: reservations expire, acceptances become final, receipts are signed, missions are complete.
-func (a *App) Due(ctx context.Context) error { return errNotBuilt }
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// maxDue is how much of a kind is done in one go. The rest comes with the next.
+const maxDue = 256
+
+// Due does what became due by time alone: reservations expire, acceptances become final, receipts are signed, missions complete. A
+// worker calls it each second. What fails does not hold up the rest; it is due again the next time.
+func (a *App) Due(ctx context.Context) error {
+	var failures []error
+	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.signReceipts, a.completeMissions} {
+		if err := step(ctx); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// each does something about every submission of a list. Whoever was faster about one has made it undone.
+func each(list []store.Submission, doing string, do func(store.Submission) error) error {
+	var failures []error
+	for _, submission := range list {
+		if err := do(submission); err != nil && !errors.Is(err, store.ErrConflict) {
+			failures = append(failures, fmt.Errorf("%s submission %s: %w", doing, submission.ID, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func (a *App) expireReservations(ctx context.Context) error {
+	list, err := a.store.ReservationsToExpire(ctx, a.now(), maxDue)
+	if err != nil {
+		return fmt.Errorf("look for reservations that have ended: %w", err)
+	}
+	return each(list, "expire", func(submission store.Submission) error {
+		return a.once(ctx, func(books *books) error {
+			_, err := books.moveSubmission(submission, mission.ReservationExpired, store.SubmissionMove{
+				Reason: "The reservation expired: its file was not uploaded in time.", DecidedBy: decidedByChecks,
+			})
+			return err
+		})
+	})
+}
+
+// once runs a transaction about something that was read before: when that has changed, running again would not help.
+func (a *App) once(ctx context.Context, fn func(*books) error) error {
+	return a.write(ctx, func(books *books) error {
+		err := fn(books)
+		if errors.Is(err, store.ErrConflict) {
+			return lostRace{err}
+		}
+		return err
+	})
+}
+
+// finalizeAcceptances gives slots to the acceptances whose hold is over, in the order in which it ended. While an incident halts the
+// service nothing becomes final.
+func (a *App) finalizeAcceptances(ctx context.Context) error {
+	halted, err := a.store.Halted(ctx)
+	if err != nil || halted {
+		return err
+	}
+	list, err := a.store.AcceptancesDue(ctx, a.now(), maxDue)
+	if err != nil {
+		return fmt.Errorf("look for acceptances that become final: %w", err)
+	}
+	return each(list, "finalize", func(submission store.Submission) error {
+		return a.once(ctx, func(books *books) error {
+			if halted, err := books.tx.Halted(); err != nil || halted {
+				return err
+			}
+			if _, err := books.tx.TakeSlot(submission); err != nil {
+				return err
+			}
+			return books.complete(submission.DraftID)
+		})
+	})
+}
+
+// signReceipts signs the payment of every slot that was taken, once. The contributor can redeem it without the service.
+func (a *App) signReceipts(ctx context.Context) error {
+	if a.settle == nil {
+		return nil
+	}
+	halted, err := a.store.Halted(ctx)
+	if err != nil || halted {
+		return err
+	}
+	list, err := a.store.ReceiptsDue(ctx, maxDue)
+	if err != nil {
+		return fmt.Errorf("look for receipts to sign: %w", err)
+	}
+	return each(list, "sign the receipt of", func(submission store.Submission) error { return a.signReceipt(ctx, submission) })
+}
+
+// signReceipt signs outside of the transaction: a signer may be slow. Two processes that sign the same one sign the same bytes.
+func (a *App) signReceipt(ctx context.Context, submission store.Submission) error {
+	draft, err := a.store.DraftByDraftID(ctx, submission.DraftID)
+	if err != nil {
+		return err
+	}
+	settlement := sortie.Settlement{
+		MissionKey: sortie.MissionKey(draft.MissionID),
+		Payments: []sortie.Payment{{
+			Slot: *submission.Slot, Recipient: submission.Contributor, SubmissionKey: sortie.SubmissionKey(submission.ID),
+		}},
+	}
+	signature, err := a.settle(ctx, sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, settlement)
+	if err != nil {
+		return err
+	}
+	receipt, err := json.Marshal(sortie.Receipt{Settlement: settlement, Signature: signature})
+	if err != nil {
+		return err
+	}
+	return a.once(ctx, func(books *books) error { return books.tx.PutReceipt(submission, receipt) })
+}
+
+// completeMissions notes which missions are over by time, or closed, with nothing left open.
+func (a *App) completeMissions(ctx context.Context) error {
+	list, err := a.store.SlotsToComplete(ctx, a.now(), maxDue)
+	if err != nil {
+		return fmt.Errorf("look for missions that are complete: %w", err)
+	}
+	var failures []error
+	for _, draftID := range list {
+		if err := a.write(ctx, func(books *books) error { return books.complete(draftID) }); err != nil {
+			failures = append(failures, fmt.Errorf("complete draft %s: %w", draftID, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// complete tells the creator, once, that nothing will change about the mission's submissions any more, if that is so.
+func (b *books) complete(draftID string) error {
+	completed, err := b.tx.CompleteSlots(draftID)
+	if err != nil || !completed {
+		return err
+	}
+	slots, err := b.tx.SlotsOf(draftID)
+	if err != nil {
+		return err
+	}
+	return b.tellCreator(slots.Creator, sortie.EventMissionCompleted, submissionFacts{
+		DraftID: draftID, MissionID: slots.MissionID, AcceptedSubmissions: &slots.Accepted,
+	})
+}

@@ -45,7 +45,8 @@ type lostRace struct{ error }
 func (l lostRace) Unwrap() error { return l.error }
 
 // books are the drafts that one transaction moves. They make sure of what every move has in common: it is a transition of
-// package mission, it has one event that tells of it, and a refund that becomes due by it has a job.
+// package mission, it has one event that tells of it, a refund that becomes due by it has a job, and contributors are let in and
+// kept out by it.
 //
 // Moves are written when the books are closed, all at once: a range of the chain moves many drafts, some of them repeatedly.
 type books struct {
@@ -63,6 +64,7 @@ type account struct {
 	read    store.Draft    // as it was before them
 	funding *store.Funding // nil while none is on the canonical chain
 	wasDue  bool           // a refund was due before the transaction
+	wasOpen bool           // contributors were let in before it
 }
 
 // open reads the account of a draft, by its draft id or mission id, of any wallet. It fails with [store.ErrNotFound].
@@ -86,7 +88,7 @@ func (b *books) open(id string) (*account, error) {
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
-	opened.wasDue = opened.due()
+	opened.wasDue, opened.wasOpen = opened.due(), opened.open()
 	b.byID[draft.ID], b.byID[draft.MissionID], b.byKey[sortie.MissionKey(draft.MissionID)] = opened, opened, opened
 	b.order = append(b.order, opened)
 	return opened, nil
@@ -112,8 +114,12 @@ func (c *account) due() bool {
 	return c.funding != nil && c.draft.State.RefundDue(c.funding.Closed != nil)
 }
 
-// close writes the moves, and what follows from them.
+// close writes the moves, and what follows from them. Slots come before wallets, as everywhere: whoever accepts a submission takes
+// them in that order, too.
 func (b *books) close() error {
+	if err := b.moveSlots(); err != nil {
+		return err
+	}
 	var moves []store.DraftMove
 	for _, touched := range b.order {
 		if steps := touched.draft.Version - touched.read.Version; steps > 0 {

@@ -2,17 +2,179 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// RotateLinkKeys makes the next key that links are signed with, when its time has come, and forgets those whose links are all expired.
-func (a *App) RotateLinkKeys(ctx context.Context) error { return errNotBuilt }
+const (
+	linkKeyTerm = 24 * time.Hour   // for which a key signs
+	linkKeyLead = 5 * time.Minute  // before a new key signs, so that every process has read it by then
+	linkKeyRest = 10 * time.Minute // after the last link of a key has expired, for clocks that differ
+)
 
-// ReloadLinkKeys reads the keys that this and other processes made.
-func (a *App) ReloadLinkKeys(ctx context.Context) error { return errNotBuilt }
+// linkRing is the ring of link keys as this process last read it.
+type linkRing struct {
+	keys     atomic.Pointer[media.LinkKeys]
+	lookedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
+}
 
-// RotateLinkKeysNow makes every live link die.
+// sign gives the query of a link that lives until exp.
+func (a *App) signLink(id, variant string, exp int64) string {
+	return a.links.keys.Load().Sign(id, variant, exp)
+}
+
+// verifyLink checks the query of a link. One that this process cannot have signed may be of a key that another has just made, so
+// the ring is read again, at most once a second, before the link is refused.
+//
+// It fails with media_url_invalid and media_url_expired.
+func (a *App) verifyLink(ctx context.Context, id, variant, query string) (expiresAt time.Time, err error) {
+	now := a.now()
+	exp, err := a.links.keys.Load().Verify(id, variant, query, now)
+	if err != nil && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid && a.links.mayLook(now) {
+		if err := a.ReloadLinkKeys(ctx); err != nil {
+			return time.Time{}, storeError(err)
+		}
+		exp, err = a.links.keys.Load().Verify(id, variant, query, now)
+	}
+	return time.Unix(exp, 0), err
+}
+
+func (r *linkRing) mayLook(now time.Time) bool {
+	last := r.lookedAt.Load()
+	return now.Unix() != last && r.lookedAt.CompareAndSwap(last, now.Unix())
+}
+
+// ReloadLinkKeys reads the keys that this and other processes made. Every process calls it each minute.
+func (a *App) ReloadLinkKeys(ctx context.Context) error {
+	stored, err := a.store.LinkKeys(ctx)
+	if err == nil {
+		err = a.useLinkKeys(stored)
+	}
+	if err != nil {
+		return fmt.Errorf("reload link keys: %w", err)
+	}
+	return nil
+}
+
+// useLinkKeys makes a ring of stored keys, the newest first. The newest that is old enough signs.
+func (a *App) useLinkKeys(stored []store.LinkKey) error {
+	ring := make([]media.LinkKey, len(stored))
+	signing := len(stored) - 1
+	for i, key := range stored {
+		ring[i] = media.LinkKey{ID: key.ID, Secret: key.Secret}
+		if i < signing && !a.now().Before(key.SignsFrom) {
+			signing = i
+		}
+	}
+	if len(ring) > 0 {
+		ring[0], ring[signing] = ring[signing], ring[0]
+	}
+	keys, err := media.NewLinkKeys(ring...)
+	if err == nil {
+		a.links.keys.Store(keys)
+	}
+	return err
+}
+
+// RotateLinkKeys makes the next key that links are signed with, when the time of the last one is over, and retires those whose
+// links have all expired. It may be called at any time, by any number of processes.
+func (a *App) RotateLinkKeys(ctx context.Context) error {
+	err := a.write(ctx, func(books *books) error {
+		stored, err := books.tx.LinkKeys()
+		if err != nil {
+			return err
+		}
+		now := books.tx.Now
+		switch {
+		case len(stored) == 0:
+			err = books.addLinkKey(stored, now)
+		case !now.Before(stored[0].CreatedAt.Add(linkKeyTerm)):
+			err = books.addLinkKey(stored, now.Add(linkKeyLead))
+		}
+		if err != nil {
+			return err
+		}
+		return books.tx.RetireLinkKeys(outlived(stored, now)...)
+	})
+	if err != nil {
+		return fmt.Errorf("rotate link keys: %w", err)
+	}
+	return a.ReloadLinkKeys(ctx)
+}
+
+// outlived are the keys, of a list that begins with the newest, whose links have all expired: another has signed for so long.
+func outlived(stored []store.LinkKey, now time.Time) []string {
+	for i, key := range stored {
+		if !now.Before(key.SignsFrom.Add(longestLink + linkKeyRest)) {
+			return linkKeyIDs(stored[i+1:])
+		}
+	}
+	return nil
+}
+
+func linkKeyIDs(keys []store.LinkKey) (ids []string) {
+	for _, key := range keys {
+		ids = append(ids, key.ID)
+	}
+	return ids
+}
+
+// addLinkKey makes a key with the number behind that of the newest, so that of two processes that do so at once only one succeeds.
+func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
+	number := 0
+	if len(stored) > 0 {
+		var err error
+		if number, err = strconv.Atoi(stored[0].ID); err != nil {
+			return fmt.Errorf("link key %s has no number: %w", stored[0].ID, err)
+		}
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	return b.tx.AddLinkKey(strconv.Itoa(number+1), secret, signsFrom)
+}
+
+// RotateLinkKeysNow makes every link die that was given out until now: at once those that this process is asked for, within a
+// minute everywhere.
+//
+// It fails with wallet_not_allowed, and validation_failed without a reason.
 func (a *App) RotateLinkKeysNow(ctx context.Context, operator sortie.Address, reason string) error {
-	return errNotBuilt
+	if err := a.admit(operator); err != nil {
+		return err
+	}
+	reason, err := mission.NormalizeReason(reason, true)
+	if err != nil {
+		return err
+	}
+	err = a.write(ctx, func(books *books) error {
+		stored, err := books.tx.LinkKeys()
+		if err != nil {
+			return err
+		}
+		if len(stored) == 0 {
+			return errors.New("there are no link keys to replace")
+		}
+		if err := books.tx.RetireLinkKeys(linkKeyIDs(stored)...); err != nil {
+			return err
+		}
+		if err := books.addLinkKey(stored, books.tx.Now); err != nil {
+			return err
+		}
+		return books.audit(operator.String(), "link_keys.rotated", "link-keys", map[string]any{"reason": reason, "retired": len(stored)})
+	})
+	if err == nil {
+		err = a.ReloadLinkKeys(ctx)
+	}
+	if err != nil {
+		return storeError(fmt.Errorf("rotate link keys: %w", err))
+	}
+	return nil
 }

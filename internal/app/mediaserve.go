@@ -2,32 +2,160 @@ package app
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Media is a file that a link allows to be read. The caller closes File.
+// Media is a file that a link allows to be read.
 type Media struct {
 	Hash        sortie.Hash // SHA-256 of its bytes
-	ContentType string
+	ContentType string      // one of the six media types
 	Size        int64
 	ExpiresAt   time.Time // of the link
-	File        *os.File  // nil unless it is on this machine; the kernel can send it by itself
-	Open        func(ctx context.Context, offset, length int64) (io.ReadCloser, error)
+	File        *os.File  // for the caller to close; nil unless it is on this machine. The kernel can send it by itself
+
+	objects *media.Objects
 }
 
-// OpenMedia gives what a link of the deliverables leads to.
+// Open reads the file from offset on, length bytes or, if length is negative, to its end.
+func (m Media) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	body, _, err := m.objects.Open(ctx, m.Hash, offset, length)
+	if err != nil {
+		return nil, mediaError(err)
+	}
+	return body, nil
+}
+
+// Close closes the file, if there is one.
+func (m Media) Close() error {
+	if m.File == nil {
+		return nil
+	}
+	return m.File.Close()
+}
+
+// OpenMedia gives what a link of the deliverables leads to. The variant is original or thumbnail; the raw query is that of the link.
+//
+// It fails with media_url_invalid, media_url_expired, not_found from the moment on at which the submission is not accepted any more,
+// and service_unavailable.
 func (a *App) OpenMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
-	return Media{}, errNotBuilt
+	if variant != media.VariantOriginal && variant != media.VariantThumbnail {
+		return Media{}, errNoMedia()
+	}
+	return a.openMedia(ctx, id, variant, variant, rawQuery, mission.HoldsSlot)
 }
 
-// OpenReviewMedia gives what a link of an operator or a verifier leads to.
+// OpenReviewMedia gives what a link of an operator or a verifier leads to: the media of submissions that are being decided about, too.
+//
+// It fails like [App.OpenMedia].
 func (a *App) OpenReviewMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
-	return Media{}, errNotBuilt
+	switch variant {
+	case media.VariantOriginal:
+		return a.openMedia(ctx, id, variant, media.VariantReviewOriginal, rawQuery, reviewable)
+	case media.VariantThumbnail:
+		return a.openMedia(ctx, id, variant, media.VariantReviewThumbnail, rawQuery, reviewable)
+	default:
+		return Media{}, errNoMedia()
+	}
 }
 
-// SweepMedia removes the files that no submission needs any more, and tells how many those were.
-func (a *App) SweepMedia(ctx context.Context) (removed int, err error) { return 0, errNotBuilt }
+// openMedia opens a variant of a submission's media for whoever has a link that was signed for it.
+func (a *App) openMedia(ctx context.Context, id, variant, signed, rawQuery string, visible func(sortie.SubmissionStatus) bool) (Media, error) {
+	if a.objects == nil {
+		return Media{}, errNoMediaStore()
+	}
+	expiresAt, err := a.verifyLink(ctx, id, signed, rawQuery)
+	if err != nil {
+		return Media{}, err
+	}
+	served, err := a.store.ServedMedia(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !visible(served.Status) {
+		return Media{}, errNoMedia()
+	}
+	if err != nil {
+		return Media{}, storeError(err)
+	}
+	opened := Media{Hash: served.ServedHash, ContentType: served.ServedType, Size: served.ServedSize, ExpiresAt: expiresAt, objects: a.objects}
+	if variant == media.VariantThumbnail {
+		opened.Hash, opened.ContentType, opened.Size = served.ThumbnailHash, thumbnailType, unknownSize
+	}
+	if opened.Hash == (sortie.Hash{}) {
+		return Media{}, errNoMedia()
+	}
+	if err := opened.find(ctx); err != nil {
+		a.log.Error("media that a link leads to cannot be served", "submissionId", id, "variant", variant, "hash", opened.Hash, "error", err)
+		return Media{}, mediaError(err)
+	}
+	return opened, nil
+}
+
+const (
+	thumbnailType = "image/jpeg"
+	unknownSize   = -1
+)
+
+// find opens the file where it is on this machine, and makes sure that what is served has the size that was kept: a file that was cut
+// off must not be sent as if it were whole.
+func (m *Media) find(ctx context.Context) error {
+	file, err := m.objects.File(m.Hash)
+	var size int64
+	switch {
+	case err == nil:
+		var info os.FileInfo
+		if info, err = file.Stat(); err == nil {
+			size = info.Size()
+		}
+	case errors.Is(err, media.ErrNotLocal) && m.Size != unknownSize:
+		return nil // whoever reads it finds out
+	case errors.Is(err, media.ErrNotLocal):
+		var object media.Object
+		object, err = m.objects.Stat(ctx, m.Hash)
+		size = object.Size
+	}
+	if err == nil && m.Size != unknownSize && m.Size != size {
+		err = media.ErrObjectCorrupt
+	}
+	if err != nil {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+		return err
+	}
+	m.File, m.Size = file, size
+	return nil
+}
+
+func errNoMedia() error {
+	return sortie.NewError(sortie.CodeNotFound, "there is nothing to see under this link any more; fetch the deliverables again")
+}
+
+// mediaError says what a failure of the media store means to a client.
+func mediaError(err error) error {
+	switch {
+	case errors.Is(err, media.ErrUnavailable):
+		return sortie.NewError(sortie.CodeServiceUnavailable, "the media store cannot be used now; try again shortly").Because(err)
+	case errors.Is(err, media.ErrObjectNotFound), errors.Is(err, media.ErrObjectCorrupt):
+		return sortie.NewError(sortie.CodeNotFound, "the service has lost this file; tell its operator").Because(err)
+	default:
+		return err
+	}
+}
+
+// sweepAge is how old an object must be to be removed: it is kept first and pointed to afterwards.
+const sweepAge = time.Hour
+
+// SweepMedia removes the files that no submission needs any more, and tells how many those were: those of rejected and withdrawn
+// submissions, and uploads once what is served of them was made.
+func (a *App) SweepMedia(ctx context.Context) (removed int, err error) {
+	if a.objects == nil {
+		return 0, nil
+	}
+	return a.objects.Sweep(ctx, a.now().Add(-sweepAge), a.store.UsedObjects)
+}

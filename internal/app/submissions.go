@@ -2,24 +2,191 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
-var errNotBuilt = errors.New("this use case is being built")
-
 // Submissions gives a page of a contributor's submissions, newest first.
+//
+// It fails with invalid_cursor for a cursor that this list did not give to this wallet.
 func (a *App) Submissions(ctx context.Context, contributor sortie.Address, page Page) (sortie.SubmissionPage, error) {
-	return sortie.SubmissionPage{}, errNotBuilt
+	list := "submissions\n" + contributor.String()
+	before, err := a.cursors.open(list, page.Cursor)
+	if err != nil {
+		return sortie.SubmissionPage{}, err
+	}
+	limit := page.limit()
+	stored, err := a.store.SubmissionsOf(ctx, contributor, before, limit+1) // one more tells whether there is another page
+	if err != nil {
+		return sortie.SubmissionPage{}, storeError(err)
+	}
+	answer := sortie.SubmissionPage{OK: true, Submissions: []sortie.Submission{}}
+	stored, answer.Summary = a.submissionSummary(list, stored, limit)
+	for _, submission := range stored {
+		shown, err := wireSubmission(submission)
+		if err != nil {
+			return sortie.SubmissionPage{}, err
+		}
+		answer.Submissions = append(answer.Submissions, shown)
+	}
+	return answer, nil
+}
+
+// submissionSummary cuts the one off that was read to see whether there is another page, and describes the rest.
+func (a *App) submissionSummary(list string, stored []store.Submission, limit int) ([]store.Submission, sortie.SubmissionSummary) {
+	summary := sortie.SubmissionSummary{GeneratedAt: sortie.FormatTime(a.now())}
+	if len(stored) > limit {
+		stored = stored[:limit]
+		cursor := a.cursors.seal(list, stored[limit-1].Seq)
+		summary.NextCursor = &cursor
+	}
+	summary.ReturnedSubmissions = len(stored)
+	return stored, summary
 }
 
 // Submission gives one submission of the contributor.
+//
+// It fails with not_found, the same for an id that does not exist and for one that is somebody else's.
 func (a *App) Submission(ctx context.Context, contributor sortie.Address, id string) (sortie.SubmissionDetail, error) {
-	return sortie.SubmissionDetail{}, errNotBuilt
+	if !mission.ValidSubmissionID(id) {
+		return sortie.SubmissionDetail{}, errNoOwnSubmission()
+	}
+	submission, err := a.store.Submission(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && submission.Contributor != contributor {
+		return sortie.SubmissionDetail{}, errNoOwnSubmission()
+	}
+	if err != nil {
+		return sortie.SubmissionDetail{}, storeError(err)
+	}
+	return submissionDetail(submission)
 }
 
-// Withdraw takes a submission back before it is accepted.
+func errNoOwnSubmission() error {
+	return sortie.NewError(sortie.CodeNotFound, "no submission with this id belongs to the wallet that signed the request; check both")
+}
+
+// Withdraw takes a submission back before it is accepted. Its place is free for others at once. A submission that was withdrawn is
+// answered as it is.
+//
+// It fails with not_found, and wrong_state for a submission that was decided about.
 func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id string) (sortie.SubmissionDetail, error) {
-	return sortie.SubmissionDetail{}, errNotBuilt
+	if !mission.ValidSubmissionID(id) {
+		return sortie.SubmissionDetail{}, errNoOwnSubmission()
+	}
+	var withdrawn store.Submission
+	err := a.write(ctx, func(books *books) error {
+		submission, err := books.tx.Submission(id)
+		if err == nil && submission.Contributor != contributor {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if withdrawn = submission; submission.Status == sortie.SubmissionWithdrawn {
+			return nil
+		}
+		withdrawn, err = books.moveSubmission(submission, mission.ContributorWithdrew, store.SubmissionMove{Reason: "Its contributor withdrew it."})
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return sortie.SubmissionDetail{}, errNoOwnSubmission()
+	}
+	if err != nil {
+		return sortie.SubmissionDetail{}, storeError(err)
+	}
+	return submissionDetail(withdrawn)
+}
+
+// moveSubmission applies an event to a submission. What all moves have in common happens here: they are transitions of package
+// mission, an acceptance has a hold and what creators see of it, and its coming and going is told to the creator.
+//
+// It fails with wrong_state where the event is not allowed, and [store.ErrConflict] when the submission is not what it was.
+func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEvent, move store.SubmissionMove) (store.Submission, error) {
+	next, err := mission.NextSubmission(was.State(), event)
+	if err != nil {
+		return store.Submission{}, err
+	}
+	move.To = next
+	if mission.HoldsSlot(next) {
+		until := b.tx.Now.Add(b.app.hold)
+		move.HoldUntil = &until
+		if move.Fragment, err = newFragment(was, move, b.tx.Now); err != nil {
+			return store.Submission{}, err
+		}
+	}
+	moved, err := b.tx.MoveSubmission(was, move)
+	if err != nil {
+		return store.Submission{}, err
+	}
+	switch before, after := mission.HoldsSlot(was.Status), mission.HoldsSlot(next); {
+	case after && !before:
+		err = b.tell(was, sortie.EventSubmissionAccepted, submissionFacts{SubmissionID: was.ID})
+	case before && !after:
+		err = b.tell(was, sortie.EventSubmissionRevoked, submissionFacts{SubmissionID: was.ID, Reason: move.Reason})
+	}
+	return moved, err
+}
+
+// submissionFacts is the data of an event about a submission, or about the end of a mission.
+type submissionFacts struct {
+	DraftID             string `json:"draftId"`
+	MissionID           string `json:"missionId"`
+	SubmissionID        string `json:"submissionId,omitempty"`
+	Reason              string `json:"reason,omitempty"`
+	AcceptedSubmissions *int   `json:"acceptedSubmissions,omitempty"`
+}
+
+// tell adds an event for the creator of a submission's mission.
+func (b *books) tell(about store.Submission, event sortie.EventType, facts submissionFacts) error {
+	facts.DraftID, facts.MissionID = about.DraftID, about.Mission.MissionID
+	return b.tellCreator(about.Mission.Creator, event, facts)
+}
+
+func (b *books) tellCreator(creator sortie.Address, event sortie.EventType, facts submissionFacts) error {
+	data, err := json.Marshal(facts)
+	if err != nil {
+		return fmt.Errorf("encode event %s of draft %s: %w", event, facts.DraftID, err)
+	}
+	b.events = append(b.events, store.DraftEvent{
+		Wallet: creator, DraftID: facts.DraftID, NewEvent: store.NewEvent{Type: string(event), Data: data},
+	})
+	return nil
+}
+
+func submissionDetail(submission store.Submission) (sortie.SubmissionDetail, error) {
+	shown, err := wireSubmission(submission)
+	if err != nil {
+		return sortie.SubmissionDetail{}, err
+	}
+	return sortie.SubmissionDetail{OK: true, Submission: shown}, nil
+}
+
+// wireSubmission is a submission as its contributor sees it.
+func wireSubmission(submission store.Submission) (sortie.Submission, error) {
+	shown := sortie.Submission{
+		SubmissionID: submission.ID, MissionID: submission.Mission.MissionID, Status: submission.Status, Reason: submission.Reason,
+		Score: submission.Score, Checks: submission.Checks, CreatedAt: sortie.FormatTime(submission.CreatedAt),
+		VerifiedAt: optionalTime(submission.VerifiedAt),
+		Payout: sortie.Payout{
+			Status: sortie.PayoutNone, Token: submission.Mission.Token, AmountBaseUnits: submission.Mission.Reward.String(),
+		},
+	}
+	if shown.Checks == nil {
+		shown.Checks = []sortie.SubmissionCheck{}
+	}
+	if submission.FinalAt != nil {
+		shown.Payout.Status = sortie.PayoutQueued
+	}
+	if len(submission.Receipt) > 0 {
+		shown.Receipt = new(sortie.Receipt)
+		if err := json.Unmarshal(submission.Receipt, shown.Receipt); err != nil {
+			return sortie.Submission{}, fmt.Errorf("read the receipt of submission %s: %w", submission.ID, err)
+		}
+	}
+	return shown, nil
 }

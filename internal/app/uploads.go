@@ -2,9 +2,15 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // The ways in which a file can be uploaded, each with a link of its own.
@@ -13,38 +19,238 @@ const (
 	UploadTus = "tus"
 )
 
-// Upload is one upload, which nobody else can work on until it is closed.
-type Upload struct{}
+// takeInTime bounds what happens after the last byte of an upload: the file is put where it stays.
+const takeInTime = 2 * time.Minute
 
-// OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query is that of the link.
-func (a *App) OpenUpload(ctx context.Context, id, variant, rawQuery string) (*Upload, error) {
-	return nil, errNotBuilt
+// Upload is one upload, which nobody else can work on until it is closed. It is for one goroutine at a time.
+type Upload struct {
+	app        *App
+	submission store.Submission
+	partial    *media.Partial // nil when nothing is waited for any more
 }
 
-// ID is the submission's.
-func (u *Upload) ID() string { return "" }
+// OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query is that of its link.
+//
+// An upload whose last byte came, and that nobody finished because the service was stopped or could not keep the file, is finished
+// first: see [Upload.Finish]. Of a submission that waits for nothing any more, the upload is [Upload.Done].
+//
+// It fails with media_url_invalid, media_url_expired, also when the reservation has ended, idempotency_in_progress while somebody
+// else has the turn, and service_unavailable.
+func (a *App) OpenUpload(ctx context.Context, id, variant, rawQuery string) (*Upload, error) {
+	if a.objects == nil {
+		return nil, errNoMediaStore()
+	}
+	if _, err := a.verifyLink(ctx, id, "upload-"+variant, rawQuery); err != nil {
+		return nil, uploadLinkError(err)
+	}
+	submission, err := a.store.Submission(ctx, id)
+	if err != nil {
+		return nil, storeError(err) // the link was ours, so it is there
+	}
+	if !awaitsUpload(submission) {
+		return &Upload{app: a, submission: submission}, nil
+	}
+	partial, err := a.incoming.Open(id)
+	if err != nil {
+		return nil, uploadError(err)
+	}
+	upload := &Upload{app: a, submission: submission, partial: partial}
+	if err := upload.begin(ctx); err != nil {
+		upload.Close()
+		return nil, err
+	}
+	return upload, nil
+}
+
+// begin looks again, now that nobody else can work on the upload.
+func (u *Upload) begin(ctx context.Context) (err error) {
+	if u.submission, err = u.app.store.Submission(ctx, u.submission.ID); err != nil {
+		return storeError(err)
+	}
+	if !awaitsUpload(u.submission) {
+		u.forget()
+		return nil
+	}
+	if !u.app.now().Before(u.submission.ReservedUntil) {
+		return errReservationOver()
+	}
+	if u.Offset() > u.Size() { // nobody can have written that
+		return u.Restart()
+	}
+	if u.Offset() == u.Size() {
+		_, err = u.Finish(ctx)
+	}
+	return err
+}
+
+func uploadLinkError(err error) error {
+	switch sortie.ErrorCode(err) {
+	case sortie.CodeMediaURLExpired:
+		return errReservationOver()
+	case sortie.CodeMediaURLInvalid:
+		return sortie.NewError(sortie.CodeMediaURLInvalid, "the link was not signed by this service, or was changed; use it exactly as it came when the file was declared").Because(err)
+	default:
+		return err
+	}
+}
+
+func errReservationOver() error {
+	return sortie.NewError(sortie.CodeMediaURLExpired, "the time for this upload is over, and its slot is free for others; declare the file again under another idempotency key")
+}
+
+// uploadError says what a failure of the place where files are kept means to a client.
+func uploadError(err error) error {
+	switch {
+	case errors.Is(err, media.ErrUploadBusy):
+		return sortie.NewError(sortie.CodeIdempotencyInProgress, "another request is writing to this upload; wait for it to end, then ask how far it came").Because(err)
+	case errors.Is(err, media.ErrUnavailable):
+		return sortie.NewError(sortie.CodeServiceUnavailable, "the service cannot keep files now; what came is kept, so go on with the upload shortly").Because(err)
+	default:
+		return err
+	}
+}
+
+// ID is that of the submission.
+func (u *Upload) ID() string { return u.submission.ID }
 
 // Size is the declared size.
-func (u *Upload) Size() int64 { return 0 }
+func (u *Upload) Size() int64 { return u.submission.Declaration.SizeBytes }
 
-// Offset is how many bytes are there.
-func (u *Upload) Offset() int64 { return 0 }
+// Offset is how many bytes are here.
+func (u *Upload) Offset() int64 {
+	if u.Done() {
+		return u.Size()
+	}
+	return u.partial.Size()
+}
 
-// Done reports whether nothing is waited for any more.
-func (u *Upload) Done() bool { return false }
+// Done reports whether nothing is waited for any more: the file is here, or the submission was decided about.
+func (u *Upload) Done() bool { return u.partial == nil }
 
-// Append adds what the body holds to the upload, and gives the offset after it.
+// Append adds what the body holds, up to the declared size, and gives the offset after it. What came stays, whatever happens to the
+// body. Its own fault is returned as it is.
+//
+// It fails with service_unavailable when the disk is full or broken.
 func (u *Upload) Append(ctx context.Context, body io.Reader) (offset int64, err error) {
-	return 0, errNotBuilt
+	if u.Done() {
+		return u.Offset(), nil
+	}
+	if _, err = u.partial.Append(ctx, body, u.Size()-u.Offset()); err != nil {
+		err = uploadError(err)
+	}
+	return u.Offset(), err
 }
 
 // Restart forgets what was uploaded.
-func (u *Upload) Restart() error { return errNotBuilt }
+func (u *Upload) Restart() error {
+	if u.Done() {
+		return nil
+	}
+	if err := u.partial.Truncate(); err != nil {
+		return uploadError(err)
+	}
+	return nil
+}
 
-// Finish takes the upload in when its last byte is there.
+// Finish takes the upload in when its last byte is here: the file is kept, and the checks begin. It goes on when the client is gone.
+// When it fails with service_unavailable, what came is kept and it may be called again.
+//
+// It fails with validation_failed when bytes are missing, and when the file is not the declared one, which rejects the submission;
+// and media_url_expired when the reservation ended in the meantime.
 func (u *Upload) Finish(ctx context.Context) (sortie.SubmissionDetail, error) {
-	return sortie.SubmissionDetail{}, errNotBuilt
+	if u.Done() {
+		return submissionDetail(u.submission)
+	}
+	if u.Offset() != u.Size() {
+		return sortie.SubmissionDetail{}, sortie.NewError(sortie.CodeValidationFailed, "%d of the declared %d bytes came; send the rest", u.Offset(), u.Size()).
+			Detail("uploadedBytes", u.Offset()).Detail("sizeBytes", u.Size())
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeInTime)
+	defer cancel()
+	path, hash, err := u.partial.Finish()
+	if err != nil {
+		return sortie.SubmissionDetail{}, uploadError(err)
+	}
+	if hash != u.submission.Declaration.Hash {
+		return sortie.SubmissionDetail{}, u.refuse(ctx, hash)
+	}
+	if err := u.app.objects.Put(ctx, hash, path); err != nil {
+		return sortie.SubmissionDetail{}, uploadError(err)
+	}
+	err = u.move(ctx, func(books *books, submission store.Submission) error {
+		if err := books.tx.MarkUploaded(submission, hash); err != nil {
+			return err
+		}
+		return u.app.queue.Check(books.tx, submission.ID)
+	})
+	if err != nil {
+		return sortie.SubmissionDetail{}, err
+	}
+	return submissionDetail(u.submission)
+}
+
+// move changes the submission, unless it no longer waits for a file, and forgets what came.
+func (u *Upload) move(ctx context.Context, change func(*books, store.Submission) error) error {
+	var after store.Submission
+	err := u.app.write(ctx, func(books *books) error {
+		submission, err := books.tx.Submission(u.submission.ID)
+		if err != nil {
+			return err
+		}
+		if !awaitsUpload(submission) {
+			return errReservationOver() // withdrawn, or expired: somebody else cannot have uploaded it
+		}
+		if err := change(books, submission); err != nil {
+			return err
+		}
+		after, err = books.tx.Submission(u.submission.ID)
+		return err
+	})
+	if err != nil {
+		return storeError(err)
+	}
+	u.submission = after
+	u.forget()
+	return nil
+}
+
+// refuse rejects a submission whose file is not the declared one. The bytes are not looked at.
+func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
+	input, err := u.app.inputOf(ctx, u.submission)
+	if err != nil {
+		return storeError(err)
+	}
+	input.UploadedAt, input.UploadedHash = u.app.now(), found
+	verdict, err := u.app.verifier.Check(ctx, input, nil) // a file that is not looked at is shown to nobody
+	if err != nil {
+		return fmt.Errorf("check submission %s: %w", u.submission.ID, err)
+	}
+	err = u.move(ctx, func(books *books, submission store.Submission) error {
+		_, err := books.moveSubmission(submission, mission.ChecksRejected, moveBy(verdict))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return sortie.NewError(sortie.CodeValidationFailed, "the bytes that came are not those of the declared SHA-256, so the submission is rejected; declare the file again under another idempotency key").
+		Detail("declaredSha256", hexHash(u.submission.Declaration.Hash)).Detail("uploadedSha256", hexHash(found))
+}
+
+// forget removes what came. What cannot be removed now is tidied later.
+func (u *Upload) forget() {
+	if err := u.partial.Remove(); err != nil {
+		u.app.log.Warn("an upload was taken in and its first copy cannot be removed", "submissionId", u.submission.ID, "error", err)
+	}
+	u.Close()
 }
 
 // Close gives the turn back.
-func (u *Upload) Close() {}
+func (u *Upload) Close() {
+	if u.partial == nil {
+		return
+	}
+	if err := u.partial.Close(); err != nil {
+		u.app.log.Warn("an upload cannot be closed", "submissionId", u.submission.ID, "error", err)
+	}
+	u.partial = nil
+}
