@@ -16,6 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/verify"
 )
 
 type devOptions struct {
@@ -56,6 +57,7 @@ The keys are public knowledge: never send them anything of value.`,
 const (
 	devChainDir  = "chain"
 	devDatabase  = "sortie.db"
+	devMediaDir  = "media"
 	devReadyFile = "ready.json"
 )
 
@@ -117,6 +119,7 @@ func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serv
 		operators:      []sortie.Address{devnet.WalletByRole(devnet.RoleOperator).Address},
 		autoApprove:    options.autoApprove,
 		confirmations:  app.DefaultConfirmations,
+		media:          devMedia(filepath.Join(options.data, devMediaDir)),
 		ttl:            funding.DefaultTTL,
 		allowedOrigins: []string{"*"},
 		logger:         logger,
@@ -139,9 +142,15 @@ func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serv
 	return config, nil
 }
 
+// devMedia accepts what passes the checks, at once and for good: nobody waits for himself.
+func devMedia(dir string) mediaConfig {
+	ffmpeg, _ := findFFmpeg("ffmpeg") // without it, videos have no thumbnails
+	return mediaConfig{store: "file:" + dir, uploads: filepath.Join(dir, uploadsDir), ffmpeg: ffmpeg, verification: verify.Auto}
+}
+
 // forget removes what an earlier run kept, and nothing else that may lie in the directory.
 func forget(data string) error {
-	for _, name := range []string{devChainDir, devReadyFile, devDatabase, devDatabase + "-wal", devDatabase + "-shm", devDatabase + ".lock"} {
+	for _, name := range []string{devChainDir, devMediaDir, devReadyFile, devDatabase, devDatabase + "-wal", devDatabase + "-shm", devDatabase + ".lock"} {
 		if err := os.RemoveAll(filepath.Join(data, name)); err != nil {
 			return err
 		}

@@ -15,7 +15,9 @@ const healthTimeout = time.Second
 func (s *service) health(ctx context.Context) api.Health {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	health := api.Health{Ready: true, Parts: map[string]string{"database": "ok", "chain": s.chain.chainHealth(), "sender": s.chain.senderHealth()}}
+	health := api.Health{Ready: true, Parts: map[string]string{
+		"database": "ok", "chain": s.chain.chainHealth(), "sender": s.chain.senderHealth(), "media": s.media.health(),
+	}}
 	if err := s.store.Ping(ctx); err != nil {
 		health.Ready = false
 		health.Parts["database"] = "unavailable"

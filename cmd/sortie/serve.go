@@ -19,17 +19,18 @@ import (
 )
 
 type serveOptions struct {
-	listen, publicURL, database, media, rpc string
-	chainID                                 uint64
-	factory, usdc, serviceToken             addressFlag
-	authorizer, settler, sender             keyFlag
-	operators, finality, verification       string
-	confirmations                           int
-	maxFeePerGas                            uint64
-	ttl                                     time.Duration
-	roles, rateLimits                       string
-	trustedProxies, allowedOrigins          []string
-	logLevel                                string
+	listen, publicURL, database, rpc string
+	chainID                          uint64
+	factory, usdc, serviceToken      addressFlag
+	authorizer, settler, sender      keyFlag
+	operators, finality              string
+	confirmations                    int
+	maxFeePerGas                     uint64
+	media                            mediaOptions
+	ttl                              time.Duration
+	roles, rateLimits                string
+	trustedProxies, allowedOrigins   []string
+	logLevel                         string
 }
 
 func newServeCmd() *cobra.Command {
@@ -47,7 +48,6 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address to listen on")
 	flags.StringVar(&o.publicURL, "public-url", "", "base URLs that clients use and sign, comma-separated (required)")
 	flags.StringVar(&o.database, "database", "", "sqlite:PATH or postgres://... (required)")
-	flags.StringVar(&o.media, "media", "", "where media is kept: file:DIR or s3://bucket?...")
 	flags.StringVar(&o.rpc, "rpc", "", "JSON-RPC URLs of nodes of the funding chain, comma-separated (required)")
 	flags.Uint64Var(&o.chainID, "chain-id", 0, "id of the funding chain (required)")
 	flags.Var(&o.factory, "factory", "address of MissionFactory (required)")
@@ -60,7 +60,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.IntVar(&o.confirmations, "confirmations", 2, "blocks before the review of a funded mission begins")
 	flags.StringVar(&o.finality, "finality", "finalized", "what locks funding: the chain's finalized tag, or a number of blocks")
 	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "most that the sender pays for a unit of gas, in gwei")
-	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
+	o.media.define(flags)
 	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
 	flags.StringVar(&o.roles, "roles", "api,worker,chain", "what this process does, comma-separated")
 	flags.StringVar(&o.rateLimits, "rate-limits", "on", "on or off")
@@ -97,6 +97,9 @@ func (c serviceConfig) announce(address string, options serveOptions) {
 	if c.refunds() {
 		what = append(what, "settler", c.settler.Address().String(), "sender", c.sender.Address().String(), "maxFeePerGas", options.maxFeePerGas)
 	}
+	if c.media.store != "" {
+		what = append(what, "media", c.media.shownStore(), "uploads", c.media.uploads, "verification", c.media.verification.String(), "acceptanceHold", c.media.hold.String())
+	}
 	c.logger.Info("serving", what...)
 	if (c.roles.worker || c.roles.chain) && !c.refunds() {
 		c.logger.Warn("refunds and payouts are off: give --settler and --sender to turn them on; what is due waits until then")
@@ -105,7 +108,14 @@ func (c serviceConfig) announce(address string, options serveOptions) {
 		c.logger.Warn("an SQLite database has room for one process, and this one does not do everything: give --roles api,worker,chain")
 	}
 	if c.roles.api && len(c.operators) == 0 {
-		c.logger.Warn("nobody can review missions: give the wallets that may in --operators")
+		c.logger.Warn("nobody can review missions and submissions: give the wallets that may in --operators")
+	}
+	switch {
+	case !c.roles.api && !c.roles.worker:
+	case c.media.store == "":
+		c.logger.Warn("submissions are off: give --media to turn them on")
+	case c.roles.worker && c.media.ffmpeg == "":
+		c.logger.Warn("videos get no thumbnails: install ffmpeg, or name it in --ffmpeg")
 	}
 }
 
@@ -119,6 +129,9 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 		deployment: chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
 	}
 	if err := o.parseChainWork(&config); err != nil {
+		return serviceConfig{}, err
+	}
+	if config.media, err = o.media.parse(cmd); err != nil {
 		return serviceConfig{}, err
 	}
 	if config.publicURLs, err = parsePublicURLs(o.publicURL); err != nil {
@@ -224,23 +237,10 @@ func (o serveOptions) check() error {
 			}
 		}
 	}
-	if o.verification != "curate" && o.verification != "auto" && !isHTTPVerifier(o.verification) {
-		return usageError("--verification %q: want curate, auto or http:URL", o.verification)
-	}
 	if o.rateLimits != "on" && o.rateLimits != "off" {
 		return usageError("--rate-limits %q: want on or off", o.rateLimits)
 	}
-	if o.media != "" && !strings.HasPrefix(o.media, "file:") && !strings.HasPrefix(o.media, "s3://") {
-		return usageError("--media: want file:DIR or s3://bucket?...")
-	}
 	return nil
-}
-
-// isHTTPVerifier takes http:URL, where the URL itself is http:// or https://.
-func isHTTPVerifier(text string) bool {
-	address, found := strings.CutPrefix(text, "http:")
-	parsed, err := url.Parse(address)
-	return found && err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Host != ""
 }
 
 func parsePublicURLs(text string) ([]string, error) {

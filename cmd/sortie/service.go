@@ -41,6 +41,7 @@ type serviceConfig struct {
 	confirmations  uint64
 	finality       chain.Finality
 	ttl            time.Duration
+	media          mediaConfig
 	limits         *api.Limits
 	trustedProxies []netip.Prefix
 	allowedOrigins []string
@@ -81,6 +82,7 @@ type service struct {
 	nodes    *chain.Nodes
 	queue    *jobs.Queue
 	app      *app.App
+	media    *mediaWork
 	chain    *chainWork
 	http     *http.Server
 	listener net.Listener
@@ -106,11 +108,14 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	if err != nil {
 		return nil, fmt.Errorf("--public-url: %w", err)
 	}
-	// The port comes before the database, so that a second start by mistake fails on the port and touches nothing.
+	// The port comes before the database and the media, so that a second start by mistake fails on the port and touches nothing.
 	if s.listener, err = net.Listen("tcp", config.listen); err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
 	if s.store, err = store.Open(ctx, config.database, store.Options{Logger: config.logger}); err != nil {
+		return nil, err
+	}
+	if s.media, err = openMedia(ctx, config); err != nil {
 		return nil, err
 	}
 	if s.queue, err = jobs.Open(ctx, s.store, config.logger); err != nil {
@@ -148,7 +153,19 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 	if s.config.refunds() {
 		config.Sender = s.config.sender.Address()
 	}
-	return app.New(ctx, config)
+	s.media.configure(&config, s.config, s.baseURL())
+	opened, err := app.New(ctx, config)
+	s.media.app = opened
+	return opened, err
+}
+
+// jobs are those that this process can do.
+func (s *service) jobs() jobs.Work {
+	work := s.chain.jobs()
+	if s.media.objects != nil {
+		work.Check = s.media.check
+	}
+	return work
 }
 
 // unlessStopped forgets the failure of a start that was told to stop: whoever stopped it knows.
@@ -179,14 +196,16 @@ func (s *service) run(ctx context.Context) error {
 		<-ctx.Done()
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
-		if err := s.http.Shutdown(stopping); err != nil {
-			return fmt.Errorf("stop: requests were still under way after %s: %w", stopTimeout, err)
+		if err := s.http.Shutdown(stopping); err != nil { // a file that is still on its way goes on where it was, at the next start
+			s.config.logger.Warn("requests were still under way and are cut off", "after", stopTimeout.String())
+			return s.http.Close()
 		}
 		return nil
 	})
 	if s.config.roles.worker {
-		group.Go(func() error { return s.queue.Run(ctx, s.chain.jobs()) })
+		group.Go(func() error { return s.queue.Run(ctx, s.jobs()) })
 	}
+	group.Go(func() error { return s.media.run(ctx, s.config.roles) })
 	if s.config.roles.chain {
 		group.Go(func() error { return s.chain.follow(ctx) })
 		group.Go(func() error { return s.chain.send(ctx) })
@@ -217,6 +236,9 @@ func (s *service) close() {
 	}
 	if s.nodes != nil {
 		s.nodes.Close()
+	}
+	if s.media != nil {
+		s.media.close()
 	}
 	if s.store != nil {
 		if err := s.store.Close(); err != nil {

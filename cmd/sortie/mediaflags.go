@@ -1,0 +1,85 @@
+package main
+
+import (
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sortie-labs/sortie/internal/verify"
+)
+
+// mediaOptions are the flags of `serve` about submissions.
+type mediaOptions struct {
+	store, uploads, ffmpeg, verification string
+	hold                                 time.Duration
+}
+
+const (
+	// defaultHold leaves operators time to take back what checks accepted.
+	defaultHold = 10 * time.Minute
+	longestHold = 30 * 24 * time.Hour
+	// uploadsDir is beside the objects of a media directory, unless another is named.
+	uploadsDir = "uploads"
+)
+
+func (o *mediaOptions) define(flags *pflag.FlagSet) {
+	flags.StringVar(&o.store, "media", "", "where submitted files are kept: file:DIR or s3://bucket?...; submissions are off without it")
+	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; required for s3)")
+	flags.StringVar(&o.ffmpeg, "ffmpeg", "ffmpeg", `program that makes the thumbnails of videos; "" for none`)
+	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
+	flags.DurationVar(&o.hold, "acceptance-hold", defaultHold, "how long an acceptance can be taken back before it is paid for, 0 to 720h")
+}
+
+// parse checks everything that can be checked before anything is opened.
+func (o mediaOptions) parse(cmd *cobra.Command) (config mediaConfig, err error) {
+	config = mediaConfig{store: o.store, uploads: o.uploads, hold: o.hold}
+	if config.verification, err = verify.ParseMode(o.verification); err != nil {
+		return mediaConfig{}, usageError("--verification %w", err)
+	}
+	if o.hold < 0 || o.hold > longestHold {
+		return mediaConfig{}, usageError("--acceptance-hold %s: want 0 to %s", o.hold, longestHold)
+	}
+	dir, isDirectory := strings.CutPrefix(o.store, "file:")
+	switch {
+	case o.store == "" && o.uploads != "":
+		return mediaConfig{}, usageError("--uploads without --media: give --media, where uploads go when they are whole")
+	case o.store == "":
+		return config, nil
+	case isDirectory && strings.TrimPrefix(dir, "//") == "", !isDirectory && !strings.HasPrefix(o.store, "s3://"):
+		return mediaConfig{}, usageError("--media: want file:DIR or s3://bucket?...")
+	case isDirectory && o.uploads == "":
+		config.uploads = filepath.Join(strings.TrimPrefix(dir, "//"), uploadsDir)
+	case o.uploads == "":
+		return mediaConfig{}, usageError("--uploads is missing: with --media s3://... give a local directory for uploads that are not whole yet")
+	}
+	if config.ffmpeg, err = findFFmpeg(o.ffmpeg); err != nil && cmd.Flags().Changed("ffmpeg") {
+		return mediaConfig{}, usageError("--ffmpeg: %w", err)
+	}
+	return config, nil
+}
+
+// findFFmpeg gives the whole path of the program; empty when there is none.
+func findFFmpeg(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(found)
+}
+
+// shownStore is the media store without what may be secret in its URL.
+func (c mediaConfig) shownStore() string {
+	parsed, err := url.Parse(c.store)
+	if err != nil || parsed.Scheme != "s3" {
+		return c.store
+	}
+	return "s3://" + parsed.Host
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/verify"
+)
+
+// mediaConfig is where submitted files are kept and how they are decided about.
+type mediaConfig struct {
+	store        string // file:DIR or s3://...; empty: nobody can submit anything
+	uploads      string // directory of uploads that are not whole yet, and of files that are being looked at
+	ffmpeg       string // empty: videos have no thumbnails
+	verification verify.Mode
+	hold         time.Duration
+}
+
+const (
+	dueInterval     = time.Second
+	mediaInterval   = 5 * time.Second // between looks at a media store that did not work
+	linkKeyInterval = time.Minute
+	sweepInterval   = time.Hour
+	firstTime       = time.Minute
+	// leftoverAge is how old uploads and results may get that nobody finishes or removes. Reservations end long before.
+	leftoverAge = 24 * time.Hour
+)
+
+// mediaWork is what a process does with submissions beside answering requests.
+type mediaWork struct {
+	app      *app.App
+	objects  *media.Objects // nil: nobody can submit anything, or this process has nothing to do with it
+	incoming *media.Incoming
+	ingester *media.Ingester
+	log      *slog.Logger
+
+	checking atomic.Int64 // files that are being looked at
+	lastDue  atomic.Int64 // when everything that was due was last done, in Unix seconds
+}
+
+// openMedia opens the places that keep files, in a process that reads or writes them.
+func openMedia(ctx context.Context, config serviceConfig) (_ *mediaWork, err error) {
+	w := &mediaWork{log: config.logger}
+	w.lastDue.Store(time.Now().Unix())
+	if config.media.store == "" || !config.roles.api && !config.roles.worker {
+		return w, nil
+	}
+	defer func() {
+		if err != nil {
+			w.close()
+		}
+	}()
+	if w.objects, err = media.OpenObjects(ctx, config.media.store); err != nil {
+		return nil, fmt.Errorf("--media: %w", err)
+	}
+	if w.incoming, err = media.OpenIncoming(config.media.uploads); err != nil {
+		return nil, fmt.Errorf("--uploads: %w", err)
+	}
+	// Files are looked at on the disk of the uploads: the system's directory for temporary files is often in memory.
+	temporary := filepath.Join(config.media.uploads, "work")
+	if err := os.MkdirAll(temporary, 0o700); err != nil {
+		return nil, fmt.Errorf("--uploads: %w", err)
+	}
+	w.objects.TempDir = temporary
+	w.ingester = media.NewIngester(media.Config{TempDir: temporary, FFmpeg: config.media.ffmpeg})
+	return w, nil
+}
+
+// configure gives the use cases what they need of this.
+func (w *mediaWork) configure(use *app.Config, config serviceConfig, baseURL string) {
+	use.Media, use.Incoming, use.Ingester = w.objects, w.incoming, w.ingester
+	use.Verification = verify.New(verify.Config{Mode: config.media.verification})
+	use.AcceptanceHold = config.media.hold
+	use.BaseURL = baseURL
+	if len(config.publicURLs) > 0 {
+		use.BaseURL = config.publicURLs[0]
+	}
+	if config.settler != nil {
+		use.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
+			settler, err := funding.NewSettler(domain, config.settler)
+			if err != nil {
+				return nil, err
+			}
+			return settler.SignSettlement(ctx, settlement)
+		}
+	}
+}
+
+// check is the job that looks at a submission.
+func (w *mediaWork) check(ctx context.Context, submissionID string) error {
+	w.checking.Add(1)
+	defer w.checking.Add(-1)
+	return w.app.CheckSubmission(ctx, submissionID)
+}
+
+// run does what its roles have to do from time to time until ctx ends.
+func (w *mediaWork) run(ctx context.Context, roles roles) error {
+	group, ctx := errgroup.WithContext(ctx)
+	repeat := func(every time.Duration, what string, do func(context.Context) error) {
+		group.Go(func() error { w.repeat(ctx, every, what, do); return nil })
+	}
+	if roles.worker {
+		repeat(dueInterval, "do what is due", w.due)
+		repeat(sweepInterval, "rotate link keys", w.app.RotateLinkKeys)
+	}
+	if roles.api || roles.worker {
+		repeat(linkKeyInterval, "read the link keys again", w.app.ReloadLinkKeys)
+	}
+	if w.objects != nil {
+		repeat(mediaInterval, "use the media store", w.probe)
+		repeat(sweepInterval, "tidy uploads", func(context.Context) error { return w.incoming.Tidy(time.Now().Add(-leftoverAge)) })
+	}
+	if w.objects != nil && roles.worker {
+		repeat(sweepInterval, "remove files that nobody uses", w.sweep)
+	}
+	return group.Wait()
+}
+
+// repeat does something again and again. The first time comes soon, also of what is rare, since some processes never get old; but not at
+// once, since a start is to be quick. A failure is told once, until another one comes or it is over.
+func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
+	timer := time.NewTimer(min(every, firstTime))
+	defer timer.Stop()
+	told := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		err := do(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && err.Error() != told:
+			told = err.Error()
+			w.log.WarnContext(ctx, "could not "+what+"; it is tried again", "error", err)
+		case err == nil && told != "":
+			told = ""
+			w.log.InfoContext(ctx, "could "+what+" again")
+		}
+		timer.Reset(every)
+	}
+}
+
+func (w *mediaWork) due(ctx context.Context) error {
+	if err := w.app.Due(ctx); err != nil {
+		return err
+	}
+	w.lastDue.Store(time.Now().Unix())
+	return nil
+}
+
+func (w *mediaWork) dueAge() float64 { return time.Since(time.Unix(w.lastDue.Load(), 0)).Seconds() }
+
+func (w *mediaWork) sweep(ctx context.Context) error {
+	removed, err := w.app.SweepMedia(ctx)
+	if removed > 0 {
+		w.log.InfoContext(ctx, "removed files that nobody uses", "files", removed)
+	}
+	return errors.Join(err, w.ingester.Tidy(time.Now().Add(-leftoverAge)))
+}
+
+// probe tries what did not work when it was last used: nobody else might, once clients are told that it does not work.
+func (w *mediaWork) probe(ctx context.Context) (err error) {
+	if !w.objects.Working() {
+		err = w.objects.Probe(ctx)
+	}
+	if !w.incoming.Working() {
+		err = errors.Join(err, w.incoming.Probe())
+	}
+	return err
+}
+
+// health is one word for whether files can be kept and served.
+func (w *mediaWork) health() string {
+	switch {
+	case w.objects == nil:
+		return "off"
+	case !w.objects.Working() || !w.incoming.Working():
+		return "unavailable"
+	}
+	return "ok"
+}
+
+func (w *mediaWork) close() {
+	if w.incoming != nil {
+		if err := w.incoming.Close(); err != nil {
+			w.log.Error("close the directory of uploads", "error", err)
+		}
+	}
+	if w.objects != nil {
+		if err := w.objects.Close(); err != nil {
+			w.log.Error("close the media store", "error", err)
+		}
+	}
+}
