@@ -89,10 +89,11 @@ func retryUnderLink(response *http.Response) time.Duration {
 	}
 }
 
-// linkError reads the error of a request under a link. Answers to HEAD have no body, so that the status must do.
+// linkError reads the error of a request under a link. An answer to HEAD has no body, and something in between may have answered
+// instead, so that the status must do where nothing else says what is wrong.
 func linkError(response *http.Response, answer []byte) error {
 	err := decodeError(response, answer)
-	if len(answer) > 0 {
+	if ErrorCode(err) != CodeInternal {
 		return err
 	}
 	code := map[int]Code{
