@@ -124,7 +124,7 @@ func TestTheDocumentedExchange(t *testing.T) {
 		_, _ = io.WriteString(w, documented(t, "json", `{"score"`))
 	})
 	verdict, err := ask(t, url, func() (string, string) {
-		return "https://api.example.com/media/original?exp=1772374200&kid=1&sig=x", ""
+		return "https://api.example.com/api/operator/media/sub_00000000000000000000000001/original?exp=1772374200&kid=1&sig=x", ""
 	})
 	if err != nil || verdict.Status != sortie.SubmissionAccepted || verdict.Score != 85 {
 		t.Fatalf("%+v, %v", verdict, err)

@@ -118,14 +118,18 @@ func (v *Verifier) Check(ctx context.Context, in Input, link func() (mediaURL, t
 	return verdict, nil
 }
 
-// WithoutAnswer decides about a submission that the verifier program gave no answer about for too long: what passes the checks
-// waits for a person.
+// WithoutAnswer decides about a submission that [Verifier.Check] gave no verdict on for too long: what passes the checks waits
+// for a person in every mode.
 func (v *Verifier) WithoutAnswer(in Input) (Verdict, error) {
 	verdict, err := v.examine(in)
-	if err == nil && verdict.Status == "" {
-		verdict.Status, verdict.Reason = sortie.SubmissionFlagged, allPassed+", but the verifier gave no answer"+waits
+	if err != nil || verdict.Status != "" {
+		return verdict, err
 	}
-	return verdict, err
+	verdict.Status, verdict.Reason = sortie.SubmissionFlagged, allPassed+waits
+	if v.mode.by == byProgram {
+		verdict.Reason = allPassed + ", but the verifier gave no answer" + waits
+	}
+	return verdict, nil
 }
 
 const (

@@ -32,6 +32,9 @@ func TestWhoDecidesAboutWhatPassed(t *testing.T) {
 	} {
 		for _, in := range []verify.Input{goodPhoto(t), goodVideo(t)} {
 			got := decide(t, c.mode, in)
+			if late, err := verify.New(verify.Config{Mode: c.mode}).WithoutAnswer(in); err != nil || late.Status != sortie.SubmissionFlagged || late.Reason != "all checks passed; waits for a person" {
+				t.Errorf("%s, without an answer: %+v, %v", c.mode, late, err)
+			}
 			if got.Status != c.status || got.Score != 100 || got.Reason != c.reason || got.Policy != c.policy || got.DuplicateOf != "" || failed(got) != nil {
 				t.Errorf("%s: %+v", c.mode, got)
 			}
