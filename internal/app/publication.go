@@ -103,7 +103,7 @@ func (a *App) publishOlder(ctx context.Context) error {
 			if len(drafts) == atOnce {
 				return nil // there may be more
 			}
-			return tx.PutSetting(olderPublished, nil)
+			return tx.PutSetting(olderPublished, []byte("yes"))
 		})
 		if err != nil || len(drafts) < atOnce {
 			return err

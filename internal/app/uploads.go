@@ -103,7 +103,7 @@ func uploadError(err error) error {
 	switch {
 	case errors.Is(err, media.ErrUploadBusy):
 		return sortie.NewError(sortie.CodeIdempotencyInProgress, "another request is writing to this upload; wait for it to end, then ask how far it came").Because(err)
-	case errors.Is(err, media.ErrUnavailable):
+	case errors.Is(err, media.ErrUnavailable), errors.Is(err, media.ErrObjectNotFound): // the latter: its directory is gone
 		return sortie.NewError(sortie.CodeServiceUnavailable, "the service cannot keep files now; what came is kept, so go on with the upload shortly").Because(err)
 	default:
 		return err
