@@ -166,14 +166,14 @@ func TestEachCheck(t *testing.T) {
 			"photo for video": {func(in *verify.Input) { in.Media.Kind = sortie.MediaPhoto }, false, "the file is a photo, the mission asks for a video"},
 		}},
 		{"pixels", goodPhoto, rejects, cases{
-			"smallest":       {size(32, 32), true, "32 by 32"},
+			"smallest":       {size(1, 1), true, "1 by 1"},
 			"largest":        {size(16_384, 2_000), true, "16384 by 2000"},
-			"too narrow":     {size(31, 4000), false, "31 by 4000 pixels, at least 32"},
-			"too low":        {size(4000, 31), false, "at least 32"},
+			"too narrow":     {size(0, 4000), false, "0 by 4000 pixels, which is no picture"},
+			"too low":        {size(4000, 0), false, "no picture"},
 			"too wide":       {size(16_385, 32), false, "at most 16384"},
 			"too high":       {size(32, 16_385), false, "at most 16384"},
 			"without pixels": {size(0, 0), false, "0 by 0"},
-			"below zero":     {size(-4000, 3000), false, "at least 32"},
+			"below zero":     {size(-4000, 3000), false, "no picture"},
 		}},
 		{"duration", goodPhoto, rejects, cases{
 			"of a photo": {length(0), true, "no duration"},

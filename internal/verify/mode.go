@@ -27,9 +27,9 @@ var (
 )
 
 // The value is not in the error: a verifier's URL may hold a password.
-var errMode = errors.New("must be curate, auto, or http: followed by the whole URL of a verifier, as in http:https://verifier.example/check")
+var errMode = errors.New("must be curate, auto, or http: followed by the URL of a verifier, as in http:https://verifier.example/check")
 
-// ParseMode reads curate, auto, or http: followed by the http or https URL of a verifier program.
+// ParseMode reads curate, auto, or http: followed by the http or https URL of a verifier program, or that URL alone.
 func ParseMode(text string) (Mode, error) {
 	switch text {
 	case "curate":
@@ -38,6 +38,9 @@ func ParseMode(text string) (Mode, error) {
 		return Auto, nil
 	}
 	address, found := strings.CutPrefix(text, "http:")
+	if strings.HasPrefix(address, "//") || strings.HasPrefix(text, "https://") { // the URL alone says enough
+		address, found = text, true
+	}
 	parsed, err := url.Parse(address)
 	if !found || err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" || strings.Contains(address, "#") {
 		return Mode{}, errMode

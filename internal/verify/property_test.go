@@ -22,7 +22,7 @@ var faults = []struct {
 }{
 	{"readable", true, func(in *verify.Input) { in.Media, in.Problem = nil, &verify.Problem{Message: "broken"} }},
 	{"media_type", true, onMedia(func(m *verify.Media) { m.Kind = sortie.MediaVideo })},
-	{"pixels", true, onMedia(func(m *verify.Media) { m.Height = 1 })},
+	{"pixels", true, onMedia(func(m *verify.Media) { m.Height = 0 })},
 	{"declared_hash", true, func(in *verify.Input) { in.UploadedHash = sortie.Hash{9} }},
 	{"exact_duplicate", false, func(in *verify.Input) { in.ExactDuplicate = "sub_same" }},
 	{"near_duplicate", false, func(in *verify.Input) { in.NearDuplicate = "sub_alike" }},

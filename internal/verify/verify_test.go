@@ -121,9 +121,9 @@ func TestEveryFailureIsInTheReason(t *testing.T) {
 		got.Reason != "the same file was submitted before; something that looks the same was submitted before; waits for a person" {
 		t.Errorf("two that flag: %+v", got)
 	}
-	in.Media.Width, in.Media.Kind = 8, sortie.MediaVideo
+	in.Media.Width, in.Media.Kind = 20_000, sortie.MediaVideo
 	got := decide(t, verify.Auto, in)
-	if want := "the file is a video, the mission asks for a photo; the file has 8 by 3000 pixels, at least 32 on each side are needed"; got.Reason != want {
+	if want := "the file is a video, the mission asks for a photo; the file has 20000 by 3000 pixels, at most 16384 on each side are taken"; got.Reason != want {
 		t.Errorf("two that reject beside two that flag: %q", got.Reason)
 	}
 	for _, check := range got.Checks { // contributors read them
@@ -161,6 +161,8 @@ func TestParseMode(t *testing.T) {
 		"http:https://verifier.example":                             "http:https://verifier.example",
 		"http:https://me:secret@verifier.example/hook?token=secret": "http:https://verifier.example",
 		"http:http://[::1]:9000/":                                   "http:http://[::1]:9000",
+		"http://127.0.0.1:9000/check":                               "http:http://127.0.0.1:9000",
+		"https://verifier.example/check?token=secret":               "http:https://verifier.example",
 	} {
 		mode, err := verify.ParseMode(text)
 		if err != nil || mode.String() != shown {
@@ -168,7 +170,7 @@ func TestParseMode(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "Auto", " auto", "auto ", "curate,auto", "http", "http:", "http:/", "http://secret.example/check", "https://secret.example", "http:ftp://secret.example", "http:secret.example",
+		"", "Auto", " auto", "auto ", "curate,auto", "http", "http:", "http:/", "http://", "https://", "http:ftp://secret.example", "http:secret.example",
 		"http:https://", "http:https:///secret", "http:https://:9000/secret", "http:file:///etc/secret", "http:https://exa mple/secret", "http:https://secret.example/\x00",
 		"http:https://secret.example/#part", "http:https://secret.example:port/", "http:https://%zz/secret", "http:auto",
 	} {
