@@ -3,6 +3,7 @@ package mission
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,9 +20,15 @@ const (
 	// MaxUploadBytes is the size of the largest file.
 	MaxUploadBytes = 512 << 20
 
-	maxAccuracy        = 100_000 // meters
 	accuracyPlaces     = 2
+	minAccuracy        = 1          // a centimeter
+	maxAccuracy        = 10_000_000 // 100 km
 	declarationVersion = "v1"
+)
+
+var (
+	declarationMembers = []string{"location", "capturedAt", "contentType", "sizeBytes", "sha256"}
+	placeMembers       = []string{"lat", "lng", "accuracyMeters"}
 )
 
 // ContentTypes lists the types of the files that contributors may upload.
@@ -33,14 +40,176 @@ func ContentTypes() []string {
 type Declaration struct {
 	Location    sortie.Location // degrees to 6 decimals, meters to 2
 	CapturedAt  time.Time       // UTC, to the millisecond
-	ContentType string
+	ContentType string          // one of [ContentTypes]
 	SizeBytes   int64
 	Hash        sortie.Hash // SHA-256 of the file
 }
 
-// NormalizeDeclaration reads the body of a declaration.
+// NormalizeDeclaration reads the body of a declaration: one JSON object, as strict as a mission's, every member of which is
+// needed and none of which is unknown.
+//
+// The error is a [*sortie.Error] with, in this order of precedence, payload_too_large for the body, invalid_json,
+// unsupported_media_type (with details.allowed), payload_too_large for the file (with details.maxBytes) or validation_failed.
+// The last three list all faults in details.fields.
 func NormalizeDeclaration(body []byte) (Declaration, error) {
-	return Declaration{}, errTooDeep
+	if len(body) > MaxDeclarationBytes {
+		return Declaration{}, sortie.NewError(sortie.CodePayloadTooLarge,
+			"The declaration has %d bytes, at most %d are allowed. Leave out what the service does not ask for and sign the new body.",
+			len(body), MaxDeclarationBytes)
+	}
+	parsed, err := parseDocument(body)
+	if err != nil {
+		return Declaration{}, err
+	}
+	if parsed[0].kind != jsontext.KindBeginObject {
+		return Declaration{}, invalidJSON(errNotAnObject)
+	}
+	r := declarationRules{rules: rules{document: parsed}}
+	declaration := r.read()
+	if err := r.verdict(); err != nil {
+		return Declaration{}, err
+	}
+	return declaration, nil
+}
+
+// declarationRules reads a declaration with the ways that rules has to read a value.
+type declarationRules struct {
+	rules
+	wrongType bool // a content type that is none of those allowed
+	tooLarge  bool // a file above the limit
+}
+
+func (r *declarationRules) read() (d Declaration) {
+	top := r.openStrictly(field{value: &r.document[0]}, declarationMembers)
+	member := r.field(top, "location")
+	if r.require(member) {
+		if place := r.openStrictly(member, placeMembers); place.value != nil {
+			d.Location = r.place(place)
+		}
+	}
+	if captured := r.field(top, "capturedAt"); r.require(captured) {
+		d.CapturedAt = r.instant(captured)
+	}
+	d.ContentType = r.contentType(r.field(top, "contentType"))
+	d.SizeBytes = r.size(r.field(top, "sizeBytes"))
+	d.Hash = r.hash(r.field(top, "sha256"))
+	return d
+}
+
+// openStrictly takes the value of f as an object with these members and no others.
+func (r *declarationRules) openStrictly(f field, known []string) object {
+	o := object{path: f.path()}
+	if !r.is(f, jsontext.KindBeginObject, "an object") {
+		return o
+	}
+	o.value = f.value
+	for child := o.value.first; child != 0; child = r.document[child].next {
+		name := r.document[child].name
+		if slices.Contains(known, name) {
+			continue
+		}
+		if at := slices.IndexFunc(known, func(other string) bool { return strings.EqualFold(name, other) }); at >= 0 {
+			r.variant = &sameNameError{name: name, other: known[at]}
+		}
+		// The name is shown and logged: odd characters must not get into the path as they are.
+		path := field{object: o.path, name: strings.Trim(quoteShort(name), `"`)}.path()
+		r.add(path, faultUnsupported, "is not part of a declaration: leave it out")
+	}
+	return o
+}
+
+func (r *declarationRules) place(o object) sortie.Location {
+	lat, lng, accuracy := r.field(o, "lat"), r.field(o, "lng"), r.field(o, "accuracyMeters")
+	r.require(lat)
+	r.require(lng)
+	r.require(accuracy)
+	return sortie.Location{
+		Lat:            r.measure(lat, -90*degree, 90*degree, 0),
+		Lng:            r.measure(lng, -180*degree, 180*degree, 0),
+		AccuracyMeters: r.accuracy(accuracy),
+	}
+}
+
+func (r *declarationRules) accuracy(f field) json.Number {
+	number, present := r.number(f)
+	if present && !number.within(minAccuracy, maxAccuracy, accuracyPlaces) {
+		r.add(f.path(), faultOutOfRange, "must be between %s and %s", shortest(minAccuracy, accuracyPlaces), shortest(maxAccuracy, accuracyPlaces))
+	}
+	return json.Number(shortest(number.round(accuracyPlaces), accuracyPlaces))
+}
+
+func (r *declarationRules) contentType(f field) string {
+	if !r.require(f) {
+		return ""
+	}
+	text, isText := r.text(f)
+	name := strings.ToLower(text)
+	if isText && !slices.Contains(ContentTypes(), name) {
+		r.wrongType = true
+		r.add(f.path(), faultUnsupported, "must be %s", alternatives(ContentTypes()))
+	}
+	return name
+}
+
+func (r *declarationRules) size(f field) int64 {
+	if !r.require(f) {
+		return 0
+	}
+	number, present := r.number(f)
+	if units, _ := number.fixed(0); present && units >= MaxUploadBytes && !number.within(0, MaxUploadBytes, 0) {
+		r.tooLarge = true
+		r.add(f.path(), faultTooLarge, "is more than %d, the size of the largest file", MaxUploadBytes)
+		return 0
+	}
+	return r.integer(f, 1, MaxUploadBytes, 0)
+}
+
+func (r *declarationRules) hash(f field) (hash sortie.Hash) {
+	if !r.require(f) {
+		return hash
+	}
+	text, isText := r.text(f)
+	if !isText {
+		return hash
+	}
+	if len(text) != hex.EncodedLen(len(hash)) {
+		text = "" // which is none either
+	}
+	if digits, err := hex.Decode(hash[:], []byte(text)); err != nil || digits != len(hash) {
+		r.add(f.path(), faultFormat, "must be 64 hex digits: the SHA-256 of the file")
+	}
+	return hash
+}
+
+// verdict is the one error that is reported, or nil.
+func (r *declarationRules) verdict() error {
+	switch {
+	case r.variant != nil:
+		return invalidJSON(r.variant)
+	case r.none():
+		return nil
+	case r.wrongType:
+		return r.refusal(sortie.CodeUnsupportedMediaType).Detail("allowed", ContentTypes())
+	case r.tooLarge:
+		return r.refusal(sortie.CodePayloadTooLarge).Detail("maxBytes", MaxUploadBytes)
+	default:
+		return r.refusal(sortie.CodeValidationFailed)
+	}
+}
+
+func (r *declarationRules) refusal(code sortie.Code) *sortie.Error {
+	others := ""
+	if more := len(r.listed) + r.more - 1; more > 0 {
+		others = " (and " + strconv.Itoa(more) + " more, see details.fields)"
+	}
+	first := r.listed[0]
+	for _, fault := range r.listed { // the one that the code is about
+		if code == sortie.CodeUnsupportedMediaType && fault.Path == "contentType" || code == sortie.CodePayloadTooLarge && fault.Path == "sizeBytes" {
+			first = fault
+		}
+	}
+	return sortie.NewError(code, "The declaration was not accepted: %s %s%s. Correct it and sign the new body.", first.Path, first.Message, others).
+		Detail("fields", r.listed)
 }
 
 // Fingerprint identifies what was declared for a mission: equal for the same declaration in whatever spelling, different for
@@ -52,11 +221,7 @@ func (d Declaration) Fingerprint(missionID string) sortie.Hash {
 		missionID, string(d.Location.Lat), string(d.Location.Lng), string(d.Location.AccuracyMeters), formatInstant(d.CapturedAt),
 		d.ContentType, strconv.FormatInt(d.SizeBytes, 10),
 	} {
-		text = append(append(text, value...), '\n')
+		text = append(append(text, value...), '\n') // none of them holds a line break
 	}
 	return sha256.Sum256(hex.AppendEncode(text, d.Hash[:]))
 }
-
-var _ = slices.Contains[[]string]
-var _ = strings.ToLower
-var _ jsontext.Kind
