@@ -50,8 +50,8 @@ type mediaWork struct {
 	lastDue  atomic.Int64 // when everything that was due was last done, in Unix seconds
 }
 
-// openMedia opens the places that keep files, in a process that reads or writes them.
-func openMedia(ctx context.Context, config serviceConfig) (_ *mediaWork, err error) {
+// openMediaWork opens the places that keep files, in a process that reads or writes them.
+func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err error) {
 	w := &mediaWork{log: config.logger}
 	w.lastDue.Store(time.Now().Unix())
 	if config.media.store == "" || !config.roles.api && !config.roles.worker {

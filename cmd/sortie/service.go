@@ -115,7 +115,7 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	if s.store, err = store.Open(ctx, config.database, store.Options{Logger: config.logger}); err != nil {
 		return nil, err
 	}
-	if s.media, err = openMedia(ctx, config); err != nil {
+	if s.media, err = openMediaWork(ctx, config); err != nil {
 		return nil, err
 	}
 	if s.queue, err = jobs.Open(ctx, s.store, config.logger); err != nil {
