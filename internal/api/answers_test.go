@@ -39,7 +39,8 @@ func TestPreflights(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"Allow": methods, "Access-Control-Allow-Methods": methods, "Access-Control-Allow-Origin": "*", "Access-Control-Max-Age": "600",
-			"Access-Control-Allow-Headers":     "Content-Type, Idempotency-Key, X-Service-Wallet, X-Service-Timestamp, X-Service-Signature",
+			"Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, X-Service-Wallet, X-Service-Timestamp, X-Service-Signature, If-None-Match, If-Range, Range, " +
+				"Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-HTTP-Method-Override, X-Requested-With",
 			"Access-Control-Allow-Credentials": "",
 		} {
 			if got := a.Header.Get(name); got != want {
@@ -74,7 +75,8 @@ func TestPagesMayReadAnswers(t *testing.T) {
 		a := s.send(row.request)
 		mustBe(t, name, a, row.status)
 		if a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("Vary") != "Origin" ||
-			a.Header.Get("Access-Control-Expose-Headers") != "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id" {
+			a.Header.Get("Access-Control-Expose-Headers") != "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, "+
+				"Accept-Ranges, Content-Disposition, Content-Range, ETag, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Length, Upload-Offset" {
 			t.Errorf("%s: %v", name, a.Header)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/big"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ type testChain struct {
 	woken      atomic.Int64
 	reconciles atomic.Int64
 	refunds    []string // draft ids
+
+	mu     sync.Mutex
+	checks []string // submission ids
 }
 
 func (c *testChain) wake() { c.woken.Add(1) }
@@ -34,7 +38,26 @@ func (c *testChain) Refund(_ *store.Tx, draftID string) error {
 	return nil
 }
 
-func (c *testChain) Check(*store.Tx, string) error { return nil }
+func (c *testChain) Check(_ *store.Tx, submissionID string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.checks = append(c.checks, submissionID)
+	return nil
+}
+
+// check does the checks that wait.
+func (c *testChain) check() {
+	c.t.Helper()
+	c.mu.Lock()
+	waiting := c.checks
+	c.checks = nil
+	c.mu.Unlock()
+	for _, id := range waiting {
+		if err := c.app.CheckSubmission(context.Background(), id); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
 
 func (c *testChain) Reconcile(*store.Tx) error {
 	c.reconciles.Add(1)

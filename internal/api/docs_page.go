@@ -257,10 +257,14 @@ func (d *docsReader) answerHeaders(n docsNode) []string {
 	return names
 }
 
-// body reads the content of a request or response, of which there is at most one kind.
+// body reads the content of a request or response, which has one form; files of several types have none.
 func (d *docsReader) body(n docsNode) *docsBody {
 	var body *docsBody
 	n.get("content").members(func(mediaType string, content docsNode) {
+		if body != nil {
+			body.MediaType += ", " + mediaType
+			return
+		}
 		schema, name := d.follow(content.get("schema"))
 		body = &docsBody{MediaType: mediaType, Schema: name, Repeated: slices.Contains(d.shown, name), About: n.get("description").prose()}
 		if body.Repeated {

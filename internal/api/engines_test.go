@@ -4,10 +4,16 @@ import (
 	"os"
 	"testing"
 
+	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == media.ChildArgument { // this program is also the child that looks at files
+		os.Exit(media.ChildMain())
+	}
+	os.Exit(pgtest.Main(m))
+}
 
 // engines runs a test on each of the two databases, on an empty one.
 func engines(t *testing.T, test func(t *testing.T, database string)) {

@@ -35,9 +35,7 @@ func (s *Server) serveMedia(x *exchange, open openMedia) error {
 	if err != nil {
 		return err
 	}
-	if media.File != nil {
-		defer media.File.Close()
-	}
+	defer media.Close()
 	tag := entityTag(media.Hash)
 	chosen, asked := selectPart(x.r.Method, x.r.Header, tag, media.Size)
 	if chosen == notSatisfiable {

@@ -117,7 +117,7 @@ func (c *contract) route(request *http.Request, status int, input *openapi3filte
 	input.PathParams = values
 	input.Route = &routers.Route{Spec: c.document, Path: template, PathItem: item, Method: request.Method}
 	method := request.Method
-	if method == http.MethodHead {
+	if method == http.MethodHead && (item == nil || item.Head == nil) {
 		method = http.MethodGet
 	}
 	if item != nil && method != http.MethodOptions {

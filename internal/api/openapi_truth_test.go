@@ -38,7 +38,7 @@ func TestRoutesAndDocumentedPathsAreTheSame(t *testing.T) {
 				if r.method != method || strings.TrimSuffix(r.pattern, "{$}") != path {
 					continue
 				}
-				if (r.access != public) != isSigned {
+				if r.access.isSigned() != isSigned {
 					t.Errorf("%s %s: the document says signed %t", method, path, isSigned)
 				}
 				forbidden := operation.Responses.Value("403")
@@ -129,6 +129,10 @@ func TestDocumentedValuesAreThoseOfTheCode(t *testing.T) {
 		"Party":         constants(t, "../../doctor.go", "Party"),
 		"BlockerCode":   constants(t, "../../doctor.go", "BlockerCode"),
 		"EventType":     constants(t, "../../events.go", "EventType"),
+
+		"MediaType":        constants(t, "../../mission.go", "MediaType"),
+		"SubmissionStatus": constants(t, "../../submission.go", "SubmissionStatus"),
+		"PayoutStatus":     constants(t, "../../submission.go", "PayoutStatus"),
 	} {
 		if documented := texts(schemas[name].Value.Enum); !slices.Equal(documented, want) {
 			t.Errorf("%s: documented %q, the code has %q", name, documented, want)
@@ -196,6 +200,36 @@ func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
 		"ReconcileRequested":    {inside("ReconcileRequested"), sortie.ReconcileRequested{}},
 		"FollowerStatus":        {inside("FollowerStatus"), sortie.FollowerStatus{}},
 		"ChainAlarm":            {inside("ChainAlarm"), sortie.ChainAlarm{}},
+
+		"Declaration":              {inside("Declaration"), sortie.Declaration{}},
+		"Declaration.location":     {inside("Declaration", "location"), sortie.Location{}},
+		"SubmissionDeclared":       {inside("SubmissionDeclared"), sortie.SubmissionDeclared{}},
+		"UploadLinks":              {inside("UploadLinks"), sortie.UploadLinks{}},
+		"SubmissionCheck":          {inside("SubmissionCheck"), sortie.SubmissionCheck{}},
+		"Payout":                   {inside("Payout"), sortie.Payout{}},
+		"Receipt":                  {inside("Receipt"), sortie.Receipt{}},
+		"Payment":                  {inside("Payment"), sortie.Payment{}},
+		"Submission":               {inside("Submission"), sortie.Submission{}},
+		"SubmissionDetail":         {inside("SubmissionDetail"), sortie.SubmissionDetail{}},
+		"SubmissionPage":           {inside("SubmissionPage"), sortie.SubmissionPage{}},
+		"SubmissionSummary":        {inside("SubmissionSummary"), sortie.SubmissionSummary{}},
+		"OpenMission":              {inside("OpenMission"), sortie.OpenMission{}},
+		"OpenMissionDetail":        {inside("OpenMissionDetail"), sortie.OpenMissionDetail{}},
+		"MissionFeed":              {inside("MissionFeed"), sortie.MissionFeed{}},
+		"FeedSummary":              {inside("MissionFeed", "summary"), sortie.FeedSummary{}},
+		"OpenMission.reward":       {inside("Reward"), sortie.Reward{}},
+		"ReviewedSubmission":       {inside("ReviewedSubmission"), sortie.ReviewedSubmission{}},
+		"ReviewedSubmissionDetail": {inside("ReviewedSubmissionDetail"), sortie.ReviewedSubmissionDetail{}},
+		"ReviewedSubmissionPage":   {inside("ReviewedSubmissionPage"), sortie.ReviewedSubmissionPage{}},
+		"Deliverables":             {inside("Deliverables"), sortie.Deliverables{}},
+		"DeliverablesMission":      {inside("Deliverables", "mission"), sortie.DeliverablesMission{}},
+		"DeliverablesSummary":      {inside("Deliverables", "summary"), sortie.DeliverablesSummary{}},
+		"Deliverable":              {inside("Deliverable"), sortie.Deliverable{}},
+		"Location":                 {inside("Location"), sortie.Location{}},
+		"Verification":             {inside("Deliverable", "verification"), sortie.Verification{}},
+		"Media":                    {inside("Media"), sortie.Media{}},
+		"Provenance":               {inside("Deliverable", "provenance"), sortie.Provenance{}},
+		"LinkKeysRotated":          {inside("LinkKeysRotated"), linkKeysRotated{}},
 	} {
 		want := members(reflect.TypeOf(c.wire))
 		sameSet(t, name, slices.Collect(maps.Keys(c.schema.Properties)), want)

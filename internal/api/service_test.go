@@ -18,7 +18,9 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/verify"
 	"github.com/sortie-labs/sortie/internal/wallet"
 	"github.com/sortie-labs/sortie/spec"
 )
@@ -72,12 +74,15 @@ func (c *testClock) advance(d time.Duration) {
 // serviceOptions change what a test service is made of.
 type serviceOptions struct {
 	database string // empty: a SQLite file of its own
+	files    string // the directory of media and uploads; empty: one of its own
 	limits   *Limits
 	call     wallet.Caller
 	signer   funding.Signer
 	config   func(*Config)
 
 	operators []sortie.Address // beside the reviewer and the colleague
+	curate    bool             // a person decides about submissions that pass the checks
+	hold      time.Duration    // of acceptances
 }
 
 var testDomain = sortie.Domain{ChainID: 31337, Factory: sortie.MustAddress("0x1111111111111111111111111111111111111111")}
@@ -112,10 +117,12 @@ func newService(t testing.TB, options serviceOptions) *testService {
 		sortie.TokenService: {Address: sortie.MustAddress("0x5FbDB2315678afecb367f032d93F642f64180aa3"), Decimals: 18},
 	}
 	chain := &testChain{t: t, now: clock.Now}
-	useCases, err := app.New(context.Background(), app.Config{
+	appConfig := app.Config{
 		Store: db, Issuer: issuer, Domain: testDomain, Tokens: tokens, Now: clock.Now, Logger: logger,
 		Queue: chain, Operators: append(options.operators, reviewer.Address(), colleague.Address()), Wake: chain.wake,
-	})
+	}
+	options.takeSubmissions(t, &appConfig)
+	useCases, err := app.New(context.Background(), appConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +151,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.ReadHeaderTimeout = 5 * time.Second
 	server.Config.MaxHeaderBytes = 16 << 10
+	server.Config.WriteTimeout = time.Minute
 	server.Start()
 	t.Cleanup(server.Close)
 	return &testService{
@@ -154,6 +162,44 @@ func newService(t testing.TB, options serviceOptions) *testService {
 				sortie.TokenUSDC: {Address: tokens[sortie.TokenUSDC].Address, Decimals: 6}, sortie.TokenService: {Address: tokens[sortie.TokenService].Address, Decimals: 18},
 			},
 		},
+	}
+}
+
+// takeSubmissions adds what contributors need: places for files, a child that looks at them, checks and a settler.
+func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
+	t.Helper()
+	if o.files == "" {
+		o.files = t.TempDir()
+	}
+	objects, err := media.OpenObjects(context.Background(), "file:"+filepath.Join(o.files, "media"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	incoming, err := media.OpenIncoming(filepath.Join(o.files, "incoming"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = incoming.Close()
+		_ = objects.Close()
+	})
+	mode := verify.Auto
+	if o.curate {
+		mode = verify.Curate
+	}
+	signer, err := funding.NewKeySigner(authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Media, config.Incoming, config.AcceptanceHold = objects, incoming, o.hold
+	config.Ingester = media.NewIngester(media.Config{TempDir: o.files})
+	config.Verification = verify.New(verify.Config{Mode: mode})
+	config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
+		settler, err := funding.NewSettler(domain, signer)
+		if err != nil {
+			return nil, err
+		}
+		return settler.SignSettlement(ctx, settlement)
 	}
 }
 

@@ -79,12 +79,8 @@ func (s *Server) createTus(x *exchange, upload *app.Upload) error {
 	return x.answerOffset(http.StatusCreated, upload)
 }
 
-// headTus tells where the upload stands. A client that sees all bytes there sends no more, so if they were not taken in when the
-// last one came, that is made up for now.
+// headTus tells where the upload stands. A client that sees all bytes there sends no more: they have been taken in by now.
 func (s *Server) headTus(x *exchange, upload *app.Upload) error {
-	if err := s.finishTus(x, upload); err != nil {
-		return err
-	}
 	x.Header().Set("Upload-Length", strconv.FormatInt(upload.Size(), 10))
 	return x.answerOffset(http.StatusOK, upload)
 }
@@ -130,14 +126,10 @@ func (s *Server) appendTus(x *exchange, upload *app.Upload) error {
 			return err
 		}
 	}
-	return s.finishTus(x, upload)
-}
-
-func (s *Server) finishTus(x *exchange, upload *app.Upload) error {
 	if upload.Done() || upload.Offset() < upload.Size() {
 		return nil
 	}
-	_, err := s.finish(x, upload)
+	_, err := upload.Finish(x.r.Context())
 	return err
 }
 

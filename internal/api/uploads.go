@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,15 +9,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-const (
-	// finishTimeout is how long a file that has arrived may take to be kept for good. It goes on when the client has left: its
-	// last byte is there, and it has nothing to send again.
-	finishTimeout = 2 * time.Minute
-	// answerTimeout is how long the answer to an upload may take to be sent, which began when the upload did for net/http.
-	answerTimeout = 30 * time.Second
+// answerTimeout is how long the answer to an upload may take to be sent. For net/http its time began when the upload did.
+const answerTimeout = 30 * time.Second
 
-	faultRange = "out_of_range"
-)
+const faultRange = "out_of_range"
 
 // putUpload takes a whole file in one request. Nothing of its body is read before it is known to be wanted: a client that
 // sends Expect: 100-continue sends no file in vain.
@@ -33,7 +27,7 @@ func (s *Server) putUpload(x *exchange) error {
 			return err
 		}
 	}
-	detail, err := s.finish(x, upload)
+	detail, err := upload.Finish(x.r.Context())
 	if err != nil {
 		return err
 	}
@@ -114,11 +108,4 @@ func (s *Server) appendBody(x *exchange, upload *app.Upload) error {
 		x.Header().Del("Connection")
 	}
 	return nil
-}
-
-// finish takes in an upload whose last byte is there. Of one that was taken in before it tells what became of it.
-func (s *Server) finish(x *exchange, upload *app.Upload) (sortie.SubmissionDetail, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.r.Context()), finishTimeout)
-	defer cancel()
-	return upload.Finish(ctx)
 }
