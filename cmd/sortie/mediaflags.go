@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -63,10 +65,13 @@ func (o mediaOptions) parse(cmd *cobra.Command) (config mediaConfig, err error) 
 	return config, nil
 }
 
-// findFFmpeg gives the whole path of the program; empty when there is none.
+// findFFmpeg gives the whole path of the program; empty when there is none, or none that package media could keep in its limits.
 func findFFmpeg(name string) (string, error) {
 	if name == "" {
 		return "", nil
+	}
+	if runtime.GOOS != "linux" {
+		return "", errors.New("programs can be kept from harm on Linux only")
 	}
 	found, err := exec.LookPath(name)
 	if err != nil {
