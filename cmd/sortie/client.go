@@ -110,6 +110,15 @@ func (o *clientOptions) open(ctx context.Context) (*sortie.Client, funding.Signe
 	return client, signer, nil
 }
 
+// openPublic gives a client for what everybody may see. Nobody needs to say who they are.
+func (o *clientOptions) openPublic() (*sortie.Client, error) {
+	client, err := sortie.NewPublicClient(o.url)
+	if err != nil {
+		return nil, usageError("--url: %w", err)
+	}
+	return client, nil
+}
+
 // requestError says how the process ends when a request failed.
 func (o *clientOptions) requestError(err error) error {
 	var unreachable *url.Error

@@ -173,16 +173,7 @@ func ago(at string) string {
 	if err != nil {
 		return clean(at)
 	}
-	switch d := time.Since(parsed); {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%d days", int(d.Hours()/24))
-	}
+	return duration(time.Since(parsed))
 }
 
 // showReview shows all of a mission: what is not shown would be approved unseen.

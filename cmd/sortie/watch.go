@@ -204,7 +204,7 @@ func isPassing(err error) bool {
 	case errors.As(err, &unreachable):
 		return true
 	default:
-		return errors.Is(err, io.ErrUnexpectedEOF)
+		return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, sortie.ErrStalled)
 	}
 }
 

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// extensions are the ends of file names, by the content types that the service takes.
+var extensions = map[string]string{
+	"image/jpeg": "jpg", "image/png": "png", "image/webp": "webp", "video/mp4": "mp4", "video/quicktime": "mov", "video/webm": "webm",
+}
+
+// sniff tells the content type of a file by its first bytes, and nothing for one that the service does not take. The service looks
+// for itself; this only saves people from saying it.
+func sniff(file io.ReaderAt) string {
+	head := make([]byte, 512)
+	n, _ := file.ReadAt(head, 0)
+	head = head[:n]
+	contentType := http.DetectContentType(head)
+	if len(head) >= 12 && bytes.Equal(head[4:8], []byte("ftyp")) {
+		contentType = "video/mp4" // of whatever brand, but one
+		if bytes.Equal(head[8:12], []byte("qt  ")) {
+			contentType = "video/quicktime"
+		}
+	}
+	if extensions[contentType] == "" {
+		return ""
+	}
+	return contentType
+}
+
+// mediaFile is the file that is submitted.
+type mediaFile struct {
+	*os.File
+	size        int64
+	changed     time.Time
+	contentType string
+	sum         [sha256.Size]byte
+}
+
+func openMedia(path, contentType string) (*mediaFile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usageError("FILE: %w", err)
+	}
+	media := &mediaFile{File: file}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		err = usageError("FILE: %w", err)
+	case !info.Mode().IsRegular():
+		err = usageError("FILE %s: it is no file", path)
+	case info.Size() == 0:
+		err = usageError("FILE %s: it is empty", path)
+	default:
+		media.size, media.changed = info.Size(), info.ModTime()
+		media.contentType = cmp.Or(contentType, sniff(file))
+	}
+	if err == nil && media.contentType == "" {
+		err = usageError("FILE %s: it is no JPEG, PNG, WebP, MP4, MOV or WebM file; if it is, say which with --content-type", path)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return media, nil
+}
+
+// hash reads the file once.
+func (f *mediaFile) hash(ctx context.Context, cmd *cobra.Command) error {
+	var done atomic.Int64
+	bar := startProgress(cmd, func() progressState {
+		read := done.Load()
+		return progressState{doing: "Reading", done: float64(read) / float64(f.size), text: inBytes(read), bytes: read}
+	})
+	defer bar.stop()
+	sum := sha256.New()
+	source := io.NewSectionReader(f, 0, f.size)
+	for ctx.Err() == nil {
+		n, err := io.CopyN(sum, source, 4<<20)
+		done.Add(n)
+		if errors.Is(err, io.EOF) {
+			f.sum = [sha256.Size]byte(sum.Sum(nil))
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", f.Name(), err)
+		}
+	}
+	return ctx.Err()
+}
+
+func (f *mediaFile) declaration(options submitOptions) sortie.Declaration {
+	return sortie.Declaration{
+		Location:   sortie.Location{Lat: json.Number(options.lat), Lng: json.Number(options.lng), AccuracyMeters: json.Number(options.accuracy)},
+		CapturedAt: cmp.Or(options.capturedAt, sortie.FormatTime(f.changed)), ContentType: f.contentType, SizeBytes: f.size,
+		SHA256: hex.EncodeToString(f.sum[:]),
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie"
+)
+
+func newSubmissionsMineCmd(client *clientOptions) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "mine [ID]",
+		Short: "List what you submitted, newest first, or show one of them",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError("%s takes one submission id or none", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if limit < 0 {
+				return usageError("--limit %d: want a positive number, or 0 for all", limit)
+			}
+			api, _, err := client.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				submission, err := api.MySubmission(cmd.Context(), args[0])
+				if err != nil {
+					return client.requestError(err)
+				}
+				return show(cmd, submission, func(w io.Writer) { showMySubmission(w, client, submission) })
+			}
+			submissions := []sortie.Submission{}
+			for submission, err := range api.AllMySubmissions(cmd.Context(), sortie.PageQuery{Limit: min(limit, 100)}) {
+				if err != nil {
+					return client.requestError(err)
+				}
+				if submissions = append(submissions, submission); len(submissions) == limit {
+					break
+				}
+			}
+			return show(cmd, submissions, func(w io.Writer) { showMySubmissions(w, submissions) })
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many; 0 for all")
+	return cmd
+}
+
+func newSubmissionsWithdrawCmd(client *clientOptions) *cobra.Command {
+	return &cobra.Command{
+		Use:   "withdraw ID",
+		Short: "Take back what you submitted, before it is accepted",
+		Args:  oneArg("the submission id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, _, err := client.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			submission, err := api.Withdraw(cmd.Context(), args[0])
+			if err != nil {
+				return client.requestError(err)
+			}
+			return show(cmd, submission, func(w io.Writer) {
+				fmt.Fprintf(w, "Withdrew %s. Its place is free for others.\n", submission.SubmissionID)
+			})
+		},
+	}
+}
+
+func showMySubmissions(w io.Writer, submissions []sortie.Submission) {
+	if len(submissions) == 0 {
+		fmt.Fprintf(w, "You have not submitted anything yet. What is asked for: %s missions\n", program())
+		return
+	}
+	table := newTable(w)
+	fmt.Fprintln(table, "  SUBMISSION\tAGE\tSTATUS\tPAYOUT\tMISSION\tWHY")
+	for _, submission := range submissions {
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", submission.SubmissionID, ago(submission.CreatedAt), submission.Status, submission.Payout.Status,
+			clean(submission.MissionID), clean(submission.Reason))
+	}
+	_ = table.Flush()
+}
+
+// showMySubmission shows a contributor where a submission stands.
+func showMySubmission(w io.Writer, client *clientOptions, submission sortie.Submission) {
+	table := newTable(w)
+	row(table, "submission", submission.SubmissionID)
+	row(table, "mission", submission.MissionID)
+	showVerdict(table, submission)
+	row(table, "payout", payoutInWords(submission))
+	_ = table.Flush()
+	showChecks(w, submission.Checks)
+	if submission.Status == sortie.SubmissionPending || submission.Status == sortie.SubmissionFlagged {
+		fmt.Fprintf(w, "\nNext: %s submissions mine %s%s\n", program(), submission.SubmissionID, client.identityFlags())
+	}
+}
+
+func payoutInWords(submission sortie.Submission) string {
+	words := map[sortie.PayoutStatus]string{
+		sortie.PayoutQueued: "queued: the acceptance is final", sortie.PayoutSent: "sent", sortie.PayoutPaid: "paid",
+		sortie.PayoutDeferred: "deferred: your wallet could not receive it, and the contract keeps it for you",
+	}[submission.Payout.Status]
+	switch {
+	case words == "" && (submission.Status == sortie.SubmissionAccepted || submission.Status == sortie.SubmissionCurationAccepted):
+		words = "none yet: the acceptance is not final"
+	case words == "":
+		words = string(submission.Payout.Status)
+	}
+	if submission.Payout.TransactionHash != nil {
+		words += ", " + submission.Payout.TransactionHash.String()
+	}
+	if submission.Receipt != nil {
+		words += " (you have the receipt: --json shows it)"
+	}
+	return words
+}

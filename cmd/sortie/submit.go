@@ -1,0 +1,262 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie"
+)
+
+type submitOptions struct {
+	lat, lng, accuracy string
+	capturedAt         string
+	contentType        string
+	key                string
+	again              bool
+	wait               time.Duration
+}
+
+func newSubmitCmd() *cobra.Command {
+	client := &clientOptions{devExample: "contributor1"}
+	var options submitOptions
+	cmd := &cobra.Command{
+		Use:   "submit MISSION FILE",
+		Short: "Submit a photo or video to a mission, as a contributor",
+		Long: `Reserves a place in the mission, uploads the file and waits for the verdict.
+
+An upload that was interrupted goes on where it was when the same command runs again: unless you give one, the idempotency key is
+derived from the mission, the file and your wallet. A file that was looked at and rejected is submitted once more with --again.`,
+		Example: `  sortie submit main-entrance-7k2m9x1p photo.jpg --lat 48.8584 --lng 2.2945 --accuracy 8 --wallet contributor1`,
+		Args:    twoArgs("the mission id and the file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSubmit(cmd, client, options, args[0], args[1])
+		},
+	}
+	client.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&options.lat, "lat", "", "where it was taken: latitude in degrees (required)")
+	flags.StringVar(&options.lng, "lng", "", "where it was taken: longitude in degrees (required)")
+	flags.StringVar(&options.accuracy, "accuracy", "", "how exact the place is, in meters (required)")
+	flags.StringVar(&options.capturedAt, "captured-at", "", "when it was taken, such as 2026-02-02T15:04:05Z; when the file was last changed unless given")
+	flags.StringVar(&options.contentType, "content-type", "", "what the file is, such as image/jpeg; found in the file unless given")
+	flags.StringVar(&options.key, "idempotency-key", "", "stands for this one submission; derived unless given")
+	flags.BoolVar(&options.again, "again", false, "submit a file once more that was rejected or withdrawn")
+	flags.DurationVar(&options.wait, "wait", 2*time.Minute, "how long to wait for the verdict; 0 does not wait")
+	return cmd
+}
+
+func twoArgs(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 || args[0] == "" || args[1] == "" {
+			return usageError("%s wants two arguments: %s", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
+// check refuses what cannot be sent, before anything is read or asked.
+func (o submitOptions) check() error {
+	for _, flag := range []struct{ name, value string }{{"lat", o.lat}, {"lng", o.lng}, {"accuracy", o.accuracy}} {
+		if flag.value == "" {
+			return usageError("--%s is missing: say where the file was taken with --lat, --lng and --accuracy", flag.name)
+		}
+	}
+	if err := checkDegrees("lat", o.lat, 90); err != nil {
+		return err
+	}
+	if err := checkDegrees("lng", o.lng, 180); err != nil {
+		return err
+	}
+	if meters, err := strconv.ParseFloat(o.accuracy, 64); err != nil || !isNumber(o.accuracy) || meters <= 0 {
+		return usageError("--accuracy %q: want meters, such as 8", o.accuracy)
+	}
+	if o.wait < 0 {
+		return usageError("--wait %s: want a positive duration such as 2m, or 0", o.wait)
+	}
+	if o.capturedAt != "" {
+		if _, err := time.Parse(time.RFC3339, o.capturedAt); err != nil {
+			return usageError("--captured-at %q: want a time with a zone, such as 2026-02-02T15:04:05Z", o.capturedAt)
+		}
+	}
+	return nil
+}
+
+func checkDegrees(flag, text string, limit float64) error {
+	if degrees, err := strconv.ParseFloat(text, 64); err != nil || !isNumber(text) || degrees < -limit || degrees > limit {
+		return usageError("--%s %q: want degrees from -%g to %g", flag, text, limit, limit)
+	}
+	return nil
+}
+
+// isNumber reports whether JSON could hold the text as a number: it is sent as it is written.
+func isNumber(text string) bool {
+	_, err := json.Marshal(json.Number(text))
+	return err == nil
+}
+
+// submitResult is what `submit --json` prints.
+type submitResult struct {
+	sortie.Submission
+	UploadedBytes int64 `json:"uploadedBytes"` // by this run
+}
+
+func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions, missionID, path string) error {
+	if err := options.check(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	file, err := openMedia(path, options.contentType)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	api, _, err := client.open(ctx)
+	if err != nil {
+		return err
+	}
+	mission, err := api.OpenMission(ctx, missionID)
+	if err != nil {
+		return client.requestError(err)
+	}
+	announce(cmd, "Submitting %s to %q, which pays %s %s.\n", path, clean(definitionOf(mission).Title), mission.Reward.Amount, mission.Reward.Token)
+	if err := file.hash(ctx, cmd); err != nil {
+		return err
+	}
+	declaration := file.declaration(options)
+	if options.capturedAt == "" {
+		announce(cmd, "Taken at %s, when the file was last changed; --captured-at says otherwise.\n", declaration.CapturedAt)
+	}
+	declared, err := declare(ctx, api, missionID, declaration, options)
+	if err != nil {
+		return client.requestError(err)
+	}
+	result := submitResult{}
+	if declared.Upload != nil {
+		result.UploadedBytes, err = upload(cmd, api, *declared.Upload, file)
+		if err != nil {
+			return interrupted(client.requestError(err), declared)
+		}
+	} else {
+		announce(cmd, "It has been uploaded before, as %s.\n", declared.SubmissionID)
+	}
+	result.Submission, err = verdict(cmd, client, api, declared.SubmissionID, options.wait)
+	if err != nil {
+		return err
+	}
+	if err := show(cmd, result, func(w io.Writer) { showMySubmission(w, client, result.Submission) }); err != nil {
+		return err
+	}
+	if result.Status == sortie.SubmissionRejected {
+		return failed(exitFailure, fmt.Errorf("the submission was rejected: %s", clean(result.Reason)))
+	}
+	return nil
+}
+
+// announce tells a person what happens; a program is told the result.
+func announce(cmd *cobra.Command, format string, args ...any) {
+	if asJSON, _ := cmd.Flags().GetBool("json"); !asJSON {
+		fmt.Fprintf(cmd.ErrOrStderr(), format, args...)
+	}
+}
+
+// declare reserves a place for the file, or finds the one that an earlier run reserved. The key of a submission that is over leads
+// to the next one's, so that whoever runs the same command again finds the last.
+func declare(ctx context.Context, api *sortie.Client, missionID string, declaration sortie.Declaration, options submitOptions) (sortie.SubmissionDeclared, error) {
+	key := cmp.Or(options.key, derivedKey([]byte(missionID+"\n"+declaration.SHA256+"\n"+api.Wallet().String())))
+	for {
+		declared, err := api.Declare(ctx, missionID, declaration, key)
+		id := declared.SubmissionID
+		var conflict *sortie.Error
+		if errors.As(err, &conflict) && conflict.Code == sortie.CodeIdempotencyConflict {
+			id, _ = conflict.Details["submissionId"].(string)
+		}
+		if id == "" || options.key != "" || declared.Upload != nil {
+			return declared, err
+		}
+		before, readErr := api.MySubmission(ctx, id)
+		if readErr != nil {
+			return declared, cmp.Or(err, readErr)
+		}
+		switch over := before.Status == sortie.SubmissionRejected || before.Status == sortie.SubmissionWithdrawn; {
+		case over && (options.again || before.VerifiedAt == nil): // what nobody looked at, such as an expired reservation, does not count
+			key = derivedKey([]byte(key + "\n" + id))
+		case err != nil:
+			return declared, failed(exitConflict, fmt.Errorf("this file was submitted before, as %s, with another place or time; that one is %s: withdraw it first, or leave it: %w", id, before.Status, err))
+		default:
+			return declared, nil
+		}
+	}
+}
+
+// upload sends the file, or what is left of it.
+func upload(cmd *cobra.Command, api *sortie.Client, links sortie.UploadLinks, file *mediaFile) (sent int64, err error) {
+	var first, reached atomic.Int64
+	first.Store(-1)
+	bar := startProgress(cmd, func() progressState {
+		done := reached.Load()
+		return progressState{
+			doing: "Uploading", done: float64(done) / float64(file.size), text: fmt.Sprintf("%s of %s", inBytes(done), inBytes(file.size)),
+			bytes: done, left: file.size - done,
+		}
+	})
+	err = api.UploadResumable(cmd.Context(), links, file, file.size, func(sent int64) {
+		first.CompareAndSwap(-1, sent)
+		reached.Store(sent)
+	})
+	bar.stop()
+	if err != nil {
+		return 0, err
+	}
+	sent = file.size - max(0, first.Load())
+	if sent == file.size {
+		announce(cmd, "Uploaded %s.\n", inBytes(sent))
+	} else {
+		announce(cmd, "Uploaded the last %s of %s.\n", inBytes(sent), inBytes(file.size))
+	}
+	return sent, nil
+}
+
+// interrupted says that nothing is lost yet, where that is so.
+func interrupted(err error, declared sortie.SubmissionDeclared) error {
+	var final *sortie.Error
+	if errors.As(err, &final) && !isPassing(err) {
+		return err
+	}
+	return failed(exitCodeOf(err), fmt.Errorf("the upload of %s was interrupted: %w; run the same command until %s to go on where it was",
+		declared.SubmissionID, err, declared.SlotReservedUntil))
+}
+
+// verdict waits until the submission was looked at, as long as its contributor wants to.
+func verdict(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id string, patience time.Duration) (submission sortie.Submission, err error) {
+	submission, err = api.MySubmission(cmd.Context(), id)
+	if err != nil {
+		return submission, client.requestError(err)
+	}
+	if submission.Status != sortie.SubmissionPending || patience == 0 {
+		return submission, nil
+	}
+	announce(cmd, "It is being checked...\n")
+	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	defer cancel()
+	err = poll(ctx, cmd, client, func(ctx context.Context) (done bool, err error) {
+		now, err := api.MySubmission(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		submission = now
+		return submission.Status != sortie.SubmissionPending, nil
+	})
+	if cmd.Context().Err() == nil && ctx.Err() != nil {
+		return submission, nil // still pending, and it says so
+	}
+	return submission, err
+}
