@@ -1,0 +1,234 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media/specimen"
+)
+
+// An answer is, byte for byte, what the encoder makes of the wire type: the members of the interface, in its order.
+func TestDeliverablesHaveTheShapeOfTheInterface(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := openStudio(t, database, nil)
+		ctx := context.Background()
+		draft := s.publish("k", 3, `,"description":"<b>Ü & \"quotes\"</b>"`)
+		s.submit(bob, draft, "one", photo(1))
+		s.submitQuickly(contributor(1), draft, "two")
+		for _, id := range []string{draft.ID, draft.MissionID} {
+			prefix := []byte("before")
+			answer, err := s.app.Deliverables(ctx, testBase, alice, id, DeliverablesQuery{Limit: 1}, prefix)
+			s.must(err)
+			answer, found := bytes.CutPrefix(answer, prefix)
+			if !found {
+				t.Fatal("it is not appended")
+			}
+			var page sortie.Deliverables
+			s.must(json.Unmarshal(answer, &page))
+			var want bytes.Buffer
+			encoder := json.NewEncoder(&want)
+			encoder.SetEscapeHTML(false) // links keep their &
+			s.must(encoder.Encode(page))
+			if got := string(answer) + "\n"; got != want.String() {
+				t.Errorf("got  %s\nwant %s", got, want.String())
+			}
+			if page.Summary.NextCursor == nil || page.Summary.AcceptedSubmissions != 2 || page.Summary.ReturnedSubmissions != 1 || !page.OK {
+				t.Errorf("summary %+v", page.Summary)
+			}
+			link, err := url.Parse(page.Submissions[0].MediaURL)
+			s.must(err)
+			if link.Scheme+"://"+link.Host != testBase || link.Path != "/api/external/media/"+page.Submissions[0].SubmissionID+"/original" {
+				t.Errorf("link %s", link)
+			}
+		}
+	})
+}
+
+// Whoever pages through deliverables while submissions are accepted and taken back sees every one that stays exactly once, in the
+// order of acceptance.
+func TestPagesNeitherSkipNorRepeat(t *testing.T) {
+	t.Parallel()
+	const first, during = 60, 24
+	engines(t, func(t *testing.T, database string) {
+		s := openStudio(t, database, nil)
+		ctx := context.Background()
+		draft := s.publish("k", 200, "")
+		var ids []string
+		for i := range first {
+			ids = append(ids, s.submitQuickly(contributor(i), draft, "k"))
+		}
+		revoked := make(map[string]bool)
+		var seen []string
+		query := DeliverablesQuery{Limit: 7}
+		for more := 0; ; {
+			page := s.deliverables(draft, query)
+			for _, submission := range page.Submissions {
+				seen = append(seen, submission.SubmissionID)
+			}
+			if page.Summary.NextCursor == nil {
+				break
+			}
+			query.Cursor = *page.Summary.NextCursor
+			for range 3 {
+				if more < during {
+					ids = append(ids, s.submitQuickly(contributor(first+more), draft, "k"))
+					more++
+				}
+			}
+			for _, id := range []string{seen[len(seen)-1], ids[len(ids)-1]} { // the last that was seen, and one that was not
+				if !revoked[id] {
+					_, err := s.app.RejectSubmission(ctx, testBase, reviewer, id, "No.")
+					s.must(err)
+					revoked[id] = true
+				}
+			}
+		}
+		if again := slices.Clone(seen); len(slices.Compact(again)) != len(seen) {
+			t.Error("something was repeated")
+		}
+		stay := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return revoked[id] })
+		seenToStay := slices.DeleteFunc(slices.Clone(seen), func(id string) bool { return revoked[id] })
+		if !slices.Equal(seenToStay, stay) {
+			t.Errorf("saw %d of the %d that stay, or in another order", len(seenToStay), len(stay))
+		}
+		if page := s.deliverables(draft, DeliverablesQuery{Limit: 100}); page.Summary.AcceptedSubmissions != len(stay) || page.Summary.ReturnedSubmissions != len(stay) {
+			t.Errorf("summary %+v, want %d", page.Summary, len(stay))
+		}
+	})
+}
+
+func TestDeliverablesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s := openStudio(t, sqliteDatabase(t), nil)
+	ctx := context.Background()
+	draft, other := s.publish("k", 5, ""), s.publish("l", 5, "")
+	unpublished := s.create(alice, "m")
+	for i := range 2 {
+		s.submitQuickly(contributor(i), draft, "k")
+		s.submitQuickly(contributor(i), other, "l")
+	}
+	cursor := *s.deliverables(draft, DeliverablesQuery{Limit: 1}).Summary.NextCursor
+	for name, refused := range map[string]struct {
+		creator sortie.Address
+		id      string
+		query   DeliverablesQuery
+		want    sortie.Code
+	}{
+		"somebody else's":          {bob, draft.ID, DeliverablesQuery{}, sortie.CodeNotFound},
+		"unknown":                  {alice, "draft_00000000000000000000000000", DeliverablesQuery{}, sortie.CodeNotFound},
+		"odd":                      {alice, "draft_'", DeliverablesQuery{}, sortie.CodeNotFound},
+		"not published":            {alice, unpublished.ID, DeliverablesQuery{}, sortie.CodeMissionNotPublished},
+		"somebody else's draft":    {bob, unpublished.MissionID, DeliverablesQuery{}, sortie.CodeNotFound},
+		"cursor of another":        {alice, other.ID, DeliverablesQuery{Cursor: cursor}, sortie.CodeInvalidCursor},
+		"altered cursor":           {alice, draft.ID, DeliverablesQuery{Cursor: "B" + cursor[1:]}, sortie.CodeInvalidCursor},
+		"cursor of another length": {alice, draft.ID, DeliverablesQuery{Cursor: cursor + "A"}, sortie.CodeInvalidCursor},
+		"no cursor at all":         {alice, draft.ID, DeliverablesQuery{Cursor: strings.Repeat("A", 1<<20)}, sortie.CodeInvalidCursor},
+	} {
+		answer, err := s.app.Deliverables(ctx, testBase, refused.creator, refused.id, refused.query, []byte("x"))
+		if sortie.ErrorCode(err) != refused.want || string(answer) != "x" {
+			t.Errorf("%s: %v, %q", name, err, answer)
+		}
+	}
+	// Both names of a mission stand for one list.
+	if _, err := s.app.Deliverables(ctx, testBase, alice, draft.MissionID, DeliverablesQuery{Cursor: cursor}, nil); err != nil {
+		t.Error(err)
+	}
+	capped := s.deliverables(draft, DeliverablesQuery{Limit: 1 << 30, TTL: time.Hour})
+	if capped.Submissions[0].MediaURLExpiresAt != sortie.FormatTime(s.clock().Add(MaxLinkTTL)) || len(capped.Submissions) != 2 {
+		t.Errorf("asked for too much: %+v", capped)
+	}
+}
+
+// A file that is gone, or was cut, is never served as if it were whole.
+func TestLostFilesAreNotServed(t *testing.T) {
+	t.Parallel()
+	s := openStudio(t, sqliteDatabase(t), nil)
+	draft := s.publish("k", 2, "")
+	s.submit(bob, draft, "one", photo(1))
+	delivered := s.deliverables(draft, DeliverablesQuery{}).Submissions[0]
+	digits := strings.TrimPrefix(delivered.Media.Hash, "sha256:")
+	path := filepath.Join(s.mediaDir, "sha256", digits[:2], digits)
+	info, err := os.Stat(path)
+	s.must(err)
+	s.must(os.Truncate(path, info.Size()-1))
+	_, err = s.fetch(s.app, delivered.MediaURL)
+	wantCode(t, err, sortie.CodeNotFound)
+	s.must(os.Remove(path))
+	_, err = s.fetch(s.app, delivered.MediaURL)
+	wantCode(t, err, sortie.CodeNotFound)
+	if _, err := s.fetch(s.app, *delivered.ThumbnailURL); err != nil {
+		t.Error(err)
+	}
+}
+
+// What no submission needs is removed: uploads that were taken in, and everything of rejected and withdrawn submissions.
+func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := openStudio(t, database, nil)
+		ctx := context.Background()
+		s.pass(time.Since(s.clock())) // files have the time of the machine
+		draft := s.publish("k", 5, "")
+		remark := specimen.Segment(0xfe, []byte("not served")) // so that what is served is another file
+		kept := s.submit(bob, draft, "one", specimen.JPEG(specimen.Picture(160, 120, 1), remark))
+		gone := s.submit(contributor(1), draft, "two", specimen.JPEG(specimen.Picture(160, 120, 2), remark))
+		waiting, err := s.declare(contributor(2), draft, "three", photo(3))
+		s.must(err)
+		s.upload(waiting, photo(3))
+		_, err = s.app.RejectSubmission(ctx, testBase, reviewer, gone.SubmissionID, "No.")
+		s.must(err)
+		if removed, err := s.app.SweepMedia(ctx); err != nil || removed != 0 {
+			t.Errorf("removed %d at once, %v", removed, err)
+		}
+		s.pass(2 * time.Hour)
+		removed, err := s.app.SweepMedia(ctx)
+		s.must(err)
+		if removed != 4 { // two uploads, and what was made of one of them
+			t.Errorf("removed %d objects", removed)
+		}
+		for id, want := range map[string]bool{kept.SubmissionID: true, gone.SubmissionID: false} {
+			for _, hash := range s.objectsOf(id)[1:] { // the upload is no longer needed
+				if has, err := s.config.Media.Has(ctx, hash); err != nil || has != want {
+					t.Errorf("object of %s is there: %t, %v", s.submission(id).Status, has, err)
+				}
+			}
+		}
+		s.must(s.app.CheckSubmission(ctx, waiting.SubmissionID)) // its upload was needed
+		s.wantStatus(waiting.SubmissionID, sortie.SubmissionAccepted)
+	})
+}
+
+func (s *studio) objectsOf(id string) []sortie.Hash {
+	s.t.Helper()
+	submission := s.stored(id)
+	return []sortie.Hash{submission.UploadedHash, submission.Media.ServedHash, submission.Media.ThumbnailHash}
+}
+
+func BenchmarkDeliverables(b *testing.B) {
+	s := openStudio(b, sqliteDatabase(b), nil)
+	draft := s.publish("k", 200, "")
+	for i := range 101 {
+		s.submitQuickly(contributor(i), draft, fmt.Sprint(i))
+	}
+	ctx := context.Background()
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		var err error
+		if dst, err = s.app.Deliverables(ctx, testBase, alice, draft.ID, DeliverablesQuery{Limit: 100}, dst[:0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(len(dst)))
+}

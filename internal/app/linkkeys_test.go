@@ -1,0 +1,114 @@
+package app
+
+import (
+	"context"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// keyOf is the id of the key that a fresh link is signed with.
+func (s *studio) keyOf(app *App, draft store.Draft) (link, key string) {
+	s.t.Helper()
+	was := s.app
+	s.app = app
+	defer func() { s.app = was }()
+	link = s.deliverables(draft, DeliverablesQuery{}).Submissions[0].MediaURL
+	query, err := url.ParseQuery(s.queryOf(link))
+	s.must(err)
+	return link, query.Get("kid")
+}
+
+// A new key takes over day by day, when every process knows it, and no live link dies by it.
+func TestLinkKeysRotate(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := openStudio(t, database, nil)
+		ctx := context.Background()
+		other := s.another(nil) // a process that was started at the same time
+		draft := s.publish("k", 2, "")
+		s.submit(bob, draft, "one", photo(1))
+		s.pass(linkKeyTerm - time.Second)
+		s.must(s.app.RotateLinkKeys(ctx))
+		if _, key := s.keyOf(s.app, draft); key != "1" {
+			t.Errorf("signed with key %s", key)
+		}
+		s.pass(time.Second)
+		for range 3 { // whoever comes first makes it
+			s.must(s.app.RotateLinkKeys(ctx))
+			s.must(other.RotateLinkKeys(ctx))
+		}
+		old, key := s.keyOf(s.app, draft)
+		if key != "1" {
+			t.Errorf("signed with key %s before every process knows it", key)
+		}
+		s.pass(linkKeyLead - time.Second)
+		live, _ := s.keyOf(other, draft)
+		s.pass(time.Second)
+		s.must(s.app.ReloadLinkKeys(ctx))
+		fresh, key := s.keyOf(s.app, draft)
+		if key != "2" {
+			t.Errorf("signed with key %s", key)
+		}
+		for _, link := range []string{live, fresh} {
+			for _, app := range []*App{s.app, other} { // the other one has not read it since
+				if _, err := s.fetch(app, link); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		_, err := s.fetch(s.app, old)
+		wantCode(t, err, sortie.CodeMediaURLExpired)
+		s.pass(longestLink + linkKeyRest)
+		s.must(s.app.RotateLinkKeys(ctx))
+		keys, err := s.db.LinkKeys(ctx)
+		if err != nil || len(keys) != 1 || keys[0].ID != "2" {
+			t.Errorf("%d keys are left, %v", len(keys), err)
+		}
+		_, err = s.fetch(s.app, old)
+		wantCode(t, err, sortie.CodeMediaURLInvalid) // nobody knows the key any more
+	})
+}
+
+// An operator can make every link die at once, those of uploads too, and new ones work everywhere.
+func TestAllLinksDie(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := openStudio(t, database, nil)
+		ctx := context.Background()
+		other := s.another(nil)
+		draft := s.publish("k", 2, "")
+		s.submit(bob, draft, "one", photo(1))
+		declared, err := s.declare(contributor(1), draft, "two", photo(2))
+		s.must(err)
+		link, _ := s.keyOf(s.app, draft)
+		wantCode(t, s.app.RotateLinkKeysNow(ctx, reviewer, ""), sortie.CodeValidationFailed)
+		s.must(s.app.RotateLinkKeysNow(ctx, reviewer, "A link got out."))
+		_, err = s.fetch(s.app, link)
+		wantCode(t, err, sortie.CodeMediaURLInvalid)
+		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, UploadPut, s.queryOf(declared.Upload.PutURL))
+		wantCode(t, err, sortie.CodeMediaURLInvalid)
+
+		fresh, key := s.keyOf(s.app, draft)
+		if key != "2" {
+			t.Errorf("signed with key %s", key)
+		}
+		s.pass(time.Second)
+		if _, err := s.fetch(other, fresh); err != nil { // it reads the keys when it meets one that it does not know
+			t.Error(err)
+		}
+		_, err = s.fetch(other, link)
+		wantCode(t, err, sortie.CodeMediaURLInvalid)
+		again, err := s.declare(contributor(1), draft, "two", photo(2))
+		wantCode(t, err, sortie.CodeIdempotencyConflict) // captured at another time
+		if again.Upload != nil {
+			t.Errorf("declared again %+v", again)
+		}
+		if entries := s.count(`SELECT COUNT(*) FROM audit WHERE action = 'link_keys.rotated'`); entries != 1 {
+			t.Errorf("%d audit entries", entries)
+		}
+	})
+}
