@@ -87,6 +87,8 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"slots raced for are taken once", testSlotRace},
 		{"deliverables are neither skipped nor repeated while they change", testDeliverablePages},
 		{"nothing is accepted behind a reader", testAcceptanceOrder},
+		{"counters follow every step", testSubmissionModel},
+		{"duplicates are found whatever their order", testDuplicates},
 		{"the job queue takes part in transactions", testQueueInTransaction},
 		{"a failed function leaves nothing", testFailedFunction},
 		{"a panicking function leaves nothing", testPanickingFunction},

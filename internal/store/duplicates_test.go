@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sortie-labs/sortie"
+)
+
+func duplicatesOf(t testing.TB, db *DB, submission Submission) (exact, near string) {
+	t.Helper()
+	exact, near, err := db.Duplicates(context.Background(), submission)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exact, near
+}
+
+// submitPicture uploads a file with a perceptual hash.
+func submitPicture(t testing.TB, db *DB, slots Slots, wallet sortie.Address, hash sortie.Hash, perceptual uint64) Submission {
+	t.Helper()
+	media := somePicture()
+	media.Perceptual = &perceptual
+	submission, err := upload(db, mustDeclare(t, db, slots, wallet, drawHash().String()), hash, media)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return submission
+}
+
+func testDuplicates(t *testing.T, url string) {
+	db := open(t, url, Options{})
+	roomy := func(s *Slots) { s.Target, s.PerContributor = 1000, 1000 }
+	here, elsewhere := publish(t, db, roomy), publish(t, db, roomy)
+	hash, perceptual := drawHash(), rand.Uint64()
+	early := mustDeclare(t, db, here, contributor(1), "declared first, uploaded last")
+	first := submitPicture(t, db, elsewhere, contributor(2), hash, perceptual)
+	if exact, near := duplicatesOf(t, db, first); exact != "" || near != "" {
+		t.Errorf("the first of its kind is a duplicate of %q and %q", exact, near)
+	}
+
+	second := submitPicture(t, db, here, contributor(3), hash, perceptual^0b111111)
+	if exact, near := duplicatesOf(t, db, second); exact != first.ID || near != first.ID {
+		t.Errorf("the second is a duplicate of %q and %q, want %s", exact, near, first.ID)
+	}
+	media := somePicture()
+	media.Perceptual = &perceptual
+	early, err := upload(db, early, hash, media)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exact, near := duplicatesOf(t, db, early); exact != first.ID || near != first.ID {
+		t.Errorf("the one that was declared first is a duplicate of %q and %q, want %s", exact, near, first.ID)
+	}
+	if exact, near := duplicatesOf(t, db, first); exact != early.ID || near != early.ID {
+		t.Errorf("the first, asked again, is a duplicate of %q and %q, want the earliest of the others, %s", exact, near, early.ID)
+	}
+
+	// What was rejected stays in the way of others, and not of its contributor.
+	hash, perceptual = drawHash(), ^perceptual
+	rejected := mustMove(t, db, submitPicture(t, db, here, contributor(4), hash, perceptual), sortie.SubmissionRejected)
+	mustMove(t, db, submitPicture(t, db, elsewhere, contributor(4), hash, perceptual), sortie.SubmissionWithdrawn)
+	if exact, near := duplicatesOf(t, db, submitPicture(t, db, here, contributor(4), hash, perceptual)); exact != "" || near != "" {
+		t.Errorf("a second attempt is a duplicate of %q and %q", exact, near)
+	}
+	if exact, near := duplicatesOf(t, db, submitPicture(t, db, here, contributor(5), hash, perceptual)); exact != rejected.ID || near != rejected.ID {
+		t.Errorf("a copy of a rejected one is a duplicate of %q and %q, want %s", exact, near, rejected.ID)
+	}
+
+	flat := mustUpload(t, db, mustDeclare(t, db, here, contributor(6), "without a picture"))
+	if exact, near := duplicatesOf(t, db, flat); exact != "" || near != "" {
+		t.Errorf("a file without a picture is a duplicate of %q and %q", exact, near)
+	}
+	if exact, near := duplicatesOf(t, db, mustDeclare(t, db, here, contributor(6), "without a file")); exact != "" || near != "" {
+		t.Errorf("a submission without a file is a duplicate of %q and %q", exact, near)
+	}
+}
+
+// TestNearDuplicatesAreComplete holds that the words asked for find every hash that is near, and that nothing else counts.
+func TestNearDuplicatesAreComplete(t *testing.T) {
+	t.Parallel()
+	db := open(t, sqliteURL(t), Options{})
+	slots := publish(t, db, func(s *Slots) { s.Target = 1_000_000 })
+	submitted := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		perceptual := rapid.Uint64().Draw(rt, "perceptual")
+		other := perceptual
+		for _, bit := range rapid.SliceOfNDistinct(rapid.IntRange(0, 63), 0, 12, rapid.ID[int]).Draw(rt, "bits") {
+			other ^= 1 << bit
+		}
+		stored := submitPicture(t, db, slots, contributor(submitted), drawHash(), perceptual)
+		submitted++
+		found, err := read(context.Background(), db, func(ctx context.Context, s *session) ([]string, error) { return s.lookalikes(ctx, other) })
+		if err != nil {
+			rt.Fatal(err)
+		}
+		isFound := false
+		for _, id := range found {
+			isFound = isFound || id == stored.ID
+		}
+		if distance := bits.OnesCount64(perceptual ^ other); isFound != (distance <= nearDistance) {
+			rt.Fatalf("%064b and %064b, %d bits apart: found %t", perceptual, other, distance, isFound)
+		}
+	})
+}
+
+// TestProbesAreComplete is the same for the words alone, and for many more hashes.
+func TestProbesAreComplete(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 20_000 {
+		perceptual := random.Uint64()
+		other := perceptual
+		for range nearDistance + 1 { // one more than is asked for
+			other ^= 1 << random.IntN(64)
+		}
+		asked := make(map[any]bool, wordProbes)
+		for _, word := range probes(other) {
+			asked[word] = true
+		}
+		met := false
+		for number := range wordCount {
+			met = met || asked[perceptualWord(perceptual, number)]
+		}
+		if !met || len(asked) != wordProbes {
+			t.Fatalf("%064b and %064b have no word in common among %d", perceptual, other, len(asked))
+		}
+	}
+}
