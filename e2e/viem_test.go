@@ -15,11 +15,14 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
-// installViem makes sure that viem is in viem/node_modules.
+// installViem makes sure that viem and tus-js-client are in viem/node_modules.
 var installViem = sync.OnceValue(func() error {
-	if _, err := os.Stat("viem/node_modules/viem"); err == nil {
+	_, errViem := os.Stat("viem/node_modules/viem")
+	_, errTus := os.Stat("viem/node_modules/tus-js-client")
+	if errViem == nil && errTus == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -43,6 +46,31 @@ func TestFirstMissionWithViem(t *testing.T) {
 	dev := startDev(t)
 	output, err := exec.CommandContext(ctx, "node", "viem/first-mission.mjs", dev.path, "../spec/vectors.json").CombinedOutput()
 	if err != nil || !strings.Contains(string(output), "funded photo-of-the-main-entrance-") {
+		t.Fatalf("%v\n%s", err, output)
+	}
+}
+
+// The developers of contributors have tus-js-client, too.
+func TestFirstDeliverablesWithViemAndTus(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := installViem(); err != nil {
+		t.Fatal(err)
+	}
+	dev, directory := startDev(t), t.TempDir()
+	arguments := []string{"viem/first-deliverables.mjs", dev.path}
+	for name, photo := range map[string][]byte{
+		"1.jpg": specimen.JPEG(specimen.Picture(640, 480, 1)), "2.png": specimen.PNG(specimen.Picture(320, 240, 2)), "3.jpg": specimen.JPEG(specimen.Picture(480, 640, 3)),
+	} {
+		path := filepath.Join(directory, name)
+		if err := os.WriteFile(path, photo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		arguments = append(arguments, path)
+	}
+	output, err := exec.CommandContext(ctx, "node", arguments...).CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "delivered 3 submissions of the-tower-from-the-river-") {
 		t.Fatalf("%v\n%s", err, output)
 	}
 }

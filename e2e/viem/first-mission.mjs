@@ -1,24 +1,13 @@
 // What a creator's developer writes with the documents and viem alone: sign requests, create a draft, check the quote by hand,
 // fund it on chain. Run with the ready file of `sortie dev` and the vectors: node first-mission.mjs READY VECTORS
 import assert from 'node:assert/strict'
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import {
-  createPublicClient, createWalletClient, decodeFunctionData, encodeFunctionData, hashMessage, hashTypedData, http, keccak256,
-  parseAbi, parseEventLogs, parseUnits, recoverTypedDataAddress, toHex,
-} from 'viem'
+import { decodeFunctionData, encodeFunctionData, hashMessage, hashTypedData, keccak256, parseUnits, recoverTypedDataAddress, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { factoryAbi, fund, ready, requestText, send, sha256, wallet } from './service.mjs'
 
-const [readyPath, vectorsPath] = process.argv.slice(2)
-const ready = JSON.parse(readFileSync(readyPath))
-const vectors = JSON.parse(readFileSync(vectorsPath))
-
-const factoryAbi = parseAbi([
-  'struct MissionAuthorization { string missionId; address token; uint256 rewardPerSubmission; uint256 targetCount; address creator; bytes32 nonce; uint256 deadline; }',
-  'function createAuthorizedFundedMission(MissionAuthorization authorization, bytes signature) returns (bytes32 missionKey)',
-  'event MissionFunded(bytes32 indexed missionKey, address indexed creator, address indexed token, string missionId, uint256 rewardPerSubmission, uint256 targetCount, bytes32 nonce, uint256 reclaimAfter)',
-])
-const tokenAbi = parseAbi(['function approve(address spender, uint256 amount) returns (bool)'])
+const vectors = JSON.parse(readFileSync(process.argv[3]))
 
 const types = {
   MissionAuthorization: [
@@ -30,13 +19,6 @@ const types = {
   Settlement: [{ name: 'missionKey', type: 'bytes32' }, { name: 'payments', type: 'Payment[]' }],
   Close: [{ name: 'missionKey', type: 'bytes32' }, { name: 'paidCount', type: 'uint256' }],
 }
-
-const requestText = ({ method, url, idempotencyKey, bodySha256, wallet, timestamp }) => [
-  'Service external API request v1', `method:${method}`, `url:${url}`, `idempotency-key:${idempotencyKey}`,
-  `body-sha256:${bodySha256}`, `wallet:${wallet}`, `timestamp:${timestamp}`,
-].join('\n')
-
-const sha256 = (body) => (body === '' ? '' : createHash('sha256').update(body).digest('hex'))
 
 async function checkVectors() {
   const creator = privateKeyToAccount(vectors.keys.creator.privateKey)
@@ -59,22 +41,6 @@ async function checkVectors() {
   assert.equal(encodeFunctionData({ abi: factoryAbi, args: [authorization.message, authorization.signature] }), authorization.calldata)
 }
 
-const wallet = (role) => privateKeyToAccount(ready.wallets.find((one) => one.role === role).privateKey)
-
-async function send(account, method, path, { key = '', body = '', tamper = (text) => text } = {}) {
-  const timestamp = String(Math.floor(Date.now() / 1000))
-  const url = ready.baseUrl + path
-  const text = requestText({ method, url, idempotencyKey: key, bodySha256: sha256(body), wallet: account.address, timestamp })
-  const headers = {
-    'X-Service-Wallet': account.address, 'X-Service-Timestamp': timestamp,
-    'X-Service-Signature': await account.signMessage({ message: tamper(text) }),
-  }
-  if (key) headers['Idempotency-Key'] = key
-  if (body) headers['Content-Type'] = 'application/json'
-  const response = await fetch(url, { method, headers, body: body || undefined, redirect: 'error' })
-  return { status: response.status, headers: response.headers, body: await response.json(), text }
-}
-
 // Everything in the quote against what was asked for and what is pinned.
 async function verifyQuote(quote, asked) {
   const { args: [sent, signature], functionName } = decodeFunctionData({ abi: factoryAbi, data: quote.calldata })
@@ -91,21 +57,6 @@ async function verifyQuote(quote, asked) {
   assert.equal(quote.authorization.expiresAt, new Date(quote.authorization.deadline * 1000).toISOString())
   const domain = { name: 'MissionFactory', version: '1', chainId: ready.chainId, verifyingContract: ready.factoryAddress }
   assert.equal(await recoverTypedDataAddress({ domain, types, primaryType: 'MissionAuthorization', message: sent, signature }), ready.authorizer)
-}
-
-async function fund(account, quote) {
-  const chain = { id: ready.chainId, name: 'dev', nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 }, rpcUrls: { default: { http: [ready.rpcUrl] } } }
-  const transport = http(ready.rpcUrl)
-  const reader = createPublicClient({ chain, transport, pollingInterval: 100 })
-  const sender = createWalletClient({ account, chain, transport })
-  const approval = await sender.writeContract({
-    address: quote.tokenAddress, abi: tokenAbi, functionName: 'approve', args: [quote.factoryAddress, BigInt(quote.totalBudgetBaseUnits)],
-  })
-  await reader.waitForTransactionReceipt({ hash: approval })
-  const hash = await sender.sendTransaction({ to: quote.factoryAddress, data: quote.calldata })
-  const receipt = await reader.waitForTransactionReceipt({ hash })
-  assert.equal(receipt.status, 'success')
-  return parseEventLogs({ abi: factoryAbi, logs: receipt.logs })
 }
 
 await checkVectors()
