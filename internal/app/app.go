@@ -1,5 +1,7 @@
-// Package app holds the use cases of the service: what happens when somebody creates a draft, when the chain moves, when an
-// operator decides. Each is one function that reads, decides with package mission, and writes in one transaction.
+// Package app holds the use cases of the service: what happens when somebody creates a draft, when the chain moves, when a
+// contributor submits something, when an operator decides. Each is one function that reads, decides with packages mission and verify,
+// and writes in one transaction. Files are put into the media store before a row points to them, and looked at outside of
+// transactions.
 //
 // It knows no HTTP, no SQL, no keys and no nodes: package chain tells it what the chain holds ([App.Advance], [App.Deepen]). Its errors are [sortie.Error] with a code, or unplanned and therefore internal.
 package app
@@ -95,6 +97,7 @@ type App struct {
 	settle   Settler
 	baseURL  string
 	links    linkRing
+	outcomes outcomes
 }
 
 // New prepares the use cases: it reads, or on the first start makes, the keys that cursors and links are signed with, and remembers

@@ -167,11 +167,26 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 	declared, err := s.declare(contributor(1), draft, "two", photo(2))
 	s.must(err)
 	for name, call := range map[string]func(operator sortie.Address) error{
-		"queue":  func(o sortie.Address) error { _, err := s.app.SubmissionQueue(ctx, testBase, o, QueueQuery{}); return err },
-		"show":   func(o sortie.Address) error { _, err := s.app.ReviewedSubmission(ctx, testBase, o, flagged); return err },
-		"accept": func(o sortie.Address) error { _, err := s.app.AcceptSubmission(ctx, testBase, o, flagged, ""); return err },
-		"reject": func(o sortie.Address) error { _, err := s.app.RejectSubmission(ctx, testBase, o, flagged, "No."); return err },
-		"flag":   func(o sortie.Address) error { _, err := s.app.FlagSubmission(ctx, testBase, o, flagged, "No."); return err },
+		"queue": func(o sortie.Address) error {
+			_, err := s.app.SubmissionQueue(ctx, testBase, o, QueueQuery{})
+			return err
+		},
+		"show": func(o sortie.Address) error {
+			_, err := s.app.ReviewedSubmission(ctx, testBase, o, flagged)
+			return err
+		},
+		"accept": func(o sortie.Address) error {
+			_, err := s.app.AcceptSubmission(ctx, testBase, o, flagged, "")
+			return err
+		},
+		"reject": func(o sortie.Address) error {
+			_, err := s.app.RejectSubmission(ctx, testBase, o, flagged, "No.")
+			return err
+		},
+		"flag": func(o sortie.Address) error {
+			_, err := s.app.FlagSubmission(ctx, testBase, o, flagged, "No.")
+			return err
+		},
 		"rotate": func(o sortie.Address) error { return s.app.RotateLinkKeysNow(ctx, o, "No.") },
 	} {
 		if err := call(bob); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
@@ -182,10 +197,16 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		call func() error
 		want sortie.Code
 	}{
-		"no reason":    {func() error { _, err := s.app.RejectSubmission(ctx, testBase, reviewer, flagged, " "); return err }, sortie.CodeValidationFailed},
-		"no such id":   {func() error { _, err := s.app.AcceptSubmission(ctx, testBase, reviewer, "sub_00000000000000000000000000", ""); return err }, sortie.CodeNotFound},
-		"an odd id":    {func() error { _, err := s.app.AcceptSubmission(ctx, testBase, reviewer, draft.ID, ""); return err }, sortie.CodeNotFound},
-		"not uploaded": {func() error { _, err := s.app.RejectSubmission(ctx, testBase, reviewer, declared.SubmissionID, "No."); return err }, sortie.CodeWrongState},
+		"no reason": {func() error { _, err := s.app.RejectSubmission(ctx, testBase, reviewer, flagged, " "); return err }, sortie.CodeValidationFailed},
+		"no such id": {func() error {
+			_, err := s.app.AcceptSubmission(ctx, testBase, reviewer, "sub_00000000000000000000000000", "")
+			return err
+		}, sortie.CodeNotFound},
+		"an odd id": {func() error { _, err := s.app.AcceptSubmission(ctx, testBase, reviewer, draft.ID, ""); return err }, sortie.CodeNotFound},
+		"not uploaded": {func() error {
+			_, err := s.app.RejectSubmission(ctx, testBase, reviewer, declared.SubmissionID, "No.")
+			return err
+		}, sortie.CodeWrongState},
 	} {
 		if err := refused.call(); sortie.ErrorCode(err) != refused.want {
 			t.Errorf("%s: %v", name, err)

@@ -82,6 +82,7 @@ func (a *App) finalizeAcceptances(ctx context.Context) error {
 			if _, err := books.tx.TakeSlot(submission); err != nil {
 				return err
 			}
+			books.outcomes = append(books.outcomes, OutcomeFinal)
 			return books.complete(submission.DraftID)
 		})
 	})

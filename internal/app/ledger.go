@@ -25,15 +25,19 @@ const maxTries = 5
 // write runs a transaction, again when somebody else changed what it had read. Whatever it changes, it reads in fn.
 func (a *App) write(ctx context.Context, fn func(*books) error) error {
 	for try := 1; ; try++ {
+		var written *books
 		err := a.store.Tx(ctx, func(tx *store.Tx) error {
-			books := &books{app: a, tx: tx, byID: make(map[string]*account), byKey: make(map[sortie.Hash]*account)}
-			if err := fn(books); err != nil {
+			written = &books{app: a, tx: tx, byID: make(map[string]*account), byKey: make(map[sortie.Hash]*account)}
+			if err := fn(written); err != nil {
 				return err
 			}
-			return books.close()
+			return written.close()
 		})
 		var lost lostRace
 		if !errors.Is(err, store.ErrConflict) || errors.As(err, &lost) || try == maxTries {
+			if err == nil {
+				a.outcomes.add(written.outcomes)
+			}
 			return err
 		}
 	}
@@ -56,6 +60,8 @@ type books struct {
 	byKey  map[sortie.Hash]*account // the contract's names of missions
 	order  []*account               // in which they were opened
 	events []store.DraftEvent       // that tell of the moves, in their order
+
+	outcomes []Outcome // of submissions, to be counted when they are durable
 }
 
 // account is a draft and its place on the chain.

@@ -123,6 +123,7 @@ func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEve
 	if err != nil {
 		return store.Submission{}, err
 	}
+	b.outcomes = append(b.outcomes, outcomeOf(event, next))
 	switch before, after := mission.HoldsSlot(was.Status), mission.HoldsSlot(next); {
 	case after && !before:
 		err = b.tell(was, sortie.EventSubmissionAccepted, submissionFacts{SubmissionID: was.ID})
