@@ -72,11 +72,12 @@ func (db *DB) UsedObjects(ctx context.Context, hashes []sortie.Hash) ([]bool, er
 const selectServedMedia = `SELECT status, draft_id, served_hash, served_type, served_size, thumbnail_hash FROM submissions
 WHERE submission_id = $1`
 
+// The status is wrapped, so that SQLite is not tempted to look for all submissions in one.
 var selectUsedObjects = func() string {
 	list := placeholders(1, lookupSize)
-	const live = `('pending', 'flagged', 'accepted', 'curation_accepted')`
+	const live = `COALESCE(status, '') IN ('pending', 'flagged', 'accepted', 'curation_accepted')`
 	return `SELECT uploaded_hash FROM submissions WHERE uploaded_hash IN (` + list + `)
-	AND (status = 'pending' OR status = 'flagged' AND media_kind IS NULL AND problem_code IS NULL)
-UNION ALL SELECT served_hash FROM submissions WHERE served_hash IN (` + list + `) AND status IN ` + live + `
-UNION ALL SELECT thumbnail_hash FROM submissions WHERE thumbnail_hash IN (` + list + `) AND status IN ` + live
+	AND (COALESCE(status, '') = 'pending' OR COALESCE(status, '') = 'flagged' AND media_kind IS NULL AND problem_code IS NULL)
+UNION ALL SELECT served_hash FROM submissions WHERE served_hash IN (` + list + `) AND ` + live + `
+UNION ALL SELECT thumbnail_hash FROM submissions WHERE thumbnail_hash IN (` + list + `) AND ` + live
 }()

@@ -149,11 +149,19 @@ func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, er
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	query, args := selectOpenSlots, []any{before, db.clock().UnixMicro(), filter.Limit}
-	if filter.MediaType != "" {
-		query, args = selectOpenSlotsOfMedia, append(args, string(filter.MediaType))
+	query := selectOpenSlots
+	switch filter.MediaType {
+	case "":
+	case sortie.MediaPhoto:
+		query = selectOpenPhotos
+	case sortie.MediaVideo:
+		query = selectOpenVideos
+	default:
+		return nil, nil // there are no others
 	}
-	return read(ctx, db, func(ctx context.Context, s *session) ([]OpenSlots, error) { return s.openSlots(ctx, query, args...) })
+	return read(ctx, db, func(ctx context.Context, s *session) ([]OpenSlots, error) {
+		return s.openSlots(ctx, query, before, db.clock().UnixMicro(), filter.Limit)
+	})
 }
 
 func (s *session) openSlots(ctx context.Context, query string, args ...any) (found []OpenSlots, err error) {
@@ -257,10 +265,13 @@ ORDER BY completable_at LIMIT $2 + 0`
 JOIN drafts ON drafts.draft_id = mission_slots.draft_id `
 
 	selectSlotsByMission = selectSlotsAndMission + `WHERE mission_slots.mission_id = $1`
-	selectOpenSlots      = selectSlotsAndMission + `
-WHERE takes_work AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2 ORDER BY mission_slots.seq DESC LIMIT $3 + 0`
-	selectOpenSlotsOfMedia = selectSlotsAndMission + `
-WHERE takes_work AND media_type = $4 AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2
+	selectOpenSlots      = selectSlotsAndMission + `WHERE ` + openPage
+
+	// The media types are no parameters: only then PostgreSQL knows how few missions they choose.
+	selectOpenPhotos = selectSlotsAndMission + `WHERE media_type = 'photo' AND ` + openPage
+	selectOpenVideos = selectSlotsAndMission + `WHERE media_type = 'video' AND ` + openPage
+
+	openPage = `takes_work AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2
 ORDER BY mission_slots.seq DESC LIMIT $3 + 0`
 
 	selectUnpublishedSlots = `SELECT ` + draftColumns + ` FROM drafts

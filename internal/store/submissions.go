@@ -225,7 +225,7 @@ ON CONFLICT DO NOTHING`
 	selectSubmissionsOfMission = selectSubmissions + `WHERE s.draft_id = $4 AND s.status = $1 AND s.seq > $2 ORDER BY s.seq LIMIT $3 + 0`
 
 	selectReservationsToExpire = selectSubmissions + `
-WHERE s.status = 'pending' AND s.uploaded_at IS NULL AND s.reserved_until <= $1 ORDER BY s.reserved_until LIMIT $2 + 0`
+WHERE s.expires_at <= $1 ORDER BY s.expires_at LIMIT $2 + 0`
 	selectAcceptancesDue = selectSubmissions + `
 WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`
 	selectReceiptsDue = selectSubmissions + `

@@ -105,6 +105,7 @@ CREATE TABLE submissions (
 	final_at         BIGINT,
 	receipt          TEXT,
 	version          BIGINT NOT NULL,
+	expires_at       BIGINT GENERATED ALWAYS AS (CASE WHEN status = 'pending' AND uploaded_at IS NULL THEN reserved_until END) STORED,
 	UNIQUE (contributor, idempotency_key)
 );
 
@@ -122,7 +123,7 @@ CREATE INDEX submissions_by_served ON submissions (served_hash) WHERE served_has
 
 CREATE INDEX submissions_by_thumbnail ON submissions (thumbnail_hash) WHERE thumbnail_hash IS NOT NULL;
 
-CREATE INDEX submissions_to_expire ON submissions (reserved_until) WHERE status = 'pending' AND uploaded_at IS NULL;
+CREATE INDEX submissions_to_expire ON submissions (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE INDEX submissions_to_finish ON submissions (hold_until) WHERE accept_seq IS NOT NULL AND final_at IS NULL;
 

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sortie-labs/sortie/internal/pgtest"
+)
+
+func repeated(value string, times int) string {
+	return strings.TrimSuffix(strings.Repeat(value+", ", times), ", ")
+}
+
+// submissionQueries are what contributors, creators, their media links and the work behind them repeat. What they cost must not
+// depend on how many submissions and missions there ever were.
+var submissionQueries = []struct {
+	name, query string
+	sqlite      []string // the ways to the rows
+	postgres    []string // the indexes
+	args        string
+}{
+	{"deliverables", selectDeliverables, []string{"PRIMARY KEY (draft_id=? AND accept_seq>?)"}, []string{"deliverables_pkey"}, "'draft_1', 9000, 100"},
+	{"mission of deliverables by draft", selectDeliverablesByDraftID, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'0x01', 'draft_1'"},
+	{"mission of deliverables", selectDeliverablesByMissionID, []string{"sqlite_autoindex_mission_slots_2 (mission_id=?)"}, []string{"mission_slots_mission_id_key"}, "'0x01', 'mission-1'"},
+	{"served media", selectServedMedia, []string{"sqlite_autoindex_submissions_1 (submission_id=?)"}, []string{"submissions_pkey"}, "'sub_1'"},
+	{"lookalikes", selectLookalikes, []string{"PRIMARY KEY (word=?)"}, []string{"perceptual_words_pkey"}, repeated("17", wordProbes)},
+	{
+		"earliest lookalike", selectEarliest, []string{"sqlite_autoindex_submissions_1 (submission_id=?)", "USE TEMP B-TREE FOR ORDER BY"}, []string{"submissions_pkey"},
+		repeated("'sub_1'", lookupSize) + ", 'sub_2', '0x02'",
+	},
+	{"exact duplicate", selectExactDuplicate, []string{"submissions_by_upload (uploaded_hash=?)"}, []string{"submissions_by_upload"}, "'up7', 'sub_1', '0x02'"},
+	{
+		"used objects", selectUsedObjects,
+		[]string{"submissions_by_upload (uploaded_hash=?)", "submissions_by_served (served_hash=?)", "submissions_by_thumbnail (thumbnail_hash=?)"},
+		[]string{"submissions_by_upload", "submissions_by_served", "submissions_by_thumbnail"}, repeated("'up7'", lookupSize),
+	},
+	{
+		"submission", selectSubmission, []string{"sqlite_autoindex_submissions_1 (submission_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_pkey", "drafts_pkey"}, "'sub_1'",
+	},
+	{
+		"replay", selectSubmissionByKey, []string{"sqlite_autoindex_submissions_2 (contributor=? AND idempotency_key=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_contributor_idempotency_key_key", "drafts_pkey"}, "'0x01', 'key-1'",
+	},
+	{
+		"own list", selectSubmissionsOf, []string{"submissions_of_contributor (contributor=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_of_contributor", "drafts_pkey"}, "'0x01', 9000, 100",
+	},
+	{
+		"queue", selectSubmissionsInStatus, []string{"submissions_in_status (status=? AND seq>?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_in_status", "drafts_pkey"}, "'flagged', 900, 100",
+	},
+	{
+		"queue of a mission", selectSubmissionsOfMission,
+		[]string{"sqlite_autoindex_drafts_1 (draft_id=?)", "submissions_of_mission (draft_id=? AND status=? AND seq>?)"},
+		[]string{"submissions_of_mission", "drafts_pkey"}, "'flagged', 900, 100, 'draft_1'",
+	},
+	{
+		"reservations to expire", selectReservationsToExpire, []string{"submissions_to_expire (expires_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_to_expire", "drafts_pkey"}, "9000, 100",
+	},
+	{
+		"acceptances due", selectAcceptancesDue, []string{"submissions_to_finish (hold_until<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_to_finish", "drafts_pkey"}, "9000, 100",
+	},
+	{
+		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt (final_at>?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_to_receipt", "drafts_pkey"}, "100",
+	},
+	{"reserve", reserveSlot, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 9000"},
+	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0"},
+	{"to complete", selectSlotsToComplete, []string{"slots_to_complete (completable_at>? AND completable_at<?)"}, []string{"slots_to_complete"}, "9000, 100"},
+	{
+		"feed", selectOpenSlots, []string{"slots_open (seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"slots_open", "drafts_pkey"}, "9000, 1, 100",
+	},
+	{
+		"feed of a media type", selectOpenVideos, []string{"slots_open_of_media (media_type=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"slots_open_of_media", "drafts_pkey"}, "9000, 1, 100",
+	},
+	{"near", selectNear, []string{"slots_near (lat_band=? AND lng>? AND lng<?)"}, []string{"slots_near"}, "13000000, 13100000, 1, 'photo', " + repeated("525", maxBands)},
+	{
+		"nearest", selectSlotsBySeq, []string{"INTEGER PRIMARY KEY (rowid=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"slots_open", "drafts_pkey"}, repeated("7", lookupSize),
+	},
+	{
+		"published without slots", selectUnpublishedSlots, []string{"SCAN drafts USING INDEX drafts_published", "sqlite_autoindex_mission_slots_1 (draft_id=?)"},
+		[]string{"drafts_published", "mission_slots_pkey"}, "100",
+	},
+}
+
+func TestSQLiteSubmissionPlans(t *testing.T) {
+	t.Parallel()
+	db := open(t, sqliteURL(t), Options{})
+	for _, q := range submissionQueries {
+		var ways []string
+		err := query(db, "EXPLAIN QUERY PLAN "+q.query, make([]any, strings.Count(q.args, ",")+1), func(row scanner) error {
+			var id, parent, unused int
+			var step string
+			err := row.Scan(&id, &parent, &unused, &step)
+			if _, way, found := strings.Cut(step, " USING "); found && !strings.HasPrefix(step, "SCAN") {
+				ways = append(ways, strings.TrimPrefix(strings.TrimPrefix(way, "COVERING "), "INDEX "))
+			} else if strings.HasPrefix(step, "SCAN") || strings.Contains(step, "TEMP B-TREE") {
+				ways = append(ways, step)
+			}
+			return err
+		})
+		if err != nil || !slices.Equal(ways, q.sqlite) {
+			t.Errorf("%s: the plan is %q, %v; want %q", q.name, ways, err, q.sqlite)
+		}
+	}
+}
+
+// TestPostgresSubmissionPlans looks at plans in a database that has been in use for long.
+func TestPostgresSubmissionPlans(t *testing.T) {
+	t.Parallel()
+	db := open(t, pgtest.Database(t), Options{})
+	ctx := context.Background()
+	conn, err := postgresOf(db).pool.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	run := func(statement string) (lines []string) {
+		t.Helper()
+		rows, err := conn.QueryContext(ctx, statement)
+		if err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, strings.TrimSpace(line))
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	for _, statement := range usedDatabase {
+		run(statement)
+	}
+	for i, q := range submissionQueries {
+		sortsFew := slices.Contains(q.sqlite, "USE TEMP B-TREE FOR ORDER BY") // as SQLite does
+		run(fmt.Sprintf("PREPARE submission%d AS %s", i, q.query))
+		for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+			run("SET plan_cache_mode = " + mode)
+			plan := strings.Join(run(fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE submission%d (%s)", i, q.args)), "; ")
+			indexed := !strings.Contains(plan, "Seq Scan") && (!strings.Contains(plan, "Sort") || sortsFew)
+			for _, index := range q.postgres {
+				indexed = indexed && strings.Contains(plan, index)
+			}
+			if !indexed {
+				t.Errorf("%s, %s: the plan is %q, want %q", q.name, mode, plan, q.postgres)
+			}
+		}
+	}
+}
+
+// usedDatabase is 10,000 missions, of which one in fifty takes work, and 20,000 submissions, half of them to one mission and
+// half by one contributor.
+var usedDatabase = []string{
+	`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address,
+	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, list_status, updated_at, version)
+SELECT 'draft_' || i, 'mission-' || i, '0x01', 'key-' || i, '', repeat('x', 400), '', '', '', 1, '', '1', 1, '', i,
+	CASE WHEN i % 2 = 0 THEN 'none' ELSE 'locked' END, CASE WHEN i % 2 = 0 THEN 'none' ELSE 'approved' END, FALSE, 'published', i, 1
+FROM generate_series(1, 20000) AS i`,
+	`INSERT INTO mission_slots (draft_id, mission_id, creator, target_count, per_contributor, reserved, accepted, finals, accept_seq,
+	media_type, lat, lng, lat_band, opens_at, ends_at, published_at, closed_at, completed_at, summary)
+SELECT 'draft_' || i, 'mission-' || i, '0x01', 1, 1, 0, 0, 0, 0, CASE WHEN i % 1000 = 1 THEN 'video' ELSE 'photo' END,
+	i * 1000, i * 1000, i / 100, 0, 10000 + i, i, NULL, CASE WHEN i % 100 = 1 THEN NULL ELSE i END, repeat('x', 300)
+FROM generate_series(1, 20000, 2) AS i`,
+	`INSERT INTO submissions (submission_id, status, draft_id, served_hash, thumbnail_hash, contributor, idempotency_key, fingerprint, lat, lng,
+	accuracy, captured_at, content_type, size_bytes, declared_hash, reserved_until, created_at, reason, checks, policy, decided_by,
+	duplicate_of, uploaded_at, uploaded_hash, accept_seq, hold_until, final_at, receipt, version)
+SELECT 'sub_' || i, CASE WHEN i % 1000 = 0 THEN 'pending' WHEN i % 1000 = 1 THEN 'flagged' WHEN i % 3 = 0 THEN 'rejected' ELSE 'accepted' END,
+	CASE WHEN i % 2 = 0 THEN 'draft_1' ELSE 'draft_' || i END, 'served' || i, 'thumb' || i, CASE WHEN i % 4 < 2 THEN '0x01' ELSE 'by' || i END,
+	'key-' || i, '', '', '', '', i, '', 1, '', i, i, '', repeat('x', 600), '', '', '', CASE WHEN i % 1000 > 0 THEN i END,
+	CASE WHEN i % 1000 > 0 THEN 'up' || i END, CASE WHEN i % 3 > 0 AND i % 1000 > 1 THEN i END, i,
+	CASE WHEN i % 3 > 0 AND i % 1000 > 3 THEN i END, CASE WHEN i % 1000 <> 7 THEN '{}' END, 1
+FROM generate_series(1, 20000) AS i`,
+	`INSERT INTO deliverables SELECT 'draft_' || (i % 3), i, 'sub_' || i, TRUE, convert_to(repeat('x', 600), 'UTF8') FROM generate_series(1, 20000) AS i`,
+	`INSERT INTO perceptual_words SELECT i % 60000, i, 'sub_' || i FROM generate_series(1, 20000) AS i`,
+	`ANALYZE`,
+}
