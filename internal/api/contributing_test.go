@@ -351,3 +351,21 @@ func readAll(t testing.TB, reader io.Reader) []byte {
 	}
 	return data
 }
+
+// publishedBy is the id of a published mission of somebody else than the creator.
+func (s *testService) publishedBy(signer sortie.Signer) string {
+	s.t.Helper()
+	draft := decode[sortie.DraftCreated](s.t, s.send(request{method: http.MethodPost, target: draftsPath, key: "theirs", body: goodMission, signer: signer}))
+	s.chain.mine(fundingOf(draft))
+	s.chain.mine()
+	s.chain.finalize()
+	mustSucceed(s.t, s.decide(reviewer, draft.DraftID, "approve", ""))
+	return draft.DraftID
+}
+
+func mustSucceed(t testing.TB, a answer) {
+	t.Helper()
+	if a.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", a.StatusCode, a.body)
+	}
+}

@@ -94,7 +94,10 @@ func TestBadParameters(t *testing.T) {
 func TestBadPages(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
-	signers := map[string]sortie.Signer{eventsPath: creator, reviewsPath: reviewer, auditPath: reviewer}
+	signers := map[string]sortie.Signer{
+		eventsPath: creator, reviewsPath: reviewer, auditPath: reviewer, submissionsPath: contributor, queuePath: reviewer,
+		listPath + "/" + s.publishedBy(stranger) + "/deliverables": stranger,
+	}
 	var rows []badRequest
 	for path, signer := range signers {
 		add := func(name, query string, code sortie.Code) {
@@ -105,7 +108,7 @@ func TestBadPages(t *testing.T) {
 			"D1 limit 0": "limit=0", "D2 limit -1": "limit=-1", "D4 limit 1e2": "limit=1e2", "D4 limit 10.0": "limit=10.0", "D4 limit 01": "limit=01",
 			"D4 limit +1": "limit=%2B1", "D5 limit empty": "limit=", "D6 limit 2^63": "limit=9223372036854775808", "D8 two limits": "limit=10&limit=20",
 			"D9 limit[]": "limit[]=10", "D10 limit with a blank": "limit=%2010", "D17 cursor empty": "cursor=", "D17 two cursors": "cursor=a&cursor=b",
-			"D26 a status": "status=published", "a wallet": "wallet=" + creator.Address().String(), "bad escape": "cursor=%zz",
+			"D26 a status that is none": "status=published", "a wallet": "wallet=" + creator.Address().String(), "bad escape": "cursor=%zz",
 		} {
 			add(name, query, sortie.CodeInvalidParameter)
 		}

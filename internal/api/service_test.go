@@ -52,6 +52,7 @@ type testService struct {
 	chain    *testChain
 	trust    sortie.Trust
 	contract *contract
+	stop     func() // ends the service, so that another can take its place
 }
 
 type testClock struct {
@@ -98,11 +99,12 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	closeStore := sync.OnceFunc(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(closeStore)
 	if options.signer == nil {
 		if options.signer, err = funding.NewKeySigner(authority); err != nil {
 			t.Fatal(err)
@@ -156,6 +158,10 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	t.Cleanup(server.Close)
 	return &testService{
 		Server: server, t: t, clock: clock, db: db, app: useCases, chain: chain, contract: newContract(t),
+		stop: func() {
+			server.Close()
+			closeStore()
+		},
 		trust: sortie.Trust{
 			ChainID: testDomain.ChainID, Factory: testDomain.Factory, Authorizers: []sortie.Address{issuer.Signer()},
 			Tokens: map[sortie.Token]sortie.TrustedToken{

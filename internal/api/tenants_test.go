@@ -62,6 +62,7 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database})
+		submission := s.declare(s.publish("k0", goodMission).MissionID, "k0", s.shoot(1)).SubmissionID
 		incident := s.halt()
 		foreign := decode[sortie.DraftCreated](t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, signer: stranger}))
 		own := s.create("k1", goodMission)
@@ -78,10 +79,11 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 			"malformed, quote":        "'or'1'='1",
 			"malformed, long":         strings.Repeat("a", 500),
 			"a submission":            "sub_0123456789abcdefghjkmnpqrs",
+			"absent submission, near": neighbour(submission),
 			"an incident in capitals": strings.ToUpper(incident),
 		}
 		others := maps.Clone(absent)
-		others["foreign draft"], others["foreign mission"], others["an incident"] = foreign.DraftID, foreign.MissionID, incident
+		others["foreign draft"], others["foreign mission"], others["an incident"], others["foreign submission"] = foreign.DraftID, foreign.MissionID, incident, submission
 		checked := make(map[access]int)
 		for _, r := range routes {
 			before, after, takesID := strings.Cut(r.pattern, "{id}")
@@ -93,10 +95,16 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 			if r.access == operator {
 				signer, theirs = reviewer, absent
 			}
-			if strings.Contains(r.pattern, "/incidents/") {
+			switch {
+			case strings.Contains(r.pattern, "/incidents/"):
 				known = incident
+			case strings.Contains(r.pattern, "/submissions/"):
+				known = submission
 			}
 			s.alike(t, r, signer, theirs)
+			if r.access == signed && known == submission {
+				signer = contributor
+			}
 			if a := s.send(request{method: r.method, target: before + known + after, body: bodyOf(r), signer: signer}); a.StatusCode == http.StatusNotFound {
 				t.Errorf("%s: what is there is not found", r.pattern)
 			}

@@ -1,0 +1,220 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+)
+
+// tusSays sends a tus request to an upload. Headers that are given replace those of a client that does all right.
+func (s *testService) tusSays(method string, declared sortie.SubmissionDeclared, header http.Header, body string) answer {
+	s.t.Helper()
+	all := http.Header{"Tus-Resumable": {tusVersion}}
+	if body != "" {
+		all.Set("Content-Type", tusContentType)
+	}
+	for name, values := range header {
+		all[name] = values
+	}
+	if len(all["Tus-Resumable"]) == 0 {
+		delete(all, "Tus-Resumable")
+	}
+	return s.send(request{method: method, target: s.target(declared.Upload.TusURL), header: all, body: body, unsigned: true})
+}
+
+func at(offset int) http.Header { return http.Header{"Upload-Offset": {fmt.Sprint(offset)}} }
+
+// holds checks how far an upload is.
+func (s *testService) holds(t *testing.T, declared sortie.SubmissionDeclared, want int) {
+	t.Helper()
+	a := s.tusSays(http.MethodHead, declared, nil, "")
+	if a.StatusCode != http.StatusOK || a.Header.Get("Upload-Offset") != fmt.Sprint(want) || a.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v, want %d bytes", a.StatusCode, a.Header, want)
+	}
+}
+
+func TestResumableUploads(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s, file, declared := awaiting(t, serviceOptions{database: database})
+		size := len(file.data)
+		created := s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size)}, "Upload-Metadata": {"filename cGhvdG8uanBn"}}, "")
+		if created.StatusCode != http.StatusCreated || created.Header.Get("Location") != s.target(declared.Upload.TusURL) || created.Header.Get("Tus-Resumable") != tusVersion {
+			t.Fatalf("%d %v %s", created.StatusCode, created.Header, created.body)
+		}
+		s.holds(t, declared, 0)
+		for offset := 0; offset < size; offset += 1000 {
+			end := min(offset+1000, size)
+			a := s.tusSays(http.MethodPatch, declared, at(offset), string(file.data[offset:end]))
+			if a.StatusCode != http.StatusNoContent || a.Header.Get("Upload-Offset") != fmt.Sprint(end) {
+				t.Fatalf("at %d: %d %v %s", offset, a.StatusCode, a.Header, a.body)
+			}
+		}
+		s.holds(t, declared, size)
+		s.chain.check()
+		if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
+			t.Errorf("%+v", own)
+		}
+		s.holds(t, declared, size)
+		mustBe(t, "nothing more", s.tusSays(http.MethodPatch, declared, at(size), ""), http.StatusUnsupportedMediaType)
+		mustBe(t, "nothing more, well said", s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {fmt.Sprint(size)}, "Content-Type": {tusContentType}}, ""), http.StatusNoContent)
+	})
+}
+
+// E8: what came before a connection broke is there when the client comes back, also to another process.
+func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
+	t.Parallel()
+	files := t.TempDir()
+	options := serviceOptions{database: "sqlite:" + filepath.Join(t.TempDir(), "sortie.db"), files: files}
+	s, file, declared := awaiting(t, options)
+	most := len(file.data) * 99 / 100
+	for _, method := range []string{http.MethodPut, http.MethodPatch} {
+		link := map[string]string{http.MethodPut: declared.Upload.PutURL, http.MethodPatch: declared.Upload.TusURL}[method]
+		mustBe(t, "begin", s.tusSays(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
+		w := s.dial()
+		m := s.unsigned(method, s.target(link)).with("Content-Length", fmt.Sprint(len(file.data))).
+			with("Tus-Resumable", tusVersion).with("Upload-Offset", "0").with("Content-Type", tusContentType)
+		if _, err := io.WriteString(w.connection, m.String()+string(file.data[:most])); err != nil {
+			t.Fatal(err)
+		}
+		s.untilBusy(t, declared)
+		_ = w.connection.Close()
+		s.until(t, method+": the upload is still busy", func() bool { return s.tusSays(http.MethodHead, declared, nil, "").StatusCode == http.StatusOK })
+		s.holds(t, declared, most)
+		s.isWaiting(t, declared.SubmissionID) // and no object that anybody could see
+	}
+	// A client that begins anew gets the same upload, at its beginning. This one goes on where it was, at a service that was restarted.
+	s.stop()
+	restarted := newService(t, options)
+	declared.Upload.TusURL = restarted.URL + s.target(declared.Upload.TusURL)
+	restarted.holds(t, declared, most)
+	mustBe(t, "the rest", restarted.tusSays(http.MethodPatch, declared, at(most), string(file.data[most:])), http.StatusNoContent)
+	restarted.chain.check()
+	if own := restarted.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
+		t.Errorf("%+v", own)
+	}
+}
+
+func TestBadTusRequests(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	size := len(file.data)
+	mustBe(t, "the first part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:1000])), http.StatusNoContent)
+	next := string(file.data[1000:1100])
+	for name, row := range map[string]struct {
+		a      answer
+		status int
+		code   sortie.Code
+	}{
+		"no version":             {s.tusSays(http.MethodHead, declared, http.Header{"Tus-Resumable": nil}, ""), 412, ""},
+		"another version":        {s.tusSays(http.MethodPatch, declared, http.Header{"Tus-Resumable": {"0.2.2"}, "Upload-Offset": {"1000"}}, next), 412, ""},
+		"too early":              {s.tusSays(http.MethodPatch, declared, at(999), next), 409, sortie.CodeWrongState},
+		"too late":               {s.tusSays(http.MethodPatch, declared, at(1001), next), 409, sortie.CodeWrongState},
+		"no offset":              {s.tusSays(http.MethodPatch, declared, nil, next), 400, sortie.CodeInvalidRequest},
+		"two offsets":            {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000", "1000"}}, next), 400, sortie.CodeInvalidRequest},
+		"an offset below 0":      {s.tusSays(http.MethodPatch, declared, at(-1), next), 400, sortie.CodeInvalidRequest},
+		"an offset of 2^63":      {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"9223372036854775808"}}, next), 400, sortie.CodeInvalidRequest},
+		"an offset in hex":       {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"0x3e8"}}, next), 400, sortie.CodeInvalidRequest},
+		"an offset with a sign":  {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"+1000"}}, next), 400, sortie.CodeInvalidRequest},
+		"another type":           {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000"}, "Content-Type": {"image/jpeg"}}, next), 415, sortie.CodeUnsupportedMediaType},
+		"compressed":             {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000"}, "Content-Encoding": {"gzip"}}, next), 415, sortie.CodeUnsupportedMediaType},
+		"more than is left":      {s.tusSays(http.MethodPatch, declared, at(1000), strings.Repeat("x", size)), 413, sortie.CodePayloadTooLarge},
+		"another length":         {s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size - 1)}}, ""), 422, sortie.CodeValidationFailed},
+		"a greater length":       {s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size + 1)}}, ""), 413, sortie.CodePayloadTooLarge},
+		"no length":              {s.tusSays(http.MethodPost, declared, nil, ""), 400, sortie.CodeInvalidRequest},
+		"a length to be told":    {s.tusSays(http.MethodPost, declared, http.Header{"Upload-Defer-Length": {"1"}}, ""), 400, sortie.CodeInvalidRequest},
+		"another method, hidden": {s.tusSays(http.MethodPost, declared, http.Header{"X-Http-Method-Override": {"GET"}}, ""), 400, sortie.CodeInvalidRequest},
+		"PUT":                    {s.tusSays(http.MethodPut, declared, nil, next), 405, sortie.CodeMethodNotAllowed},
+		"GET":                    {s.tusSays(http.MethodGet, declared, nil, ""), 405, sortie.CodeMethodNotAllowed},
+		"HEAD with a body":       {s.tusSays(http.MethodDelete, declared, nil, "x"), 400, sortie.CodeInvalidRequest},
+	} {
+		if row.a.StatusCode != row.status || row.a.code() != row.code || row.a.Header.Get("Tus-Resumable") != tusVersion {
+			t.Errorf("%s: %d %v %s, want %d %s", name, row.a.StatusCode, row.a.Header, row.a.body, row.status, row.code)
+		}
+		if row.status == http.StatusPreconditionFailed && (row.a.Header.Get("Tus-Version") != tusVersion || len(row.a.body) != 0) {
+			t.Errorf("%s: %v %s", name, row.a.Header, row.a.body)
+		}
+	}
+	s.holds(t, declared, 1000)
+	forged := declared
+	links := *declared.Upload
+	forged.Upload = &links
+	forged.Upload.TusURL += "x"
+	for _, method := range []string{http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		a := s.roundTrip(s.build(request{method: method, target: s.target(forged.Upload.TusURL), unsigned: true, header: http.Header{"Tus-Resumable": {tusVersion}}}))
+		if a.StatusCode != http.StatusForbidden {
+			t.Errorf("%s by a changed link: %d", method, a.StatusCode)
+		}
+	}
+	s.isWaiting(t, declared.SubmissionID)
+}
+
+// The other ways to send a file, or to send it again.
+func TestOtherWaysOfTus(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	size := len(file.data)
+	length := http.Header{"Upload-Length": {fmt.Sprint(size)}}
+	a := s.tusSays(http.MethodPost, declared, length, string(file.data[:100]))
+	if a.StatusCode != http.StatusCreated || a.Header.Get("Upload-Offset") != "100" {
+		t.Errorf("created with the first bytes: %d %v", a.StatusCode, a.Header)
+	}
+	a = s.tusSays(http.MethodPost, declared, http.Header{"X-Http-Method-Override": {"PATCH"}, "Upload-Offset": {"100"}}, string(file.data[100:200]))
+	if a.StatusCode != http.StatusNoContent || a.Header.Get("Upload-Offset") != "200" {
+		t.Errorf("patched by POST: %d %v", a.StatusCode, a.Header)
+	}
+	mustBe(t, "begun anew", s.tusSays(http.MethodPost, declared, length, ""), http.StatusCreated)
+	s.holds(t, declared, 0)
+	mustBe(t, "a part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:300])), http.StatusNoContent)
+	mustBe(t, "dropped", s.tusSays(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
+	s.holds(t, declared, 0)
+	mustBe(t, "a part again", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:300])), http.StatusNoContent)
+	mustBe(t, "all of it by PUT", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+	s.holds(t, declared, size)
+	for _, method := range []string{http.MethodPost, http.MethodDelete} {
+		if a := s.tusSays(method, declared, length, ""); a.StatusCode != http.StatusConflict || a.code() != sortie.CodeWrongState {
+			t.Errorf("%s when all is there: %d %s", method, a.StatusCode, a.body)
+		}
+	}
+	s.chain.check()
+	if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
+		t.Errorf("%+v", own)
+	}
+}
+
+// The last part of another file is told from that of the declared one, and ends the submission.
+func TestResumableUploadsOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	other := bytes.Repeat([]byte{0xaa}, len(file.data))
+	if a := s.tusSays(http.MethodPatch, declared, at(0), string(other)); a.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	}
+	if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionRejected {
+		t.Errorf("%+v", own)
+	}
+}
+
+func TestTusSaysWhatItCan(t *testing.T) {
+	t.Parallel()
+	s, _, declared := awaiting(t, serviceOptions{})
+	a := s.send(preflight(s.target(declared.Upload.TusURL), http.MethodPatch, page))
+	for name, want := range map[string]string{
+		"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation,creation-with-upload,termination", "Tus-Max-Size": fmt.Sprint(mission.MaxUploadBytes),
+		"Allow": "POST, HEAD, PATCH, DELETE, OPTIONS", "Access-Control-Allow-Methods": "POST, HEAD, PATCH, DELETE, OPTIONS", "Access-Control-Allow-Origin": "*",
+	} {
+		if got := a.Header.Get(name); got != want || a.StatusCode != http.StatusNoContent {
+			t.Errorf("%d, %s is %q, want %q", a.StatusCode, name, got, want)
+		}
+	}
+	if a := s.send(preflight(s.target(declared.Upload.PutURL), http.MethodPut, page)); a.Header.Get("Access-Control-Allow-Methods") != "PUT, OPTIONS" || a.Header.Get("Tus-Resumable") != "" {
+		t.Errorf("%v", a.Header)
+	}
+}

@@ -1,0 +1,379 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// awaiting is a service with a declared file that was not uploaded.
+func awaiting(t *testing.T, options serviceOptions) (*testService, shot, sortie.SubmissionDeclared) {
+	t.Helper()
+	s := newService(t, options)
+	file := s.shoot(1)
+	return s, file, s.declare(s.publish("k1", wideMission).MissionID, "photo-1", file)
+}
+
+// isWaiting checks that nothing of an upload was taken in.
+func (s *testService) isWaiting(t *testing.T, id string) {
+	t.Helper()
+	own := s.submission(id)
+	s.chain.mu.Lock()
+	defer s.chain.mu.Unlock()
+	if own.Status != sortie.SubmissionPending || len(own.Checks) != 0 || len(s.chain.checks) != 0 {
+		t.Errorf("%+v, checks of %v", own, s.chain.checks)
+	}
+}
+
+func TestBadUploads(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	size := len(file.data)
+	target := s.target(declared.Upload.PutURL)
+	put := func(body string) message {
+		m := s.unsigned(http.MethodPut, target).with("Content-Type", "image/jpeg")
+		m.body = body
+		return m
+	}
+	whole := string(file.data)
+	for name, row := range map[string]struct {
+		m      message
+		status int
+		code   sortie.Code
+	}{
+		"E1 0 bytes":                      {put(""), 422, sortie.CodeValidationFailed},
+		"E2 1 byte":                       {put(whole[:1]), 422, sortie.CodeValidationFailed},
+		"E4 a byte less":                  {put(whole[:size-1]), 422, sortie.CodeValidationFailed},
+		"E4 a byte more":                  {put(whole + "x"), 413, sortie.CodePayloadTooLarge},
+		"E4 a byte more, not sent":        {put("").with("Content-Length", fmt.Sprint(size+1)), 413, sortie.CodePayloadTooLarge},
+		"E4 2^62 bytes":                   {put("").with("Content-Length", "4611686018427387904"), 413, sortie.CodePayloadTooLarge},
+		"E4 a byte less, in chunks":       {put(whole[:size-1]).chunked(), 422, sortie.CodeValidationFailed},
+		"E4 a byte more, in chunks":       {put(whole + "x").chunked(), 413, sortie.CodePayloadTooLarge},
+		"nothing, in chunks":              {put("").chunked(), 422, sortie.CodeValidationFailed},
+		"A22 bare LF in a chunk":          {put("").with("Transfer-Encoding", "chunked").withBody("1;a\nx\r\n0\r\n\r\n"), 400, sortie.CodeInvalidRequest},
+		"A36 gzip":                        {put(whole).with("Content-Encoding", "gzip"), 415, sortie.CodeUnsupportedMediaType},
+		"a link that was changed":         {message{method: http.MethodPut, target: target + "A", host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
+		"the link of tus":                 {message{method: http.MethodPut, target: strings.Replace(s.target(declared.Upload.TusURL), "/tus?", "?", 1), host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
+		"no link":                         {message{method: http.MethodPut, target: "/api/uploads/" + declared.SubmissionID, host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
+		"another id":                      {message{method: http.MethodPut, target: strings.Replace(target, declared.SubmissionID, neighbour(declared.SubmissionID), 1), host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
+		"POST":                            {message{method: http.MethodPost, target: target, host: put("").host, body: whole}, 405, sortie.CodeMethodNotAllowed},
+		"GET":                             {message{method: http.MethodGet, target: target, host: put("").host}, 405, sortie.CodeMethodNotAllowed},
+		"HEAD is no way to learn of them": {message{method: http.MethodHead, target: target, host: put("").host}, 405, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := s.dial()
+			w.write(row.m.with("Connection", "close").String())
+			if row.m.method == http.MethodHead {
+				if response, err := http.ReadResponse(w.reader, &http.Request{Method: http.MethodHead}); err != nil || response.StatusCode != row.status {
+					t.Errorf("%+v %v", response, err)
+				}
+				return
+			}
+			a := w.read()
+			if a == nil || a.StatusCode != row.status || a.code() != row.code {
+				t.Fatalf("%+v, want %d %s", a, row.status, row.code)
+			}
+			checkError(t, *a)
+			s.isWaiting(t, declared.SubmissionID)
+		})
+	}
+	mustBe(t, "the file", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+}
+
+func (m message) withBody(body string) message {
+	m.body = body
+	return m
+}
+
+func TestUploadsInChunks(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL))
+	m.body = string(file.data)
+	w := s.dial()
+	w.write(m.chunked().String())
+	if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
+		t.Fatalf("%+v", a)
+	}
+	s.chain.check()
+	if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
+		t.Errorf("%+v", own)
+	}
+}
+
+// E5: other bytes of the right number. What was promised is not there, so that is the end of it.
+func TestUploadsOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s, file, declared := awaiting(t, serviceOptions{database: database})
+		other := bytes.Clone(file.data)
+		other[len(other)/2] ^= 1
+		a := s.put(declared.Upload.PutURL, other)
+		if a.StatusCode != http.StatusUnprocessableEntity || a.code() != sortie.CodeValidationFailed {
+			t.Fatalf("%d %s", a.StatusCode, a.body)
+		}
+		if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionRejected || own.Reason == "" {
+			t.Errorf("%+v", own)
+		}
+		again := s.put(declared.Upload.PutURL, file.data)
+		if again.StatusCode != http.StatusOK || decode[sortie.SubmissionDetail](t, again).Submission.Status != sortie.SubmissionRejected {
+			t.Errorf("the right file afterwards: %d %s", again.StatusCode, again.body)
+		}
+	})
+}
+
+// E6, E7: the same bytes again, by whomever, wait for a person.
+func TestUploadsOfTheSameFile(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	missionID := s.publish("k1", wideMission).MissionID
+	file := s.shoot(1)
+	if own := s.submit(missionID, "one", file); own.Status != sortie.SubmissionAccepted {
+		t.Fatalf("%+v", own)
+	}
+	if own := s.submit(missionID, "two", file); own.Status != sortie.SubmissionFlagged {
+		t.Errorf("the same file twice: %+v", own)
+	}
+	declared := decode[sortie.SubmissionDeclared](t, s.declareBy(another, missionID, "k", file.String()))
+	mustBe(t, "upload", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+	s.chain.check()
+	if theirs := s.reviewed(declared.SubmissionID); theirs.Status != sortie.SubmissionFlagged || theirs.DuplicateOf == nil {
+		t.Errorf("another contributor's file: %+v", theirs)
+	}
+}
+
+// A finished upload is answered with what became of it, and its body is not read.
+func TestUploadsThatAreDone(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	mustBe(t, "the first time", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+	mustBe(t, "the second time", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+	s.chain.mu.Lock()
+	if len(s.chain.checks) != 1 {
+		t.Errorf("checks of %v", s.chain.checks)
+	}
+	s.chain.mu.Unlock()
+	s.chain.check()
+	w := s.dial()
+	w.write(s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data))).String()) // and nothing more
+	a := w.read()
+	if a == nil || a.StatusCode != http.StatusOK || decode[sortie.SubmissionDetail](t, *a).Submission.Status != sortie.SubmissionAccepted {
+		t.Fatalf("%+v", a)
+	}
+	if !w.isClosed() {
+		t.Error("the connection, on which a body may follow, is still open")
+	}
+}
+
+// A client that asks first is told to send only what is wanted.
+func TestUploadsThatAskFirst(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	ask := func(length int) *wire {
+		w := s.dial()
+		w.write(s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(length)).with("Expect", "100-continue").String())
+		return w
+	}
+	if a := ask(len(file.data) + 1).read(); a == nil || a.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("not wanted: %+v", a)
+	}
+	w := ask(len(file.data))
+	if line, err := w.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+		t.Fatalf("%q %v", line, err)
+	}
+	if line, err := w.reader.ReadString('\n'); err != nil || line != "\r\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	w.write(string(file.data))
+	if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
+		t.Errorf("wanted: %+v", a)
+	}
+}
+
+// E9: of two uploads at once one has the turn. The other is told so at once, and both are told the same in the end.
+func TestTwoUploadsAtOnce(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	half := len(file.data) / 2
+	first := s.dial()
+	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
+	if _, err := io.WriteString(first.connection, m.String()+string(file.data[:half])); err != nil {
+		t.Fatal(err)
+	}
+	s.untilBusy(t, declared)
+	for range 3 {
+		if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusConflict || a.code() != sortie.CodeIdempotencyInProgress {
+			t.Errorf("%d %s", a.StatusCode, a.body)
+		}
+	}
+	first.write(string(file.data[half:]))
+	if a := first.read(); a == nil || a.StatusCode != http.StatusOK {
+		t.Fatalf("%+v", a)
+	}
+	mustBe(t, "afterwards", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+}
+
+// untilBusy waits until somebody has the turn at an upload.
+func (s *testService) untilBusy(t *testing.T, declared sortie.SubmissionDeclared) {
+	t.Helper()
+	s.until(t, "nobody has the turn", func() bool { return s.tusSays(http.MethodHead, declared, nil, "").StatusCode == http.StatusConflict })
+}
+
+// until asks again and again until something is so.
+func (s *testService) until(t *testing.T, otherwise string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !so(); {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestManyUploadsToOneSubmission(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s, file, declared := awaiting(t, serviceOptions{database: database})
+		var group sync.WaitGroup
+		statuses := make([]int, 16)
+		for i := range statuses {
+			group.Go(func() { statuses[i] = s.put(declared.Upload.PutURL, file.data).StatusCode })
+		}
+		group.Wait()
+		for _, status := range statuses {
+			if status != http.StatusOK && status != http.StatusConflict {
+				t.Errorf("%v", statuses)
+			}
+		}
+		mustBe(t, "in the end", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+		s.chain.mu.Lock()
+		defer s.chain.mu.Unlock()
+		if len(s.chain.checks) != 1 {
+			t.Errorf("checks of %v", s.chain.checks)
+		}
+	})
+}
+
+// A body that trickles in is cut off, and its place goes to others.
+func TestSlowUploadsAreCutOff(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{config: func(config *Config) { config.StallTimeout, config.MaxUploads = 300*time.Millisecond, 1 }})
+	w := s.dial()
+	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
+	if _, err := io.WriteString(w.connection, m.String()); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // never as much as it must be, but always something
+		drip := time.NewTicker(10 * time.Millisecond)
+		defer drip.Stop()
+		for _, c := range file.data[:len(file.data)-1] {
+			select {
+			case <-drip.C:
+				_, _ = w.connection.Write([]byte{c})
+			case <-stop:
+				return
+			}
+		}
+	}()
+	s.until(t, "the upload has no place", func() bool {
+		return s.put(declared.Upload.PutURL, file.data).StatusCode == http.StatusServiceUnavailable
+	})
+	a := w.read()
+	if a == nil || a.StatusCode != http.StatusBadRequest || a.code() != sortie.CodeInvalidRequest {
+		t.Fatalf("%+v", a)
+	}
+	checkError(t, *a)
+	if !w.isClosed() {
+		t.Error("the connection is still open")
+	}
+	s.isWaiting(t, declared.SubmissionID)
+	mustBe(t, "the next", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+}
+
+// A slow line is not cut while it moves: the time is for the next stretch, not for the whole.
+func TestUploadsTakeAsLongAsTheyMove(t *testing.T) {
+	t.Parallel()
+	const stall = 400 * time.Millisecond
+	s := newService(t, serviceOptions{config: func(config *Config) { config.StallTimeout = stall }})
+	data := s.shoot(1).data
+	file := s.fileOf(append(data, make([]byte, 6*leastProgress-len(data)%leastProgress)...))
+	declared := s.declare(s.publish("k1", wideMission).MissionID, "photo-1", file)
+	w := s.dial()
+	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
+	if _, err := io.WriteString(w.connection, m.String()); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	pause := time.NewTicker(stall / 2)
+	defer pause.Stop()
+	for rest := file.data; len(rest) > 0; {
+		n := min(len(rest), leastProgress)
+		if _, err := w.connection.Write(rest[:n]); err != nil {
+			t.Fatalf("cut after %s with %d bytes to go: %v", time.Since(start), len(rest), err)
+		}
+		rest = rest[n:]
+		<-pause.C
+	}
+	if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
+		t.Fatalf("%+v", a)
+	}
+	if took := time.Since(start); took < 2*stall {
+		t.Errorf("took %s, which shows nothing", took)
+	}
+}
+
+// zeros is a body of nothing, of which a machine has any amount.
+type zeros struct{ left int64 }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	n := min(int64(len(p)), z.left)
+	clear(p[:n])
+	z.left -= n
+	if z.left == 0 {
+		return int(n), io.EOF
+	}
+	return int(n), nil
+}
+
+// An upload costs the same memory whatever its size. Not parallel: it counts all that is allocated.
+func TestUploadsAreNotKeptInMemory(t *testing.T) {
+	const size = 100 << 20
+	s := newService(t, serviceOptions{})
+	file := s.shoot(1)
+	file.SizeBytes = size // its hash is another's: the last byte is refused, all others are taken
+	declared := s.declare(s.publish("k1", wideMission).MissionID, "photo-1", file)
+	connection, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := io.WriteString(connection, s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(size)).String()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{connection}, &zeros{size}, make([]byte, 64<<10)); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil || response.StatusCode != http.StatusUnprocessableEntity {
+		t.Fatalf("%+v %v", response, err)
+	}
+	_ = response.Body.Close()
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 4<<20 {
+		t.Errorf("%d bytes allocated for %d", allocated, size)
+	}
+}
