@@ -24,7 +24,7 @@ func newMissionCmd() *cobra.Command {
 	client.register(group)
 	group.AddCommand(
 		newMissionPreviewCmd(client), newMissionCreateCmd(client), newMissionGetCmd(client), newMissionListCmd(client), newMissionFundCmd(client),
-		newMissionStatusCmd(client), newMissionDoctorCmd(client), newMissionEventsCmd(client),
+		newMissionStatusCmd(client), newMissionDoctorCmd(client), newMissionEventsCmd(client), newMissionPullCmd(client),
 	)
 	requireSubcommand(group)
 	return group
