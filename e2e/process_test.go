@@ -217,12 +217,17 @@ type server struct {
 // launchServe starts `sortie serve`, configured by SORTIE_ variables with SORTIE_LISTEN among them, and waits for nothing.
 func launchServe(t *testing.T, environment ...string) *server {
 	t.Helper()
+	return &server{launch(t, environment, "serve"), launchedURL(t, environment)}
+}
+
+// launchedURL is where a service with these variables answers.
+func launchedURL(t *testing.T, environment []string) string {
+	t.Helper()
 	i := slices.IndexFunc(environment, func(variable string) bool { return strings.HasPrefix(variable, "SORTIE_LISTEN=") })
 	if i < 0 {
 		t.Fatal("serve needs SORTIE_LISTEN: nobody could know where to find it")
 	}
-	address := strings.TrimPrefix(environment[i], "SORTIE_LISTEN=")
-	return &server{launch(t, environment, "serve"), "http://" + address}
+	return "http://" + strings.TrimPrefix(environment[i], "SORTIE_LISTEN=")
 }
 
 // startServe is launchServe for callers that want it to answer: it returns when the service is ready.

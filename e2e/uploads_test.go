@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// keepingFiles is the environment of a service that keeps files in a directory and accepts what passes the checks, at once and
+// for good.
+func (a *anvil) keepingFiles(database, directory string) []string {
+	return append(a.serviceEnvironment(database, strconv.Itoa(stageFinality)),
+		"SORTIE_MEDIA=file:"+directory, "SORTIE_VERIFICATION=auto", "SORTIE_ACCEPTANCE_HOLD=0s")
+}
+
+// patch sends the beginning of a file, as the beginning of all of it, and leaves the connection open.
+func (s submission) patch(t *testing.T, bytes int) {
+	t.Helper()
+	link, err := url.Parse(s.links.TusURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	connection, err := net.Dial("tcp", link.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	_, err = fmt.Fprintf(connection, "PATCH %s HTTP/1.1\r\nHost: %s\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"+
+		"Content-Type: application/offset+octet-stream\r\nContent-Length: %d\r\n\r\n%s", link.RequestURI(), link.Host, len(s.data), s.data[:bytes])
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// received is the size of the largest file that is being uploaded to a service that keeps files in the directory.
+func received(directory string) (largest int64) {
+	_ = filepath.WalkDir(filepath.Join(directory, "uploads"), func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				largest = max(largest, info.Size())
+			}
+		}
+		return nil // what is gone again does not matter
+	})
+	return largest
+}
+
+// The service is killed when 99 % of a file are there, and once more when all of another is and nobody has been told so. Both
+// uploads go on where they were.
+func TestUploadGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
+	chain, directory := startAnvil(t), t.TempDir()
+	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), directory))
+	mission := f.publish(photoMission(2))
+
+	cut := f.declare("contributor1", mission, largePhoto(1, 4<<20))
+	most := len(cut.data) * 99 / 100
+	cut.patch(t, most)
+	f.service.await(t, "99 % of the file", func() bool { return received(directory) >= int64(most) })
+	f.restart()
+	if status := f.own(cut).Status; status != sortie.SubmissionPending || len(f.delivered(mission)) != 0 {
+		t.Errorf("a file of which a part is there is %s, and the deliverables are %v", status, f.delivered(mission))
+	}
+	if from, err := f.resume(cut); err != nil || from != int64(most) {
+		t.Fatalf("went on at byte %d of %d, after %d had come: %v", from, len(cut.data), most, err)
+	}
+	f.awaitStatus(cut, sortie.SubmissionAccepted)
+	f.checkDelivered(mission, cut, sortie.SubmissionAccepted)
+
+	whole := f.declare("contributor2", mission, largePhoto(2, 4<<20))
+	whole.patch(t, len(whole.data))
+	f.service.await(t, "most of the file", func() bool {
+		return received(directory) >= int64(len(whole.data)/2) || f.own(whole).Status != sortie.SubmissionPending
+	})
+	f.restart()
+	if _, err := f.resume(whole); err != nil {
+		t.Fatal(err)
+	}
+	f.awaitStatus(whole, sortie.SubmissionAccepted)
+	f.checkDelivered(mission, whole, sortie.SubmissionAccepted)
+	if left := received(directory); left != 0 {
+		t.Errorf("an upload of %d bytes was left behind", left)
+	}
+}
+
+// onSmallDisk starts sortie with a disk of its own mounted on the directory, which nobody else sees. inside is where the rest of
+// the machine finds it.
+func onSmallDisk(t *testing.T, environment []string, directory, size string) (p *process, inside string) {
+	t.Helper()
+	if output, err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", t.TempDir()).CombinedOutput(); err != nil {
+		t.Skipf("this machine lets us mount no disk of our own: %v: %s", err, output)
+	}
+	const mountAndRun = `mount -t tmpfs -o "size=$1" tmpfs "$0" && shift && exec "$@"`
+	p = spawn(t, environment, "unshare", "--user", "--map-root-user", "--mount",
+		"sh", "-c", mountAndRun, directory, size, filepath.Join(binaries, "sortie"), "serve")
+	return p, filepath.Join("/proc", strconv.Itoa(p.command.Process.Pid), "root", directory)
+}
+
+// The disk is full in the middle of an upload. The contributor is told so, everything else goes on, and the slot can be given to
+// somebody else. When there is room again, the upload goes on.
+func TestFullDiskWhileUploading(t *testing.T) {
+	t.Parallel()
+	chain, directory := startAnvil(t), t.TempDir()
+	f := &following{t: t, ctx: t.Context(), chain: chain, environment: chain.keepingFiles(sqliteIn(t), directory)}
+	p, inside := onSmallDisk(t, f.environment, directory, "8m")
+	f.service = &server{p, launchedURL(t, f.environment)}
+	f.service.awaitReady(t)
+	f.creator, f.operator = f.client("creator"), f.client("operator")
+	mission := f.publish(photoMission(2))
+
+	ballast := filepath.Join(inside, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 7<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waiting, leaving := f.declare("contributor1", mission, largePhoto(1, 2<<20)), f.declare("contributor2", mission, largePhoto(2, 2<<20))
+	for _, s := range []submission{waiting, leaving} {
+		if _, err := f.resume(s); !isCode(err, sortie.CodeServiceUnavailable) {
+			t.Fatalf("an upload that does not fit: %v", err)
+		}
+		if status := f.own(s).Status; status != sortie.SubmissionPending {
+			t.Errorf("an upload that did not fit is %s", status)
+		}
+	}
+	if h := f.health(); h.Parts["media"] != "unavailable" || h.Status != "degraded" || h.code != http.StatusOK {
+		t.Errorf("with a full disk the service is %+v", h)
+	}
+	f.draft() // needs no room on that disk
+	if _, err := leaving.contributor.Withdraw(f.ctx, leaving.id); err != nil {
+		t.Fatalf("withdraw from a full disk: %v", err)
+	}
+
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	small := f.submit("contributor3", mission, photo(3)) // into the slot of whoever left
+	from, err := f.resume(waiting)
+	if err != nil || from <= 0 || from >= int64(len(waiting.data)) {
+		t.Errorf("went on at byte %d of %d: %v", from, len(waiting.data), err)
+	}
+	for _, s := range []submission{small, waiting} {
+		f.awaitStatus(s, sortie.SubmissionAccepted)
+		f.checkDelivered(mission, s, sortie.SubmissionAccepted)
+	}
+	f.service.await(t, "good health", func() bool { return f.health().Status == "ok" })
+}
