@@ -34,8 +34,8 @@ const (
 	linkKeyInterval = time.Minute
 	sweepInterval   = time.Hour
 	firstTime       = time.Minute
-	// leftoverAge is how old uploads and results may get that nobody finishes or removes. Reservations end long before.
-	leftoverAge = 24 * time.Hour
+	// leftoverAge is after how long without a change nobody finishes an upload, or removes a result, any more: reservations last an hour.
+	leftoverAge = 2 * time.Hour
 )
 
 // mediaWork is what a process does with submissions beside answering requests.
@@ -46,13 +46,14 @@ type mediaWork struct {
 	ingester *media.Ingester
 	log      *slog.Logger
 
+	works    bool         // this process does what is due
 	checking atomic.Int64 // files that are being looked at
 	lastDue  atomic.Int64 // when everything that was due was last done, in Unix seconds
 }
 
 // openMediaWork opens the places that keep files, in a process that reads or writes them.
 func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err error) {
-	w := &mediaWork{log: config.logger}
+	w := &mediaWork{log: config.logger, works: config.roles.worker}
 	w.lastDue.Store(time.Now().Unix())
 	if config.media.store == "" || !config.roles.api && !config.roles.worker {
 		return w, nil
@@ -162,8 +163,6 @@ func (w *mediaWork) due(ctx context.Context) error {
 	w.lastDue.Store(time.Now().Unix())
 	return nil
 }
-
-func (w *mediaWork) dueAge() float64 { return time.Since(time.Unix(w.lastDue.Load(), 0)).Seconds() }
 
 func (w *mediaWork) sweep(ctx context.Context) error {
 	removed, err := w.app.SweepMedia(ctx)

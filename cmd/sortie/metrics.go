@@ -14,7 +14,7 @@ import (
 // newRegistry collects the figures of the parts that keep their own counters.
 func (s *service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &chainFigures{s.chain})
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &chainFigures{s.chain}, mediaFigures{s.media})
 	counter := func(name, help string, labels prometheus.Labels, read func() float64) {
 		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, read))
 	}
@@ -42,13 +42,6 @@ func (s *service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
 	gauge("sortie_database_connections_in_use", "Connections that run a statement.", func() float64 { return float64(db.Stats().ReadersInUse) })
 	counter("sortie_jobs_total", "Attempts at jobs by this process.", prometheus.Labels{"result": "done"}, func() float64 { return float64(s.queue.Stats().Done) })
 	counter("sortie_jobs_total", "Attempts at jobs by this process.", prometheus.Labels{"result": "failed"}, func() float64 { return float64(s.queue.Stats().Failed) })
-	gauge("sortie_checks_running", "Submissions that this process looks at now.", func() float64 { return float64(s.media.checking.Load()) })
-	if s.media.objects != nil {
-		gauge("sortie_media_working", "1 while files can be kept and read.", func() float64 { return boolean(s.media.health() == "ok") })
-	}
-	if s.config.roles.worker {
-		gauge("sortie_due_age_seconds", "Time since this process last did everything that was due; it tries each second.", s.media.dueAge)
-	}
 	return registry
 }
 

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// mediaFigures are about submissions, as far as this process has to do with them.
+type mediaFigures struct{ *mediaWork }
+
+var (
+	outcomes      = figure("submissions_total", "Submissions by what became of them through this process.", "outcome")
+	checksRunning = figure("checks_running", "Submissions that this process looks at now.")
+	mediaWorking  = figure("media_working", "1 while files can be kept and read.")
+	dueAge        = figure("due_age_seconds", "Time since this process last did everything that was due; it tries each second.")
+)
+
+// Describe sends nothing: which figures there are depends on what the process does.
+func (mediaFigures) Describe(chan<- *prometheus.Desc) {}
+
+func (m mediaFigures) Collect(figures chan<- prometheus.Metric) {
+	gauge := func(name *prometheus.Desc, value float64) {
+		figures <- prometheus.MustNewConstMetric(name, prometheus.GaugeValue, value)
+	}
+	for outcome, count := range m.app.Stats().Submissions {
+		figures <- prometheus.MustNewConstMetric(outcomes, prometheus.CounterValue, float64(count), string(outcome))
+	}
+	if m.objects != nil {
+		gauge(mediaWorking, boolean(m.health() == "ok"))
+	}
+	if m.works {
+		gauge(checksRunning, float64(m.checking.Load()))
+		gauge(dueAge, time.Since(time.Unix(m.lastDue.Load(), 0)).Seconds())
+	}
+}
