@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -48,13 +49,16 @@ func (x *exchange) answerEmpty(status int) error {
 	return nil
 }
 
-// answerJSON sends a value that is rarely asked for, so that reflection may encode it.
+// answerJSON sends a value that is rarely asked for, so that reflection may encode it. The & of links stays what it is: people
+// copy them from answers.
 func (x *exchange) answerJSON(status int, value any) error {
-	encoded, err := json.Marshal(value)
-	if err != nil {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	x.send(status, append(encoded, '\n'))
+	x.send(status, encoded.Bytes())
 	return nil
 }
 
