@@ -66,6 +66,9 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 	if w.objects, err = media.OpenObjects(ctx, config.media.store); err != nil {
 		return nil, fmt.Errorf("--media: %w", err)
 	}
+	if !w.objects.Working() {
+		w.log.Warn("the media store cannot be reached; uploads and media wait for it")
+	}
 	if w.incoming, err = media.OpenIncoming(config.media.uploads); err != nil {
 		return nil, fmt.Errorf("--uploads: %w", err)
 	}

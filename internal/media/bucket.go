@@ -24,8 +24,10 @@ const (
 	probePatience = 5 * time.Second
 	// slowestUpload, in bytes a second, is what an upload must at least reach to be waited for.
 	slowestUpload = 256 << 10
-	// partSize is how much of an upload is held in memory at a time.
-	partSize = 8 << 20
+	// partSize is how much of an upload is held in memory at a time, twice: S3 takes no smaller parts. parallelPuts is how many are under
+	// way at once, so that many who finish together do not fill the memory together.
+	partSize     = 5 << 20
+	parallelPuts = 4
 )
 
 // bucket keeps objects in S3. An object appears there when its last byte has come, so no temporary names are needed. Pieces of uploads
@@ -34,6 +36,7 @@ type bucket struct {
 	*blob.Bucket
 	name     string
 	patience time.Duration
+	puts     chan struct{} // as many as are under way
 }
 
 func openBucket(ctx context.Context, address string) (*bucket, error) {
@@ -46,7 +49,7 @@ func openBucket(ctx context.Context, address string) (*bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bucket{opened, parsed.Host, bucketPatience}, nil
+	return &bucket{opened, parsed.Host, bucketPatience, make(chan struct{}, parallelPuts)}, nil
 }
 
 func (b *bucket) probe(ctx context.Context) error {
@@ -78,6 +81,12 @@ func withoutChecksums(query url.Values) url.Values {
 func (b *bucket) close() error { return b.Close() }
 
 func (b *bucket) put(ctx context.Context, key string, source io.Reader, size int64, verify func() error) error {
+	select {
+	case b.puts <- struct{}{}:
+		defer func() { <-b.puts }()
+	case <-ctx.Done():
+		return bucketFault(ctx.Err())
+	}
 	ctx, cancel := context.WithTimeout(ctx, b.patience+time.Duration(size/slowestUpload)*time.Second)
 	defer cancel()
 	writer, err := b.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream", BufferSize: partSize, MaxConcurrency: 1})

@@ -75,6 +75,13 @@ func (f *faultyFront) keep(connections ...net.Conn) bool {
 	return !f.closed
 }
 
+// connections is how many clients have ever connected.
+func (f *faultyFront) connections() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.open) / 2
+}
+
 func (f *faultyFront) refuse() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

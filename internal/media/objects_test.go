@@ -361,6 +361,26 @@ func TestBadStoresAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// Many who finish at once wait for each other, since each holds parts of its file in memory.
+func TestABucketTakesAFewAtATime(t *testing.T) {
+	t.Parallel()
+	front := newFaultyFront(t, s3Address(t))
+	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	_, hash, path := randomFile(t, 6<<20)
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			if err := objects.Put(t.Context(), hash, path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if n := front.connections(); n > 8 {
+		t.Errorf("%d connections for 16 objects: they were put all at once", n)
+	}
+}
+
 // A service starts also while its bucket is away, and works when that is back.
 func TestABucketThatIsAwayAtTheStart(t *testing.T) {
 	t.Parallel()
