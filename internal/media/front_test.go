@@ -17,6 +17,8 @@ type faultyFront struct {
 	mu       sync.Mutex
 	open     []net.Conn
 	closed   bool
+	now      int // connections
+	most     int // connections at a time
 }
 
 func newFaultyFront(t *testing.T, behind string) *faultyFront {
@@ -39,7 +41,11 @@ func newFaultyFront(t *testing.T, behind string) *faultyFront {
 				_ = client.Close()
 				continue
 			}
-			go front.pass(server, client)
+			front.clients(+1)
+			go func() {
+				front.pass(server, client)
+				front.clients(-1)
+			}()
 			go front.pass(client, server)
 		}
 	}()
@@ -75,11 +81,12 @@ func (f *faultyFront) keep(connections ...net.Conn) bool {
 	return !f.closed
 }
 
-// connections is how many clients have ever connected.
-func (f *faultyFront) connections() int {
+// clients counts connections.
+func (f *faultyFront) clients(change int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.open) / 2
+	f.now += change
+	f.most = max(f.most, f.now)
 }
 
 func (f *faultyFront) refuse() {

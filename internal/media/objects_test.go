@@ -376,8 +376,10 @@ func TestABucketTakesAFewAtATime(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := front.connections(); n > 8 {
-		t.Errorf("%d connections for 16 objects: they were put all at once", n)
+	front.mu.Lock()
+	defer front.mu.Unlock()
+	if front.most > 8 {
+		t.Errorf("%d connections for 16 objects: they were put all at once", front.most)
 	}
 }
 
