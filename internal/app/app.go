@@ -97,6 +97,7 @@ type App struct {
 	settle   Settler
 	baseURL  string
 	links    linkRing
+	proven   provenFiles
 	outcomes outcomes
 }
 

@@ -144,13 +144,16 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 	if _, err := s.app.Deliverables(ctx, testBase, alice, draft.MissionID, DeliverablesQuery{Cursor: cursor}, nil); err != nil {
 		t.Error(err)
 	}
+	if whole := s.deliverables(draft, DeliverablesQuery{Limit: 2}); whole.Summary.NextCursor != nil || len(whole.Submissions) != 2 {
+		t.Errorf("a page that holds everything: %+v", whole.Summary)
+	}
 	capped := s.deliverables(draft, DeliverablesQuery{Limit: 1 << 30, TTL: time.Hour})
 	if capped.Submissions[0].MediaURLExpiresAt != sortie.FormatTime(s.clock().Add(MaxLinkTTL)) || len(capped.Submissions) != 2 {
 		t.Errorf("asked for too much: %+v", capped)
 	}
 }
 
-// A file that is gone, or was cut, is never served as if it were whole.
+// A file that has changed, was cut, or is gone, is never served as if it were the one that was kept.
 func TestLostFilesAreNotServed(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
@@ -159,11 +162,36 @@ func TestLostFilesAreNotServed(t *testing.T) {
 	delivered := s.deliverables(draft, DeliverablesQuery{}).Submissions[0]
 	digits := strings.TrimPrefix(delivered.Media.Hash, "sha256:")
 	path := filepath.Join(s.mediaDir, "sha256", digits[:2], digits)
-	info, err := os.Stat(path)
+	whole, err := os.ReadFile(path)
 	s.must(err)
-	s.must(os.Truncate(path, info.Size()-1))
-	_, err = s.fetch(s.app, delivered.MediaURL)
+	written := s.clock()
+	write := func(content []byte) {
+		t.Helper()
+		s.must(os.WriteFile(path, content, 0o600))
+		written = written.Add(time.Second) // whatever the clock of the machine makes of two writes at once
+		s.must(os.Chtimes(path, written, written))
+	}
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)/2] ^= 1
+	for range 2 {
+		for _, bad := range [][]byte{flipped, whole[:len(whole)-1]} {
+			write(bad)
+			_, err = s.fetch(s.app, delivered.MediaURL)
+			wantCode(t, err, sortie.CodeNotFound)
+		}
+		write(whole)
+		for _, err := range together(slices.Repeat([]func() error{func() error { _, err := s.fetch(s.app, delivered.MediaURL); return err }}, 8)...) {
+			s.must(err)
+		}
+	}
+	// What changes on its own, without anybody having written, is found a day later.
+	s.must(os.WriteFile(path, flipped, 0o600))
+	s.must(os.Chtimes(path, written, written))
+	s.pass(provenFor)
+	link := s.deliverables(draft, DeliverablesQuery{}).Submissions[0].MediaURL
+	_, err = s.fetch(s.app, link)
 	wantCode(t, err, sortie.CodeNotFound)
+	delivered = s.deliverables(draft, DeliverablesQuery{}).Submissions[0]
 	s.must(os.Remove(path))
 	_, err = s.fetch(s.app, delivered.MediaURL)
 	wantCode(t, err, sortie.CodeNotFound)

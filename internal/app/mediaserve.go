@@ -89,7 +89,7 @@ func (a *App) openMedia(ctx context.Context, id, variant, signed, rawQuery strin
 	if opened.Hash == (sortie.Hash{}) {
 		return Media{}, errNoMedia()
 	}
-	if err := opened.find(ctx); err != nil {
+	if err := a.find(ctx, &opened); err != nil {
 		a.log.Error("media that a link leads to cannot be served", "submissionId", id, "variant", variant, "hash", opened.Hash, "error", err)
 		return Media{}, mediaError(err)
 	}
@@ -101,34 +101,32 @@ const (
 	unknownSize   = -1
 )
 
-// find opens the file where it is on this machine, and makes sure that what is served has the size that was kept: a file that was cut
-// off must not be sent as if it were whole.
-func (m *Media) find(ctx context.Context) error {
-	file, err := m.objects.File(m.Hash)
-	var size int64
-	switch {
-	case err == nil:
-		var info os.FileInfo
-		if info, err = file.Stat(); err == nil {
-			size = info.Size()
+// find opens the file, if it is on this machine, and makes sure that it is the one that was kept: what was cut off or has changed must
+// not be sent. Other stores do that by themselves.
+func (a *App) find(ctx context.Context, m *Media) error {
+	file, err := a.objects.File(m.Hash)
+	if errors.Is(err, media.ErrNotLocal) {
+		if m.Size == unknownSize {
+			object, err := a.objects.Stat(ctx, m.Hash)
+			m.Size = object.Size
+			return err
 		}
-	case errors.Is(err, media.ErrNotLocal) && m.Size != unknownSize:
-		return nil // whoever reads it finds out
-	case errors.Is(err, media.ErrNotLocal):
-		var object media.Object
-		object, err = m.objects.Stat(ctx, m.Hash)
-		size = object.Size
-	}
-	if err == nil && m.Size != unknownSize && m.Size != size {
-		err = media.ErrObjectCorrupt
+		return nil
 	}
 	if err != nil {
-		if file != nil {
-			err = errors.Join(err, file.Close())
-		}
 		return err
 	}
-	m.File, m.Size = file, size
+	info, err := file.Stat()
+	if err == nil && m.Size != unknownSize && m.Size != info.Size() {
+		err = media.ErrObjectCorrupt
+	}
+	if err == nil {
+		err = a.proven.prove(ctx, a.objects, m.Hash, info, a.now())
+	}
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	m.File, m.Size = file, info.Size()
 	return nil
 }
 
