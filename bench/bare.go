@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -50,6 +51,7 @@ type bareServer struct {
 	unsigned []byte // the same without signature and calldata
 	constant []byte // an answer of pathCheck
 	links    *bareLinks
+	pages    sync.Pool // of buffers with room for a page
 }
 
 func runBare(ctx context.Context, address, database string) error {
@@ -79,7 +81,7 @@ func newBareServer(rows *bareRows) (*bareServer, error) {
 	someone := sortie.Address(crypto.PubkeyToAddress(key.PublicKey))
 	domain := sortie.Domain{ChainID: 31337, Factory: someone}
 	s := &bareServer{
-		rows: rows, links: newBareLinks(), key: key, public: crypto.FromECDSAPub(&key.PublicKey), domain: domain.Separator(),
+		rows: rows, links: newBareLinks(), pages: sync.Pool{New: func() any { page := make([]byte, 0, pageBytes); return &page }}, key: key, public: crypto.FromECDSAPub(&key.PublicKey), domain: domain.Separator(),
 		terms: sortie.MissionAuthorization{
 			MissionID: "photo-of-the-main-entrance-00000000", Token: someone, RewardPerSubmission: big.NewInt(2_500_000),
 			TargetCount: 40, Creator: someone, Deadline: uint64(time.Now().Unix()),
@@ -117,10 +119,14 @@ func (s *bareServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(r.URL.Path, pathRow):
 		err = s.rows.each(s.rows.selectDraft, func(row []sql.RawBytes) { answer = s.appendStatus(answer, row) }, wallet, r.URL.Path[len(pathRow):])
 	case r.URL.Path == pathList:
-		answer = append(make([]byte, 0, pageBytes), `{"ok":true,"drafts":[`...)
+		page := s.pages.Get().(*[]byte)
+		defer s.pages.Put(page)
+		answer = append((*page)[:0], `{"ok":true,"drafts":[`...)
 		err = s.rows.each(s.rows.selectPage, func(row []sql.RawBytes) { answer = append(s.appendStatus(answer, row), ',') }, wallet)
 	case strings.HasPrefix(r.URL.Path, pathPage):
-		answer, err = s.appendPage(make([]byte, 0, pageBytes), r.URL.Path[len(pathPage):])
+		page := s.pages.Get().(*[]byte)
+		defer s.pages.Put(page)
+		answer, err = s.appendPage((*page)[:0], r.URL.Path[len(pathPage):])
 	default:
 		status = http.StatusCreated
 		answer, err = s.create(answer, wallet, r.Header.Get(sortie.HeaderIdempotencyKey), body, r.URL.Path)

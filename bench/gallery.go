@@ -15,7 +15,11 @@ import (
 
 const (
 	fewSubmissions = 100 // one page
-	partMedia      = "media"
+
+	partDeliverables = "deliverables"
+	partMedia        = "media"
+
+	allRoles = "api,worker,chain"
 )
 
 // gallery is a mission with many accepted submissions, in a database of its own.
@@ -37,15 +41,11 @@ var (
 // measureGallery measures what is done with submissions. The mission is large only when its pages are measured.
 func (b *bench) measureGallery(ctx context.Context) error {
 	g := &gallery{bench: b, database: b.path("gallery.db"), media: b.path("gallery"), accepted: fewSubmissions}
-	parts := []part{{"deliverables", g.deliverables}, {partMedia, g.mediaProxy}, {"transfers", g.transfers}, {"declare", g.declare}}
-	wanted := false
-	for _, p := range parts {
-		wanted = wanted || b.only.MatchString(p.name)
-	}
-	if !wanted {
+	parts := []part{{partDeliverables, g.deliverables}, {partMedia, g.mediaProxy}, {"transfers", g.transfers}, {"declare", g.declare}}
+	if !b.wants(parts) {
 		return nil
 	}
-	if b.only.MatchString("deliverables") {
+	if b.only.MatchString(partDeliverables) {
 		g.accepted = b.submissions
 	}
 	fmt.Fprintf(os.Stderr, "bench: seed a mission with %d submissions\n", g.accepted)
@@ -70,19 +70,34 @@ func (g *gallery) fill(ctx context.Context) error {
 	return copySubmission(ctx, g.database, submissionID, g.accepted, g.shown)
 }
 
+// publishMission has the service publish a mission. It has seen no money for this one and closes it again, which is undone.
 func (g *gallery) publishMission(ctx context.Context) error {
+	draft, err := g.sampleDraft(galleryCreator.Address())
+	if err != nil {
+		return err
+	}
+	err = g.write(ctx, func(tx *store.Tx) error {
+		g.draftID, err = insertCopy(tx, draft, true)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	server, err := g.open(ctx, g.media, allRoles)
+	if err != nil {
+		return err
+	}
+	server.stop()
+	return g.write(ctx, func(tx *store.Tx) error { return tx.CloseSlots(g.draftID, false) })
+}
+
+// write changes the database while no service uses it.
+func (g *gallery) write(ctx context.Context, change func(*store.Tx) error) error {
 	db, err := store.Open(ctx, "sqlite:"+g.database, store.Options{})
 	if err != nil {
 		return err
 	}
-	draft, err := g.sampleDraft(galleryCreator.Address())
-	if err == nil {
-		err = db.Tx(ctx, func(tx *store.Tx) error {
-			g.draftID, err = insertCopy(tx, draft, true)
-			return err
-		})
-	}
-	return errors.Join(err, db.Close())
+	return errors.Join(db.Tx(ctx, change), db.Close())
 }
 
 // open starts the service on the mission. Acceptances do not become final while it is measured.
@@ -92,7 +107,7 @@ func (g *gallery) open(ctx context.Context, media, roles string) (*process, erro
 
 // acceptOne submits a photo and waits until the service has accepted it.
 func (g *gallery) acceptOne(ctx context.Context) (submissionID string, err error) {
-	server, err := g.open(ctx, g.media, "api,worker")
+	server, err := g.open(ctx, g.media, allRoles)
 	if err != nil {
 		return "", err
 	}

@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -115,6 +116,11 @@ func (b *bench) measure(ctx context.Context) error {
 type part struct {
 	name    string
 	measure func(context.Context) error
+}
+
+// wants tells whether any of the parts was asked for.
+func (b *bench) wants(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return b.only.MatchString(p.name) })
 }
 
 // each measures the parts that were asked for.

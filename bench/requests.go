@@ -25,6 +25,11 @@ type arena struct {
 }
 
 func (b *bench) measureRequests(ctx context.Context) error {
+	a := &arena{bench: b}
+	parts := []part{{"status", a.status}, {"list", a.list}, {"create", a.create}, {"commits", a.commits}, {"pages", a.pages}}
+	if !b.wants(parts) {
+		return nil
+	}
 	fmt.Fprintln(os.Stderr, "bench: seed the databases")
 	seeded, copied := b.path("seeded.db"), b.path("bare.db")
 	ids, err := b.seed(ctx, seeded)
@@ -34,7 +39,7 @@ func (b *bench) measureRequests(ctx context.Context) error {
 	if err := copyFile(seeded, copied); err != nil {
 		return err
 	}
-	a := arena{bench: b, ids: ids[:min(len(ids), b.requests)]} // no more than the first round warms
+	a.ids = ids[:min(len(ids), b.requests)] // no more than the first round warms
 	if a.product, err = b.serve(ctx, seeded); err != nil {
 		return err
 	}
@@ -44,7 +49,7 @@ func (b *bench) measureRequests(ctx context.Context) error {
 		return err
 	}
 	defer a.bare.stop()
-	return b.each(ctx, part{"status", a.status}, part{"list", a.list}, part{"create", a.create}, part{"commits", a.commits}, part{"pages", a.pages})
+	return b.each(ctx, parts...)
 }
 
 func copyFile(from, to string) error {

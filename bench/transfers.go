@@ -31,7 +31,7 @@ func (g *gallery) transfers(ctx context.Context) error {
 func (g *gallery) uploads(ctx context.Context) error {
 	directory := g.path("uploads") // its gigabytes go before the next part begins
 	defer func() { _ = os.RemoveAll(directory) }()
-	server, err := g.open(ctx, directory, "api,worker,chain")
+	server, err := g.open(ctx, directory, allRoles)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (g *gallery) uploads(ctx context.Context) error {
 }
 
 func (g *gallery) downloads(ctx context.Context) error {
-	server, err := g.open(ctx, g.media, "api,worker,chain")
+	server, err := g.open(ctx, g.media, allRoles)
 	if err != nil {
 		return err
 	}
