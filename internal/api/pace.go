@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,9 +25,10 @@ type pacedBody struct {
 	controller *http.ResponseController
 	timeout    time.Duration
 
-	due   int64 // bytes until the deadline moves
-	total int64
-	err   error
+	due    int64 // bytes until the deadline moves
+	total  int64
+	err    error
+	broken atomic.Bool
 }
 
 func (b *pacedBody) Read(p []byte) (int, error) {
@@ -37,11 +39,21 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		_ = b.controller.SetReadDeadline(time.Now().Add(b.timeout)) // only a writer without a connection cannot
 		b.due = leastProgress
 	}
+	if b.broken.Load() { // looked at after the deadline was moved, which breakOff moves back
+		b.err = errTakenOver
+		return 0, b.err
+	}
 	n, err := b.body.Read(p)
 	b.due -= int64(n)
 	b.total += int64(n)
 	b.err = err
 	return n, err
+}
+
+// breakOff makes a Read that waits, or the next one, fail. It may be called while another goroutine reads.
+func (b *pacedBody) breakOff() {
+	b.broken.Store(true)
+	_ = b.controller.SetReadDeadline(time.Now())
 }
 
 // failed reports whether the body ended before its end.
@@ -97,7 +109,7 @@ func (x *exchange) sendStream(source io.Reader, length int64, timeout time.Durat
 	return sent, nil
 }
 
-// send sends a part of the media, whichever way it is kept. The stream is nil for a file on this machine.
+// sendMedia sends a part of the media, whichever way it is kept. The stream is nil for a file on this machine.
 func (x *exchange) sendMedia(media app.Media, stream io.Reader, asked part, timeout time.Duration) (int64, error) {
 	if stream != nil {
 		return x.sendStream(stream, asked.length, timeout)

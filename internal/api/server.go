@@ -58,6 +58,7 @@ type Server struct {
 	limits  *limiters
 	places  [accesses]places // of work
 	bodies  places
+	turns   turns // at uploads
 	metrics *metrics
 
 	docsPage []byte

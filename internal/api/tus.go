@@ -18,7 +18,7 @@ const (
 )
 
 // tusHandler is what a tus request does with its upload.
-type tusHandler func(*Server, *exchange, *app.Upload) error
+type tusHandler func(*Server, *exchange, *upload) error
 
 func (s *Server) tusCreate(x *exchange) error {
 	// Clients that cannot send other methods say so in a header.
@@ -38,22 +38,25 @@ func (s *Server) tusHead(x *exchange) error   { return s.tus(x, (*Server).headTu
 func (s *Server) tusPatch(x *exchange) error  { return s.tus(x, (*Server).patchTus) }
 func (s *Server) tusDelete(x *exchange) error { return s.tus(x, (*Server).dropTus) }
 
-// tus is the way of every tus request.
+// tus is the way of every tus request. A client that asks how far its upload is has lost the connection on which it sent the rest.
 func (s *Server) tus(x *exchange, handle tusHandler) error {
 	if x.r.Header.Get("Tus-Resumable") != tusVersion {
 		x.Header().Set("Tus-Version", tusVersion)
 		return x.answerEmpty(http.StatusPreconditionFailed)
 	}
-	upload, err := s.config.App.OpenUpload(x.r.Context(), x.r.PathValue("submissionId"), app.UploadTus, x.r.URL.RawQuery)
+	upload, err := s.openUpload(x, app.UploadTus)
+	if x.r.Method == http.MethodHead && sortie.ErrorCode(err) == sortie.CodeIdempotencyInProgress && s.turns.end(x.r.Context(), x.r.PathValue("submissionId")) {
+		upload, err = s.openUpload(x, app.UploadTus)
+	}
 	if err != nil {
 		return err
 	}
-	defer upload.Close()
+	defer upload.close()
 	return handle(s, x, upload)
 }
 
 // createTus begins the upload. Its client will send the file from the beginning, so what is there goes.
-func (s *Server) createTus(x *exchange, upload *app.Upload) error {
+func (s *Server) createTus(x *exchange, upload *upload) error {
 	length, err := x.tusNumber("Upload-Length")
 	switch {
 	case err != nil:
@@ -80,12 +83,12 @@ func (s *Server) createTus(x *exchange, upload *app.Upload) error {
 }
 
 // headTus tells where the upload stands. A client that sees all bytes there sends no more: they have been taken in by now.
-func (s *Server) headTus(x *exchange, upload *app.Upload) error {
+func (s *Server) headTus(x *exchange, upload *upload) error {
 	x.Header().Set("Upload-Length", strconv.FormatInt(upload.Size(), 10))
 	return x.answerOffset(http.StatusOK, upload)
 }
 
-func (s *Server) patchTus(x *exchange, upload *app.Upload) error {
+func (s *Server) patchTus(x *exchange, upload *upload) error {
 	offset, err := x.tusNumber("Upload-Offset")
 	switch {
 	case err != nil:
@@ -100,7 +103,7 @@ func (s *Server) patchTus(x *exchange, upload *app.Upload) error {
 }
 
 // dropTus forgets what was uploaded. The slot stays reserved: giving it back is the contributor's, who signs for it.
-func (s *Server) dropTus(x *exchange, upload *app.Upload) error {
+func (s *Server) dropTus(x *exchange, upload *upload) error {
 	if upload.Done() {
 		return errUploadDone()
 	}
@@ -111,7 +114,7 @@ func (s *Server) dropTus(x *exchange, upload *app.Upload) error {
 }
 
 // appendTus adds the body to the upload, and takes the upload in when that was the last of it.
-func (s *Server) appendTus(x *exchange, upload *app.Upload) error {
+func (s *Server) appendTus(x *exchange, upload *upload) error {
 	if err := checkUploadEncoding(x.r.Header); err != nil {
 		return err
 	}
@@ -144,7 +147,7 @@ func (x *exchange) tusNumber(name string) (int64, error) {
 	return 0, sortie.NewError(sortie.CodeInvalidRequest, "set %s, once, to a number of bytes", name)
 }
 
-func (x *exchange) answerOffset(status int, upload *app.Upload) error {
+func (x *exchange) answerOffset(status int, upload *upload) error {
 	x.Header().Set("Upload-Offset", strconv.FormatInt(upload.Offset(), 10))
 	return x.answerEmpty(status)
 }

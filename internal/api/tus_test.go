@@ -6,8 +6,10 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
@@ -100,6 +102,32 @@ func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 	if own := restarted.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
 		t.Errorf("%+v", own)
 	}
+}
+
+// A client that comes back is not kept out by its own lost connection, of whose loss nobody has told the service.
+func TestClientsThatComeBack(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{config: func(config *Config) { config.StallTimeout = time.Minute }})
+	half := len(file.data) / 2
+	for _, part := range []int{half, half} { // as often as it likes
+		mustBe(t, "begin", s.tusSays(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
+		lost := s.dial()
+		m := s.unsigned(http.MethodPatch, s.target(declared.Upload.TusURL)).with("Content-Length", fmt.Sprint(len(file.data))).
+			with("Tus-Resumable", tusVersion).with("Upload-Offset", "0").with("Content-Type", tusContentType)
+		if _, err := io.WriteString(lost.connection, m.String()+string(file.data[:part])); err != nil {
+			t.Fatal(err)
+		}
+		s.untilBusy(t, declared)
+		s.until(t, "the lost connection keeps the upload", func() bool { return s.tusSays(http.MethodHead, declared, nil, "").StatusCode == http.StatusOK })
+		if a := lost.read(); a == nil || a.StatusCode != http.StatusBadRequest {
+			t.Errorf("the lost connection: %+v", a)
+		}
+	}
+	offset, err := strconv.Atoi(s.tusSays(http.MethodHead, declared, nil, "").Header.Get("Upload-Offset"))
+	if err != nil || offset > half {
+		t.Fatalf("%d bytes: %v", offset, err)
+	}
+	mustBe(t, "the rest", s.tusSays(http.MethodPatch, declared, at(offset), string(file.data[offset:])), http.StatusNoContent)
 }
 
 func TestBadTusRequests(t *testing.T) {

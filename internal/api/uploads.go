@@ -17,11 +17,11 @@ const faultRange = "out_of_range"
 // putUpload takes a whole file in one request. Nothing of its body is read before it is known to be wanted: a client that
 // sends Expect: 100-continue sends no file in vain.
 func (s *Server) putUpload(x *exchange) error {
-	upload, err := s.config.App.OpenUpload(x.r.Context(), x.r.PathValue("submissionId"), app.UploadPut, x.r.URL.RawQuery)
+	upload, err := s.openUpload(x, app.UploadPut)
 	if err != nil {
 		return err
 	}
-	defer upload.Close()
+	defer upload.close()
 	if !upload.Done() {
 		if err := s.takeWhole(x, upload); err != nil {
 			return err
@@ -34,8 +34,30 @@ func (s *Server) putUpload(x *exchange) error {
 	return x.answerJSON(http.StatusOK, detail)
 }
 
+// upload is an upload that this exchange works on.
+type upload struct {
+	*app.Upload
+	turn *turn
+	over func()
+}
+
+func (s *Server) openUpload(x *exchange, variant string) (*upload, error) {
+	id := x.r.PathValue("submissionId")
+	opened, err := s.config.App.OpenUpload(x.r.Context(), id, variant, x.r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	turn, over := s.turns.begin(id)
+	return &upload{opened, turn, over}, nil
+}
+
+func (u *upload) close() {
+	u.Close()
+	u.over()
+}
+
 // takeWhole takes the body as the whole file. What an earlier attempt left is of no use: this one begins at the beginning.
-func (s *Server) takeWhole(x *exchange, upload *app.Upload) error {
+func (s *Server) takeWhole(x *exchange, upload *upload) error {
 	if err := checkLength(x.r, upload.Size()); err != nil {
 		return err
 	}
@@ -83,8 +105,10 @@ func errWrongLength(length, want int64) error {
 }
 
 // appendBody streams the body into the upload. What has arrived stays there, whatever happens to the rest.
-func (s *Server) appendBody(x *exchange, upload *app.Upload) error {
+func (s *Server) appendBody(x *exchange, upload *upload) error {
 	body := &pacedBody{body: x.r.Body, controller: http.NewResponseController(x.ResponseWriter), timeout: s.config.StallTimeout}
+	upload.turn.reads(body)
+	defer upload.turn.reads(nil)
 	defer func() { s.metrics.uploaded.Add(float64(body.total)) }()
 	_, err := upload.Append(x.r.Context(), body)
 	switch {

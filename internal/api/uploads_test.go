@@ -226,7 +226,9 @@ func TestTwoUploadsAtOnce(t *testing.T) {
 // untilBusy waits until somebody has the turn at an upload.
 func (s *testService) untilBusy(t *testing.T, declared sortie.SubmissionDeclared) {
 	t.Helper()
-	s.until(t, "nobody has the turn", func() bool { return s.tusSays(http.MethodHead, declared, nil, "").StatusCode == http.StatusConflict })
+	s.until(t, "nobody has the turn", func() bool {
+		return s.tusSays(http.MethodDelete, declared, nil, "").code() == sortie.CodeIdempotencyInProgress
+	})
 }
 
 // until asks again and again until something is so.
