@@ -188,7 +188,7 @@ func TestWritersThatRemove(t *testing.T) {
 	for worker := range 8 {
 		incoming := openIncoming(t, dir)
 		group.Go(func() {
-			for turn := 0; turn < 200; {
+			for turn := 0; turn < 100; {
 				partial, err := incoming.Open(uploadID)
 				if errors.Is(err, media.ErrUploadBusy) {
 					continue

@@ -226,6 +226,9 @@ func TestACancelledPutLeavesNothing(t *testing.T) {
 		if err := objects.Put(ctx, hash, path); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
+		if !objects.Working() {
+			t.Error("a caller who went away broke the store")
+		}
 		if has, err := objects.Has(t.Context(), hash); has || err != nil {
 			t.Error(has, err)
 		}
