@@ -45,8 +45,10 @@ type file struct {
 }
 
 // photo is a small photo. Different numbers give photos that nobody takes for duplicates.
-func photo(number int) file {
-	return file{"image/jpeg", specimen.JPEG(specimen.Picture(160, 120, number))}
+func photo(number int) file { return photoOf(160, 120, number) }
+
+func photoOf(width, height, number int) file {
+	return file{"image/jpeg", specimen.JPEG(specimen.Picture(width, height, number))}
 }
 
 // largePhoto is a photo of at least so many bytes. Most of them are nothing to look at, which costs nothing to decode.

@@ -1,0 +1,215 @@
+package e2e
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/pgtest"
+)
+
+// The S3 server, which the tests of package media use too. It is built once, into the user's cache.
+const (
+	versitygw        = "github.com/versity/versitygw/cmd/versitygw"
+	versitygwVersion = "v1.8.0"
+	s3AccessKey      = "sortie-test"
+	s3SecretKey      = "sortie-test-secret"
+	s3Bucket         = "media"
+)
+
+// bucket is a bucket on an S3 server that can be killed and started again, with what was in it. Services reach it by a way on which
+// the bytes are counted.
+type bucket struct {
+	t       *testing.T
+	program string
+	args    []string
+	server  *process
+	address string // of the server
+	way     net.Listener
+
+	killAfter atomic.Int64 // when so many bytes have gone to the server it is killed; 0: it is left alone
+}
+
+func startBucket(t *testing.T) *bucket {
+	t.Helper()
+	b := &bucket{t: t, program: s3Program(t), address: quietAddress(t)}
+	data, sidecar := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(data, s3Bucket), 0o700); err != nil { // a directory is a bucket
+		t.Fatal(err)
+	}
+	b.args = []string{"--port", b.address, "--quiet", "posix", "--sidecar", sidecar, data}
+	b.start()
+	var err error
+	if b.way, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.way.Close() })
+	go b.accept()
+	return b
+}
+
+func s3Program(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := filepath.Join(cache, "sortie-test", "versitygw-"+versitygwVersion)
+	program := filepath.Join(directory, "versitygw")
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
+	build := exec.CommandContext(t.Context(), "go", "install", versitygw+"@"+versitygwVersion)
+	build.Env = append(os.Environ(), "GOBIN="+directory)
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the S3 server: %v: %s", err, output)
+	}
+	return program
+}
+
+// start starts the server, and waits until it listens.
+func (b *bucket) start() {
+	b.t.Helper()
+	b.server = spawn(b.t, []string{"ROOT_ACCESS_KEY=" + s3AccessKey, "ROOT_SECRET_KEY=" + s3SecretKey}, b.program, b.args...)
+	b.server.await(b.t, "S3 server", func() bool {
+		connection, err := net.Dial("tcp", b.address)
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err == nil
+	})
+}
+
+func (b *bucket) accept() {
+	for {
+		client, err := b.way.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", b.address)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		go b.pass(client, server)
+		go func() {
+			_, _ = io.Copy(client, server)
+			_ = client.Close()
+		}()
+	}
+}
+
+// pass lets bytes through to the server, as long as it lives.
+func (b *bucket) pass(client, server net.Conn) {
+	defer client.Close()
+	defer server.Close()
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := client.Read(buffer)
+		if _, writeErr := server.Write(buffer[:n]); err != nil || writeErr != nil {
+			return
+		}
+		if b.killAfter.Load() > 0 && b.killAfter.Add(-int64(n)) <= 0 {
+			b.server.kill()
+			return
+		}
+	}
+}
+
+// environment configures a process to keep files in the bucket.
+func (b *bucket) environment() []string {
+	return []string{
+		"SORTIE_MEDIA=s3://" + s3Bucket + "?region=us-east-1&use_path_style=true&endpoint=" + url.QueryEscape("http://"+b.way.Addr().String()),
+		"SORTIE_UPLOADS=" + b.t.TempDir(),
+		"AWS_ACCESS_KEY_ID=" + s3AccessKey, "AWS_SECRET_ACCESS_KEY=" + s3SecretKey, "AWS_EC2_METADATA_DISABLED=true",
+	}
+}
+
+// One process answers requests and another does the rest, on PostgreSQL and S3. A person decides. The S3 server dies while it is given
+// a file, and again while a creator looks at one: both are told so, nothing is lost, and all goes on when it is back.
+func TestTwoProcessesOnABucketThatDies(t *testing.T) {
+	t.Parallel()
+	chain, database, bucket := startAnvil(t), pgtest.Database(t), startBucket(t)
+	start := func(roles string) *following {
+		environment := append(chain.serviceEnvironment(database, "8"), "SORTIE_ROLES="+roles, "SORTIE_VERIFICATION=curate", "SORTIE_ACCEPTANCE_HOLD=0s")
+		return follow(t, chain, append(environment, bucket.environment()...))
+	}
+	front := start("api")
+	start("worker,chain")
+	mission := front.publish(photoMission(2))
+
+	s := front.declare("contributor1", mission, largePhoto(1, 2<<20))
+	bucket.killAfter.Store(1 << 20)
+	if _, err := front.resume(s); !isCode(err, sortie.CodeServiceUnavailable) {
+		t.Fatalf("upload into a bucket that dies: %v", err)
+	}
+	front.service.await(t, "end of the S3 server", func() bool {
+		select {
+		case <-bucket.server.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if _, err := front.resume(s); !isCode(err, sortie.CodeServiceUnavailable) {
+		t.Errorf("upload into a bucket that is gone: %v", err)
+	}
+	if h := front.health(); h.Parts["media"] != "unavailable" || h.code != http.StatusOK {
+		t.Errorf("without its bucket the service is %+v", h)
+	}
+	front.awaitStatus(s, sortie.SubmissionPending)
+
+	bucket.start()
+	if from, err := front.resume(s); err != nil || from != int64(len(s.data)) {
+		t.Fatalf("went on at byte %d of %d: %v", from, len(s.data), err)
+	}
+	front.awaitStatus(s, sortie.SubmissionFlagged)
+	if found := front.delivered(mission); len(found) != 0 {
+		t.Errorf("nobody has decided, and delivered is %v", found)
+	}
+	accepted := front.acceptNext(mission)
+	if accepted != s.id {
+		t.Errorf("the operator was shown %s, want %s", accepted, s.id)
+	}
+	delivered := front.checkDelivered(mission, s, sortie.SubmissionCurationAccepted)
+	front.service.await(t, "receipt", func() bool { return front.own(s).Receipt != nil })
+
+	bucket.server.kill()
+	for _, link := range []string{delivered.MediaURL, *delivered.ThumbnailURL} {
+		if _, err := front.fetch(link); !isCode(err, sortie.CodeServiceUnavailable) {
+			t.Errorf("a link into a bucket that is gone: %v", err)
+		}
+	}
+	bucket.start()
+	front.checkDelivered(mission, s, sortie.SubmissionCurationAccepted)
+	front.service.await(t, "good health", func() bool { return front.health().Status == "ok" })
+}
+
+// acceptNext is an operator who looks at what waits first, and accepts it.
+func (f *following) acceptNext(d drafted) (id string) {
+	f.t.Helper()
+	queue, err := f.operator.Submissions(f.ctx, sortie.QueueQuery{MissionID: d.missionID, Status: sortie.SubmissionFlagged})
+	if err != nil || len(queue.Submissions) == 0 {
+		f.t.Fatalf("the queue of %s has %d submissions: %v", d.missionID, len(queue.Submissions), err)
+	}
+	next := queue.Submissions[0]
+	for _, link := range []*string{next.MediaURL, next.ThumbnailURL} {
+		if link == nil {
+			f.t.Fatalf("nothing to look at in %+v", next)
+		}
+		if _, err := f.fetch(*link); err != nil {
+			f.t.Errorf("look at %s: %v", next.SubmissionID, err)
+		}
+	}
+	if _, err := f.operator.AcceptSubmission(f.ctx, next.SubmissionID, "A photo of something."); err != nil {
+		f.t.Fatalf("accept %s: %v", next.SubmissionID, err)
+	}
+	return next.SubmissionID
+}
