@@ -18,8 +18,9 @@ type patient struct {
 	place       place
 	depth       sortie.FundingDepth
 	budget      sortie.Budget
-	quoteUntil  time.Time // the deadline of a quote issued now
-	opens, ends time.Time // when it takes submissions; as if published now, until it is
+	quoteUntil  time.Time    // the deadline of a quote issued now
+	opens, ends time.Time    // when it takes submissions; as if published now, until it is
+	slots       *store.Slots // nil until it is published
 	halted      bool
 	now         time.Time
 }
@@ -152,15 +153,28 @@ func (p patient) published() sortie.Doctor {
 	case closing != nil:
 		answer.WaitingOn, answer.Summary = sortie.PartyNone, "The mission is over, and what was left of its money went back."
 		answer.Blockers = []sortie.Blocker{closedBlocker(closing)}
+	case p.slots.CompletedAt != nil && p.slots.Accepted == p.slots.Target:
+		answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("The mission is complete: %s.", p.progress())
 	case p.ended():
 		answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("The mission ended at %s.", sortie.FormatTime(p.ends))
 		answer.Blockers = []sortie.Blocker{p.endedBlocker()}
 	case p.now.Before(p.opens):
 		answer.Summary = fmt.Sprintf("The mission is published and takes submissions from %s until %s.", sortie.FormatTime(p.opens), sortie.FormatTime(p.ends))
+	case p.slots.Left() == 0:
+		answer.Summary = fmt.Sprintf("All slots of the mission are taken: %s.", p.progress())
 	default:
-		answer.Summary = fmt.Sprintf("The mission is published and takes submissions until %s.", sortie.FormatTime(p.ends))
+		answer.Summary = fmt.Sprintf("The mission is published and takes submissions until %s: %s.", sortie.FormatTime(p.ends), p.progress())
 	}
 	return answer
+}
+
+// progress says how much of what was asked for is here.
+func (p patient) progress() string {
+	text := fmt.Sprintf("%d of %d submissions are accepted", p.slots.Accepted, p.slots.Target)
+	if p.slots.Reserved > 0 {
+		text += fmt.Sprintf(", %d are on their way", p.slots.Reserved)
+	}
+	return text
 }
 
 func (p patient) unwanted() sortie.Doctor {

@@ -59,11 +59,14 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 	if patient.halted, err = a.store.Halted(ctx); err != nil {
 		return sortie.Doctor{}, storeError(err)
 	}
-	published := patient.now
+	patient.opens, patient.ends = normalized.Window(patient.now)
 	if draft.State.View().Published {
-		published = draft.UpdatedAt // publication is the last thing that happens to a draft
+		slots, err := a.store.SlotsOf(ctx, draft.ID)
+		if err != nil {
+			return sortie.Doctor{}, storeError(err)
+		}
+		patient.slots, patient.opens, patient.ends = &slots, slots.OpensAt, slots.EndsAt
 	}
-	patient.opens, patient.ends = normalized.Window(published)
 	return patient.diagnose(), nil
 }
 

@@ -125,6 +125,33 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 	}
 }
 
+// Of a published mission the doctor says how far its contributors are.
+func TestTheDoctorCountsSubmissions(t *testing.T) {
+	t.Parallel()
+	s := openStudio(t, sqliteDatabase(t), nil)
+	draft := s.publish("k", 2, "")
+	want := func(party sortie.Party, says string) {
+		t.Helper()
+		answer := s.doctor(draft)
+		if answer.Health != sortie.HealthReady || answer.WaitingOn != party || !strings.Contains(answer.Summary, says) {
+			t.Errorf("%s, waiting on %s: %s", answer.Health, answer.WaitingOn, answer.Summary)
+		}
+		s.checkAdvice(answer)
+	}
+	want(sortie.PartyContributors, "takes submissions until 2026-03-04T02:40:00.000Z: 0 of 2 submissions are accepted.")
+	s.submitQuickly(bob, draft, "one")
+	_, err := s.declare(contributor(1), draft, "two", photo(1))
+	s.must(err)
+	want(sortie.PartyContributors, "All slots of the mission are taken: 1 of 2 submissions are accepted, 1 are on their way.")
+	s.pass(ReservationTime)
+	s.due()
+	s.submitQuickly(contributor(2), draft, "three")
+	s.pass(testHold)
+	s.due()
+	s.extend(nil)
+	want(sortie.PartyNone, "The mission is complete: 2 of 2 submissions are accepted.")
+}
+
 // checkAdvice holds what everybody reads to its form: sentences, and something to do.
 func (w *world) checkAdvice(answer sortie.Doctor) {
 	w.t.Helper()
