@@ -133,11 +133,11 @@ func (w *mediaWork) run(ctx context.Context, roles roles) error {
 }
 
 // repeat does something again and again. The first time comes soon, also of what is rare, since some processes never get old; but not at
-// once, since a start is to be quick. A failure is told once, until another one comes or it is over.
+// once, since a start is to be quick. A failure is told at once, and then once a minute while it lasts.
 func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
 	timer := time.NewTimer(min(every, firstTime))
 	defer timer.Stop()
-	told := ""
+	var told time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -148,11 +148,11 @@ func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && err.Error() != told:
-			told = err.Error()
+		case err != nil && time.Since(told) >= time.Minute:
+			told = time.Now()
 			w.log.WarnContext(ctx, "could not "+what+"; it is tried again", "error", err)
-		case err == nil && told != "":
-			told = ""
+		case err == nil && !told.IsZero():
+			told = time.Time{}
 			w.log.InfoContext(ctx, "could "+what+" again")
 		}
 		timer.Reset(every)
