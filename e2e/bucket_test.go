@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -9,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/pgtest"
@@ -190,6 +193,42 @@ func TestTwoProcessesOnABucketThatDies(t *testing.T) {
 	bucket.start()
 	front.checkDelivered(mission, s, sortie.SubmissionCurationAccepted)
 	front.service.await(t, "good health", func() bool { return front.health().Status == "ok" })
+}
+
+// The S3 server stands still while it is given a file: the contributor is told so before his patience is at an end, and the file is
+// taken in when the server goes on.
+func TestBucketThatStandsStill(t *testing.T) {
+	t.Parallel()
+	chain, bucket := startAnvil(t), startBucket(t)
+	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), ""), bucket.environment()...))
+	mission := f.publish(photoMission(1))
+	s := f.declare("contributor1", mission, photo(1))
+	bucket.signal(syscall.SIGSTOP)
+	started := time.Now()
+	_, err := s.contributor.Upload(f.ctx, s.links, bytes.NewReader(s.data), int64(len(s.data)))
+	if !isCode(err, sortie.CodeServiceUnavailable) {
+		t.Fatalf("upload into a bucket that stands still: %v", err)
+	}
+	if took := time.Since(started); took > time.Minute {
+		t.Errorf("the contributor was told so after %s", took)
+	}
+	if h := f.health(); h.Parts["media"] != "unavailable" || h.code != http.StatusOK {
+		t.Errorf("with a bucket that stands still the service is %+v", h)
+	}
+	f.awaitStatus(s, sortie.SubmissionPending)
+	bucket.signal(syscall.SIGCONT)
+	if from, err := f.resume(s); err != nil || from != int64(len(s.data)) {
+		t.Fatalf("went on at byte %d of %d: %v", from, len(s.data), err)
+	}
+	f.awaitStatus(s, sortie.SubmissionAccepted)
+	f.checkDelivered(mission, s, sortie.SubmissionAccepted)
+}
+
+func (b *bucket) signal(signal syscall.Signal) {
+	b.t.Helper()
+	if err := b.server.command.Process.Signal(signal); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // acceptNext is an operator who looks at what waits first, and accepts it.

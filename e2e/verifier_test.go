@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,9 +16,10 @@ import (
 
 // verifier is a program that looks at submissions for the operator. It goes by the width of a picture, where others have a model.
 type verifier struct {
-	t    *testing.T
-	away atomic.Bool
-	seen atomic.Int64 // questions
+	t        *testing.T
+	away     atomic.Bool
+	thinking atomic.Bool  // for ever: whoever asks is gone before there is an answer
+	seen     atomic.Int64 // questions
 }
 
 func (v *verifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -26,11 +28,19 @@ func (v *verifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "out for lunch", http.StatusServiceUnavailable)
 		return
 	}
+	text, err := io.ReadAll(r.Body)
+	if v.thinking.Load() {
+		<-r.Context().Done()
+		return
+	}
 	var question struct {
 		SubmissionID, MissionID, MediaURL string
 		Accept                            []string
 	}
-	if err := json.NewDecoder(r.Body).Decode(&question); err != nil || !slices.Equal(question.Accept, []string{"wide"}) {
+	if err == nil {
+		err = json.Unmarshal(text, &question)
+	}
+	if err != nil || !slices.Equal(question.Accept, []string{"wide"}) {
 		v.t.Errorf("the verifier was asked %+v: %v", question, err)
 	}
 	media, err := http.Get(question.MediaURL)
@@ -50,7 +60,8 @@ func (v *verifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"score": %d, "reason": "It is %d wide and %d high."}`, score, width, height)
 }
 
-// A program of the operator's decides about what passes the checks. While it is away, what came waits for it.
+// A program of the operator's decides about what passes the checks. While it is away, what came waits for it, and a kill of the service
+// that waits for its answer is made good at the next start.
 func TestVerifierDecides(t *testing.T) {
 	t.Parallel()
 	program := &verifier{t: t}
@@ -89,4 +100,13 @@ func TestVerifierDecides(t *testing.T) {
 	f.awaitStatus(waiting, sortie.SubmissionPending)
 	program.away.Store(false)
 	f.awaitStatus(waiting, sortie.SubmissionAccepted)
+
+	program.thinking.Store(true)
+	before = program.seen.Load()
+	killed := f.submit("contributor3", mission, photo(10))
+	f.service.await(t, "question to a verifier that thinks", func() bool { return program.seen.Load() > before })
+	f.service.kill()
+	program.thinking.Store(false)
+	f.restart()
+	f.awaitStatus(killed, sortie.SubmissionAccepted)
 }

@@ -105,7 +105,7 @@ func documentedPrograms(t *testing.T) (directory string) {
 	return directory
 }
 
-// The programs of the documentation, copied as they are, take a mission from its definition to its publication.
+// The programs of the documentation, copied as they are, take a mission from its definition to its deliverables.
 func TestDocumentedPrograms(t *testing.T) {
 	t.Parallel()
 	if err := installViem(); err != nil {
@@ -113,41 +113,82 @@ func TestDocumentedPrograms(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	dev := startDev(t)
-	directory := documentedPrograms(t)
-	run := func(program string, args ...string) string {
-		t.Helper()
-		command := exec.CommandContext(ctx, "node", append([]string{program}, args...)...)
-		command.Dir = directory
-		command.Env = append(os.Environ(), "BASE_URL="+dev.BaseURL, "PRIVATE_KEY="+dev.key(t, "creator"))
-		output, err := command.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", program, err, output)
-		}
-		return string(output)
-	}
-	ready, err := os.ReadFile(dev.path)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(directory, "ready.json"), ready, 0o600)
-	}
+	p := &programs{t: t, ctx: ctx, dev: startDev(t), directory: documentedPrograms(t)}
+	ready, err := os.ReadFile(p.dev.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	draft, _, _ := strings.Cut(run("create.mjs"), " ")
-	if again, _, _ := strings.Cut(run("create.mjs"), " "); again != draft {
+	p.write("ready.json", ready)
+	draft, _, _ := strings.Cut(p.run("creator", "create.mjs"), " ")
+	if again, _, _ := strings.Cut(p.run("creator", "create.mjs"), " "); again != draft {
 		t.Errorf("run twice, create.mjs made two drafts: %s and %s", draft, again)
 	}
-	if output := run("fund.mjs", draft); !strings.Contains(output, "funded in block") {
+	if output := p.run("creator", "fund.mjs", draft); !strings.Contains(output, "funded in block") {
 		t.Errorf("fund.mjs: %s", output)
 	}
-	approved, operator := make(chan error, 1), dev.key(t, "operator")
-	go func() { approved <- approveWhenFunded(ctx, dev, draft, operator) }()
-	output := run("follow.mjs", draft)
+	approved, operator := make(chan error, 1), p.dev.key(t, "operator")
+	go func() { approved <- approveWhenFunded(ctx, p.dev, draft, operator) }()
+	output := p.run("creator", "follow.mjs", draft)
 	if err := <-approved; err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(output, "fetch_deliverables\n") || !strings.Contains(output, "The mission is published") {
 		t.Errorf("follow.mjs: %s", output)
+	}
+	p.contributeAndFetch(draft)
+}
+
+// programs are those of the documentation, in a directory of their own.
+type programs struct {
+	t         *testing.T
+	ctx       context.Context
+	dev       ready
+	directory string
+}
+
+func (p *programs) write(name string, data []byte) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.directory, name), data, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// run gives what a program prints with the key of a role.
+func (p *programs) run(role, program string, args ...string) string {
+	p.t.Helper()
+	command := exec.CommandContext(p.ctx, "node", append([]string{program}, args...)...)
+	command.Dir = p.directory
+	command.Env = append(os.Environ(), "BASE_URL="+p.dev.BaseURL, "PRIVATE_KEY="+p.dev.key(p.t, role))
+	output, err := command.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("%s: %v\n%s", program, err, output)
+	}
+	return string(output)
+}
+
+// contributeAndFetch submits a photo to the only mission there is, twice, and fetches it.
+func (p *programs) contributeAndFetch(draft string) {
+	p.t.Helper()
+	client, err := sortie.NewPublicClient(p.dev.BaseURL)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	feed, err := client.Feed(p.ctx, sortie.FeedQuery{})
+	if err != nil || len(feed.Missions) != 1 {
+		p.t.Fatalf("the feed has %d missions: %v", len(feed.Missions), err)
+	}
+	photo := photo(1).data
+	p.write("photo.jpg", photo)
+	for range 2 {
+		if output := p.run("contributor1", "submit.mjs", feed.Missions[0].MissionID, "photo.jpg", "48.85837", "2.29448"); !strings.HasPrefix(output, "accepted 100 ") {
+			p.t.Errorf("submit.mjs: %s", output)
+		}
+	}
+	output := p.run("creator", "pull.mjs", draft)
+	submission, _, _ := strings.Cut(output, " ")
+	fetched, err := os.ReadFile(filepath.Join(p.directory, submission+".jpeg"))
+	if err != nil || !strings.HasSuffix(output, fmt.Sprintf(" image/jpeg %d\n", len(fetched))) || strings.Count(output, "\n") != 1 {
+		p.t.Errorf("pull.mjs: %s: %v", output, err)
 	}
 }
 
