@@ -30,7 +30,7 @@ func testSubmissionModel(t *testing.T, url string) {
 			s.Target, s.PerContributor = rapid.IntRange(1, 4).Draw(rt, "target"), rapid.IntRange(1, 2).Draw(rt, "each")
 			s.EndsAt = time.UnixMicro(clock.micros.Load()).Add(20 * time.Minute).UTC()
 		})
-		for range rapid.IntRange(1, 30).Draw(rt, "steps") {
+		for range rapid.IntRange(10, 40).Draw(rt, "steps") {
 			m.step(rt)
 			m.compare(rt)
 		}
@@ -126,7 +126,11 @@ func (m *submissionModel) complete(rt *rapid.T) {
 // change moves a submission by an event that may be wrong, or makes it final.
 func (m *submissionModel) change(rt *rapid.T, i int) {
 	was := m.all[i]
-	switch rapid.SampledFrom([]string{"upload", "take", "move", "move", "move"}).Draw(rt, "change") {
+	ways := []string{"upload", "take", "move", "move", "move"}
+	if was.UploadedAt == nil {
+		ways = append(ways, "upload", "upload", "upload", "upload") // or hardly any would come far
+	}
+	switch rapid.SampledFrom(ways).Draw(rt, "change") {
 	case "upload":
 		uploaded, err := upload(m.db, was, drawHash(), somePicture())
 		if want := was.Status == sortie.SubmissionPending && was.UploadedAt == nil; want != (err == nil) || err != nil && !errors.Is(err, ErrConflict) {
@@ -154,14 +158,23 @@ func (m *submissionModel) change(rt *rapid.T, i int) {
 
 func (m *submissionModel) move(rt *rapid.T, i int) {
 	was := m.all[i]
-	event := rapid.SampledFrom(mission.SubmissionEvents()).Draw(rt, "event")
+	events := slices.DeleteFunc(mission.SubmissionEvents(), func(event mission.SubmissionEvent) bool {
+		_, err := mission.NextSubmission(was.State(), event)
+		return err != nil
+	})
+	if len(events) == 0 {
+		return
+	}
+	event := rapid.SampledFrom(events).Draw(rt, "event")
 	to, err := mission.NextSubmission(was.State(), event)
 	if err != nil {
-		return
+		rt.Fatal(err)
 	}
 	hold := m.now().Add(time.Duration(rapid.IntRange(0, 1).Draw(rt, "hold")) * time.Minute)
 	stale := was
-	stale.Version -= int64(rapid.IntRange(0, 1).Draw(rt, "stale"))
+	if rapid.IntRange(0, 3).Draw(rt, "stale") == 0 {
+		stale.Version--
+	}
 	moved := Submission{}
 	err = m.db.Tx(context.Background(), func(tx *Tx) (err error) {
 		moved, err = tx.MoveSubmission(stale, SubmissionMove{To: to, Reason: string(event), HoldUntil: &hold, Fragment: []byte(was.ID)})
