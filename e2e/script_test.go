@@ -83,6 +83,8 @@ func TestScripts(t *testing.T) {
 			"freeport": cmdFreePort,
 			"keystore": cmdKeystore,
 			"field":    cmdField,
+			"photo":    cmdPhoto,
+			"relay":    cmdRelay,
 
 			"eventually": cmdEventually,
 			"interrupts": cmdInterrupts,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -92,12 +93,28 @@ func showMySubmission(w io.Writer, client *clientOptions, submission sortie.Subm
 	row(table, "submission", submission.SubmissionID)
 	row(table, "mission", submission.MissionID)
 	showVerdict(table, submission)
+	if len(submission.Checks) > 0 {
+		row(table, "checks", checksInWords(submission.Checks))
+	}
 	row(table, "payout", payoutInWords(submission))
 	_ = table.Flush()
-	showChecks(w, submission.Checks)
 	if submission.Status == sortie.SubmissionPending || submission.Status == sortie.SubmissionFlagged {
 		fmt.Fprintf(w, "\nNext: %s submissions mine %s%s\n", program(), submission.SubmissionID, client.identityFlags())
 	}
+}
+
+// checksInWords counts the checks and names those that failed; their reasons are in the submission's.
+func checksInWords(checks []sortie.SubmissionCheck) string {
+	var failed []string
+	for _, check := range checks {
+		if !check.Passed {
+			failed = append(failed, check.Name)
+		}
+	}
+	if len(failed) == 0 {
+		return fmt.Sprintf("%d of %d passed", len(checks), len(checks))
+	}
+	return fmt.Sprintf("%d of %d passed, not %s", len(checks)-len(failed), len(checks), strings.Join(failed, ", "))
 }
 
 func payoutInWords(submission sortie.Submission) string {

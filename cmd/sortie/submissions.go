@@ -178,30 +178,20 @@ func showVerdict(table *tabwriter.Writer, submission sortie.Submission) {
 	}
 }
 
-// showChecks shows what was looked at, what failed first.
+// showChecks shows everything that was looked at, what failed first.
 func showChecks(w io.Writer, checks []sortie.SubmissionCheck) {
 	if len(checks) == 0 {
 		return
 	}
-	sorted := slices.Clone(checks)
-	slices.SortStableFunc(sorted, func(a, b sortie.SubmissionCheck) int {
-		switch {
-		case a.Passed == b.Passed:
-			return 0
-		case a.Passed:
-			return 1
-		default:
-			return -1
-		}
-	})
 	fmt.Fprintln(w, "\nChecks:")
 	table := newTable(w)
-	for _, check := range sorted {
-		mark := "ok"
-		if !check.Passed {
-			mark = "NO"
+	for _, passed := range []bool{false, true} {
+		mark := map[bool]string{false: "NO", true: "ok"}[passed]
+		for _, check := range checks {
+			if check.Passed == passed {
+				fmt.Fprintf(table, "  %s\t%s\t%s\n", mark, clean(check.Name), clean(check.Reason))
+			}
 		}
-		fmt.Fprintf(table, "  %s\t%s\t%s\n", mark, clean(check.Name), clean(check.Reason))
 	}
 	_ = table.Flush()
 }

@@ -156,7 +156,7 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 		return err
 	}
 	if result.Status == sortie.SubmissionRejected {
-		return failed(exitFailure, fmt.Errorf("the submission was rejected: %s", clean(result.Reason)))
+		return failed(exitFailure, fmt.Errorf("the submission was rejected: %s; --again submits the file once more", clean(result.Reason)))
 	}
 	return nil
 }
@@ -189,8 +189,10 @@ func declare(ctx context.Context, api *sortie.Client, missionID string, declarat
 		switch over := before.Status == sortie.SubmissionRejected || before.Status == sortie.SubmissionWithdrawn; {
 		case over && (options.again || before.VerifiedAt == nil): // what nobody looked at, such as an expired reservation, does not count
 			key = derivedKey([]byte(key + "\n" + id))
+		case over && err != nil:
+			return declared, failed(exitConflict, fmt.Errorf("this file was submitted before, as %s, and is %s: --again submits it once more", id, before.Status))
 		case err != nil:
-			return declared, failed(exitConflict, fmt.Errorf("this file was submitted before, as %s, with another place or time; that one is %s: withdraw it first, or leave it: %w", id, before.Status, err))
+			return declared, failed(exitConflict, fmt.Errorf("this file was submitted before, as %s, with another place or time; that one is %s", id, before.Status))
 		default:
 			return declared, nil
 		}
