@@ -1,6 +1,8 @@
 // Package mission holds the rules of a mission as pure code: what a creator may write and what it is understood as
 // ([Normalize]), when two definitions are the same one ([Normalized.Fingerprint], [Differences]), what it costs
-// ([Normalized.Terms]), when it runs ([Normalized.Window]), how its ids are formed, and which state follows which ([Apply]).
+// ([Normalized.Terms]), when it runs ([Normalized.Window]), how its ids are formed, and which state follows which ([Apply]). For
+// the submissions to it: what a contributor may declare ([NormalizeDeclaration]) and which status follows which
+// ([NextSubmission]).
 //
 // It refuses to do anything else. There is no I/O, no clock, no randomness and no context: time and entropy are arguments,
 // so every answer can be reproduced from its inputs.
@@ -68,4 +70,10 @@
 // A funding counts only when it is the one that the draft promised, to the last field ([Escrow]). The money of a rejected
 // mission is due to the creator from the moment its funding is confirmed until a close of the mission is on the chain
 // ([State.RefundDue]).
+//
+// # Submissions
+//
+// A declaration is read as strictly as a mission, but has no extra: an unknown member is a fault. While a submission is pending or
+// flagged it holds a reservation, while it is accepted a slot ([HoldsSlot]); a decision can be taken back until it is final, and
+// never after.
 package mission
