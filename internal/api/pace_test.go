@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -25,7 +26,7 @@ func downloads(t *testing.T, data []byte, timeout time.Duration, byKernel bool) 
 		t.Fatal(err)
 	}
 	ended = make(chan error, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		file, err := os.Open(path)
 		if err != nil {
 			t.Error(err)
@@ -43,6 +44,11 @@ func downloads(t *testing.T, data []byte, timeout time.Duration, byKernel bool) 
 		}
 		ended <- err
 	}))
+	server.Config.ConnContext = func(ctx context.Context, connection net.Conn) context.Context {
+		_ = connection.(*net.TCPConn).SetWriteBuffer(16 << 10) // so that a client that is slow is seen to be
+		return ctx
+	}
+	server.Start()
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().String(), ended
 }
@@ -86,7 +92,7 @@ func bothWays(t *testing.T, test func(t *testing.T, byKernel bool)) {
 func TestDownloadsThatStandStill(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, byKernel bool) {
-		address, ended := downloads(t, noise(32<<20), 200*time.Millisecond, byKernel)
+		address, ended := downloads(t, noise(4<<20), 200*time.Millisecond, byKernel)
 		ask(t, address)
 		if err := <-ended; !errors.Is(err, errClientLeft) {
 			t.Errorf("%v", err)
@@ -97,7 +103,7 @@ func TestDownloadsThatStandStill(t *testing.T) {
 func TestDownloadsWhoseClientLeaves(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, byKernel bool) {
-		address, ended := downloads(t, noise(32<<20), time.Minute, byKernel)
+		address, ended := downloads(t, noise(4<<20), time.Minute, byKernel)
 		connection := ask(t, address)
 		if _, err := io.ReadFull(connection, make([]byte, 1000)); err != nil {
 			t.Fatal(err)
@@ -112,10 +118,10 @@ func TestDownloadsWhoseClientLeaves(t *testing.T) {
 // A slow client gets the whole file, to the last byte, though no stretch of it arrives within the time.
 func TestDownloadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
-	data := noise(10 << 20)
-	address, ended := downloads(t, data, 150*time.Millisecond, true)
+	data := noise(5 << 19)
+	address, ended := downloads(t, data, time.Second, true)
 	connection := ask(t, address)
-	pause := time.NewTicker(5 * time.Millisecond)
+	pause := time.NewTicker(50 * time.Millisecond)
 	defer pause.Stop()
 	var got bytes.Buffer
 	for buffer := make([]byte, 32<<10); ; <-pause.C {
