@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -205,8 +204,7 @@ func TestBucketThatStandsStill(t *testing.T) {
 	s := f.declare("contributor1", mission, photo(1))
 	bucket.signal(syscall.SIGSTOP)
 	started := time.Now()
-	_, err := s.contributor.Upload(f.ctx, s.links, bytes.NewReader(s.data), int64(len(s.data)))
-	if !isCode(err, sortie.CodeServiceUnavailable) {
+	if err := f.upload(s); !isCode(err, sortie.CodeServiceUnavailable) {
 		t.Fatalf("upload into a bucket that stands still: %v", err)
 	}
 	if took := time.Since(started); took > time.Minute {

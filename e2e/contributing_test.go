@@ -74,26 +74,41 @@ type submission struct {
 	links       sortie.UploadLinks
 }
 
-// declare reserves a slot for a file, taken just now at the place that the specimens know.
-func (f *following) declare(role string, d drafted, file file) submission {
-	f.t.Helper()
-	contributor, hash := f.client(role), sha256.Sum256(file.data)
+// tryToDeclare asks for a slot for a file, made just now at the place that the specimens know.
+func (f *following) tryToDeclare(contributor *sortie.Client, d drafted, file file) (submission, error) {
+	hash := sha256.Sum256(file.data)
 	declared, err := contributor.Declare(f.ctx, d.missionID, sortie.Declaration{
 		Location:    sortie.Location{Lat: "48.85837", Lng: "2.29448", AccuracyMeters: "5"},
 		CapturedAt:  sortie.FormatTime(time.Now()),
 		ContentType: file.contentType, SizeBytes: int64(len(file.data)), SHA256: hex.EncodeToString(hash[:]),
 	}, rand.Text())
-	if err != nil || declared.Upload == nil {
-		f.t.Fatalf("declare a file for %s: %+v, %v", d.missionID, declared, err)
+	if err != nil {
+		return submission{}, err
 	}
-	return submission{file, declared.SubmissionID, contributor, *declared.Upload}
+	return submission{file, declared.SubmissionID, contributor, *declared.Upload}, nil
 }
 
-// submit declares a file and uploads it in one go.
+// declare reserves a slot for a file.
+func (f *following) declare(role string, d drafted, file file) submission {
+	f.t.Helper()
+	s, err := f.tryToDeclare(f.client(role), d, file)
+	if err != nil {
+		f.t.Fatalf("declare a file for %s: %v", d.missionID, err)
+	}
+	return s
+}
+
+// upload sends the whole file in one go.
+func (f *following) upload(s submission) error {
+	_, err := s.contributor.Upload(f.ctx, s.links, bytes.NewReader(s.data), int64(len(s.data)))
+	return err
+}
+
+// submit declares a file and uploads it.
 func (f *following) submit(role string, d drafted, file file) submission {
 	f.t.Helper()
 	s := f.declare(role, d, file)
-	if _, err := s.contributor.Upload(f.ctx, s.links, bytes.NewReader(s.data), int64(len(s.data))); err != nil {
+	if err := f.upload(s); err != nil {
 		f.t.Fatalf("upload %s: %v", s.id, err)
 	}
 	return s

@@ -54,27 +54,32 @@ func received(directory string) (largest int64) {
 	return largest
 }
 
-// The service is killed when 99 % of a file are there, and once more when all of another is and nobody has been told so. Both
-// uploads go on where they were.
-func TestUploadGoesOnAfterAKill(t *testing.T) {
+// A connection hangs when 99 % of a file are there; the service is killed when 99 % of another are, and once more when all of a third
+// is and nobody has been told so. Every upload goes on where it was.
+func TestUploadGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	chain, directory := startAnvil(t), t.TempDir()
 	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), directory))
-	mission := f.publish(photoMission(2))
+	mission := f.publish(photoMission(3))
 
-	cut := f.declare("contributor1", mission, largePhoto(1, 4<<20))
-	most := len(cut.data) * 99 / 100
-	cut.patch(t, most)
-	f.service.await(t, "99 % of the file", func() bool { return received(directory) >= int64(most) })
-	f.restart()
-	if status := f.own(cut).Status; status != sortie.SubmissionPending || len(f.delivered(mission)) != 0 {
-		t.Errorf("a file of which a part is there is %s, and the deliverables are %v", status, f.delivered(mission))
+	for role, kill := range map[string]bool{"contributor1": false, "contributor3": true} {
+		before := len(f.delivered(mission))
+		cut := f.declare(role, mission, largePhoto(10+before, 4<<20))
+		most := len(cut.data) * 99 / 100
+		cut.patch(t, most)
+		f.service.await(t, "99 % of the file", func() bool { return received(directory) >= int64(most) })
+		if kill {
+			f.restart()
+		}
+		if status, delivered := f.own(cut).Status, len(f.delivered(mission)); status != sortie.SubmissionPending || delivered != before {
+			t.Errorf("a file of which a part is there is %s, and %d are delivered", status, delivered)
+		}
+		if from, err := f.resume(cut); err != nil || from != int64(most) {
+			t.Fatalf("went on at byte %d of %d, after %d had come: %v", from, len(cut.data), most, err)
+		}
+		f.awaitStatus(cut, sortie.SubmissionAccepted)
+		f.checkDelivered(mission, cut, sortie.SubmissionAccepted)
 	}
-	if from, err := f.resume(cut); err != nil || from != int64(most) {
-		t.Fatalf("went on at byte %d of %d, after %d had come: %v", from, len(cut.data), most, err)
-	}
-	f.awaitStatus(cut, sortie.SubmissionAccepted)
-	f.checkDelivered(mission, cut, sortie.SubmissionAccepted)
 
 	whole := f.declare("contributor2", mission, largePhoto(2, 4<<20))
 	whole.patch(t, len(whole.data))
