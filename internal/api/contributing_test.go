@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -341,15 +340,6 @@ func TestDeclarationsOfTwoUnderOneKey(t *testing.T) {
 			}
 		}
 	})
-}
-
-func readAll(t testing.TB, reader io.Reader) []byte {
-	t.Helper()
-	data, err := io.ReadAll(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // publishedBy is the id of a published mission of somebody else than the creator.

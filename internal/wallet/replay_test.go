@@ -119,14 +119,18 @@ func TestTheHostOfTheURLIsTheServices(t *testing.T) {
 	t.Parallel()
 	const second = "https://missions.example.org:8443/v1"
 	both := []string{publicURL + "/", second}
-	signedFor := func(base, host string) message {
+	type signed struct {
+		message
+		base string
+	}
+	signedFor := func(base, host string) signed {
 		m := withHost(claiming(creator.Address()), host)
-		return m.with(sortie.HeaderSignature, creator.SignDigest(m.request(base).Digest()).String())
+		return signed{m.with(sortie.HeaderSignature, creator.SignDigest(m.request(base).Digest()).String()), base}
 	}
 	cases := []struct {
 		name       string
 		publicURLs []string
-		message
+		signed
 		accepted bool
 	}{
 		{"first", both, signedFor(publicURL, "api.example.com"), true},
@@ -147,10 +151,13 @@ func TestTheHostOfTheURLIsTheServices(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := openDoor(t, wallet.Config{PublicURLs: c.publicURLs, Call: saysNo}).send(t, c.String())
-			if c.accepted {
-				wantAccepted(t, got, creator.Address())
-			} else {
+			if !c.accepted {
 				wantRefused(t, got, sortie.CodeInvalidSignature)
+				return
+			}
+			wantAccepted(t, got, creator.Address())
+			if got.Identity != nil && got.Identity.Base != c.base { // links in the answer lead to where it was asked for
+				t.Errorf("signed for %s, links begin with %s", c.base, got.Identity.Base)
 			}
 		})
 	}
