@@ -23,7 +23,7 @@ const answerTime = 3 * time.Minute
 func (c *Client) Upload(ctx context.Context, links UploadLinks, file io.Reader, size int64) (Submission, error) {
 	ctx, watch := c.watched(ctx)
 	defer watch.stop()
-	body := &uploadBody{source: file, size: size, watch: watch}
+	body := &uploadBody{source: file, size: size, last: true, watch: watch}
 	defer body.end()
 	request, err := newLinkRequest(ctx, http.MethodPut, links.PutURL, body)
 	if err != nil {
@@ -82,7 +82,26 @@ const (
 	tusContentType     = "application/offset+octet-stream"
 )
 
-// uploadRest asks how much the service has and sends the rest. offset is what it had, -1 if it did not say.
+// A file goes in pieces that take a second or two each, so that it is known how much has arrived: a whole photo fits into the buffers
+// on the way. One piece is enough for most.
+const (
+	firstPiece   = 1 << 20
+	smallestOne  = 256 << 10
+	largestPiece = 64 << 20
+)
+
+func nextPiece(piece int64, took time.Duration) int64 {
+	switch {
+	case took < time.Second:
+		return min(2*piece, largestPiece)
+	case took > 4*time.Second:
+		return max(piece/2, smallestOne)
+	default:
+		return piece
+	}
+}
+
+// uploadRest asks how much the service has and sends the rest. offset is what it has then, -1 if it did not say.
 func (c *Client) uploadRest(ctx context.Context, link string, file io.ReaderAt, size int64, progress func(int64)) (offset int64, retryIn time.Duration, err error) {
 	offset, retryIn, err = c.uploadOffset(ctx, link)
 	if err != nil {
@@ -91,12 +110,19 @@ func (c *Client) uploadRest(ctx context.Context, link string, file io.ReaderAt, 
 	if offset < 0 || offset > size {
 		return offset, -1, fmt.Errorf("the service has %d bytes of a file of %d: these links are for another file", offset, size)
 	}
-	progress(offset)
 	// All of it may be there and not be stored yet, so that a request without bytes is sent too: its answer says that it is.
-	retryIn, err = c.sendPiece(ctx, link, offset, size, &uploadBody{
-		source: io.NewSectionReader(file, offset, size-offset), size: size - offset, before: offset, progress: progress,
-	})
-	return offset, retryIn, err
+	for piece := int64(firstPiece); ; {
+		progress(offset)
+		length, started := min(piece, size-offset), time.Now()
+		body := &uploadBody{source: io.NewSectionReader(file, offset, length), size: length, before: offset, progress: progress}
+		if retryIn, err = c.sendPiece(ctx, link, body, offset+length == size); err != nil {
+			return offset, retryIn, err
+		}
+		if offset += length; offset == size {
+			return offset, 0, nil
+		}
+		piece = nextPiece(piece, time.Since(started))
+	}
 }
 
 func (c *Client) uploadOffset(ctx context.Context, link string) (offset int64, retryIn time.Duration, err error) {
@@ -119,10 +145,11 @@ func (c *Client) uploadOffset(ctx context.Context, link string) (offset int64, r
 	return offset, 0, nil
 }
 
-func (c *Client) sendPiece(ctx context.Context, link string, offset, size int64, body *uploadBody) (retryIn time.Duration, err error) {
+// sendPiece sends a part of the file. After the last one, the service has work to do.
+func (c *Client) sendPiece(ctx context.Context, link string, body *uploadBody, last bool) (retryIn time.Duration, err error) {
 	ctx, watch := c.watched(ctx)
 	defer watch.stop()
-	body.watch = watch
+	body.watch, body.last = watch, last
 	defer body.end()
 	var content io.Reader = body
 	if body.size == 0 {
@@ -135,15 +162,15 @@ func (c *Client) sendPiece(ctx context.Context, link string, offset, size int64,
 	}
 	request.ContentLength = body.size
 	request.Header.Set(headerTusResumable, tusVersion)
-	request.Header.Set(headerUploadOffset, strconv.FormatInt(offset, 10))
+	request.Header.Set(headerUploadOffset, strconv.FormatInt(body.before, 10))
 	request.Header.Set("Content-Type", tusContentType)
 	response, retryIn, err := c.follow(request, http.StatusNoContent, http.StatusOK)
 	if err != nil {
 		return retryIn, err
 	}
 	_ = response.Body.Close()
-	if got := response.Header.Get(headerUploadOffset); got != strconv.FormatInt(size, 10) {
-		return 0, fmt.Errorf("the service took the file up to byte %q of %d", got, size)
+	if got := response.Header.Get(headerUploadOffset); got != strconv.FormatInt(body.before+body.size, 10) {
+		return 0, fmt.Errorf("the service was sent the file up to byte %d and says that it has %q", body.before+body.size, got)
 	}
 	return 0, nil
 }
@@ -152,7 +179,8 @@ func (c *Client) sendPiece(ctx context.Context, link string, offset, size int64,
 type uploadBody struct {
 	source   io.Reader
 	size     int64
-	before   int64 // bytes of the file that this body does not hold
+	before   int64 // bytes of the file before these
+	last     bool  // nothing comes behind these
 	watch    *watch
 	progress func(sent int64)
 
@@ -169,7 +197,7 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.source.Read(p)
 	b.read += int64(n)
-	if b.watch.moved(); b.read >= b.size {
+	if b.watch.moved(); b.last && b.read >= b.size {
 		b.watch.allow(answerTime)
 	}
 	if b.progress != nil && n > 0 {

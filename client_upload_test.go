@@ -142,6 +142,19 @@ func TestUploadGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
+// A file that takes long goes in pieces: what has arrived is known, and pieces grow while they are fast.
+func TestALargeFileGoesInPieces(t *testing.T) {
+	t.Parallel()
+	file := randomBytes(8 << 20)
+	service := newTusService(t, nil, trouble{}, trouble{}, trouble{cutAfter: 1000})
+	waits := 0
+	err := newClient(t, service.URL, patient(&waits)).UploadResumable(t.Context(), service.links(), bytes.NewReader(file), int64(len(file)), nil)
+	requests := strings.Join(service.requests, "|")
+	if err != nil || !bytes.Equal(service.stored, file) || waits != 1 || !strings.HasPrefix(requests, "HEAD|PATCH 0|PATCH 1048576|") || strings.Count(requests, "HEAD") != 2 {
+		t.Errorf("%v: %d bytes there: %s", err, len(service.stored), requests)
+	}
+}
+
 func TestUploadEndsWhereTryingAgainCannotHelp(t *testing.T) {
 	t.Parallel()
 	file := randomBytes(100_000)

@@ -33,7 +33,7 @@ type progressState struct {
 	left  int64   // bytes to go, 0 when that is not known
 }
 
-// startProgress draws what state says, ten times a second, until stop.
+// startProgress draws what state says, ten times a second, until stop. What is over at once draws nothing.
 func startProgress(cmd *cobra.Command, state func() progressState) *progress {
 	p := &progress{w: cmd.ErrOrStderr(), state: state, stopped: make(chan struct{})}
 	terminal, ok := p.w.(*os.File)
@@ -55,15 +55,15 @@ func (p *progress) draw() {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		state := p.state()
-		line := renderProgress(state, p.speed.at(time.Now(), state.bytes), p.width()-1) // in the last column it would wrap
-		fmt.Fprintf(p.w, "\r%s\x1b[K", line)
 		select {
 		case <-p.stopped:
 			fmt.Fprint(p.w, "\r\x1b[K")
 			return
 		case <-tick.C:
 		}
+		state := p.state()
+		line := renderProgress(state, p.speed.at(time.Now(), state.bytes), p.width()-1) // in the last column it would wrap
+		fmt.Fprintf(p.w, "\r%s\x1b[K", line)
 	}
 }
 
