@@ -28,8 +28,8 @@ const (
 	checkWorkers   = 2 // each has a child process compute
 
 	reconcileTimeout  = 10 * time.Minute
-	reconcileAttempts = 3 // then the next round has its turn
-	checkTimeout      = 5 * time.Minute
+	reconcileAttempts = 3               // then the next round has its turn
+	checkTimeout      = 3 * time.Minute // also how long PostgreSQL waits for a process that was killed
 )
 
 // pace is how quickly things happen. Tests are in more of a hurry than the service.

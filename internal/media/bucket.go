@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -122,10 +123,20 @@ func (b *bucket) open(ctx context.Context, key string, offset, length int64) (io
 	}
 	err = errors.Join(err, context.Cause(ctx))
 	cancel(nil)
-	if object, statErr := b.stat(context.WithoutCancel(ctx), key); statErr == nil && offset >= object.Size {
-		return io.NopCloser(eof{}), object.Size, nil // a bucket calls that an error
+	if !isBehindEnd(err) {
+		return nil, 0, bucketFault(err)
 	}
-	return nil, 0, bucketFault(err)
+	object, err := b.stat(context.WithoutCancel(ctx), key)
+	if err != nil {
+		return nil, 0, err
+	}
+	return io.NopCloser(eof{}), object.Size, nil
+}
+
+// isBehindEnd reports whether a bucket refused to read because the object ends before. It calls that an error.
+func isBehindEnd(err error) bool {
+	var answer interface{ HTTPStatusCode() int }
+	return errors.As(err, &answer) && answer.HTTPStatusCode() == http.StatusRequestedRangeNotSatisfiable
 }
 
 func (*bucket) file(string) (*os.File, error) { return nil, ErrNotLocal }
