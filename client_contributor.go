@@ -16,7 +16,7 @@ type Point struct {
 
 // FeedQuery selects missions that take submissions. Its zero value selects all, newest first.
 type FeedQuery struct {
-	Near      *Point // nearest first; those that can be done anywhere are left out
+	Near      *Point // those within 100 km, nearest first; what can be done anywhere is left out
 	MediaType MediaType
 	Limit     int    // 0: as many as the service gives at once
 	Cursor    string // the NextCursor of the page before

@@ -12,7 +12,7 @@ import (
 // QueueQuery selects submissions of all contributors. Its zero value selects those that a person must look at.
 type QueueQuery struct {
 	Status    SubmissionStatus // empty: flagged
-	MissionID string           // or the draft id; empty: of every mission
+	MissionID string           // empty: of every mission
 	Limit     int              // 0: as many as the service gives at once
 	Cursor    string           // the NextCursor of the page before
 }

@@ -28,6 +28,7 @@ type deliveries struct {
 	mission  string
 	pageSize int
 
+	handling  sync.WaitGroup // a client has its answer before the handler is through
 	mu        sync.Mutex
 	order     []string // submission ids by acceptance
 	files     map[string][]byte
@@ -58,7 +59,11 @@ func newDeliveries(t *testing.T, count, size int) *deliveries {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/external/missions/{id}/deliverables", d.list)
 	mux.HandleFunc("GET /media/{id}", d.media)
-	d.Server = httptest.NewServer(mux)
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.handling.Add(1)
+		defer d.handling.Done()
+		mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(d.Close)
 	return d
 }
@@ -176,6 +181,7 @@ func (d *deliveries) pullUntil(t *testing.T, ctx context.Context, directory stri
 	var out, complaints bytes.Buffer
 	args = append([]string{"mission", "pull", pulledDraft, directory, "--wallet", "creator", "--url", d.URL, "--json"}, args...)
 	code = run(ctx, args, func(string) (string, bool) { return "", false }, &out, &complaints)
+	d.handling.Wait()
 	if out.Len() > 0 {
 		if err := json.Unmarshal(out.Bytes(), &result); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
