@@ -105,6 +105,9 @@ func TestUploadsInChunks(t *testing.T) {
 	if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
 		t.Fatalf("%+v", a)
 	}
+	if !w.isClosed() { // a proxy in front may have believed another length
+		t.Error("the connection is still open")
+	}
 	s.chain.check()
 	if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
 		t.Errorf("%+v", own)
