@@ -55,20 +55,23 @@ func TestContributorsRaceForSlots(t *testing.T) {
 // race has every contributor of the crowd submit a photo at once. Those who get a slot are returned.
 func (f *following) race(d drafted) (winners []submission) {
 	f.t.Helper()
+	contributors, photos := make([]*sortie.Client, crowd), make([]file, crowd)
+	for i := range crowd {
+		contributors[i], photos[i] = f.stranger(), photo(i)
+	}
 	var lock sync.Mutex
 	var running sync.WaitGroup
-	for number := range crowd {
-		contributor, photo := f.stranger(), photo(number)
+	for i := range crowd {
 		running.Go(func() {
-			s, err := f.tryToDeclare(contributor, d, photo)
+			s, err := f.tryToDeclare(contributors[i], d, photos[i])
 			switch {
-			case isCode(err, sortie.CodeMissionFull):
+			case isCode(err, sortie.CodeMissionFull), isCode(err, sortie.CodeMissionClosed): // the latter once every slot is final
 				return
 			case err == nil:
 				err = f.upload(s)
 			}
 			if err != nil {
-				f.t.Errorf("contributor %d: %v", number, err)
+				f.t.Errorf("contributor %d: %v", i, err)
 				return
 			}
 			lock.Lock()
