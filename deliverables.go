@@ -33,13 +33,16 @@ type Deliverable struct {
 	MediaURL          string       `json:"mediaUrl"` // short-lived; ask for the deliverables again to get a new one
 	MediaURLExpiresAt string       `json:"mediaUrlExpiresAt"`
 	ThumbnailURL      *string      `json:"thumbnailUrl"`
-	CreatedAt         string       `json:"createdAt"`  // YYYY-MM-DD HH:MM:SS, UTC
+	CreatedAt         string       `json:"createdAt"`  // as SubmissionTime
 	VerifiedAt        string       `json:"verifiedAt"` // likewise
 	Location          Location     `json:"location"`
 	Verification      Verification `json:"verification"`
 	Media             Media        `json:"media"`
 	Provenance        Provenance   `json:"provenance"`
 }
+
+// SubmissionTime is the form, for package time, in which a submission says when it was made and verified. It is in UTC.
+const SubmissionTime = "2006-01-02 15:04:05"
 
 // Verification is why a submission was accepted.
 type Verification struct {

@@ -88,8 +88,8 @@ type Submission struct {
 	Reason       string            `json:"reason"`
 	Score        *int              `json:"score"` // 0-100; nil before the checks
 	Checks       []SubmissionCheck `json:"checks"`
-	CreatedAt    string            `json:"createdAt"`
-	VerifiedAt   *string           `json:"verifiedAt"` // nil before the checks
+	CreatedAt    string            `json:"createdAt"`  // as [SubmissionTime]
+	VerifiedAt   *string           `json:"verifiedAt"` // likewise; nil before the checks
 	Payout       Payout            `json:"payout"`
 	Receipt      *Receipt          `json:"receipt"` // nil until the acceptance is final
 }

@@ -171,6 +171,9 @@ func showReviews(w io.Writer, client *clientOptions, reviews []sortie.Review) {
 func ago(at string) string {
 	parsed, err := time.Parse(time.RFC3339, at)
 	if err != nil {
+		parsed, err = time.Parse(sortie.SubmissionTime, at)
+	}
+	if err != nil {
 		return clean(at)
 	}
 	return duration(time.Since(parsed))

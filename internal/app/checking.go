@@ -26,7 +26,11 @@ const decidedByChecks = "checks"
 func (a *App) CheckSubmission(ctx context.Context, id string) error {
 	err := a.checkSubmission(ctx, id)
 	for try := 1; errors.Is(err, store.ErrConflict) && try < maxTries; try++ {
-		err = a.checkSubmission(ctx, id) // its contributor or an operator was faster
+		// Its contributor, an operator or another worker was faster. Their transaction may still be on its way to the disk, where a
+		// plain read does not see it; one that is behind it in the line ends after it.
+		if err = a.store.Tx(ctx, func(*store.Tx) error { return nil }); err == nil {
+			err = a.checkSubmission(ctx, id)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("check submission %s: %w", id, err)

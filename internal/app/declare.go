@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -37,7 +36,7 @@ func (a *App) Declare(ctx context.Context, base string, contributor sortie.Addre
 	if err != nil {
 		return sortie.SubmissionDeclared{}, false, err
 	}
-	if err := fitsMission(declaration, slots.MediaType); err != nil {
+	if err := declaration.Fits(slots.MediaType); err != nil {
 		return sortie.SubmissionDeclared{}, false, err
 	}
 	submission, created, err := a.reserve(ctx, store.NewSubmission{
@@ -72,19 +71,6 @@ func (a *App) publishedSlots(ctx context.Context, missionID string) (store.OpenS
 		return store.OpenSlots{}, storeError(err)
 	}
 	return slots, nil
-}
-
-// fitsMission refuses a file that the checks would refuse whatever is in it, before it is uploaded.
-func fitsMission(declaration mission.Declaration, wanted sortie.MediaType) error {
-	declared := sortie.MediaPhoto
-	if strings.HasPrefix(declaration.ContentType, "video/") {
-		declared = sortie.MediaVideo
-	}
-	if declared == wanted {
-		return nil
-	}
-	return sortie.NewError(sortie.CodeValidationFailed, "This mission asks for a %s and the file is declared as %s. Submit a %s.", wanted, declaration.ContentType, wanted).
-		Detail("fields", []sortie.FieldError{{Path: "contentType", Code: "wrong_media_type", Message: "must be that of a " + string(wanted)}})
 }
 
 // reserve stores a submission under an id that nobody has. When the contributor has one under the key, it gives that one.

@@ -166,10 +166,9 @@ type fragment struct {
 	Provenance   sortie.Provenance   `json:"provenance"`
 }
 
-const (
-	fragmentSplit = `,"createdAt":`
-	spacedTime    = "2006-01-02 15:04:05" // the interface's form, in UTC
-)
+const fragmentSplit = `,"createdAt":`
+
+func spaced(t time.Time) string { return t.UTC().Format(sortie.SubmissionTime) }
 
 // newFragment is what deliverables show of a submission that is accepted now. It is written once, so that a page need not be encoded
 // row by row.
@@ -187,7 +186,7 @@ func newFragment(submission store.Submission, move store.SubmissionMove, accepte
 	}
 	encoded, err := json.Marshal(fragment{
 		SubmissionID: submission.ID, MediaType: submission.Media.Kind,
-		CreatedAt: submission.CreatedAt.UTC().Format(spacedTime), VerifiedAt: acceptedAt.UTC().Format(spacedTime),
+		CreatedAt: spaced(submission.CreatedAt), VerifiedAt: spaced(acceptedAt),
 		Location: submission.Declaration.Location, Verification: verification, Media: wireMedia(submission.Media),
 		Provenance: sortie.Provenance{Source: sortie.SourceSubmission, MissionID: submission.Mission.MissionID, SubmissionID: submission.ID},
 	})

@@ -171,14 +171,17 @@ func submissionDetail(submission store.Submission) (sortie.SubmissionDetail, err
 func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 	shown := sortie.Submission{
 		SubmissionID: submission.ID, MissionID: submission.Mission.MissionID, Status: submission.Status, Reason: submission.Reason,
-		Score: submission.Score, Checks: submission.Checks, CreatedAt: sortie.FormatTime(submission.CreatedAt),
-		VerifiedAt: optionalTime(submission.VerifiedAt),
+		Score: submission.Score, Checks: submission.Checks, CreatedAt: spaced(submission.CreatedAt),
 		Payout: sortie.Payout{
 			Status: sortie.PayoutNone, Token: submission.Mission.Token, AmountBaseUnits: submission.Mission.Reward.String(),
 		},
 	}
 	if shown.Checks == nil {
 		shown.Checks = []sortie.SubmissionCheck{}
+	}
+	if submission.VerifiedAt != nil {
+		at := spaced(*submission.VerifiedAt)
+		shown.VerifiedAt = &at
 	}
 	if submission.FinalAt != nil {
 		shown.Payout.Status = sortie.PayoutQueued

@@ -90,7 +90,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 			t.Errorf("events %v", types)
 		}
 		_, err = s.declare(contributor(3), draft, "three", photo(3))
-		wantCode(t, err, sortie.CodeMissionClosed)
+		wantCode(t, err, sortie.CodeMissionFull)
 	})
 }
 

@@ -225,3 +225,16 @@ func (d Declaration) Fingerprint(missionID string) sortie.Hash {
 	}
 	return sha256.Sum256(hex.AppendEncode(text, d.Hash[:]))
 }
+
+// Fits refuses, with validation_failed, a file that the checks would refuse whatever is in it, before it is uploaded.
+func (d Declaration) Fits(wanted sortie.MediaType) error {
+	declared := sortie.MediaPhoto
+	if strings.HasPrefix(d.ContentType, "video/") {
+		declared = sortie.MediaVideo
+	}
+	if declared == wanted {
+		return nil
+	}
+	return sortie.NewError(sortie.CodeValidationFailed, "This mission asks for a %s and the file is declared as %s. Submit a %s.", wanted, d.ContentType, wanted).
+		Detail("fields", []sortie.FieldError{{Path: "contentType", Code: faultMediaType, Message: "must be that of a " + string(wanted)}})
+}

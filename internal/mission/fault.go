@@ -25,6 +25,7 @@ const (
 	faultFormat        = "invalid_format"    //
 	faultCharacter     = "invalid_character" //
 	faultBlank         = "blank"             // nothing in it can be read
+	faultMediaType     = "wrong_media_type"  // of a file that the mission does not ask for
 )
 
 const maxFaults = 50

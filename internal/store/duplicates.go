@@ -20,8 +20,8 @@ const (
 	wordProbes = wordCount * (1 + wordBits)
 )
 
-// Duplicates finds the earliest other submission with the same uploaded file, and the earliest one with a picture that looks
-// the same; empty where there is none. Submissions of the same contributor that were rejected or withdrawn do not count.
+// Duplicates finds the earliest other submission with the same file, as it came or as it is served, and the earliest one with a
+// picture that looks the same; empty where there is none. Submissions of the same contributor that were rejected or withdrawn do not count.
 //
 // Ask after the submission's own file and media are committed: of two copies that come in at the same time each then finds
 // the other, or one finds the other, but never neither.
@@ -42,9 +42,13 @@ func (s *session) exactDuplicate(ctx context.Context, of *Submission) (id string
 	if of.UploadedHash == (sortie.Hash{}) {
 		return "", nil
 	}
-	err = s.each(ctx, selectExactDuplicate, []any{of.UploadedHash.String(), of.ID, hexAddress(of.Contributor)},
-		func(row scanner) error { return row.Scan(&id) })
-	return id, err
+	find := func(statement string, hash sortie.Hash) error {
+		return s.each(ctx, statement, []any{hash.String(), of.ID, hexAddress(of.Contributor)}, func(row scanner) error { return row.Scan(&id) })
+	}
+	if err = find(selectExactDuplicate, of.UploadedHash); err != nil || id != "" || of.Media == nil {
+		return id, err
+	}
+	return id, find(selectServedDuplicate, of.Media.ServedHash) // only what nobody sees of it was changed
 }
 
 func (s *session) nearDuplicate(ctx context.Context, of *Submission) (id string, err error) {
@@ -116,6 +120,10 @@ func (tx *Tx) indexPerceptual(submissionID string, perceptual uint64) error {
 
 const selectExactDuplicate = `SELECT submission_id FROM submissions
 WHERE uploaded_hash = $1 AND submission_id <> $2 AND NOT (contributor = $3 AND status IN ('rejected', 'withdrawn'))
+ORDER BY seq LIMIT 1`
+
+const selectServedDuplicate = `SELECT submission_id FROM submissions
+WHERE served_hash = $1 AND submission_id <> $2 AND NOT (contributor = $3 AND status IN ('rejected', 'withdrawn'))
 ORDER BY seq LIMIT 1`
 
 const insertPerceptual = `INSERT INTO perceptual_words (submission_id, perceptual, word)

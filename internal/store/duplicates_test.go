@@ -71,6 +71,24 @@ func testDuplicates(t *testing.T, url string) {
 		t.Errorf("a copy of a rejected one is a duplicate of %q and %q, want %s", exact, near, rejected.ID)
 	}
 
+	// A file that differs in what is not served is the same file.
+	media = somePicture()
+	media.Perceptual = nil
+	hash, served := drawHash(), media.ServedHash
+	stripped, err := upload(db, mustDeclare(t, db, here, contributor(7), "stripped"), hash, media)
+	if err != nil {
+		t.Fatal(err)
+	}
+	media = somePicture()
+	media.Perceptual, media.ServedHash = nil, served
+	padded, err := upload(db, mustDeclare(t, db, here, contributor(8), "padded"), drawHash(), media)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exact, near := duplicatesOf(t, db, padded); exact != stripped.ID || near != "" {
+		t.Errorf("a copy with other bytes that are not served is a duplicate of %q and %q, want %s", exact, near, stripped.ID)
+	}
+
 	flat := mustUpload(t, db, mustDeclare(t, db, here, contributor(6), "without a picture"))
 	if exact, near := duplicatesOf(t, db, flat); exact != "" || near != "" {
 		t.Errorf("a file without a picture is a duplicate of %q and %q", exact, near)

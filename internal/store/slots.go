@@ -228,7 +228,7 @@ func (tx *Tx) whyNoSlot(draftID string) error {
 	switch {
 	case err != nil:
 		return err
-	case slots.running(tx.Now):
+	case slots.running(tx.Now), slots.Accepted == slots.Target && tx.Now.Before(slots.EndsAt): // done with, too, because it is full
 		return ErrMissionFull // or it was, a moment ago
 	default:
 		return ErrMissionClosed

@@ -32,6 +32,7 @@ var submissionQueries = []struct {
 		repeated("'sub_1'", lookupSize) + ", 'sub_2', '0x02'",
 	},
 	{"exact duplicate", selectExactDuplicate, []string{"submissions_by_upload (uploaded_hash=?)"}, []string{"submissions_by_upload"}, "'up7', 'sub_1', '0x02'"},
+	{"the same when served", selectServedDuplicate, []string{"submissions_by_served (served_hash=?)"}, []string{"submissions_by_served"}, "'up7', 'sub_1', '0x02'"},
 	{
 		"used objects", selectUsedObjects,
 		[]string{"submissions_by_upload (uploaded_hash=?)", "submissions_by_served (served_hash=?)", "submissions_by_thumbnail (thumbnail_hash=?)"},

@@ -90,6 +90,8 @@ func (m *submissionModel) declare(rt *rapid.T) {
 	}
 	var want error
 	switch {
+	case m.held(mission.HoldsSlot) == m.slots.Target && m.now().Before(m.slots.EndsAt):
+		want = ErrMissionFull
 	case m.closed || m.completed || !m.now().Before(m.slots.EndsAt):
 		want = ErrMissionClosed
 	case m.held(mission.HoldsReservation)+m.held(mission.HoldsSlot) == m.slots.Target:

@@ -119,7 +119,7 @@ CREATE INDEX submissions_of_mission ON submissions (draft_id, status, seq);
 
 CREATE INDEX submissions_by_upload ON submissions (uploaded_hash, seq) WHERE uploaded_hash IS NOT NULL;
 
-CREATE INDEX submissions_by_served ON submissions (served_hash) WHERE served_hash IS NOT NULL;
+CREATE INDEX submissions_by_served ON submissions (served_hash, seq) WHERE served_hash IS NOT NULL;
 
 CREATE INDEX submissions_by_thumbnail ON submissions (thumbnail_hash) WHERE thumbnail_hash IS NOT NULL;
 
