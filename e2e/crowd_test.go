@@ -65,7 +65,7 @@ func (f *following) race(d drafted) (winners []submission) {
 		running.Go(func() {
 			s, err := f.tryToDeclare(contributors[i], d, photos[i])
 			switch {
-			case isCode(err, sortie.CodeMissionFull), isCode(err, sortie.CodeMissionClosed): // the latter once every slot is final
+			case isCode(err, sortie.CodeMissionFull):
 				return
 			case err == nil:
 				err = f.upload(s)
