@@ -16,7 +16,7 @@ type Point struct {
 
 // FeedQuery selects missions that take submissions. Its zero value selects all, newest first.
 type FeedQuery struct {
-	Near      *Point // those within 100 km, nearest first; what can be done anywhere is left out
+	Near      *Point // those within 100 km, nearest first, and behind them those that can be done anywhere
 	MediaType MediaType
 	Limit     int    // 0: as many as the service gives at once
 	Cursor    string // the NextCursor of the page before

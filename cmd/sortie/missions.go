@@ -19,8 +19,8 @@ func newMissionsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "missions",
 		Short: "See the missions that pay for photos and videos now",
-		Long: `Lists the published missions that take submissions: nearest first with --near, which shows those within 100 km, otherwise
-newest first. Nobody needs a wallet to look.`,
+		Long: `Lists the published missions that take submissions: nearest first with --near, which shows those within 100 km and
+those that can be done anywhere, otherwise newest first. Nobody needs a wallet to look.`,
 		Example: `  sortie missions --near 48.8584,2.2945
   sortie missions show MISSION_ID`,
 		Args: noArgs,
@@ -95,7 +95,7 @@ func newMissionsShowCmd(client *clientOptions) *cobra.Command {
 func showFeed(w io.Writer, client *clientOptions, query sortie.FeedQuery, missions []sortie.OpenMission) {
 	if len(missions) == 0 {
 		if query.Near != nil {
-			fmt.Fprintln(w, "No mission within 100 km takes submissions now.")
+			fmt.Fprintln(w, "No mission within 100 km, or for anywhere, takes submissions now.")
 			return
 		}
 		fmt.Fprintln(w, "No mission takes submissions now.")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -19,7 +20,8 @@ type FeedQuery struct {
 	Page
 }
 
-// Feed gives a page of the missions that take submissions: all of them, or those within 100 km of a point.
+// Feed gives a page of the missions that take submissions: all of them, or those within 100 km of a point and, behind them, those
+// that can be done anywhere.
 //
 // It fails with invalid_cursor for a cursor that the same list did not give.
 func (a *App) Feed(ctx context.Context, query FeedQuery) (sortie.MissionFeed, error) {
@@ -38,16 +40,8 @@ func (a *App) Feed(ctx context.Context, query FeedQuery) (sortie.MissionFeed, er
 		return sortie.MissionFeed{}, storeError(err)
 	}
 	feed := a.newFeed()
-	for i, slots := range open {
-		if i == limit {
-			feed.goOn(a.cursors.seal(list, open[i-1].Seq))
-			break
-		}
-		if err := feed.add(a, slots, nil); err != nil {
-			return sortie.MissionFeed{}, err
-		}
-	}
-	return feed.MissionFeed, nil
+	err = feed.addOpen(a, open, limit, func(before int64) string { return a.cursors.seal(list, before) })
+	return feed.MissionFeed, err
 }
 
 func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed, error) {
@@ -55,6 +49,9 @@ func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed
 	position, err := a.cursors.open(list, query.Cursor)
 	if err != nil {
 		return sortie.MissionFeed{}, err
+	}
+	if position < 0 {
+		return a.feedAnywhere(ctx, query, list, a.newFeed(), -position)
 	}
 	limit := query.limit()
 	filter := store.NearFilter{Lat: query.Near.Lat, Lng: query.Near.Lng, MediaType: query.MediaType, Limit: limit + 1}
@@ -67,13 +64,25 @@ func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed
 	for i, slots := range near {
 		if i == limit {
 			feed.goOn(a.cursors.seal(list, nearPosition(near[i-1])))
-			break
+			return feed.MissionFeed, nil
 		}
 		if err := feed.add(a, slots.OpenSlots, &slots.Meters); err != nil {
 			return sortie.MissionFeed{}, err
 		}
 	}
-	return feed.MissionFeed, nil
+	return a.feedAnywhere(ctx, query, list, feed, 0)
+}
+
+// feedAnywhere fills a page with the missions that can be done anywhere, newest first, before the one with a number. In the list of
+// those near a point they stand behind it, at positions below zero.
+func (a *App) feedAnywhere(ctx context.Context, query FeedQuery, list string, feed *feed, before int64) (sortie.MissionFeed, error) {
+	room := query.limit() - len(feed.Missions)
+	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, Anywhere: true, BeforeSeq: before, Limit: room + 1})
+	if err != nil {
+		return sortie.MissionFeed{}, storeError(err)
+	}
+	err = feed.addOpen(a, open, room, func(before int64) string { return a.cursors.seal(list, -before) })
+	return feed.MissionFeed, err
 }
 
 // A position in a list by distance is the distance, which is at most 100 km, and the number of the mission among those at it.
@@ -100,6 +109,22 @@ func (f *feed) add(a *App, slots store.OpenSlots, meters *int64) error {
 	open.DistanceMeters = meters
 	f.Missions = append(f.Missions, open)
 	f.Summary.ReturnedMissions++
+	return nil
+}
+
+// addOpen adds missions without a distance, as many as there is room for, and a cursor when there are more.
+func (f *feed) addOpen(a *App, open []store.OpenSlots, room int, cursor func(before int64) string) error {
+	before := int64(math.MaxInt64)
+	for i, slots := range open {
+		if i == room {
+			f.goOn(cursor(before))
+			break
+		}
+		if err := f.add(a, slots, nil); err != nil {
+			return err
+		}
+		before = slots.Seq
+	}
 	return nil
 }
 

@@ -111,6 +111,7 @@ func TestTheFeed(t *testing.T) {
 		place := func(meters int) string { // north of the tower
 			return fmt.Sprintf(`,"location":{"lat":%.6f,"lng":2.2945}`, 48.8584+float64(meters)/111_195)
 		}
+		everywhere := s.publish("z", 1, "")
 		far, near, nearest := s.publish("a", 1, place(5000)), s.publish("b", 1, place(900)), s.publish("c", 1, place(20))
 		full, film := s.publish("d", 1, place(0)), s.publish("e", 1, `,"mediaType":"video"`)
 		s.submitQuickly(bob, full, "one")
@@ -134,15 +135,20 @@ func TestTheFeed(t *testing.T) {
 				query.Cursor = *page.Summary.NextCursor
 			}
 		}
-		if ids, _ := all(FeedQuery{}); !slices.Equal(ids, []string{film.MissionID, nearest.MissionID, near.MissionID, far.MissionID}) {
+		if ids, _ := all(FeedQuery{}); !slices.Equal(ids, []string{film.MissionID, nearest.MissionID, near.MissionID, far.MissionID, everywhere.MissionID}) {
 			t.Errorf("newest first: %v", ids)
 		}
 		if ids, _ := all(FeedQuery{MediaType: sortie.MediaVideo}); !slices.Equal(ids, []string{film.MissionID}) {
 			t.Errorf("videos: %v", ids)
 		}
 		ids, distances := all(FeedQuery{Near: &Point{Lat: 48_858_400, Lng: 2_294_500}})
-		if !slices.Equal(ids, []string{nearest.MissionID, near.MissionID, far.MissionID}) || !slices.IsSorted(distances) || distances[2] < 4990 || distances[2] > 5010 {
+		if !slices.Equal(ids, []string{nearest.MissionID, near.MissionID, far.MissionID, film.MissionID, everywhere.MissionID}) || !slices.IsSorted(distances) || distances[2] < 4990 || distances[2] > 5010 {
 			t.Errorf("nearest first: %v at %v m", ids, distances)
+		}
+		page, err := s.app.Feed(ctx, FeedQuery{Near: &Point{Lat: 48_858_400, Lng: 2_294_500}, Page: Page{Limit: 3}})
+		s.must(err)
+		if page.Summary.NextCursor == nil { // behind the last of those near it, others follow
+			t.Error("a page with all that are near is the last one")
 		}
 		first, err := s.app.Feed(ctx, FeedQuery{Page: Page{Limit: 1}})
 		s.must(err)

@@ -45,6 +45,7 @@ type OpenSlots struct {
 // OpenFilter chooses a page of missions that take submissions, newest first.
 type OpenFilter struct {
 	MediaType sortie.MediaType // empty: any
+	Anywhere  bool             // only those without a place
 	BeforeSeq int64            // 0: from the newest
 	Limit     int
 }
@@ -142,6 +143,12 @@ func (s *session) slotsByMission(ctx context.Context, missionID string) (OpenSlo
 	return found[0], nil
 }
 
+// The statements of a page of open missions, by their media type.
+var (
+	openPages     = map[sortie.MediaType]string{"": selectOpenSlots, sortie.MediaPhoto: selectOpenPhotos, sortie.MediaVideo: selectOpenVideos}
+	anywherePages = map[sortie.MediaType]string{"": selectAnywhere, sortie.MediaPhoto: selectAnywherePhotos, sortie.MediaVideo: selectAnywhereVideos}
+)
+
 // OpenSlots reads a page of the missions that take submissions now. What it costs depends on the missions that are open, or
 // will be, and not on how deep the page lies.
 func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, error) {
@@ -149,15 +156,13 @@ func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, er
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	query := selectOpenSlots
-	switch filter.MediaType {
-	case "":
-	case sortie.MediaPhoto:
-		query = selectOpenPhotos
-	case sortie.MediaVideo:
-		query = selectOpenVideos
-	default:
-		return nil, nil // there are no others
+	pages := openPages
+	if filter.Anywhere {
+		pages = anywherePages
+	}
+	query := pages[filter.MediaType]
+	if query == "" {
+		return nil, nil // there are no other media types
 	}
 	return read(ctx, db, func(ctx context.Context, s *session) ([]OpenSlots, error) {
 		return s.openSlots(ctx, query, before, db.clock().UnixMicro(), filter.Limit)
@@ -270,6 +275,10 @@ JOIN drafts ON drafts.draft_id = mission_slots.draft_id `
 	// The media types are no parameters: only then PostgreSQL knows how few missions they choose.
 	selectOpenPhotos = selectSlotsAndMission + `WHERE media_type = 'photo' AND ` + openPage
 	selectOpenVideos = selectSlotsAndMission + `WHERE media_type = 'video' AND ` + openPage
+
+	selectAnywhere       = selectSlotsAndMission + `WHERE lat IS NULL AND ` + openPage
+	selectAnywherePhotos = selectSlotsAndMission + `WHERE lat IS NULL AND media_type = 'photo' AND ` + openPage
+	selectAnywhereVideos = selectSlotsAndMission + `WHERE lat IS NULL AND media_type = 'video' AND ` + openPage
 
 	openPage = `takes_work AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2
 ORDER BY mission_slots.seq DESC LIMIT $3 + 0`

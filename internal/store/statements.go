@@ -8,7 +8,7 @@ var (
 		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectEvents,
 		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, selectPosition, selectHalted,
 		selectFundingsToDeepen, selectRefundsToConfirm,
-		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectNear, selectSlotsToComplete,
+		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectAnywhere, selectAnywherePhotos, selectAnywhereVideos, selectNear, selectSlotsToComplete,
 		selectSubmission, selectSubmissionByKey, selectSubmissionsOf, selectSubmissionsInStatus, selectSubmissionsOfMission,
 		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue,
 		selectDeliverablesByDraftID, selectDeliverablesByMissionID, selectDeliverables, selectServedMedia,

@@ -82,6 +82,10 @@ var submissionQueries = []struct {
 		"feed of a media type", selectOpenVideos, []string{"slots_open_of_media (media_type=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
 		[]string{"slots_open_of_media", "drafts_pkey"}, "9000, 1, 100",
 	},
+	{
+		"anywhere", selectAnywhere, []string{"slots_anywhere (seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"slots_anywhere", "drafts_pkey"}, "9000, 1, 100",
+	},
 	{"near", selectNear, []string{"slots_near (lat_band=? AND lng>? AND lng<?)"}, []string{"slots_near"}, "13000000, 13100000, 1, 'photo', " + repeated("525", maxBands)},
 	{
 		"nearest", selectSlotsBySeq, []string{"INTEGER PRIMARY KEY (rowid=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},

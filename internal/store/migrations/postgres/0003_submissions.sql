@@ -38,6 +38,8 @@ CREATE INDEX slots_open ON mission_slots (seq) WHERE takes_work;
 
 CREATE INDEX slots_open_of_media ON mission_slots (media_type, seq) WHERE takes_work;
 
+CREATE INDEX slots_anywhere ON mission_slots (seq) WHERE takes_work AND lat IS NULL;
+
 -- Around a point: one strip of a tenth of a degree after the other, each from west to east. The rest is there to be read
 -- without the row.
 CREATE INDEX slots_near ON mission_slots (lat_band, lng, lat, media_type, opens_at, ends_at, seq) WHERE takes_work;
