@@ -1,13 +1,10 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
 // chainQueries are the reads and searches that the follower, the sender and the operators repeat for as long as the service
@@ -95,32 +92,7 @@ func TestSQLiteChainPlans(t *testing.T) {
 // TestPostgresChainPlans looks at plans in a database that has been in use for long.
 func TestPostgresChainPlans(t *testing.T) {
 	t.Parallel()
-	db := open(t, pgtest.Database(t), Options{})
-	ctx := context.Background()
-	conn, err := postgresOf(db).pool.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	run := func(statement string) (lines []string) {
-		t.Helper()
-		rows, err := conn.QueryContext(ctx, statement)
-		if err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var line string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
-			lines = append(lines, strings.TrimSpace(line))
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		return lines
-	}
+	run := postgresConsole(t)
 	for _, statement := range []string{
 		`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address,
 	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, list_status, updated_at, version)

@@ -51,13 +51,7 @@ func TestSQLitePlans(t *testing.T) {
 // tempted to walk another index and filter.
 func TestPostgresPlans(t *testing.T) {
 	t.Parallel()
-	db := open(t, pgtest.Database(t), Options{})
-	ctx := context.Background()
-	conn, err := postgresOf(db).pool.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	run := postgresConsole(t)
 	for _, statement := range []string{
 		`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address,
 	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, list_status, updated_at, version)
@@ -68,34 +62,15 @@ FROM generate_series(1, 20000) AS i`,
 SELECT '0x01', i, 'draft_1', '', '{}', i FROM generate_series(1, 20000) AS i`,
 		`ANALYZE drafts`, `ANALYZE events`,
 	} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			t.Fatal(err)
-		}
+		run(statement)
 	}
 	for i, hot := range hotQueries {
-		if _, err := conn.ExecContext(ctx, fmt.Sprintf("PREPARE hot%d AS %s", i, hot.query)); err != nil {
-			t.Fatal(err)
-		}
+		run(fmt.Sprintf("PREPARE hot%d AS %s", i, hot.query))
 		for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 			for _, wallet := range []string{"0x01", "0x02"} {
 				args := strings.Replace(hot.args, "0x01", wallet, 1)
-				var plan []string
-				for _, statement := range []string{"SET plan_cache_mode = " + mode, fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE hot%d (%s)", i, args)} {
-					rows, err := conn.QueryContext(ctx, statement)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for rows.Next() {
-						var line string
-						if err := rows.Scan(&line); err != nil {
-							t.Fatal(err)
-						}
-						plan = append(plan, strings.TrimSpace(line))
-					}
-					if err := rows.Err(); err != nil {
-						t.Fatal(err)
-					}
-				}
+				run("SET plan_cache_mode = " + mode)
+				plan := run(fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE hot%d (%s)", i, args))
 				text := strings.Join(plan, "; ")
 				wantFilter := hot.postgresFilter != ""
 				if !strings.Contains(text, " using "+hot.postgres+" on ") || strings.Contains(text, "Seq Scan") || strings.Contains(text, "Sort") ||
@@ -104,5 +79,35 @@ SELECT '0x01', i, 'draft_1', '', '{}', i FROM generate_series(1, 20000) AS i`,
 				}
 			}
 		}
+	}
+}
+
+// postgresConsole gives a way to run statements on one connection to a new database, and to see the lines they answer with.
+func postgresConsole(t *testing.T) func(statement string) []string {
+	t.Helper()
+	ctx := context.Background()
+	conn, err := postgresOf(open(t, pgtest.Database(t), Options{})).pool.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return func(statement string) (lines []string) {
+		t.Helper()
+		rows, err := conn.QueryContext(ctx, statement)
+		if err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, strings.TrimSpace(line))
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return lines
 	}
 }

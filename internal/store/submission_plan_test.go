@@ -1,13 +1,10 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
 func repeated(value string, times int) string {
@@ -122,32 +119,7 @@ func TestSQLiteSubmissionPlans(t *testing.T) {
 // TestPostgresSubmissionPlans looks at plans in a database that has been in use for long.
 func TestPostgresSubmissionPlans(t *testing.T) {
 	t.Parallel()
-	db := open(t, pgtest.Database(t), Options{})
-	ctx := context.Background()
-	conn, err := postgresOf(db).pool.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	run := func(statement string) (lines []string) {
-		t.Helper()
-		rows, err := conn.QueryContext(ctx, statement)
-		if err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var line string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
-			lines = append(lines, strings.TrimSpace(line))
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		return lines
-	}
+	run := postgresConsole(t)
 	for _, statement := range usedDatabase {
 		run(statement)
 	}
