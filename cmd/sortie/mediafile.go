@@ -112,3 +112,14 @@ func (f *mediaFile) declaration(options submitOptions) sortie.Declaration {
 		SHA256: hex.EncodeToString(f.sum[:]),
 	}
 }
+
+// checkAge stops a file that is older than the mission, as far as anybody can tell, before it costs its contributor a slot.
+func (f *mediaFile) checkAge(mission sortie.OpenMission, options submitOptions) error {
+	starts, err := time.Parse(time.RFC3339, mission.StartsAt)
+	if options.capturedAt != "" || err != nil || !f.changed.Before(starts.Add(-clockSlack)) {
+		return nil
+	}
+	return usageError("FILE %s: it was last changed at %s, before the mission began at %s; if it was taken later, say when with --captured-at", f.Name(), sortie.FormatTime(f.changed), mission.StartsAt)
+}
+
+const clockSlack = 5 * time.Minute // as the service's

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
 )
 
 func TestFilesAreKnownByTheirFirstBytes(t *testing.T) {
@@ -23,6 +27,27 @@ func TestFilesAreKnownByTheirFirstBytes(t *testing.T) {
 	} {
 		if got := sniff(strings.NewReader(head)); got != want {
 			t.Errorf("%q: %q, want %q", head, got, want)
+		}
+	}
+}
+
+func TestOldFilesAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	mission := sortie.OpenMission{StartsAt: sortie.FormatTime(began)}
+	for name, c := range map[string]struct {
+		changed time.Time
+		options submitOptions
+		stopped bool
+	}{
+		"new":                 {changed: began.Add(time.Second)},
+		"a clock that lags":   {changed: began.Add(-4 * time.Minute)},
+		"old":                 {changed: began.Add(-6 * time.Minute), stopped: true},
+		"old, said otherwise": {changed: began.Add(-time.Hour), options: submitOptions{capturedAt: "2026-03-01T13:00:00Z"}},
+	} {
+		file := &mediaFile{File: os.Stdin, changed: c.changed}
+		if err := file.checkAge(mission, c.options); (err != nil) != c.stopped {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -127,6 +127,9 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 	if err != nil {
 		return client.requestError(err)
 	}
+	if err := file.checkAge(mission, options); err != nil {
+		return err
+	}
 	announce(cmd, "Submitting %s to %q, which pays %s %s.\n", path, clean(definitionOf(mission).Title), mission.Reward.Amount, mission.Reward.Token)
 	if err := file.hash(ctx, cmd); err != nil {
 		return err
