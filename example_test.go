@@ -1,9 +1,13 @@
 package sortie_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"log"
+	"os"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -104,5 +108,77 @@ func ExampleClient_Approve() {
 		default:
 			log.Fatal(err)
 		}
+	}
+}
+
+// A contributor who submits a photo.
+func ExampleClient_Declare() {
+	ctx := context.Background()
+	key, err := sortie.ParseKey("5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a") // a development key
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := sortie.NewClient("http://127.0.0.1:8080", key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	photo, err := os.ReadFile("photo.jpg")
+	if err != nil {
+		log.Fatal(err)
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(photo))
+	declared, err := client.Declare(ctx, "photo-of-the-main-entrance-7k2m9qx4", sortie.Declaration{
+		Location:    sortie.Location{Lat: "52.516275", Lng: "13.377704", AccuracyMeters: "8"},
+		CapturedAt:  sortie.FormatTime(time.Now()),
+		ContentType: "image/jpeg",
+		SizeBytes:   int64(len(photo)),
+		SHA256:      sum,
+	}, sum)
+	if err != nil {
+		log.Fatal(err) // mission_full, mission_closed or contributor_limit when there is no slot
+	}
+	if declared.Upload != nil { // nil when it was uploaded before
+		err = client.UploadResumable(ctx, *declared.Upload, bytes.NewReader(photo), int64(len(photo)), nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	submission, err := client.MySubmission(ctx, declared.SubmissionID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(submission.Status, submission.Reason) // pending until it is checked: ask again
+}
+
+// A creator who fetches everything that was accepted.
+func ExampleClient_AllDeliverables() {
+	ctx := context.Background()
+	key, err := sortie.ParseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80") // a development key
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := sortie.NewClient("http://127.0.0.1:8080", key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for file, err := range client.AllDeliverables(ctx, "photo-of-the-main-entrance-7k2m9qx4", sortie.DeliverablesQuery{}) {
+		if err != nil {
+			log.Fatal(err) // mission_not_published before anybody could submit
+		}
+		media, err := client.Download(ctx, file.MediaURL, 0)
+		if err != nil {
+			log.Fatal(err) // media_url_expired when it was long ago that the deliverables were asked for
+		}
+		hash := sha256.New()
+		size, err := io.Copy(hash, media) // and into a file of yours
+		if err != nil {
+			log.Fatal(err)
+		}
+		want, err := file.Media.SHA256()
+		if err != nil || !bytes.Equal(hash.Sum(nil), want[:]) {
+			log.Fatal("these are not the bytes that were accepted")
+		}
+		fmt.Println(file.SubmissionID, file.Verification.Score, size)
+		_ = media.Close()
 	}
 }
