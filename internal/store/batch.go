@@ -38,6 +38,8 @@ type batcher struct {
 
 	lastFailure atomic.Pointer[error] // of the last commit; nil when it succeeded
 
+	attempts atomic.Int64 // to commit, that are over
+
 	writes, commits, largest, overloads, failures, walBytes atomic.Int64
 }
 
@@ -149,6 +151,7 @@ func (b *batcher) join(batch []*turn) []*turn {
 // it. When the commit fails, nobody is acknowledged.
 func (b *batcher) commit(batch []*turn) {
 	members, err := b.transact(batch)
+	b.attempts.Add(1) // also after a failure, of which nobody knows how much is on the disk
 	if err == nil {
 		b.lastFailure.Store(nil)
 		b.commits.Add(1)

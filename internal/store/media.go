@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -20,9 +21,52 @@ type Served struct {
 }
 
 // ServedMedia reads what is served for a submission, or fails with [ErrNotFound]. It is one look-up of few columns: every
-// request for media makes it, so that a link dies with its submission's acceptance.
+// request for media makes it, so that a link dies with its submission's acceptance. On SQLite, which no other process writes, it
+// is remembered until the next commit.
 func (db *DB) ServedMedia(ctx context.Context, submissionID string) (Served, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Served, error) { return s.servedMedia(ctx, submissionID) })
+	return read(ctx, db, func(ctx context.Context, s *session) (Served, error) {
+		commits, all := db.engine.generation() // before the row is read: what is committed meanwhile must not go unnoticed
+		if all {
+			if served, found := db.served.recall(submissionID, commits); found {
+				return served, nil
+			}
+		}
+		served, err := s.servedMedia(ctx, submissionID)
+		if all && err == nil {
+			db.served.keep(submissionID, served, commits)
+		}
+		return served, err
+	})
+}
+
+// servedMemory holds what was read since the last commit. Somebody who plays a film asks for hundreds of parts of it.
+type servedMemory struct {
+	mutex   sync.RWMutex
+	commits int64 // that were made when the rows were read
+	rows    map[string]Served
+}
+
+const maxServedRows = 4096 // a megabyte
+
+func (m *servedMemory) recall(submissionID string, commits int64) (served Served, found bool) {
+	m.mutex.RLock()
+	defer m.mutex.RUnlock()
+	if m.commits == commits {
+		served, found = m.rows[submissionID]
+	}
+	return served, found
+}
+
+func (m *servedMemory) keep(submissionID string, served Served, commits int64) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if commits < m.commits {
+		return // read too long ago
+	}
+	if commits > m.commits || len(m.rows) >= maxServedRows || m.rows == nil {
+		m.commits, m.rows = commits, make(map[string]Served)
+	}
+	m.rows[submissionID] = served
 }
 
 func (s *session) servedMedia(ctx context.Context, submissionID string) (served Served, err error) {

@@ -3,10 +3,15 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -40,6 +45,69 @@ func testServedMedia(t *testing.T, url string) {
 		submission = mustMove(t, db, submission, status)
 		want.Status = status
 		check(want)
+	}
+}
+
+// testServedMediaAtOnce reads while decisions are made: once one was acknowledged, nobody is told of what was before it.
+func testServedMediaAtOnce(t *testing.T, url string) {
+	db := open(t, url, Options{})
+	submission := mustUpload(t, db, mustDeclare(t, db, publish(t, db, nil), bob, "key"))
+	statuses := []sortie.SubmissionStatus{sortie.SubmissionAccepted, sortie.SubmissionFlagged, sortie.SubmissionCurationAccepted, sortie.SubmissionRejected}
+	submission = mustMove(t, db, submission, statuses[0])
+	var decided atomic.Int64 // of statuses
+	var group errgroup.Group
+	for range 4 {
+		group.Go(func() error {
+			for {
+				before := decided.Load()
+				served, err := db.ServedMedia(context.Background(), submission.ID)
+				if err != nil {
+					return err
+				}
+				if now := int64(slices.Index(statuses, served.Status)); now < before {
+					return fmt.Errorf("served as %s after it was %s", served.Status, statuses[before])
+				}
+				if before == int64(len(statuses)-1) {
+					return nil
+				}
+			}
+		})
+	}
+	for i, status := range statuses[1:] {
+		submission = mustMove(t, db, submission, status)
+		decided.Store(int64(i + 1))
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServedMemoryForgetsAtEveryCommit(t *testing.T) {
+	t.Parallel()
+	var memory servedMemory
+	check := func(id string, commits int64, want bool) {
+		t.Helper()
+		if _, found := memory.recall(id, commits); found != want {
+			t.Errorf("%s after commit %d: found %v, want %v", id, commits, found, want)
+		}
+	}
+	check("a", 0, false)
+	memory.keep("a", Served{}, 1)
+	check("a", 1, true)
+	check("a", 0, false)
+	check("a", 2, false)
+	memory.keep("b", Served{}, 2)
+	check("a", 2, false)
+	check("b", 2, true)
+	memory.keep("c", Served{}, 1) // read before the commit, and slow
+	check("c", 2, false)
+	check("c", 1, false)
+	check("b", 2, true)
+	for i := range maxServedRows {
+		memory.keep(strconv.Itoa(i), Served{}, 2)
+	}
+	if len(memory.rows) > maxServedRows {
+		t.Errorf("%d rows are kept", len(memory.rows))
 	}
 }
 

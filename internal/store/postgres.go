@@ -223,6 +223,9 @@ func (e *postgresEngine) ping(ctx context.Context) error {
 	return nil
 }
 
+// generation knows nothing of other processes.
+func (e *postgresEngine) generation() (commits int64, all bool) { return 0, false }
+
 func (e *postgresEngine) stats() Stats {
 	writes := e.writes.Load()
 	return Stats{

@@ -145,6 +145,8 @@ func (e *sqliteEngine) ping(ctx context.Context) error {
 	return nil
 }
 
+func (e *sqliteEngine) generation() (commits int64, all bool) { return e.attempts.Load(), true }
+
 func (e *sqliteEngine) stats() Stats {
 	return Stats{
 		Engine:       "sqlite",

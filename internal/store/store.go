@@ -66,6 +66,7 @@ func (o Options) withDefaults() Options {
 type DB struct {
 	engine engine
 	clock  func() time.Time
+	served servedMemory
 
 	lifetime sync.RWMutex // held for reading by every transaction and read, so that Close waits for them
 	closed   bool
@@ -79,6 +80,9 @@ type engine interface {
 	// write runs fn in a transaction of its own and returns nil only when it is committed and durable. It may run fn again
 	// after a transaction that was rolled back.
 	write(ctx context.Context, fn func(context.Context, *session) error) error
+	// generation counts the commits, and tells whether it counts all there are: those of other processes too. It has grown when
+	// write returns.
+	generation() (commits int64, all bool)
 	// ping tells whether reads and, as far as known, writes work.
 	ping(ctx context.Context) error
 	stats() Stats

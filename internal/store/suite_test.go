@@ -96,6 +96,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"the nearest missions are found everywhere", testSlotsNear},
 		{"deliverables belong to their creator", testDeliverablesHeader},
 		{"served media follows its submission", testServedMedia},
+		{"served media follows its submission at once", testServedMediaAtOnce},
 		{"objects are used for as long as they are needed", testUsedObjects},
 		{"link keys come and go", testLinkKeys},
 		{"the job queue takes part in transactions", testQueueInTransaction},
