@@ -39,11 +39,11 @@ func (g *gallery) uploads(ctx context.Context) error {
 	if err := server.connect(); err != nil {
 		return err
 	}
-	block := bytes.Repeat([]byte("no film at all, "), largeFile/16-1)
+	block := bytes.Repeat([]byte("no photo at all "), largeFile/16-1)
 	var declared [largeFiles]sortie.SubmissionDeclared
 	var files [largeFiles]upload
 	for i := range files {
-		files[i] = upload{contentType: "video/mp4", content: block, tail: fmt.Appendf(nil, "%016d", i)}
+		files[i] = upload{contentType: "image/jpeg", content: block, tail: fmt.Appendf(nil, "%016d", i)}
 		if declared[i], err = g.announce(server.connections[0], galleryContributor, fmt.Sprintf("large-%d", i), files[i]); err != nil {
 			return err
 		}
