@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -31,14 +32,14 @@ const (
 
 func (o *mediaOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.store, "media", "", "where submitted files are kept: file:DIR or s3://bucket?...; submissions are off without it")
-	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; required for s3)")
+	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; for s3: beside an SQLite database, otherwise in the user's cache)")
 	flags.StringVar(&o.ffmpeg, "ffmpeg", "ffmpeg", `program that makes the thumbnails of videos; "" for none`)
 	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
 	flags.DurationVar(&o.hold, "acceptance-hold", defaultHold, "how long an acceptance can be taken back before it is paid for, 0 to 720h")
 }
 
 // parse checks everything that can be checked before anything is opened.
-func (o mediaOptions) parse(cmd *cobra.Command) (config mediaConfig, err error) {
+func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaConfig, err error) {
 	config = mediaConfig{store: o.store, uploads: o.uploads, hold: o.hold}
 	if config.verification, err = verify.ParseMode(o.verification); err != nil {
 		return mediaConfig{}, usageError("--verification %w", err)
@@ -57,12 +58,27 @@ func (o mediaOptions) parse(cmd *cobra.Command) (config mediaConfig, err error) 
 	case isDirectory && o.uploads == "":
 		config.uploads = filepath.Join(strings.TrimPrefix(dir, "//"), uploadsDir)
 	case o.uploads == "":
-		return mediaConfig{}, usageError("--uploads is missing: with --media s3://... give a local directory for uploads that are not whole yet")
+		if config.uploads, err = uploadsWithoutDirectory(database); err != nil {
+			return mediaConfig{}, usageError("--uploads is missing: with --media s3://... give a local directory for uploads that are not whole yet (%w)", err)
+		}
 	}
 	if config.ffmpeg, err = findFFmpeg(o.ffmpeg); err != nil && cmd.Flags().Changed("ffmpeg") {
 		return mediaConfig{}, usageError("--ffmpeg: %w", err)
 	}
 	return config, nil
+}
+
+// uploadsWithoutDirectory is where uploads wait when media is kept elsewhere: a directory that is still there after a restart, and
+// that nobody else writes to.
+func uploadsWithoutDirectory(database string) (string, error) {
+	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
+		return filepath.Join(filepath.Dir(strings.TrimPrefix(path, "//")), uploadsDir), nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "sortie", uploadsDir), nil
 }
 
 // findFFmpeg gives the whole path of the program; empty when there is none, or none that package media could keep in its limits.

@@ -131,7 +131,7 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 	if err := o.parseChainWork(&config); err != nil {
 		return serviceConfig{}, err
 	}
-	if config.media, err = o.media.parse(cmd); err != nil {
+	if config.media, err = o.media.parse(cmd, o.database); err != nil {
 		return serviceConfig{}, err
 	}
 	if config.publicURLs, err = parsePublicURLs(o.publicURL); err != nil {
