@@ -75,12 +75,17 @@ var errClientLeft = errors.New("the client stopped receiving")
 // sendPart sends a part of a file, whose header is written, for as long as the client takes it. A file on this machine goes
 // from the disk to the network inside the kernel.
 func (x *exchange) sendPart(file *os.File, rest part, timeout time.Duration) (sent int64, err error) {
-	if _, err := file.Seek(rest.offset, io.SeekStart); err != nil {
-		return 0, err
+	if rest.offset > 0 { // it was just opened
+		if _, err := file.Seek(rest.offset, io.SeekStart); err != nil {
+			return 0, err
+		}
 	}
 	controller := http.NewResponseController(x.ResponseWriter)
 	for sent < rest.length {
 		_ = controller.SetWriteDeadline(time.Now().Add(timeout))
+		if sent == 0 {
+			_ = controller.Flush() // what fails here fails below. With its header out, net/http does not read the file's first bytes itself
+		}
 		n, err := io.CopyN(x.ResponseWriter, file, min(rest.length-sent, sentByKernel))
 		sent += n
 		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || n < leastProgress) { // a slow client may go on

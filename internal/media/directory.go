@@ -96,7 +96,7 @@ func syncDirectory(path string) error {
 }
 
 func (d *directory) file(key string) (*os.File, error) {
-	file, err := os.Open(d.path(key))
+	file, err := openFile(d.path(key))
 	if err != nil {
 		return nil, storeFault(err)
 	}
