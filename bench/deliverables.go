@@ -47,17 +47,20 @@ func (g *gallery) deliverables(ctx context.Context) error {
 	return nil
 }
 
-// lastCursor walks to the last page, which is full, and sees that the way there is as long as it should be.
+// lastCursor walks to the last page, which is full, and sees that the way there is as long as it should be. It has a connection of
+// its own: the others would wait for their first request for longer than a server has patience.
 func (g *gallery) lastCursor(server *process) (cursor string, err error) {
-	if err := server.connect(); err != nil {
+	c, err := server.dial()
+	if err != nil {
 		return "", err
 	}
+	defer func() { _ = c.Close() }()
 	for walked := 0; walked < g.accepted-fewSubmissions; walked += fewSubmissions {
 		target := g.deliverablesTarget()
 		if cursor != "" {
 			target += "&cursor=" + url.QueryEscape(cursor)
 		}
-		page, err := server.connections[0].send(galleryCreator.get(target))
+		page, err := c.send(galleryCreator.get(target))
 		if err != nil {
 			return "", err
 		}
