@@ -125,14 +125,11 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 		return nil, err
 	}
 	s.chain = newChainWork(s)
-	handler, err := api.New(api.Config{
+	handler := api.New(api.Config{
 		App: s.app, Verifier: verifier, Limits: config.limits, TrustedProxies: config.trustedProxies,
 		AllowedOrigins: config.allowedOrigins, Health: s.health, Follower: s.chain.followerStatus, OpenAPI: spec.OpenAPI,
 		OperationsOnly: !config.roles.api, Registry: s.newRegistry(verifier), Logger: config.logger, Now: time.Now,
 	})
-	if err != nil {
-		return nil, err
-	}
 	s.http = &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout,
 		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(config.logger.Handler(), slog.LevelDebug),

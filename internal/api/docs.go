@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The page at /docs is made of the OpenAPI document, once, at the start: what is described is what is shown. It has no
+// The page at /docs is made of the OpenAPI document, once: what is described is what is shown. It has no
 // script and loads nothing, so that reading it tells nobody, and nobody can change it on its way.
 
 //go:embed docs.html
@@ -41,12 +41,16 @@ func (s *Server) openAPI(x *exchange) error {
 }
 
 func (s *Server) docs(x *exchange) error {
+	page, err := s.docsPage()
+	if err != nil {
+		return err
+	}
 	header := x.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", docsCaching)
 	header.Set("Content-Security-Policy", docsPolicy)
 	header.Set("Referrer-Policy", "no-referrer")
-	x.send(http.StatusOK, s.docsPage)
+	x.send(http.StatusOK, page)
 	return nil
 }
 

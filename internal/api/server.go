@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,7 +62,7 @@ type Server struct {
 	turns   turns // at uploads
 	metrics *metrics
 
-	docsPage []byte
+	docsPage func() ([]byte, error)
 }
 
 // route is one line of the table of contents.
@@ -145,8 +146,8 @@ var routes = []route{
 	{method: "GET", pattern: "/{$}", handle: (*Server).home, access: public},
 }
 
-// New makes a server. It fails on an OpenAPI document that the page at /docs cannot be made of.
-func New(config Config) (*Server, error) {
+// New makes a server.
+func New(config Config) *Server {
 	config.MaxInFlight = cmp.Or(config.MaxInFlight, 512)
 	config.MaxUploads = cmp.Or(config.MaxUploads, 64)
 	config.MaxDownloads = cmp.Or(config.MaxDownloads, 256)
@@ -158,15 +159,13 @@ func New(config Config) (*Server, error) {
 		limits:  newLimiters(config.Limits),
 		bodies:  make(places, bodiesPerPlace*config.MaxInFlight),
 		metrics: newMetrics(config.Registry),
+		// When it is first asked for: most processes are never asked, and what it takes would stay with each of them.
+		docsPage: sync.OnceValues(func() ([]byte, error) { return renderDocs(config.OpenAPI) }),
 	}
 	for kind := range s.places { // apart, so that probes and operators get through when creators overload the API
 		s.places[kind] = make(places, config.MaxInFlight)
 	}
 	s.places[uploader], s.places[viewer] = make(places, config.MaxUploads), make(places, config.MaxDownloads)
-	var err error
-	if s.docsPage, err = renderDocs(config.OpenAPI); err != nil {
-		return nil, err
-	}
 	byPattern := make(map[string][]route)
 	for _, r := range routes {
 		if config.OperationsOnly && !r.operations {
@@ -178,7 +177,7 @@ func New(config Config) (*Server, error) {
 		s.mux.Handle(pattern, &resource{s, choices})
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*exchange).err = errUnknownPath() })
-	return s, nil
+	return s
 }
 
 // resource is what stands at one pattern: a route for each method.

@@ -146,11 +146,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	if options.config != nil {
 		options.config(&config)
 	}
-	handler, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewUnstartedServer(handler)
+	server := httptest.NewUnstartedServer(New(config))
 	server.Config.ReadHeaderTimeout = 5 * time.Second
 	server.Config.MaxHeaderBytes = 16 << 10
 	server.Config.WriteTimeout = time.Minute
