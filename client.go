@@ -58,6 +58,8 @@ func WithStallTimeout(stall time.Duration) ClientOption {
 const (
 	maxAnswer  = 32 << 20 // bytes; a full page of 1000 drafts is far below
 	maxRetryIn = 10 * time.Second
+
+	headerReplayed = "Idempotent-Replayed"
 )
 
 // NewClient makes a client of the service at baseURL, such as https://api.example.com.
@@ -155,9 +157,11 @@ func (c *Client) CreateDraft(ctx context.Context, mission Mission, idempotencyKe
 // CreateDraftJSON is [Client.CreateDraft] for a definition that is JSON already, such as a file. It is sent byte for byte.
 func (c *Client) CreateDraftJSON(ctx context.Context, definition json.RawMessage, idempotencyKey string) (DraftCreated, error) {
 	var created DraftCreated
+	var replayed bool
 	err := c.send(ctx, call{
-		method: http.MethodPost, path: "/api/external/missions/drafts", body: definition, idempotencyKey: idempotencyKey,
+		method: http.MethodPost, path: "/api/external/missions/drafts", body: definition, idempotencyKey: idempotencyKey, replayed: &replayed,
 	}, &created)
+	created.Replayed = replayed
 	return created, err
 }
 
@@ -235,7 +239,8 @@ type call struct {
 	method, path   string
 	body           []byte // nil: none
 	idempotencyKey string
-	public         bool // not signed, so that the same request of everybody is the same and can be answered from a cache
+	replayed       *bool // if not nil, told whether the answer is that of an earlier call with the same key
+	public         bool  // not signed, so that the same request of everybody is the same and can be answered from a cache
 }
 
 // send makes the call, again while that can help, and decodes the answer into result.
@@ -243,6 +248,9 @@ func (c *Client) send(ctx context.Context, call call, result any) error {
 	var answer []byte
 	err := c.again(ctx, func() (retryIn time.Duration, err error) {
 		answer, retryIn, err = c.sendOnce(ctx, call)
+		if err != nil {
+			call.replayed = nil // the earlier call may be this one, whose answer was lost
+		}
 		return retryIn, err
 	})
 	if err != nil {
@@ -303,6 +311,9 @@ func (c *Client) sendOnce(ctx context.Context, call call) (answer []byte, retryI
 	case len(answer) > maxAnswer:
 		return nil, -1, fmt.Errorf("the answer of %s is larger than %d bytes", call.path, maxAnswer)
 	case response.StatusCode < 300:
+		if call.replayed != nil {
+			*call.replayed = response.Header.Get(headerReplayed) == "true"
+		}
 		return answer, 0, nil
 	default:
 		return nil, retryAfter(response), decodeError(response, answer)

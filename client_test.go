@@ -44,6 +44,26 @@ func newClient(t *testing.T, url string, options ...sortie.ClientOption) *sortie
 	return client
 }
 
+// A repeated call is told apart from a first one whose answer was lost on the way.
+func TestClientTellsWhatWasThereBefore(t *testing.T) {
+	t.Parallel()
+	created, again := answerWith(201, `{"draftId":"draft_1"}`), answerWith(200, `{"draftId":"draft_1"}`, "Idempotent-Replayed", "true")
+	for name, c := range map[string]struct {
+		answers []http.HandlerFunc
+		want    bool
+	}{
+		"new":                            {[]http.HandlerFunc{created}, false},
+		"there before":                   {[]http.HandlerFunc{again}, true},
+		"made by an attempt that failed": {[]http.HandlerFunc{unavailable("0"), again}, false},
+	} {
+		url, _ := fakeService(t, c.answers...)
+		draft, err := newClient(t, url).CreateDraft(t.Context(), sortie.Mission{}, "key")
+		if err != nil || draft.Replayed != c.want || draft.DraftID != "draft_1" {
+			t.Errorf("%s: %+v, %v", name, draft, err)
+		}
+	}
+}
+
 const emptyList = `{"ok":true,"drafts":[],"summary":{"returnedDrafts":0,"nextCursor":null,"generatedAt":"2026-02-02T03:10:00.000Z"}}`
 
 func unavailable(retryAfter string) http.HandlerFunc {

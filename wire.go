@@ -9,6 +9,8 @@ type DraftCreated struct {
 	FundingStatus FundingStatus `json:"fundingStatus"`
 	NextAction    NextAction    `json:"nextAction"`
 	FundingQuote  Quote         `json:"fundingQuote"`
+
+	Replayed bool `json:"-"` // the service had it before this call; a header of the answer says so
 }
 
 // MissionStatus is the answer to a status request.

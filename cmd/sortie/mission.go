@@ -128,7 +128,7 @@ the definition: the same definition gives the same draft.`,
 			if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 				return printJSON(cmd.OutOrStdout(), draft)
 			}
-			return showCreated(cmd, client, api, draft.DraftID)
+			return showCreated(cmd, client, api, draft)
 		},
 	}
 	definition.register(cmd)
@@ -136,20 +136,33 @@ the definition: the same definition gives the same draft.`,
 	return cmd
 }
 
-// showCreated shows a new draft as the service understood it.
-func showCreated(cmd *cobra.Command, client *clientOptions, api *sortie.Client, draftID string) error {
-	status, err := api.Mission(cmd.Context(), draftID)
+// showCreated shows a draft as the service understood it, and says so if it is not new: somebody may have wanted a second one.
+func showCreated(cmd *cobra.Command, client *clientOptions, api *sortie.Client, draft sortie.DraftCreated) error {
+	status, err := api.Mission(cmd.Context(), draft.DraftID)
 	if err != nil {
 		return client.requestError(err)
 	}
 	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "Draft %s is ready to be funded. Nothing is locked yet.\n\n", draftID)
+	if draft.Replayed {
+		word, sentence := stateInWords(status)
+		another := "add --idempotency-key NAME"
+		if cmd.Flags().Changed("idempotency-key") {
+			another = "give another --idempotency-key"
+		}
+		fmt.Fprintf(w, "This mission exists already, as draft %s. It is %s: %s.\nFor another one like it %s.\n\n", draft.DraftID, word, sentence, another)
+	} else {
+		fmt.Fprintf(w, "Draft %s is ready to be funded. Nothing is locked yet.\n\n", draft.DraftID)
+	}
 	table := newTable(w)
 	row(table, "mission", status.MissionID)
 	showDefinition(table, status.NormalizedMission)
 	row(table, "funding", string(status.FundingStatus))
 	_ = table.Flush()
-	fmt.Fprintf(w, "\nNext: %s mission fund %s%s\n", program(), draftID, client.identityFlags())
+	next := "status"
+	if status.NextAction == sortie.ActionSendTransaction {
+		next = "fund"
+	}
+	fmt.Fprintf(w, "\nNext: %s mission %s %s%s\n", program(), next, draft.DraftID, client.identityFlags())
 	return nil
 }
 
