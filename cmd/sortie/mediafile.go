@@ -25,6 +25,44 @@ var extensions = map[string]string{
 	"image/jpeg": "jpg", "image/png": "png", "image/webp": "webp", "video/mp4": "mp4", "video/quicktime": "mov", "video/webm": "webm",
 }
 
+// maxUploadBytes is the size of the largest file, as the service's.
+const maxUploadBytes = 512 << 20
+
+// pictureBrands are the brands of still pictures in the container that videos have, too. None of them is taken.
+var pictureBrands = map[string]string{
+	"heic": "HEIC", "heix": "HEIC", "heim": "HEIC", "heis": "HEIC", "hevc": "HEIC", "hevx": "HEIC", "mif1": "HEIC", "msf1": "HEIC",
+	"avif": "AVIF", "avis": "AVIF",
+}
+
+// checkPicture refuses what phones and browsers save as pictures and few programs can open, with the way out.
+func checkPicture(file io.ReaderAt, path string) error {
+	head := make([]byte, 64)
+	n, _ := file.ReadAt(head, 0)
+	head = head[:n]
+	if brandOf(head) == "" {
+		return nil
+	}
+	kind := pictureBrands[brandOf(head)]
+	if kind == "HEIC" && bytes.Contains(head[12:], []byte("avif")) { // the general brand first, the own one among the compatible ones
+		kind = "AVIF"
+	}
+	switch kind {
+	case "HEIC":
+		return usageError("FILE %s: it is a HEIC picture, which is not taken; save it as JPEG (iPhone: Settings, Camera, Formats, Most Compatible)", path)
+	case "AVIF":
+		return usageError("FILE %s: it is an AVIF picture, which is not taken; save it as JPEG", path)
+	}
+	return nil
+}
+
+// brandOf is the major brand of a file in the ISO base media format, and nothing for any other.
+func brandOf(head []byte) string {
+	if len(head) < 12 || !bytes.Equal(head[4:8], []byte("ftyp")) {
+		return ""
+	}
+	return string(head[8:12])
+}
+
 // sniff tells the content type of a file by its first bytes, and nothing for one that the service does not take. The service looks
 // for itself; this only saves people from saying it.
 func sniff(file io.ReaderAt) string {
@@ -32,11 +70,11 @@ func sniff(file io.ReaderAt) string {
 	n, _ := file.ReadAt(head, 0)
 	head = head[:n]
 	contentType := http.DetectContentType(head)
-	if len(head) >= 12 && bytes.Equal(head[4:8], []byte("ftyp")) {
-		contentType = "video/mp4" // of whatever brand, but one
-		if bytes.Equal(head[8:12], []byte("qt  ")) {
-			contentType = "video/quicktime"
-		}
+	switch brand := brandOf(head); {
+	case brand == "qt  ":
+		contentType = "video/quicktime"
+	case brand != "" && pictureBrands[brand] == "":
+		contentType = "video/mp4" // of whatever brand
 	}
 	if extensions[contentType] == "" {
 		return ""
@@ -63,13 +101,18 @@ func openMedia(path, contentType string) (*mediaFile, error) {
 	switch {
 	case err != nil:
 		err = usageError("FILE: %w", err)
+	case info.IsDir():
+		err = usageError("FILE %s: it is a directory", path)
 	case !info.Mode().IsRegular():
 		err = usageError("FILE %s: it is no file", path)
 	case info.Size() == 0:
 		err = usageError("FILE %s: it is empty", path)
+	case info.Size() > maxUploadBytes:
+		err = usageError("FILE %s: it has %s; at most %s (512 MiB) are taken", path, inBytes(info.Size()), inBytes(maxUploadBytes))
 	default:
 		media.size, media.changed = info.Size(), info.ModTime()
 		media.contentType = cmp.Or(contentType, sniff(file))
+		err = checkPicture(file, path)
 	}
 	if err == nil && media.contentType == "" {
 		err = usageError("FILE %s: it is no JPEG, PNG, WebP, MP4, MOV or WebM file; if it is, say which with --content-type", path)

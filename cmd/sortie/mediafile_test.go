@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ func TestFilesAreKnownByTheirFirstBytes(t *testing.T) {
 		"\x00\x00\x00\x20ftypisom\x00\x00\x02\x00":   "video/mp4",
 		"\x00\x00\x00\x14ftypmp42\x00\x00\x00\x00":   "video/mp4",
 		"\x00\x00\x00\x14ftypqt  \x00\x00\x02\x00":   "video/quicktime",
+		"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00":   "",
 		"\x1a\x45\xdf\xa3\x01\x00\x00\x00":           "video/webm",
 		"GIF89a\x01\x00\x01\x00":                     "",
 		"<svg xmlns=\"http://www.w3.org/2000/svg\">": "",
@@ -50,4 +53,50 @@ func TestOldFilesAreAskedAbout(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// What will not be taken is refused before anybody is asked.
+func TestFilesThatAreNotTakenAreRefusedHere(t *testing.T) {
+	t.Parallel()
+	box := func(brands string) string {
+		return "\x00\x00\x00\x1cftyp" + brands[:4] + "\x00\x00\x00\x00" + brands[4:]
+	}
+	for content, want := range map[string]string{
+		box("heicmif1heic"): "it is a HEIC picture, which is not taken; save it as JPEG (iPhone: Settings, Camera, Formats, Most Compatible)",
+		box("heix"):         "it is a HEIC picture",
+		box("hevc"):         "it is a HEIC picture",
+		box("heim"):         "it is a HEIC picture",
+		box("heis"):         "it is a HEIC picture",
+		box("msf1"):         "it is a HEIC picture",
+		box("mif1mif1heic"): "it is a HEIC picture",
+		box("mif1avifmiaf"): "it is an AVIF picture, which is not taken; save it as JPEG",
+		box("avif"):         "it is an AVIF picture",
+		box("avis"):         "it is an AVIF picture",
+	} {
+		path := filepath.Join(t.TempDir(), "phone")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, contentType := range []string{"", "image/jpeg", "video/mp4"} {
+			if _, err := openMedia(path, contentType); exitCodeOf(err) != exitUsage || !strings.Contains(err.Error(), "phone: "+want) {
+				t.Errorf("%q as %q: %v, want %s", content, contentType, err, want)
+			}
+		}
+	}
+	large := filepath.Join(t.TempDir(), "large.jpg")
+	if err := errors.Join(os.WriteFile(large, []byte("\xff\xd8\xff"), 0o600), os.Truncate(large, 600<<20)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "large.jpg: it has 629.1 MB; at most 536.9 MB (512 MiB) are taken"
+	if _, err := openMedia(large, ""); exitCodeOf(err) != exitUsage || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := os.Truncate(large, maxUploadBytes); err != nil {
+		t.Fatal(err)
+	}
+	media, err := openMedia(large, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = media.Close()
 }
