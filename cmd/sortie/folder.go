@@ -41,6 +41,10 @@ func openFolder(path, missionID string) (*folder, error) {
 	if err != nil {
 		return nil, usageError("DIR: %w", err)
 	}
+	if isForeign(root) {
+		_ = root.Close()
+		return nil, usageError("DIR %s: it has a %s that no pull wrote, and it would be replaced; give another directory", path, manifestName)
+	}
 	marker, err := root.OpenFile(markerName, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		_ = root.Close()
@@ -54,9 +58,24 @@ func openFolder(path, missionID string) (*folder, error) {
 	return f, nil
 }
 
+// isForeign reports whether somebody else's manifest lies in the directory. A run writes its marker long before its manifest.
+func isForeign(root *os.Root) bool {
+	if _, err := root.Lstat(manifestName); err != nil {
+		return false
+	}
+	owner, err := root.ReadFile(markerName)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(owner)) == 0
+}
+
+// errLocked says that another process holds a file.
+var errLocked = errors.New("locked")
+
 func (f *folder) claim(missionID string) error {
-	if err := lockExclusively(f.marker); err != nil {
-		return failed(exitConflict, fmt.Errorf("DIR %s: another run works in it: %w", f.path, err))
+	switch err := lockExclusively(f.marker); {
+	case errors.Is(err, errLocked):
+		return failed(exitConflict, fmt.Errorf("DIR %s: another run works in it; wait until it is through, or give another directory", f.path))
+	case err != nil:
+		return fmt.Errorf("DIR %s: lock %s: %w; give a directory on another disk", f.path, markerName, err)
 	}
 	held, err := io.ReadAll(io.LimitReader(f.marker, 256))
 	if err != nil {
@@ -95,24 +114,53 @@ func fileName(deliverable sortie.Deliverable) (string, error) {
 	return name, nil
 }
 
-// holds reports whether the file is there and right. One that was moved away, and is accepted again, comes back.
-func (f *folder) holds(name string, want [sha256.Size]byte) (size int64, there bool, err error) {
+// held is what the folder has of a deliverable.
+type held struct {
+	size    int64
+	right   bool
+	changed bool // it is there, with other bytes
+}
+
+// look compares the file with its hash. One that was moved away, and is accepted again, comes back. What stands in the way of one
+// file is no reason to leave the others.
+func (f *folder) look(name string, want [sha256.Size]byte) (held, error) {
 	if _, err := f.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		_ = f.root.Rename(revokedName+"/"+name, name) // there is none, mostly
 	}
-	file, err := f.root.Open(name)
+	file, err := f.openRegular(name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, false, nil
+		return held{}, nil
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("look at %s: %w", name, err)
+		return held{}, &fileError{err}
 	}
 	defer file.Close()
 	sum := sha256.New()
-	if size, err = io.Copy(sum, file); err != nil {
-		return 0, false, fmt.Errorf("look at %s: %w", name, err)
+	size, err := io.Copy(sum, file)
+	if err != nil {
+		return held{}, &fileError{fmt.Errorf("look at %s: %w", name, err)}
 	}
-	return size, bytes.Equal(sum.Sum(nil), want[:]), nil
+	right := bytes.Equal(sum.Sum(nil), want[:])
+	return held{size: size, right: right, changed: !right}, nil
+}
+
+// openRegular opens a file of the folder and nothing else that may have its name: reading a pipe would wait for ever.
+func (f *folder) openRegular(name string, flag int) (*os.File, error) {
+	if info, err := f.root.Stat(name); err == nil && !info.Mode().IsRegular() {
+		kind := "no file"
+		if info.IsDir() {
+			kind = "a directory"
+		}
+		return nil, fmt.Errorf("%s is %s here: move it away and run it again", name, kind)
+	}
+	file, err := f.root.OpenFile(name, flag, 0o644)
+	if err == nil || errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE == 0 {
+		return file, err
+	}
+	if info, statErr := f.root.Lstat(name); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s is a link here that leads nowhere or out of the directory: move it away and run it again", name)
+	}
+	return nil, fmt.Errorf("open %s: %w", name, err)
 }
 
 // revoke moves the files of submissions away that are not among those to keep, and drops what came of theirs.
@@ -211,9 +259,12 @@ type partFile struct {
 const maxMediaBytes = 1 << 30
 
 func (f *folder) openPart(name string, want [sha256.Size]byte) (*partFile, error) {
-	file, err := f.root.OpenFile(name+partSuffix, os.O_CREATE|os.O_RDWR, 0o644)
+	file, err := f.openRegular(name+partSuffix, os.O_CREATE|os.O_RDWR)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name+partSuffix, err)
+		if _, statErr := f.root.Lstat(name + partSuffix); statErr == nil { // it is this one that stands in the way
+			err = &fileError{err}
+		}
+		return nil, err
 	}
 	part := &partFile{folder: f, name: name, want: want, file: file, sum: sha256.New()}
 	size, err := io.Copy(part.sum, file)

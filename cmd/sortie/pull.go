@@ -20,7 +20,7 @@ func newMissionPullCmd(client *clientOptions) *cobra.Command {
 		Short: "Bring everything that was accepted into a directory",
 		Long: `Downloads the media of every accepted submission into a directory, one file each, and describes them in manifest.jsonl, in
 the order of acceptance. Every file is compared with its hash. A run that was interrupted goes on where it was, and what is there is
-not transferred again, so run it as often as you like. The file of an acceptance that was taken back moves to revoked/.`,
+not transferred again, so run it as often as you like. A file that you changed is brought again in its place. The file of an acceptance that was taken back moves to revoked/.`,
 		Example: `  sortie mission pull draft_... entrances --wallet creator`,
 		Args:    twoArgs("the draft id or mission id, and a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,6 +46,7 @@ type pullResult struct {
 	Manifest         string        `json:"manifest"`
 	Accepted         int           `json:"accepted"`   // submissions there are
 	Downloaded       int           `json:"downloaded"` // files that came with this run
+	Changed          int           `json:"changed"`    // of those, the ones that were there with other bytes
 	Unchanged        int           `json:"unchanged"`  // files that were there
 	TransferredBytes int64         `json:"transferredBytes"`
 	Revoked          []string      `json:"revoked"` // submissions whose files were moved away
@@ -109,7 +110,10 @@ func showPulled(w io.Writer, title string, result pullResult) {
 	default:
 		fmt.Fprintf(w, "Brought %s (%s) of %q to %s", counted(result.Downloaded, "file"), inBytes(result.TransferredBytes), clean(title), result.Directory)
 		if result.Unchanged > 0 {
-			fmt.Fprintf(w, "; %d were there", result.Unchanged)
+			fmt.Fprintf(w, "; %s there", wereOrWas(result.Unchanged))
+		}
+		if result.Changed > 0 {
+			fmt.Fprintf(w, "; %s changed here and brought again", wereOrWas(result.Changed))
 		}
 		fmt.Fprintln(w, ". The hash of each is right.")
 	}
@@ -119,4 +123,11 @@ func showPulled(w io.Writer, title string, result pullResult) {
 	for _, failure := range result.Failed {
 		fmt.Fprintf(w, "  failed: %s: %s\n", clean(failure.SubmissionID), clean(failure.Error))
 	}
+}
+
+func wereOrWas(n int) string {
+	if n == 1 {
+		return "1 was"
+	}
+	return fmt.Sprintf("%d were", n)
 }

@@ -52,6 +52,7 @@ type pulled struct {
 	deliverable sortie.Deliverable
 	outcome     pullOutcome
 	size        int64
+	changed     bool // the folder had a file with other bytes
 	failure     error
 }
 
@@ -128,6 +129,9 @@ func (p *puller) count(all []*pulled) pullResult {
 		switch one.outcome {
 		case pullDownloaded:
 			result.Downloaded++
+			if one.changed {
+				result.Changed++
+			}
 		case pullUnchanged:
 			result.Unchanged++
 		case pullFailed:
@@ -157,15 +161,15 @@ func (p *puller) bring(ctx context.Context, one *pulled, page *deliverablePage) 
 		one.outcome, one.failure = pullFailed, err
 		return nil
 	}
-	size, there, err := p.folder.holds(name, want)
-	if err != nil {
-		return err
-	}
-	if there {
-		one.outcome, one.size = pullUnchanged, size
+	here, err := p.folder.look(name, want)
+	if here.right {
+		one.outcome, one.size = pullUnchanged, here.size
 		return nil
 	}
-	one.size, err = p.download(ctx, one.deliverable.SubmissionID, name, want, page)
+	if err == nil {
+		one.changed = here.changed
+		one.size, err = p.download(ctx, one.deliverable.SubmissionID, name, want, page)
+	}
 	var alone *fileError
 	switch {
 	case errors.Is(err, errRevoked):
