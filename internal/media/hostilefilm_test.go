@@ -26,6 +26,9 @@ func badFilms() []hostileFile {
 		{name: "E34 fragment of 2^32-1 samples", declared: "video/mp4", data: is(patched(specimen.File("fragmented.mp4"), "trun", 4, specimen.U32(0xffffffff))), codes: unreadable},
 		{name: "E34 samples behind the file", declared: "video/mp4", data: is(patched(film, "stco", 8, specimen.U32(0xfffffff0))), codes: unreadable},
 		{name: "E34 samples in the description", declared: "video/mp4", data: is(patched(film, "stco", 8, specimen.U32(uint32(description)))), codes: unreadable},
+		{name: "E34 two chunks that share their samples", declared: "video/mp4", data: is(sharedChunks(2, []byte("\x14\x06\x05\x10sixteen letters.\x80"))), codes: unreadable},
+		{name: "E34 70,000 chunks that share their samples", declared: "video/mp4", data: is(sharedChunks(70_000, make([]byte, 60_000))), codes: unreadable},
+		{name: "E34 fragment of 2^32-1 empty samples", declared: "video/mp4", data: is(append(specimen.File("fragmented.mp4"), emptySamples(0xffffffff)...)), codes: unreadable},
 		{name: "E35 no description", declared: "video/mp4", data: is(film[:description]), codes: unreadable},
 		{name: "E35 two descriptions", declared: "video/mp4", data: is(append(film[:len(film):len(film)], film[description:]...)), codes: unreadable},
 		{name: "E36 duration of 2^63", declared: "video/mp4", data: is(longFilm(film)), codes: unreadable},
@@ -41,6 +44,29 @@ func badFilms() []hostileFile {
 		{name: "Matroska", declared: "video/webm", data: is(bytes.Replace(specimen.File("plain.webm"), []byte("\x84webm"), []byte("\x84mkv\x00"), 1)), codes: wrongType},
 		{name: "WebM packed twice", declared: "video/webm", data: is(bytes.Replace(specimen.File("plain.webm"), []byte("\x22\xb5\x9c\x83und"), []byte("\x6d\x80\x84\x50\x31\x81\x00"), 1)), codes: unreadable},
 	}
+}
+
+// sharedChunks is a film whose chunks all point at the same bytes: one sample, of units with lengths of a byte.
+func sharedChunks(chunks uint32, sample []byte) []byte {
+	film := specimen.File("plain.mp4")
+	description := bytes.Index(film, []byte("moov")) - 4
+	offset := uint32(description + 8)
+	film = append(append(film[:description:description], specimen.Box("mdat", sample)...), film[description:]...)
+	film = patched(film, "avcC", 4, []byte{0xfc})
+	for table, body := range map[string][]byte{
+		"stts": specimen.U32(0, 1, chunks, 1), "stsz": specimen.U32(0, uint32(len(sample)), chunks), "stsc": specimen.U32(0, 1, 1, 1, 1), "stss": specimen.U32(0, 0),
+		"stco": append(specimen.U32(0, chunks), bytes.Repeat(specimen.U32(offset), int(chunks))...),
+	} {
+		film = specimen.SetBox(film, "moov/trak/mdia/minf/stbl/"+table, body)
+	}
+	return film
+}
+
+// emptySamples is a fragment of the first track with samples of no length.
+func emptySamples(count uint32) []byte {
+	const baseIsFragment, hasDuration, hasSize = 0x20000, 8, 16
+	header := specimen.Box("tfhd", specimen.U32(baseIsFragment|hasDuration|hasSize, 1, 0, 0))
+	return specimen.Box("moof", specimen.Box("mfhd", specimen.U32(0, 9)), specimen.Box("traf", header, specimen.Box("trun", specimen.U32(0, count))))
 }
 
 // nested is a box in a box in a box.

@@ -239,7 +239,10 @@ func (w *movieWalk) fragmentSamples(run *fragmentRun, each trackDefaults, count 
 		return err
 	}
 	t.samples += count
-	if each.flags&sampleIsNoKeyframe == 0 {
+	if t.handler == "vide" && t.samples > uint64(w.source.size) { // of sound, many samples can share a byte
+		return unreadable("the video is damaged: it says that it has %d frames", t.samples)
+	}
+	if each.flags&sampleIsNoKeyframe == 0 && each.size > 0 {
 		t.keyframes += count
 	}
 	return w.claimAlike(t, at, count, each.size)

@@ -17,6 +17,7 @@ type movieWalk struct {
 	defaults []trackDefaults
 	media    []span // the bodies of the boxes that hold samples
 	kept     []span // the samples of the tracks that stay
+	claimed  int64  // how long they are together
 }
 
 // span is a stretch of the file.
@@ -272,10 +273,11 @@ func (w *movieWalk) eraseUnclaimed() error {
 			if claim.at < body.at || claim.end > body.end {
 				return errSamplesOutside
 			}
-			if claim.at > at {
-				w.edits.erase(at, claim.at-at)
+			if claim.at < at {
+				return errSharedSamples
 			}
-			at = max(at, claim.end)
+			w.edits.erase(at, claim.at-at)
+			at = claim.end
 		}
 		w.edits.erase(at, body.end-at)
 	}
@@ -287,6 +289,10 @@ func (w *movieWalk) eraseUnclaimed() error {
 
 var errSamplesOutside = unreadable("the video is cut off or damaged: it points at frames that are not there")
 
+// errSharedSamples refuses samples that share bytes. No camera writes them, and a short file could ask for its bytes to be looked at
+// any number of times.
+var errSharedSamples = unreadable("the video is damaged: several of its frames are in the same place")
+
 // claim notes that a stretch of the file holds samples of a kept track.
 func (w *movieWalk) claim(at, length int64) error {
 	if at < 0 || length < 0 || at > w.source.size || length > w.source.size-at {
@@ -294,6 +300,9 @@ func (w *movieWalk) claim(at, length int64) error {
 	}
 	if length == 0 {
 		return nil
+	}
+	if w.claimed += length; w.claimed > w.source.size {
+		return errSharedSamples // said before they are looked at
 	}
 	if n := len(w.kept); n > 0 && w.kept[n-1].end == at {
 		w.kept[n-1].end += length

@@ -3,8 +3,6 @@ package container
 import (
 	"bufio"
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 )
@@ -120,6 +118,10 @@ const maxEdits = 1 << 20
 
 var errTooManyEdits = problem(CodeTooComplex, "the file is made of too many parts")
 
+// errChangedTwice refuses a file two of whose parts lie in each other. The walks refuse what they know of the kind; whatever else a
+// file comes up with is its fault as well, and trying again would not help it.
+var errChangedTwice = unreadable("the file is damaged: two of its parts are in the same place")
+
 func (o *overlay) patch(at int64, literal ...byte) {
 	o.edits = append(o.edits, edit{at: at, length: int64(len(literal)), literal: literal})
 }
@@ -141,7 +143,7 @@ func (o *overlay) plan(size int64) (plan, error) {
 	var p plan
 	for _, e := range o.edits {
 		if e.at < p.size || e.at+e.length > size {
-			return plan{}, errors.New("two parts of the file were to be changed at the same place: a fault of this program")
+			return plan{}, errChangedTwice
 		}
 		p.copy(p.size, e.at-p.size)
 		if e.literal != nil {
@@ -149,9 +151,6 @@ func (o *overlay) plan(size int64) (plan, error) {
 		} else {
 			p.fill(e.length, e.fill)
 		}
-	}
-	if p.size > size {
-		return plan{}, fmt.Errorf("planned %d bytes of a file of %d", p.size, size)
 	}
 	p.copy(p.size, size-p.size)
 	return p, nil

@@ -40,6 +40,16 @@ func InBox(file []byte, path string, boxes ...[]byte) []byte {
 	return join(file[:end], more, file[end:])
 }
 
+// SetBox gives the box at a path another body. As InBox, it is for files whose samples come first.
+func SetBox(file []byte, path string, body ...[]byte) []byte {
+	parent, kind := path[:strings.LastIndex(path, "/")], path[strings.LastIndex(path, "/")+1:]
+	at := bytes.Index(file, []byte(kind)) - 4
+	file = InBox(file, parent) // checks the path
+	old := int(binary.BigEndian.Uint32(file[at:]))
+	file = InBox(join(file[:at], Box("free", file[at+8:at+old]), file[at+old:]), parent, Box(kind, body...))
+	return file
+}
+
 // InFragment puts a box into the first fragment of a film, whose samples then lie further behind its beginning.
 func InFragment(file, more []byte) []byte {
 	file = InBox(file, "moof", more)
