@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -84,7 +87,7 @@ func exitCodeOfStatus(status int) exitCode {
 // reportError tells a person in lines of text, or a program in one JSON value.
 func reportError(w io.Writer, err error, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintf(w, "sortie: %v\n", err)
+		fmt.Fprintf(w, "sortie: %s\n", withFaults(err))
 		return
 	}
 	report := struct {
@@ -95,6 +98,39 @@ func reportError(w io.Writer, err error, asJSON bool) {
 		report.Error = &sortie.Error{Code: exitName(report.ExitCode), Message: err.Error()}
 	}
 	_ = json.NewEncoder(w).Encode(report) // nobody is left to tell
+}
+
+// otherFaults is how the service counts, in a message, the faults that it lists in the details.
+var otherFaults = regexp.MustCompile(` \(and ([0-9]+) more, see details\.fields\)`)
+
+// withFaults lists all that is wrong with a definition below the message, which has only the first: a terminal shows no details.
+func withFaults(err error) string {
+	text := err.Error()
+	count := otherFaults.FindStringSubmatch(text)
+	faults := faultsOf(err)
+	if count == nil || len(faults) == 0 {
+		return text
+	}
+	lines := []string{otherFaults.ReplaceAllString(text, "")}
+	for _, fault := range faults {
+		lines = append(lines, "  - "+clean(fault.Path+" "+fault.Message))
+	}
+	if others, _ := strconv.Atoi(count[1]); others >= len(faults) { // it lists no more than so many
+		lines = append(lines, fmt.Sprintf("  and %d more", others+1-len(faults)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func faultsOf(err error) (faults []sortie.FieldError) {
+	var refusal *sortie.Error
+	if !errors.As(err, &refusal) {
+		return nil
+	}
+	fields, err := json.Marshal(refusal.Details["fields"]) // they came as JSON
+	if err != nil || json.Unmarshal(fields, &faults) != nil {
+		return nil // of a later version
+	}
+	return faults
 }
 
 // exitName is the code of an error that did not come from the service.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,13 +16,41 @@ import (
 func run(ctx context.Context, args []string, lookupEnv func(string) (string, bool), stdout, stderr io.Writer) int {
 	root := newRootCmd(lookupEnv)
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	output := &heedfulWriter{Writer: stdout}
+	root.SetOut(output)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := inTime(ctx, root.ExecuteContext(ctx))
+	if err == nil && output.err != nil {
+		err = fmt.Errorf("the result could not be printed: %w; give it room and run it again", output.err)
+	}
 	if err != nil {
 		reportError(stderr, err, wantsJSON(root, args))
 	}
 	return int(exitCodeOf(err))
+}
+
+// heedfulWriter remembers that something could not be written. Text for people is printed without a look at errors, and a script that
+// reads half a list must not take it for the whole.
+type heedfulWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *heedfulWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// inTime says of what failed because somebody interrupted it that they did, unless the command has more to say. How the request was
+// called that was under way then helps nobody.
+func inTime(ctx context.Context, err error) error {
+	if known := (*exitError)(nil); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.As(err, &known) {
+		return err
+	}
+	return failed(exitInterrupted, errors.New("interrupted"))
 }
 
 func newRootCmd(lookupEnv func(string) (string, bool)) *cobra.Command {
@@ -55,8 +84,10 @@ func requireSubcommand(group *cobra.Command) {
 	group.SuggestionsMinimumDistance = 2
 	group.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			_ = cmd.Usage()
-			return usageError("%s wants a command", cmd.CommandPath())
+			if asJSON, _ := cmd.Flags().GetBool("json"); !asJSON {
+				_ = cmd.Usage()
+			}
+			return usageError("%s wants a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
 		}
 		if suggestions := cmd.SuggestionsFor(args[0]); len(suggestions) > 0 {
 			return usageError("unknown command %q for %s; did you mean %s?", args[0], cmd.CommandPath(), strings.Join(suggestions, " or "))
