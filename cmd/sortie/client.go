@@ -123,7 +123,7 @@ func (o *clientOptions) openPublic() (*sortie.Client, error) {
 func (o *clientOptions) requestError(err error) error {
 	var unreachable *url.Error
 	if errors.As(err, &unreachable) && !errors.Is(err, context.Canceled) {
-		return failed(exitServer, fmt.Errorf("%s cannot be reached: %w; is the service running?", o.url, unreachable.Err))
+		return failed(exitServer, fmt.Errorf("%s cannot be reached: %w; check that the service is running", o.url, unreachable.Err))
 	}
 	return err
 }

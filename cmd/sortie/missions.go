@@ -79,6 +79,9 @@ func newMissionsShowCmd(client *clientOptions) *cobra.Command {
 		Short: "Show what a mission asks for, and what it pays",
 		Args:  oneArg("the mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkMissionID(args[0], "missions show"); err != nil {
+				return err
+			}
 			api, err := client.openPublic()
 			if err != nil {
 				return err

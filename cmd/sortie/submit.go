@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -103,6 +104,14 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
+// checkMissionID tells those who have a creator's id, which contributors cannot use, where to find the other.
+func checkMissionID(id, command string) error {
+	if strings.HasPrefix(id, "draft_") {
+		return usageError("%s is a draft id, and %s wants the mission id, which %s missions lists", clean(id), command, program())
+	}
+	return nil
+}
+
 // submitResult is what `submit --json` prints.
 type submitResult struct {
 	sortie.Submission
@@ -111,6 +120,9 @@ type submitResult struct {
 
 func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions, missionID, path string) error {
 	if err := options.check(); err != nil {
+		return err
+	}
+	if err := checkMissionID(missionID, "submit"); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -146,7 +158,7 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 	if declared.Upload != nil {
 		result.UploadedBytes, err = upload(cmd, api, *declared.Upload, file)
 		if err != nil {
-			return interrupted(client.requestError(err), declared)
+			return interrupted(ctx, client.requestError(err), declared)
 		}
 	} else {
 		announce(cmd, "It has been uploaded before, as %s.\n", declared.SubmissionID)
@@ -159,9 +171,33 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 		return err
 	}
 	if result.Status == sortie.SubmissionRejected {
-		return failed(exitFailure, fmt.Errorf("the submission was rejected: %s; --again submits the file once more", clean(result.Reason)))
+		return failed(exitFailure, fmt.Errorf("the submission was rejected: %s", remedy(result.Submission)))
 	}
 	return nil
+}
+
+// remedy is what helps after a rejection. Its reason is not repeated: it stands above, or in the JSON. The same file again helps only
+// where what was said about it was wrong, or what arrived was not the file.
+func remedy(rejected sortie.Submission) string {
+	if rejected.VerifiedAt == nil {
+		return "nobody looked at the file; run the same command again"
+	}
+	told, other := false, false
+	for _, check := range rejected.Checks {
+		switch {
+		case check.Passed:
+		case check.Name == "declared_hash":
+			return "the file changed while it was sent; --again submits it once more"
+		case check.Name == "area" || check.Name == "captured_in_window":
+			told = true
+		default:
+			other = true
+		}
+	}
+	if told && !other {
+		return "if the place or the time was given wrongly, correct it and add --again; otherwise send another file"
+	}
+	return "send another file"
 }
 
 // announce tells a person what happens; a program is told the result.
@@ -192,6 +228,8 @@ func declare(ctx context.Context, api *sortie.Client, missionID string, declarat
 		switch over := before.Status == sortie.SubmissionRejected || before.Status == sortie.SubmissionWithdrawn; {
 		case over && (options.again || before.VerifiedAt == nil): // what nobody looked at, such as an expired reservation, does not count
 			key = derivedKey([]byte(key + "\n" + id))
+		case before.Status == sortie.SubmissionRejected && err != nil:
+			return declared, failed(exitConflict, fmt.Errorf("this file was submitted before, as %s, and is rejected (%s): %s", id, clean(before.Reason), remedy(before)))
 		case over && err != nil:
 			return declared, failed(exitConflict, fmt.Errorf("this file was submitted before, as %s, and is %s: --again submits it once more", id, before.Status))
 		case err != nil:
@@ -231,7 +269,10 @@ func upload(cmd *cobra.Command, api *sortie.Client, links sortie.UploadLinks, fi
 }
 
 // interrupted says that nothing is lost yet, where that is so.
-func interrupted(err error, declared sortie.SubmissionDeclared) error {
+func interrupted(ctx context.Context, err error, declared sortie.SubmissionDeclared) error {
+	if ctx.Err() != nil {
+		return failed(exitInterrupted, fmt.Errorf("interrupted; run the same command until %s to go on where it was", declared.SlotReservedUntil))
+	}
 	var final *sortie.Error
 	if errors.As(err, &final) && !isPassing(err) {
 		return err
@@ -260,7 +301,11 @@ func verdict(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id s
 		submission = now
 		return submission.Status != sortie.SubmissionPending, nil
 	})
-	if cmd.Context().Err() == nil && ctx.Err() != nil {
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return submission, failed(exitInterrupted, fmt.Errorf("interrupted; the file is uploaded, and this says what becomes of it: %s submissions mine %s%s",
+			program(), id, client.identityFlags()))
+	case ctx.Err() != nil:
 		return submission, nil // still pending, and it says so
 	}
 	return submission, err
