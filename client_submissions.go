@@ -42,8 +42,8 @@ func (c *Client) Submission(ctx context.Context, id string) (ReviewedSubmission,
 	return c.submission(ctx, call{method: http.MethodGet, path: operatorSubmissionPath(id)})
 }
 
-// AcceptSubmission accepts what was flagged; the reason may be empty. It is paid when the acceptance is final, until when it can be
-// taken back with [Client.RejectSubmission] or [Client.FlagSubmission].
+// AcceptSubmission accepts what was flagged; the reason may be empty. When the acceptance is final its receipt is signed; until then it
+// can be taken back with [Client.RejectSubmission] or [Client.FlagSubmission].
 //
 // It fails with not_found, and with wrong_state when the submission is not flagged.
 func (c *Client) AcceptSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {

@@ -77,7 +77,9 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 	result := fundResult{DraftID: status.DraftID, MissionID: status.MissionID, FundingStatus: status.FundingStatus}
 	if status.NextAction != sortie.ActionSendTransaction {
 		return show(cmd, result, func(w io.Writer) {
-			fmt.Fprintf(w, "There is nothing to fund: funding is %s, review is %s, next is %s.\n", status.FundingStatus, status.ReviewStatus, status.NextAction)
+			word, sentence := stateInWords(status)
+			fmt.Fprintf(w, "There is nothing to fund. The mission is %s: %s.\n", word, sentence)
+			showNext(w, client, status)
 		})
 	}
 	budget, err := checkQuote(status, signer.Address(), trust, options.file, cmd.InOrStdin())
@@ -163,7 +165,7 @@ func readAsk(path string, stdin io.Reader, asked *sortie.Ask) error {
 func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatus, budget string, trust trustFile) error {
 	w := cmd.ErrOrStderr()
 	m := status.NormalizedMission
-	fmt.Fprintf(w, "This locks %s %s for %d submissions of %q at %s %s each.\n\n", budget, m.Reward.Token, m.TargetCount, clean(m.Title), m.Reward.Amount, m.Reward.Token)
+	fmt.Fprintf(w, "This locks %s %s for %s of %q at %s %s each.\n\n", budget, m.Reward.Token, counted(m.TargetCount, "submission"), clean(m.Title), m.Reward.Amount, m.Reward.Token)
 	table := newTable(w)
 	row(table, "from", status.FundingQuote.Authorization.Creator.String())
 	row(table, "to", fmt.Sprintf("%s (the factory, chain %d)", status.FundingQuote.FactoryAddress, trust.ChainID))

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -36,10 +38,12 @@ type definitionOptions struct {
 	title, description, token, amount string
 	mediaType                         string
 	count                             int
+	given                             *pflag.FlagSet
 }
 
 func (o *definitionOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	o.given = flags
 	flags.StringVarP(&o.file, "file", "f", "", "file with the mission as JSON; - reads standard input")
 	flags.StringVar(&o.title, "title", "", "what contributors are asked for")
 	flags.StringVar(&o.description, "description", "", "the details")
@@ -51,12 +55,14 @@ func (o *definitionOptions) register(cmd *cobra.Command) {
 
 // read gives the definition as JSON.
 func (o *definitionOptions) read(stdin io.Reader) (json.RawMessage, error) {
-	byFlags := o.title != "" || o.amount != "" || o.count != 0 || o.description != ""
+	byFlags := o.title != "" || o.amount != "" || o.given.Changed("count") || o.description != ""
 	switch {
 	case o.file != "" && byFlags:
 		return nil, usageError("give --file, or --title, --reward and --count, not both")
 	case o.file != "":
 		return readDefinition(o.file, stdin)
+	case o.given.Changed("count") && o.count < 1:
+		return nil, usageError("--count %d: want how many submissions, 1 or more", o.count)
 	case o.title == "" || o.amount == "" || o.count == 0:
 		return nil, usageError("what is the mission? give --title, --reward and --count, or --file FILE with everything")
 	}
@@ -107,7 +113,7 @@ func newMissionCreateCmd(client *clientOptions) *cobra.Command {
 
 The idempotency key makes a mission exist once, however often the command runs. Unless you give one, it is derived from
 the definition: the same definition gives the same draft.`,
-		Example: `  sortie mission create --wallet creator --title "Photo of the main entrance" --reward 2.5 --count 4`,
+		Example: `  sortie mission create --wallet creator --title "Photo of the main entrance" --reward 2.5 --count 3`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			body, err := definition.read(cmd.InOrStdin())
@@ -158,11 +164,7 @@ func showCreated(cmd *cobra.Command, client *clientOptions, api *sortie.Client, 
 	showDefinition(table, status.NormalizedMission)
 	row(table, "funding", string(status.FundingStatus))
 	_ = table.Flush()
-	next := "status"
-	if status.NextAction == sortie.ActionSendTransaction {
-		next = "fund"
-	}
-	fmt.Fprintf(w, "\nNext: %s mission %s %s%s\n", program(), next, draft.DraftID, client.identityFlags())
+	showNext(w, client, status)
 	return nil
 }
 
@@ -185,7 +187,7 @@ func newMissionGetCmd(client *clientOptions) *cobra.Command {
 			if err != nil {
 				return client.requestError(err)
 			}
-			return show(cmd, status, func(w io.Writer) { showStatus(w, status) })
+			return show(cmd, status, func(w io.Writer) { showStatus(w, client, status) })
 		},
 	}
 }
@@ -210,21 +212,41 @@ func newMissionListCmd(client *clientOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			drafts := []sortie.ListedDraft{}
-			for draft, err := range api.AllDrafts(cmd.Context(), query) {
-				if err != nil {
-					return client.requestError(err)
-				}
-				if drafts = append(drafts, draft); len(drafts) == limit {
-					break
-				}
+			drafts, more, err := firstOf(api.AllDrafts(cmd.Context(), query), limit)
+			if err != nil {
+				return client.requestError(err)
 			}
-			return show(cmd, drafts, func(w io.Writer) { showDrafts(w, drafts) })
+			return show(cmd, drafts, func(w io.Writer) {
+				showDrafts(w, drafts)
+				sayMore(w, more)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&status, "status", "", "only missions in this status")
 	cmd.Flags().IntVar(&limit, "limit", 0, "at most this many; all unless given")
 	return cmd
+}
+
+// firstOf takes as many elements as are wanted, all of them with a limit of 0, and tells whether there are more.
+func firstOf[T any](all iter.Seq2[T, error], limit int) (elements []T, more bool, err error) {
+	elements = []T{} // a list without elements is one in JSON, too
+	for element, err := range all {
+		if err != nil {
+			return nil, false, err
+		}
+		if limit > 0 && len(elements) == limit {
+			return elements, true, nil
+		}
+		elements = append(elements, element)
+	}
+	return elements, false, nil
+}
+
+// sayMore tells a person that a list goes on.
+func sayMore(w io.Writer, more bool) {
+	if more {
+		fmt.Fprintln(w, "\nThere are more: --limit 0 lists all.")
+	}
 }
 
 func oneArg(what string) cobra.PositionalArgs {
@@ -274,23 +296,29 @@ func showPreview(w io.Writer, preview sortie.Preview) {
 
 func showDefinition(table *tabwriter.Writer, m sortie.NormalizedMission) {
 	row(table, "title", m.Title)
-	row(table, "asks for", fmt.Sprintf("%d submissions (%s)", m.TargetCount, m.MediaType))
+	row(table, "asks for", fmt.Sprintf("%s (%s)", counted(m.TargetCount, "submission"), m.MediaType))
 	row(table, "pays", fmt.Sprintf("%s %s each", m.Reward.Amount, m.Reward.Token))
 	if m.Location != nil {
-		row(table, "where", fmt.Sprintf("%s, %s within %s m %s", m.Location.Lat, m.Location.Lng, m.Location.RadiusMeters, m.Location.Label))
+		where := fmt.Sprintf("%s, %s within %s m", m.Location.Lat, m.Location.Lng, m.Location.RadiusMeters)
+		if m.Location.Label != "" {
+			where += " (" + m.Location.Label + ")"
+		}
+		row(table, "where", where)
 	}
 }
 
-func showStatus(w io.Writer, status sortie.MissionStatus) {
+func showStatus(w io.Writer, client *clientOptions, status sortie.MissionStatus) {
+	word, sentence := stateInWords(status)
 	table := newTable(w)
 	row(table, "draft", status.DraftID)
 	row(table, "mission", status.MissionID)
 	showDefinition(table, status.NormalizedMission)
 	row(table, "funding", string(status.FundingStatus))
 	row(table, "review", string(status.ReviewStatus))
-	row(table, "published", fmt.Sprint(status.Published))
-	row(table, "next", string(status.NextAction))
+	row(table, "published", yesOrNo(status.Published))
+	row(table, "state", word+": "+sentence)
 	_ = table.Flush()
+	showNext(w, client, status)
 }
 
 func showDrafts(w io.Writer, drafts []sortie.ListedDraft) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -33,16 +35,14 @@ those that can be done anywhere, otherwise newest first. Nobody needs a wallet t
 			if err != nil {
 				return err
 			}
-			missions := []sortie.OpenMission{}
-			for mission, err := range api.AllFeed(cmd.Context(), query) {
-				if err != nil {
-					return client.requestError(err)
-				}
-				if missions = append(missions, mission); len(missions) == limit {
-					break
-				}
+			missions, more, err := firstOf(api.AllFeed(cmd.Context(), query), limit)
+			if err != nil {
+				return client.requestError(err)
 			}
-			return show(cmd, missions, func(w io.Writer) { showFeed(w, client, query, missions) })
+			return show(cmd, missions, func(w io.Writer) {
+				showFeed(w, client, query, missions)
+				sayMore(w, more)
+			})
 		},
 	}
 	cmd.PersistentFlags().StringVar(&client.url, "url", defaultURL, "base URL of the service")
@@ -164,6 +164,17 @@ func showOpenMission(w io.Writer, client *clientOptions, mission sortie.OpenMiss
 	row(table, "open", yesOrNo(mission.Open))
 	_ = table.Flush()
 	if mission.Open {
-		fmt.Fprintf(w, "\nNext: %s submit %s FILE --lat LAT --lng LNG --accuracy METERS%s\n", program(), mission.MissionID, client.identityFlags())
+		fmt.Fprintf(w, "\nNext: %s submit %s FILE --lat LAT --lng LNG --accuracy METERS%s%s\n",
+			program(), mission.MissionID, client.identityFlags(), contributorFlag(client.url))
 	}
+}
+
+// contributorFlag is how somebody who looked without a wallet says who they are: on a service of this machine with a development one.
+func contributorFlag(base string) string {
+	if parsed, err := url.Parse(base); err == nil {
+		if ip := net.ParseIP(parsed.Hostname()); parsed.Hostname() == "localhost" || ip.IsLoopback() {
+			return " --wallet contributor1"
+		}
+	}
+	return " --keystore FILE"
 }

@@ -36,16 +36,14 @@ func newSubmissionsMineCmd(client *clientOptions) *cobra.Command {
 				}
 				return show(cmd, submission, func(w io.Writer) { showMySubmission(w, client, submission) })
 			}
-			submissions := []sortie.Submission{}
-			for submission, err := range api.AllMySubmissions(cmd.Context(), sortie.PageQuery{Limit: min(limit, 100)}) {
-				if err != nil {
-					return client.requestError(err)
-				}
-				if submissions = append(submissions, submission); len(submissions) == limit {
-					break
-				}
+			submissions, more, err := firstOf(api.AllMySubmissions(cmd.Context(), sortie.PageQuery{Limit: min(limit, 100)}), limit)
+			if err != nil {
+				return client.requestError(err)
 			}
-			return show(cmd, submissions, func(w io.Writer) { showMySubmissions(w, submissions) })
+			return show(cmd, submissions, func(w io.Writer) {
+				showMySubmissions(w, submissions)
+				sayMore(w, more)
+			})
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many; 0 for all")
@@ -132,7 +130,7 @@ func payoutInWords(submission sortie.Submission) string {
 		words += ", " + submission.Payout.TransactionHash.String()
 	}
 	if submission.Receipt != nil {
-		words += " (you have the receipt: --json shows it)"
+		words += " (you have the receipt: --json shows it, and settle of the contract pays for it)"
 	}
 	return words
 }

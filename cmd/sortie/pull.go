@@ -64,7 +64,7 @@ func runPull(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id, 
 	puller := &puller{api: api, id: id, parallel: parallel}
 	first, err := puller.firstPage(ctx) // what is refused is refused before anything is created
 	if err != nil {
-		return client.requestError(err)
+		return unpublished(ctx, client, api, id, client.requestError(err))
 	}
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return usageError("DIR: %w", err)
@@ -90,6 +90,23 @@ func runPull(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id, 
 		return failed(exitFailure, fmt.Errorf("%s could not be brought", counted(len(result.Failed), "file")))
 	}
 	return nil
+}
+
+// unpublished says of a mission that has no deliverables where it stands, and whether it ever will have some.
+func unpublished(ctx context.Context, client *clientOptions, api *sortie.Client, id string, err error) error {
+	if sortie.ErrorCode(err) != sortie.CodeMissionNotPublished {
+		return err
+	}
+	status, statusErr := api.Mission(ctx, id)
+	if statusErr != nil {
+		return err
+	}
+	if status.ReviewStatus == sortie.ReviewRejected {
+		return sortie.NewError(sortie.CodeMissionNotPublished, "this mission was rejected and has no deliverables; %s mission doctor %s%s says why",
+			program(), status.DraftID, client.identityFlags())
+	}
+	word, sentence := stateInWords(status)
+	return sortie.NewError(sortie.CodeMissionNotPublished, "this mission is not published, so there are no deliverables yet; it is %s: %s", word, sentence)
 }
 
 // pullError says what is kept when a run ends early.

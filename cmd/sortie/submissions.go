@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ func newSubmissionsCmd() *cobra.Command {
 	group.AddCommand(
 		newSubmissionsListCmd(client), newSubmissionsShowCmd(client), newSubmissionsRotateCmd(client),
 		newSubmissionsDecideCmd(client, decision{
-			name: "accept", short: "Accept a flagged submission; it is paid when the acceptance is final", done: "Accepted", decide: (*sortie.Client).AcceptSubmission,
+			name: "accept", short: "Accept a flagged submission; its receipt is signed when that is final", done: "Accepted", decide: (*sortie.Client).AcceptSubmission,
 		}),
 		newSubmissionsDecideCmd(client, decision{
 			name: "reject", short: "Reject a submission, or take back an acceptance that is not final", done: "Rejected", needsReason: true, decide: (*sortie.Client).RejectSubmission,
@@ -56,16 +57,14 @@ func newSubmissionsListCmd(client *clientOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			submissions := []sortie.ReviewedSubmission{}
-			for submission, err := range api.AllSubmissions(cmd.Context(), query) {
-				if err != nil {
-					return client.requestError(err)
-				}
-				if submissions = append(submissions, submission); len(submissions) == limit {
-					break
-				}
+			submissions, more, err := firstOf(api.AllSubmissions(cmd.Context(), query), limit)
+			if err != nil {
+				return client.requestError(err)
 			}
-			return show(cmd, submissions, func(w io.Writer) { showSubmissions(w, client, query.Status, submissions) })
+			return show(cmd, submissions, func(w io.Writer) {
+				showSubmissions(w, client, query.Status, submissions)
+				sayMore(w, more)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&status, "status", string(sortie.SubmissionFlagged), "those in this status")
@@ -226,7 +225,7 @@ func newSubmissionsDecideCmd(client *clientOptions, decision decision) *cobra.Co
 			})
 		},
 	}
-	usage := "a remark that is kept with the decision"
+	usage := "a remark; the contributor and the mission's creator see it"
 	if decision.needsReason {
 		cmd.Use += " --reason TEXT"
 		usage = "why; the contributor is shown it (required)"
@@ -239,10 +238,14 @@ func newSubmissionsDecideCmd(client *clientOptions, decision decision) *cobra.Co
 func outlook(submission sortie.ReviewedSubmission) string {
 	switch submission.Status {
 	case sortie.SubmissionAccepted, sortie.SubmissionCurationAccepted:
-		if submission.FinalAt != nil {
-			return "It can be taken back until " + clean(*submission.FinalAt) + "; then it is paid."
+		const pays = "its receipt is signed, which pays it out through the contract."
+		if submission.FinalAt == nil {
+			return "When that is final, " + pays
 		}
-		return "It is paid when that is final."
+		if final, err := time.Parse(time.RFC3339, *submission.FinalAt); err == nil && !final.After(time.Now()) {
+			return "That is final; " + pays
+		}
+		return "It can be taken back until " + clean(*submission.FinalAt) + "; then " + pays
 	case sortie.SubmissionFlagged:
 		return "It waits for a person, and nobody else sees it."
 	default:

@@ -27,6 +27,10 @@ type missionState struct {
 	ReviewStatus  sortie.ReviewStatus  `json:"reviewStatus"`
 	Published     bool                 `json:"published"`
 	NextAction    sortie.NextAction    `json:"nextAction"`
+
+	// Of a published mission, without --watch, which follows funding and review.
+	AcceptedSubmissions *int `json:"acceptedSubmissions,omitempty"`
+	TargetCount         int  `json:"targetCount,omitempty"`
 }
 
 func newMissionStatusCmd(client *clientOptions) *cobra.Command {
@@ -50,7 +54,11 @@ two; mission events has what came and went between.`,
 			if watch {
 				return watchMission(cmd, client, api, status)
 			}
-			return show(cmd, stateOf(status), func(w io.Writer) { showState(w, client, status) })
+			state := stateOf(status)
+			if status.Published {
+				state.count(cmd.Context(), api)
+			}
+			return show(cmd, state, func(w io.Writer) { showState(w, client, status, state) })
 		},
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "print a line for every change, until there can be no more")
@@ -62,6 +70,26 @@ func stateOf(status sortie.MissionStatus) missionState {
 		At: sortie.FormatTime(time.Now()), DraftID: status.DraftID, MissionID: status.MissionID, FundingStatus: status.FundingStatus,
 		ReviewStatus: status.ReviewStatus, Published: status.Published, NextAction: status.NextAction,
 	}
+}
+
+// count asks how many submissions are accepted. That a mission is published is known without it, so that a failure is nothing to tell.
+func (s *missionState) count(ctx context.Context, api *sortie.Client) {
+	page, err := api.Deliverables(ctx, s.DraftID, sortie.DeliverablesQuery{Limit: 1})
+	if err == nil {
+		s.AcceptedSubmissions, s.TargetCount = &page.Summary.AcceptedSubmissions, page.Mission.TargetCount
+	}
+}
+
+// inWords is where the mission stands, with the numbers there are.
+func (s missionState) inWords(status sortie.MissionStatus) (word, sentence string) {
+	word, sentence = stateInWords(status)
+	if s.AcceptedSubmissions == nil {
+		return word, sentence
+	}
+	if *s.AcceptedSubmissions >= s.TargetCount {
+		word = "complete"
+	}
+	return word, fmt.Sprintf("%d of %d accepted", *s.AcceptedSubmissions, s.TargetCount)
 }
 
 // isOver reports whether a mission has come to where it stays, as far as funding and review go.
@@ -94,21 +122,29 @@ func stateInWords(status sortie.MissionStatus) (word, sentence string) {
 	}
 }
 
-func showState(w io.Writer, client *clientOptions, status sortie.MissionStatus) {
-	word, sentence := stateInWords(status)
+func showState(w io.Writer, client *clientOptions, status sortie.MissionStatus, state missionState) {
+	word, sentence := state.inWords(status)
 	table := newTable(w)
 	row(table, "draft", status.DraftID)
+	row(table, "mission", status.MissionID)
 	row(table, "title", status.NormalizedMission.Title)
 	row(table, "state", word+": "+sentence)
 	_ = table.Flush()
+	showNext(w, client, status)
+}
+
+// showNext names the command that brings a mission on, or says why there is none.
+func showNext(w io.Writer, client *clientOptions, status sortie.MissionStatus) {
+	lead, command, rest := "Next:", "status", " --watch"
 	switch {
 	case status.NextAction == sortie.ActionSendTransaction:
-		fmt.Fprintf(w, "\nNext: %s mission fund %s%s\n", program(), status.DraftID, client.identityFlags())
-	case !isOver(status):
-		fmt.Fprintf(w, "\nNext: %s mission status %s --watch%s\n", program(), status.DraftID, client.identityFlags())
-	case !status.Published:
-		fmt.Fprintf(w, "\nWhy:  %s mission doctor %s%s\n", program(), status.DraftID, client.identityFlags())
+		command, rest = "fund", ""
+	case status.Published:
+		command, rest = "pull", " DIR"
+	case isOver(status):
+		lead, command, rest = "Why: ", "doctor", ""
 	}
+	fmt.Fprintf(w, "\n%s %s mission %s %s%s%s\n", lead, program(), command, status.DraftID, rest, client.identityFlags())
 }
 
 // watchMission prints a line for each change, the present state first.
