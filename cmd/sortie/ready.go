@@ -98,10 +98,14 @@ The wallets hold gas and both tokens. Their keys are public: never send them any
 
 Try it, in another terminal:
 
-  %[1]s mission create --wallet creator%[2]s --title "Photo of the main entrance" --reward 2.5 --count 4
+  %[1]s mission create --wallet creator%[2]s --title "Photo of the main entrance" --reward 2.5 --count 3
   %[1]s mission fund DRAFT_ID --wallet creator%[2]s%[3]s
-  %[1]s review approve DRAFT_ID --wallet operator%[2]s
   %[1]s mission status DRAFT_ID --watch --wallet creator%[2]s
+
+and while that one watches, in a third:
+
+  %[1]s review approve DRAFT_ID --wallet operator%[2]s
+  %[1]s missions%[2]s
   %[1]s submit MISSION_ID photo.jpg --lat 48.8584 --lng 2.2945 --accuracy 8 --wallet contributor1%[2]s
   %[1]s mission pull DRAFT_ID photos --wallet creator%[2]s
 `, program(), url, trust)
