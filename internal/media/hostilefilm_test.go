@@ -37,13 +37,32 @@ func badFilms() []hostileFile {
 		{name: "E38 frames somewhere else", declared: "video/mp4", data: is(patched(film, "url ", 0, specimen.U32(0))), codes: unreadable},
 		{name: "film without a picture", declared: "video/mp4", data: is(patched(patched(film, "vide", -4, nil), "hdlr", 8, []byte("text"))), codes: unreadable},
 		{name: "film of 65,535 by 65,535", declared: "video/mp4", data: is(patched(film, "avc1", 24, bytes.Repeat([]byte{0xff}, 4), 2)), codes: tooMany},
+		{name: "film of JPEG files", declared: "video/mp4", data: is(patched(film, "avc1", -4, []byte("jpeg"), 2)), codes: wrongType},
+		{name: "film of JPEG files under another name", declared: "video/mp4", data: is(objectType(0x6c)), codes: wrongType},
+		{name: "film of PNG files under another name", declared: "video/mp4", data: is(objectType(0x6d)), codes: wrongType},
+		{name: "film that does not say how it is coded", declared: "video/mp4", data: is(patched(film, "avcC", -4, []byte("free"))), codes: unreadable},
+		{name: "film coded in two ways", declared: "video/mp4", data: is(specimen.InEntry(film, oldCoding())), codes: unreadable},
 		{name: "encrypted film", declared: "video/mp4", data: is(patched(film, "avc1", -4, []byte("encv"), 2)), codes: wrongType},
 		{name: "WebM with a part of 2^56 bytes", declared: "video/webm", data: is(append(specimen.File("live.webm"), "\x12\x54\xc3\x67\x01\xff\xff\xff\xff\xff\xff\xfe"...)), codes: unreadable},
 		{name: "WebM with a part of unknown length", declared: "video/webm", data: is(append(specimen.File("live.webm"), "\x12\x54\xc3\x67\x01\xff\xff\xff\xff\xff\xff\xff"...)), codes: unreadable},
 		{heavy: true, name: "WebM of 5,000,000 parts", declared: "video/webm", data: is(append(specimen.File("live.webm"), bytes.Repeat([]byte{0xec, 0x80}, 5_000_000)...)), codes: []string{"too_complex"}},
+		{name: "WebM with two blocks in a group", declared: "video/webm", data: is(append(specimen.File("live.webm"), twoBlocks()...)), codes: unreadable},
 		{name: "Matroska", declared: "video/webm", data: is(bytes.Replace(specimen.File("plain.webm"), []byte("\x84webm"), []byte("\x84mkv\x00"), 1)), codes: wrongType},
 		{name: "WebM packed twice", declared: "video/webm", data: is(bytes.Replace(specimen.File("plain.webm"), []byte("\x22\xb5\x9c\x83und"), []byte("\x6d\x80\x84\x50\x31\x81\x00"), 1)), codes: unreadable},
 	}
+}
+
+// objectType is a film whose coding says more closely what it is.
+func objectType(kind byte) []byte {
+	const head = 4 + 5 + 3 + 5 // version, two heads of descriptors, and what the first one says
+	return patched(specimen.File("mpeg4.mp4"), "esds", head, []byte{kind})
+}
+
+// oldCoding is the description of a coding that was in use before H.264.
+func oldCoding() []byte {
+	film := specimen.File("mpeg4.mp4")
+	at := bytes.Index(film, []byte("esds")) - 4
+	return film[at : at+int(binary.BigEndian.Uint32(film[at:]))]
 }
 
 // sharedChunks is a film whose chunks all point at the same bytes: one sample, of units with lengths of a byte.
@@ -67,6 +86,12 @@ func emptySamples(count uint32) []byte {
 	const baseIsFragment, hasDuration, hasSize = 0x20000, 8, 16
 	header := specimen.Box("tfhd", specimen.U32(baseIsFragment|hasDuration|hasSize, 1, 0, 0))
 	return specimen.Box("moof", specimen.Box("mfhd", specimen.U32(0, 9)), specimen.Box("traf", header, specimen.Box("trun", specimen.U32(0, count))))
+}
+
+// twoBlocks is a group of blocks of two tracks, of which the first is in no description.
+func twoBlocks() []byte {
+	blocks := append(specimen.Element("\xa1", []byte("\x89\x00\x00\x00PK\x03\x04")), specimen.Element("\xa1", []byte("\x81\x00\x00\x00\x00"))...)
+	return specimen.Element("\x1f\x43\xb6\x75", specimen.Element("\xe7", []byte{0}), specimen.Element("\xa0", blocks))
 }
 
 // nested is a box in a box in a box.

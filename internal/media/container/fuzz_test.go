@@ -69,7 +69,7 @@ func FuzzWebP(f *testing.F) { fuzzFormat(f, "image/webp") }
 func FuzzWebM(f *testing.F) { fuzzFormat(f, "video/webm") }
 
 func FuzzMovie(f *testing.F) {
-	for _, name := range []string{"plain.mp4", "faststart.mp4", "fragmented.mp4", "fragmented-dash.mp4", "h265.mp4", "av1.mp4", "plain.mov"} {
+	for _, name := range []string{"plain.mp4", "faststart.mp4", "fragmented.mp4", "fragmented-dash.mp4", "h265.mp4", "av1.mp4", "mpeg4.mp4", "plain.mov"} {
 		f.Add(specimen.File(name))
 	}
 	fuzzFormat(f, "video/")

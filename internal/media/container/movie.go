@@ -48,8 +48,10 @@ func readMovie(f *File) error {
 
 func (w *movieWalk) topLevel(b box) error {
 	switch b.kind {
-	case "ftyp", "styp":
-		return w.fileType(b)
+	case "ftyp":
+		if b.at == 0 { // a second one, as of segments that were put together, says nothing
+			return w.fileType(b)
+		}
 	case "moov":
 		return w.movie(b)
 	case "moof":

@@ -1,125 +1,171 @@
 package container
 
-// Pictures coded as H.264 or H.265 are sequences of units, and one kind of unit carries messages beside the picture. One kind of
-// message is "user data": cameras and drones leave the place and the settings in it, frame by frame. It is overwritten; nothing is
-// needed of it to decode.
+import "bytes"
+
+// Pictures coded as H.264 or H.265 are sequences of units. Of these stay the kinds that the standards describe and decoders use; one
+// of them carries messages, of which again only those stay that say how to show the picture. The rest becomes filler, which is a kind
+// of unit and of message that decoders skip.
+
+// keptMessages are the messages that stay, each with its greatest length. Both standards number them alike.
+var keptMessages = map[int]int{
+	0: 64, 1: 64, 6: 8, // buffering, the timing of pictures, where to begin
+	45: 16, 47: 8, // two pictures in one frame, which way is up
+	129: 32, 130: 16, 131: 4, // what decoding begins with
+	137: 24, 144: 4, 147: 4, 148: 8, // brightness and colours
+	165: 8, // transparency
+}
+
+const messageFiller = 3
+
+// unitKind sorts the units of a coding.
+type unitKind byte
 
 const (
-	messageUserData = 5
-	maxMessageUnit  = windowLength
+	unitOther unitKind = iota // becomes filler
+	unitKept
+	unitMessages
+	unitDolby // kept if it is what it should be
 )
 
-// unitLayout says how the units of a track's samples are found.
-type unitLayout struct {
-	lengthSize int64 // bytes of a unit's length; 0: the samples are not made of units
-	headerSize int   // bytes of a unit's header
-	isMessages func(header byte) bool
+func kindOfH264(header byte) unitKind {
+	switch kind := header & 0x1f; {
+	case kind == 6:
+		return unitMessages
+	case kind >= 1 && kind <= 11, kind >= 13 && kind <= 16, kind >= 19 && kind <= 21:
+		return unitKept
+	}
+	return unitOther
 }
 
-// readUnitLayout takes the layout from the decoder's configuration.
-func (w *movieWalk) readUnitLayout(t *track, b box) error {
-	configuration := w.value(b.body(), b.end(), 23)
-	switch {
-	case b.kind == "avcC" && len(configuration) > 4:
-		t.units = unitLayout{int64(configuration[4]&3) + 1, 1, func(header byte) bool { return header&0x1f == 6 }}
-	case b.kind == "hvcC" && len(configuration) == 23:
-		t.units = unitLayout{int64(configuration[21]&3) + 1, 2, isH265Messages}
-		return w.configuredUnits(t, b, int(configuration[22]))
+func kindOfH265(header byte) unitKind {
+	switch kind := header >> 1 & 0x3f; {
+	case kind == 39 || kind == 40:
+		return unitMessages
+	case kind <= 9, kind >= 16 && kind <= 21, kind >= 32 && kind <= 37:
+		return unitKept
+	case kind == 62:
+		return unitDolby
 	}
-	return nil
+	return unitOther
 }
 
-func isH265Messages(header byte) bool { return header>>1&0x3f == 39 || header>>1&0x3f == 40 }
-
-// configuredUnits goes through the units that the configuration of H.265 itself holds: lists of units of one kind each.
-func (w *movieWalk) configuredUnits(t *track, b box, lists int) error {
-	in := fieldReader{source: w.source, at: b.body() + 23, end: b.end()}
-	for range lists {
-		in.take(1) // the kind, which the units say themselves
-		for range in.uint16() {
-			size := int64(in.uint16())
-			if in.err != nil || size > in.end-in.at {
-				return errBadUnits
-			}
-			header := w.value(in.at, in.at+size, 1)
-			if len(header) == 1 && isH265Messages(header[0]) {
-				if err := w.eraseMessages(&t.edits, in.at, size, t.units.headerSize); err != nil {
-					return err
-				}
-			}
-			in.at += size
-		}
+func (l sampleLayout) kindOf(header byte) unitKind {
+	if l.coding == codedH264 {
+		return kindOfH264(header)
 	}
-	return nil
+	return kindOfH265(header)
+}
+
+// filler is the head of a unit of filler data.
+func (l sampleLayout) filler() []byte {
+	if l.coding == codedH264 {
+		return []byte{12}
+	}
+	return []byte{38 << 1, 1}
 }
 
 var errBadUnits = unreadable("the video is damaged: its frames are not what it says they are")
 
-// eraseUserData overwrites the user data in a sample.
-func (w *movieWalk) eraseUserData(units unitLayout, at, length int64) error {
-	if units.lengthSize == 0 {
-		return nil
-	}
-	for end := at + length; end-at > units.lengthSize; {
-		prefix, err := w.source.bytes(at, int(units.lengthSize)+1)
+// units cleans a sample: units, each behind its length.
+func (c cleaner) units(layout sampleLayout, at, length int64) error {
+	for end := at + length; end-at > layout.lengthSize; {
+		prefix, err := c.bytes(at, int(layout.lengthSize))
 		if err != nil {
 			return err
 		}
 		var size int64
-		for _, b := range prefix[:units.lengthSize] {
+		for _, b := range prefix {
 			size = size<<8 | int64(b)
 		}
-		at += units.lengthSize
+		at += layout.lengthSize
 		if size > end-at {
 			return errBadUnits
 		}
-		if size > 0 && units.isMessages(prefix[units.lengthSize]) {
-			if err := w.eraseMessages(&w.edits, at, size, units.headerSize); err != nil {
-				return err
-			}
+		if err := c.unit(layout, at, size); err != nil {
+			return err
 		}
 		at += size
 	}
 	return nil
 }
 
-// eraseMessages overwrites the user data among the messages of a unit.
-func (w *movieWalk) eraseMessages(o *overlay, at, size int64, header int) error {
-	if size > maxMessageUnit {
-		return errBadUnits
+func (c cleaner) unit(layout sampleLayout, at, size int64) error {
+	head, err := c.bytes(at, int(min(size, 3)))
+	if err != nil || size == 0 {
+		return err
 	}
-	unit, err := w.source.bytes(at, int(size))
+	const dolbyMark = 0x19 // every such unit of a phone begins with it
+	switch kind := layout.kindOf(head[0]); {
+	case kind == unitKept, kind == unitDolby && len(head) == 3 && head[2] == dolbyMark:
+		return nil
+	case kind == unitMessages && size <= windowLength:
+		return c.messages(at, int(size), len(layout.filler()))
+	}
+	return c.padding(at, size, layout.filler(), 0xff)
+}
+
+// messages turns the messages of a unit that do not stay into filler.
+func (c cleaner) messages(at int64, size, header int) error {
+	if len(c.edits.edits) > maxEdits {
+		return errTooManyEdits
+	}
+	unit, err := c.bytes(at, size)
 	if err != nil {
 		return err
 	}
-	if len(o.edits) > maxEdits {
-		return errTooManyEdits
-	}
-	in := messageReader{unit: unit, next: header}
+	var cleaned []byte
+	in := messageReader{unit: bytes.TrimRight(unit, "\x00"), next: min(header, size)}
 	for in.more() {
-		kind, length := in.number(), in.number()
-		start := in.next
-		escapes := in.skip(length)
-		if kind == messageUserData && in.next > start {
-			o.patch(at+int64(start), overwritten(unit[start:in.next], start, escapes)...)
+		m := in.message()
+		if longest, kept := keptMessages[m.kind]; kept && m.length <= longest && m.whole {
+			continue
 		}
+		if cleaned == nil {
+			cleaned = bytes.Clone(unit)
+		}
+		m.overwrite(cleaned, len(in.unit))
+	}
+	if cleaned != nil {
+		keepEscapes(cleaned, unit)
+		c.replace(at, unit, cleaned)
 	}
 	return nil
 }
 
-// overwritten is as long as the data and says nothing. Bytes that escape two zeros stay, with the zeros, so that whoever reads the
-// messages counts as before.
-func overwritten(data []byte, start int, escapes []int) []byte {
-	blank := make([]byte, len(data))
-	for i := range blank {
-		blank[i] = 0xff
+// message is where a message is in its unit.
+type message struct {
+	kind, length   int
+	at, start, end int  // of its kind, and of what it says
+	whole          bool // it ends before the unit does
+}
+
+// overwrite makes filler of a message. One that says it is longer than its unit is taken for the unit's end.
+func (m message) overwrite(unit []byte, size int) {
+	for i := m.start; i < m.end; i++ {
+		unit[i] = 0xff
 	}
-	for _, escape := range escapes {
-		for i := max(escape-2, start); i <= escape; i++ {
-			blank[i-start] = data[i-start]
+	if unit[m.at] != 0xff && !(m.at >= 2 && unit[m.at-1] == 0 && unit[m.at-2] == 0) { // a kind of one byte, where a 3 is no escape
+		unit[m.at] = messageFiller
+	}
+	if !m.whole {
+		unit[size-1] = endBit
+	}
+}
+
+// keepEscapes puts the bytes that escape two zeros back, with the zeros, so that whoever reads the unit counts as before.
+func keepEscapes(cleaned, unit []byte) {
+	zeros := 0
+	for i, b := range unit {
+		switch {
+		case b == 3 && zeros >= 2:
+			copy(cleaned[i-2:], unit[i-2:i+1])
+			zeros = 0
+		case b == 0:
+			zeros++
+		default:
+			zeros = 0
 		}
 	}
-	return blank
 }
 
 // messageReader reads the messages of a unit, over the bytes that escape two zeros.
@@ -131,6 +177,15 @@ type messageReader struct {
 
 // more reports whether another message follows: its two numbers and the unit's last byte take three bytes at least.
 func (r *messageReader) more() bool { return len(r.unit)-r.next >= 3 }
+
+func (r *messageReader) message() (m message) {
+	m.at = r.next
+	m.kind, m.length = r.number(), r.number()
+	m.start = r.next
+	m.whole = r.skip(m.length)
+	m.end = r.next
+	return m
+}
 
 // step takes a byte, and reports whether it was an escape.
 func (r *messageReader) step() (b byte, escape bool) {
@@ -163,14 +218,12 @@ func (r *messageReader) number() (sum int) {
 	return sum
 }
 
-// skip steps over so many bytes, or to the end, and gives where the escapes among them are.
-func (r *messageReader) skip(length int) (escapes []int) {
+// skip steps over so many bytes, and reports whether they are there before the unit's last byte.
+func (r *messageReader) skip(length int) bool {
 	for length > 0 && r.next < len(r.unit) {
-		if _, escape := r.step(); escape {
-			escapes = append(escapes, r.next-1)
-		} else {
+		if _, escape := r.step(); !escape {
 			length--
 		}
 	}
-	return escapes
+	return length == 0 && r.next < len(r.unit)
 }

@@ -12,9 +12,10 @@ type sampleEntry struct {
 	samplesPerPacket, bytesPerPacket int64
 }
 
-// The codings that are taken. A file may hold any other: nobody could look at it.
+// The codings that are taken. A file may hold any other: nobody could look at it. Of those in which every frame is a whole picture
+// file, with all that such a file can say, there is none.
 var (
-	pictureFormats = []string{"avc1", "avc3", "hvc1", "hev1", "dvh1", "dvhe", "dva1", "dvav", "av01", "vp08", "vp09", "mp4v", "s263", "jpeg", "apch", "apcn", "apcs", "apco", "ap4h"}
+	pictureFormats = []string{"avc1", "avc3", "hvc1", "hev1", "dvh1", "dvhe", "dva1", "dvav", "av01", "vp08", "vp09", "mp4v", "s263", "apch", "apcn", "apcs", "apco", "ap4h"}
 	soundFormats   = []string{"mp4a", "Opus", "alac", "ac-3", "ec-3", "samr", "sawb", "sowt", "twos", "lpcm", "raw ", "in24", "in32", "fl32", "ulaw", "alaw", "ipcm", "fpcm", ".mp3", "apac"}
 )
 
@@ -22,6 +23,11 @@ var (
 var entryParts = []string{
 	"avcC", "hvcC", "lhvC", "av1C", "vpcC", "dvcC", "dvvC", "esds", "d263", "dOps", "alac", "dac3", "dec3", "damr", "pcmC", "dapa",
 	"colr", "pasp", "clap", "fiel", "gama", "btrt", "mdcv", "clli", "SmDm", "CoLL", "wave", "chan", "chnl", "srat",
+}
+
+// partLengths are the lengths of parts that have only one. What follows is erased.
+var partLengths = map[string]int64{
+	"dvcC": 24, "dvvC": 24, "pasp": 8, "clap": 32, "fiel": 2, "gama": 4, "btrt": 12, "mdcv": 24, "clli": 4, "SmDm": 28, "CoLL": 8, "srat": 8,
 }
 
 const (
@@ -76,7 +82,34 @@ func (w *movieWalk) sampleEntry(t *track, b box) error {
 	} else if size, err = t.soundLayout(b, body); err != nil {
 		return err
 	}
-	return w.entryParts(t, b.body()+size, b.end())
+	if b.kind == "av01" { // its samples speak for themselves
+		if err := t.setLayout(sampleLayout{coding: codedAV1}); err != nil {
+			return err
+		}
+	}
+	if err := w.entryParts(t, b.body()+size, b.end()); err != nil {
+		return err
+	}
+	return t.checkLayout(b.kind)
+}
+
+// checkLayout refuses pictures of a coding that can be cleaned, if their description does not say how.
+func (t *track) checkLayout(format string) error {
+	wanted := codedOtherwise
+	switch format {
+	case "avc1", "avc3", "dva1", "dvav":
+		wanted = codedH264
+	case "hvc1", "hev1", "dvh1", "dvhe":
+		wanted = codedH265
+	case "mp4v":
+		wanted = codedMPEG4
+	case "av01":
+		wanted = codedAV1
+	}
+	if t.handler == "vide" && t.layout.coding != wanted {
+		return unreadable("the video is damaged: it does not say how its frames are coded")
+	}
+	return nil
 }
 
 // soundLayout gives the length of a sound description before its parts. QuickTime has three versions of it.
@@ -111,13 +144,47 @@ func (w *movieWalk) entryParts(t *track, at, end int64) error {
 		}
 		if !slices.Contains(entryParts, b.kind) {
 			t.edits.blank(b)
-		} else if t.handler == "vide" {
-			if err := w.readUnitLayout(t, b); err != nil {
-				return err
-			}
+		} else if err := w.entryPart(t, b); err != nil {
+			return err
 		}
 		at = b.end()
 	}
 	t.edits.erase(at, end-at)
+	return nil
+}
+
+func (w *movieWalk) entryPart(t *track, b box) error {
+	if length, known := partLengths[b.kind]; known {
+		t.edits.trim(b, length)
+	}
+	if t.handler != "vide" {
+		return nil
+	}
+	if b.kind == "colr" {
+		return w.colours(t, b)
+	}
+	return w.pictureConfiguration(t, b)
+}
+
+// colours keeps numbers that say how colours are meant, or a profile that is one.
+func (w *movieWalk) colours(t *track, b box) error {
+	switch string(w.value(b.body(), b.end(), 4)) {
+	case "nclx":
+		t.edits.trim(b, 11)
+		return nil
+	case "nclc":
+		t.edits.trim(b, 10)
+		return nil
+	}
+	if b.length() > maxProfile {
+		return errProfileTooLong
+	}
+	profile, err := w.source.load(b.body(), b.length())
+	if err != nil {
+		return err
+	}
+	if len(profile) < 4 || !iccProfile(profile[4:]) {
+		t.edits.blank(b)
+	}
 	return nil
 }

@@ -115,11 +115,11 @@ func (w *movieWalk) claimAlike(t *track, at int64, samples uint64, size uint32) 
 	if err := w.claim(at, length); err != nil {
 		return err
 	}
-	if t.units.lengthSize == 0 || size == 0 {
+	if t.layout.coding == codedOtherwise || size == 0 {
 		return nil
 	}
 	for end := at + length; at < end; at += int64(size) { // all of them lie in the file: not more often than it has bytes
-		if err := w.eraseUserData(t.units, at, int64(size)); err != nil {
+		if err := (cleaner{w.source, &w.edits}).sample(t.layout, at, int64(size)); err != nil {
 			return err
 		}
 	}

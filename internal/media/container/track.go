@@ -20,7 +20,7 @@ type track struct {
 	width, height int64 // of the stored frames
 	onSide        bool  // the frames are shown turned by a quarter
 	entry         sampleEntry
-	units         unitLayout
+	layout        sampleLayout
 
 	hasKeyframes                           bool // the movie lists them
 	sizes, chunks, runs                    table

@@ -296,6 +296,10 @@ func (w *webmWalk) trackEntry(e element) error {
 			return problem(CodeUnsupported, "the video is coded as %q, which WebM does not have; send VP8, VP9 or AV1", printable([]byte(t.codec)))
 		}
 		w.picture, t.kept = t, true
+		const head = 4 // of the codec's description, before its units
+		if at := t.private.body + head; t.codec == "V_AV1" && at < t.private.end {
+			return cleaner{w.source, &w.edits}.obus(at, t.private.end-at)
+		}
 	case t.kind == webmSound:
 		t.kept = true
 		if t.codec == "A_VORBIS" {
@@ -331,6 +335,7 @@ func (w *webmWalk) trackField(t *webmTrack, e element) (err error) {
 // webmBlock is what a block group says of its block.
 type webmBlock struct {
 	in       bool // inside a group
+	seen     bool // it has its block
 	track    *webmTrack
 	at       int64 // ticks
 	refers   bool  // to another frame: it is no key frame
@@ -371,11 +376,19 @@ func (w *webmWalk) readBlock(e element) error {
 	if err != nil {
 		return err
 	}
+	flags := head[2]
 	at := int64(min(w.clusterAt, 1<<60)) + int64(int16(binary.BigEndian.Uint16(head)))
 	i := slices.IndexFunc(w.tracks, func(t *webmTrack) bool { return t.number == number })
+	if w.block.in && w.block.seen {
+		return unreadable("the video is damaged: two blocks of it are in one group")
+	}
 	if w.block.in {
+		w.block.seen = true
 		if i >= 0 {
 			w.block.track, w.block.at = w.tracks[i], at
+			if w.tracks[i] == w.picture {
+				return w.cleanFrame(e.body+length+3, e.end, flags)
+			}
 		}
 		return nil
 	}
@@ -385,9 +398,22 @@ func (w *webmWalk) readBlock(e element) error {
 	}
 	if w.tracks[i] == w.picture {
 		const keyframe = 0x80
-		w.frame(at, head[2]&keyframe != 0, 0)
+		w.frame(at, flags&keyframe != 0, 0)
+		return w.cleanFrame(e.body+length+3, e.end, flags)
 	}
 	return nil
+}
+
+// cleanFrame cleans the frame in a block of the picture track.
+func (w *webmWalk) cleanFrame(at, end int64, flags byte) error {
+	const laced = 0x06
+	if w.picture.codec != "V_AV1" {
+		return nil
+	}
+	if flags&laced != 0 {
+		return unreadable("the video is damaged: a block of it has several pictures")
+	}
+	return cleaner{w.source, &w.edits}.obus(at, end-at)
 }
 
 // frame counts a picture.

@@ -15,9 +15,11 @@ film "${h264[@]}" -c:a aac -b:a 8k -movflags frag_keyframe+empty_moov+default_ba
 film "${h264[@]}" -c:a aac -b:a 8k -movflags frag_keyframe+empty_moov+omit_tfhd_offset+dash fragmented-dash.mp4
 film -c:v libx265 -x265-params log-level=none -pix_fmt yuv420p -tag:v hvc1 -c:a aac -b:a 8k h265.mp4
 film -c:v libaom-av1 -cpu-used 8 -pix_fmt yuv420p -c:a libopus -ar 48000 -b:a 8k av1.mp4
+film -c:v mpeg4 -g 5 -c:a aac -b:a 8k mpeg4.mp4                                                      # as cameras wrote before H.264
 film "${h264[@]}" -c:a pcm_s16le plain.mov
 film -c:v libvpx -g 5 -b:v 50k -c:a libopus -b:a 8k -ar 48000 plain.webm
 film -c:v libvpx-vp9 -g 5 -b:v 50k -c:a libvorbis -live 1 live.webm                                 # no lengths, no index: as browsers record
+ffmpeg -hide_banner -loglevel error -y -i av1.mp4 -c copy -fflags +bitexact -live 1 av1.webm
 
 # Places as subtitles, as drones leave them, in tracks of their own.
 printf '1\n00:00:00,000 --> 00:00:00,900\nPlanted GPS 48.85837 2.29448\n' >places.srt

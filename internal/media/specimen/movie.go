@@ -50,6 +50,76 @@ func SetBox(file []byte, path string, body ...[]byte) []byte {
 	return file
 }
 
+// InSample puts bytes in front of the first sample of the first track, and moves all samples that follow. It is for files whose samples
+// come first.
+func InSample(file, more []byte) []byte {
+	file = bytes.Clone(file)
+	entry := func(at int, table string) []byte { return file[at+bytes.Index(file[at:], []byte(table)):] }
+	first := binary.BigEndian.Uint32(entry(0, "stco")[12:])
+	for at := 0; bytes.Contains(file[at:], []byte("stco")); {
+		table := entry(at, "stco")
+		at = len(file) - len(table) + 4
+		for i := range binary.BigEndian.Uint32(table[8:]) {
+			if offset := table[12+4*i:]; binary.BigEndian.Uint32(offset) > first {
+				binary.BigEndian.PutUint32(offset, binary.BigEndian.Uint32(offset)+uint32(len(more)))
+			}
+		}
+	}
+	for _, size := range [][]byte{entry(0, "stsz")[16:], file[bytes.Index(file, []byte("mdat"))-4:]} {
+		binary.BigEndian.PutUint32(size, binary.BigEndian.Uint32(size)+uint32(len(more)))
+	}
+	return join(file[:first], more, file[first:])
+}
+
+// Unit is a unit of H.264 or H.265 behind its length.
+func Unit(data ...[]byte) []byte {
+	body := join(data...)
+	return join(U32(uint32(len(body))), body)
+}
+
+// Message is a message in a unit of H.264 or H.265.
+func Message(kind byte, text string) []byte {
+	return join([]byte{kind, byte(len(text))}, []byte(text))
+}
+
+// besidePictures are films that say the place in their samples, beside the pictures.
+func besidePictures() map[string][]byte {
+	text, end := []byte(Secret+iso6709), []byte{0x80}
+	h264 := func(unit ...[]byte) []byte { return InSample(File("plain.mp4"), Unit(unit...)) }
+	h265 := func(unit ...[]byte) []byte { return InSample(File("h265.mp4"), Unit(unit...)) }
+	av1 := func(header byte, body []byte) []byte {
+		return InSample(File("av1.mp4"), join([]byte{header, byte(len(body))}, body))
+	}
+	return map[string][]byte{
+		"h264, registered":             h264([]byte{6}, Message(4, "\xb5\x001"+string(text)), end),
+		"h264, unknown message":        h264([]byte{6}, Message(200, string(text)), end),
+		"h264, between other messages": h264([]byte{6}, Message(1, "\x00"), Message(254, ""), Message(5, string(text)), Message(6, "\x84"), end),
+		"h264, with escapes":           h264([]byte{6}, Message(5, "\x00\x00"), []byte{3, 5, byte(2*len(text) + 3)}, text, []byte("\x00\x00\x03\x01"), text, end),
+		"h264, behind the messages":    h264([]byte{6}, Message(1, "\x00"), end, text),
+		"h264, too long to be needed":  h264([]byte{6}, Message(1, string(text)+string(text)), end),
+		"h264, unit of no kind":        h264([]byte{24}, text),
+		"h264, filler":                 h264([]byte{12}, text),
+		"h265, registered":             h265([]byte{39 << 1, 1}, Message(4, "\xb5\x001"+string(text)), end),
+		"h265, clock":                  h265([]byte{39 << 1, 1}, Message(136, string(text)), end),
+		"h265, unit of no kind":        h265([]byte{48 << 1, 1}, text),
+		"h265, filler":                 h265([]byte{38 << 1, 1}, text),
+		"h265, Dolby's unit":           h265([]byte{62 << 1, 1}, text),
+		"av1, private metadata":        av1(0x2a, join([]byte{6}, text, end)),
+		"av1, registered metadata":     av1(0x2a, join([]byte{4, 0xb5}, text, end)),
+		"av1, padding":                 av1(0x7a, join(text, end)),
+		"av1, unit of no kind":         av1(0x4a, text),
+		"mpeg4":                        InSample(File("mpeg4.mp4"), join([]byte{0, 0, 1, 0xb2}, text)),
+	}
+}
+
+// InEntry puts a box at the end of the description of the first track's samples.
+func InEntry(file, more []byte) []byte {
+	table := bytes.Index(file, []byte("stsd"))
+	body := file[table+4 : table-4+int(binary.BigEndian.Uint32(file[table-4:]))]
+	entry := body[8:]
+	return SetBox(file, "moov/trak/mdia/minf/stbl/stsd", body[:8], Box(string(entry[4:8]), entry[8:], more))
+}
+
 // InFragment puts a box into the first fragment of a film, whose samples then lie further behind its beginning.
 func InFragment(file, more []byte) []byte {
 	file = InBox(file, "moof", more)
@@ -112,7 +182,14 @@ func movies() []Planted {
 		file("fragmented, in its description", InBox(File("fragmented.mp4"), "moov", Box("udta", place)), true),
 		file("fragmented, in a fragment", InFragment(File("fragmented.mp4"), Box("uuid", []byte("0123456789abcdef"+Secret))), false),
 		file("fragmented, between fragments", join(File("fragmented.mp4"), Box("emsg", []byte(Secret)), Box("mdat", []byte(iso6709))), false),
+		file("second file type", join(File("plain.mp4"), Box("ftyp", []byte("isom"+Secret+"."))), false),
+		file("type of a segment", join(File("plain.mp4"), Box("styp", []byte("msdh"+Secret+"."))), false),
+		file("behind a decoder's configuration", InEntry(File("plain.mp4"), Box("pasp", U32(1, 1), []byte(Secret))), false),
+		file("colours that are none", InEntry(File("plain.mp4"), Box("colr", []byte("prof"+Secret))), false),
 		file("large box", join(File("plain.mp4"), U32(1), []byte("uuid"), U32(0, 16+16+uint32(len(Secret))), make([]byte, 16), []byte(Secret)), false),
+	}
+	for name, data := range besidePictures() {
+		planted = append(planted, file("beside the pictures, "+name, data, false))
 	}
 	for i, name := range []string{"plain.mp4", "h265.mp4"} {
 		planted = append(planted, file("user data among the pictures of "+name, InsertUserData(File(name), i == 1), false))

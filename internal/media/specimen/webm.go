@@ -12,6 +12,11 @@ func Element(name string, data ...[]byte) []byte {
 	return join([]byte(name), size, body)
 }
 
+// cluster is a stretch of a film that begins with it.
+func cluster(blocks ...[]byte) []byte {
+	return Element("\x1f\x43\xb6\x75", Element("\xe7", []byte{0}), join(blocks...))
+}
+
 func webms() []Planted {
 	tag := func(name, value string) []byte {
 		return Element("\x12\x54\xc3\x67", Element("\x73\x73", Element("\x63\xc0"), Element("\x67\xc8", Element("\x45\xa3", []byte(name)), Element("\x44\x87", []byte(value)))))
@@ -28,7 +33,9 @@ func webms() []Planted {
 		file("attachment and chapters", join(live, attachment, chapters), false),
 		file("empty space", join(live, Element("\xec", []byte(Secret))), false),
 		file("archive behind it", join(File("plain.webm"), []byte("PK\x03\x04"+Secret)), false),
-		file("block of no track", join(live, Element("\x1f\x43\xb6\x75", Element("\xe7", []byte{0}), Element("\xa3", []byte("\x89\x00\x00\x80"+Secret)))), false),
+		file("block of no track", join(live, cluster(Element("\xa3", []byte("\x89\x00\x00\x80"+Secret)))), false),
+		file("beside the pictures, av1", join(File("av1.webm"), cluster(Element("\xa3", []byte("\x81\x00\x00\x80\x2a"), []byte{byte(len(Secret) + 2)}, []byte("\x06"+Secret+"\x80")))), false),
+		file("beside the pictures, av1 in a group", join(File("av1.webm"), cluster(Element("\xa0", Element("\xa1", []byte("\x81\x00\x00\x00\x7a"), []byte{byte(len(Secret) + 1)}, []byte(Secret+"\x80"))))), false),
 		file("subtitles", File("subtitles.webm"), false),
 		file("vorbis comments", bytes.Replace(live, []byte("Xiph.Org libVorbis"), []byte(Secret + " " + iso6709)[:18], 1), false),
 	}
