@@ -69,9 +69,14 @@ func (tx *Tx) PublishSlots(slots Slots) error {
 
 // CloseSlots notes that a mission was closed on the chain, or, after a reorganization, that it was not. A mission without
 // slots, which was never published, has nothing to note.
+//
+// A mission that was complete because it was closed goes on when it was not. One that would be complete anyway stays so.
 func (tx *Tx) CloseSlots(draftID string, closed bool) error {
-	_, err := tx.session.exec(tx.ctx, closeSlots, draftID, sql.NullInt64{Int64: tx.Now.UnixMicro(), Valid: closed})
-	if err != nil {
+	statement := closeSlots
+	if !closed {
+		statement = reopenSlots
+	}
+	if _, err := tx.session.exec(tx.ctx, statement, draftID, tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("close slots of %s: %w", draftID, err)
 	}
 	return nil
@@ -248,7 +253,10 @@ const (
 	finals, accept_seq, media_type, lat, lng, lat_band, opens_at, ends_at, published_at, summary)
 VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (draft_id) DO NOTHING`
 
-	closeSlots    = `UPDATE mission_slots SET closed_at = $2 WHERE draft_id = $1`
+	closeSlots  = `UPDATE mission_slots SET closed_at = $2 WHERE draft_id = $1`
+	reopenSlots = `UPDATE mission_slots SET closed_at = NULL,
+	completed_at = CASE WHEN finals = target_count OR ends_at <= $2 THEN completed_at END
+WHERE draft_id = $1`
 	completeSlots = `UPDATE mission_slots SET completed_at = $2 WHERE draft_id = $1 AND completable_at <= $2`
 
 	reserveSlot = `UPDATE mission_slots SET reserved = reserved + 1

@@ -70,6 +70,7 @@ func (m *submissionModel) step(rt *rapid.T) {
 	case "close":
 		m.closed = rapid.IntRange(0, 3).Draw(rt, "close") == 0
 		mustTx(m.t, m.db, func(tx *Tx) error { return tx.CloseSlots(m.slots.DraftID, m.closed) })
+		m.completed = m.completed && (m.closed || int(m.finals) == m.slots.Target || !m.now().Before(m.slots.EndsAt))
 	case "complete":
 		m.complete(rt)
 	default:
