@@ -39,7 +39,7 @@ func TestPreflights(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"Allow": methods, "Access-Control-Allow-Methods": methods, "Access-Control-Allow-Origin": "*", "Access-Control-Max-Age": "600",
-			"Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, X-Service-Wallet, X-Service-Timestamp, X-Service-Signature, If-None-Match, If-Range, Range, " +
+			"Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, X-Service-Wallet, X-Service-Timestamp, X-Service-Signature, If-Match, If-None-Match, If-Range, Range, " +
 				"Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-HTTP-Method-Override, X-Requested-With",
 			"Access-Control-Allow-Credentials": "",
 		} {

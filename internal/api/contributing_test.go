@@ -359,3 +359,32 @@ func mustSucceed(t testing.TB, a answer) {
 		t.Fatalf("%d %s", a.StatusCode, a.body)
 	}
 }
+
+// The end of a mission is told in the form that the document promises, which every answer is held against.
+func TestTheEventOfACompleteMission(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	draft := s.publish("k1", strings.Replace(goodMission, `"targetCount":4`, `"targetCount":1`, 1))
+	s.submit(draft.MissionID, "photo-1", s.shoot(1))
+	s.due()
+	events := decode[sortie.EventPage](t, s.send(request{target: eventsPath})).Events
+	last := events[len(events)-1]
+	if last.Type != sortie.EventMissionCompleted || !strings.Contains(string(last.Data), `"acceptedSubmissions":1`) {
+		t.Errorf("%s %s", last.Type, last.Data)
+	}
+}
+
+// Operators know a mission by both of its ids.
+func TestTheQueueOfAMission(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{curate: true})
+	draft := s.publish("k1", wideMission)
+	s.submit(draft.MissionID, "photo-1", s.shoot(1))
+	for _, id := range []string{draft.MissionID, draft.DraftID} {
+		a := s.send(request{target: queuePath + "?missionId=" + id, signer: reviewer})
+		if a.StatusCode != http.StatusOK || len(decode[sortie.ReviewedSubmissionPage](t, a).Submissions) != 1 {
+			t.Errorf("%s: %d %s", id, a.StatusCode, a.body)
+		}
+	}
+	mustBe(t, "another", s.send(request{target: queuePath + "?missionId=" + neighbour(draft.DraftID), signer: reviewer}), http.StatusNotFound)
+}

@@ -99,10 +99,13 @@ func (s *Server) withdrawSubmission(x *exchange) error {
 	if err := x.parseQuery(); err != nil {
 		return err
 	}
-	submission, err := s.config.App.Withdraw(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	id := x.r.PathValue("id")
+	submission, err := s.config.App.Withdraw(x.r.Context(), x.wallet, id)
 	if err != nil {
 		return err
 	}
+	s.turns.end(x.r.Context(), id) // an upload that went on would keep its place for nothing
+	s.config.App.DropUpload(id)
 	return x.answerJSON(http.StatusOK, submission)
 }
 

@@ -31,6 +31,7 @@ type exchange struct {
 	body    []byte
 	wallet  sortie.Address // of signed routes
 	base    string         // the URL that a signed request was signed for, up to its path
+	digest  sortie.Hash    // what was signed
 	query   url.Values
 	status  int // of the answer; 0 until it is written
 }

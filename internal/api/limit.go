@@ -17,11 +17,16 @@ type Limits struct {
 	AddressContractChecks int // per address: signatures that need the chain to be checked
 	WalletDrafts          int // per wallet: posted drafts
 	WalletReads           int // per wallet: everything else
+	AddressUploads        int // per address: at a time, unlike those above
+	AddressDownloads      int // per address: at a time
 }
 
 // DefaultLimits are the limits of a service in production.
 func DefaultLimits() *Limits {
-	return &Limits{AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120}
+	return &Limits{
+		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120,
+		AddressUploads: 16, AddressDownloads: 64,
+	}
 }
 
 const (
@@ -117,6 +122,7 @@ func (l *limiter[K]) sweep(now time.Time) {
 type limiters struct {
 	requests, failures, contractChecks *limiter[netip.Prefix]
 	drafts, reads                      *limiter[sortie.Address]
+	uploads, downloads                 *shares
 }
 
 func newLimiters(limits *Limits) *limiters {
@@ -129,6 +135,8 @@ func newLimiters(limits *Limits) *limiters {
 		contractChecks: newLimiter[netip.Prefix]("contract-wallet-checks", limits.AddressContractChecks),
 		drafts:         newLimiter[sortie.Address]("drafts", limits.WalletDrafts),
 		reads:          newLimiter[sortie.Address]("reads", limits.WalletReads),
+		uploads:        newShares(limits.AddressUploads),
+		downloads:      newShares(limits.AddressDownloads),
 	}
 }
 

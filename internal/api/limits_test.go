@@ -296,7 +296,10 @@ func TestAClockThatGoesBackGivesNothing(t *testing.T) {
 
 func TestDefaultLimits(t *testing.T) {
 	t.Parallel()
-	want := Limits{AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120}
+	want := Limits{
+		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120,
+		AddressUploads: 16, AddressDownloads: 64,
+	}
 	if got := *DefaultLimits(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

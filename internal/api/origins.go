@@ -13,7 +13,7 @@ import (
 var (
 	sendableHeaders = strings.Join([]string{
 		"Content-Type", sortie.HeaderIdempotencyKey, sortie.HeaderWallet, sortie.HeaderTimestamp, sortie.HeaderSignature,
-		"If-None-Match", "If-Range", "Range",
+		"If-Match", "If-None-Match", "If-Range", "Range",
 		"Tus-Resumable", "Upload-Length", "Upload-Metadata", "Upload-Offset", "X-HTTP-Method-Override", "X-Requested-With",
 	}, ", ")
 	readableHeaders = strings.Join([]string{

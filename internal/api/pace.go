@@ -24,6 +24,7 @@ type pacedBody struct {
 	body       io.Reader
 	controller *http.ResponseController
 	timeout    time.Duration
+	isLate     func() bool // the whole must be here by now, however well it moves
 
 	due    int64 // bytes until the deadline moves
 	total  int64
@@ -36,6 +37,10 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	if b.due <= 0 {
+		if b.isLate() {
+			b.err = errTooLate
+			return 0, b.err
+		}
 		_ = b.controller.SetReadDeadline(time.Now().Add(b.timeout)) // only a writer without a connection cannot
 		b.due = leastProgress
 	}
@@ -55,6 +60,9 @@ func (b *pacedBody) breakOff() {
 	b.broken.Store(true)
 	_ = b.controller.SetReadDeadline(time.Now())
 }
+
+// errTooLate ends a body that nobody waits for any more.
+var errTooLate = errors.New("the time for the upload is over")
 
 // failed reports whether the body ended before its end.
 func (b *pacedBody) failed() bool { return b.err != nil && !errors.Is(b.err, io.EOF) }

@@ -1,6 +1,11 @@
 package api
 
-import "github.com/sortie-labs/sortie"
+import (
+	"net/netip"
+	"sync"
+
+	"github.com/sortie-labs/sortie"
+)
 
 // bodiesPerPlace is how many more bodies may be on their way than requests are worked on: one costs memory, but no work.
 const bodiesPerPlace = 4
@@ -20,3 +25,38 @@ func (p places) take() error {
 }
 
 func (p places) release() { <-p }
+
+// shares bounds how many transfers of one address are on their way at a time: they may take long, so a single client that begins
+// many and lets them trickle would keep everybody else out of the places.
+type shares struct {
+	most  int // 0: as many as there are places
+	mu    sync.Mutex
+	taken map[netip.Prefix]int
+}
+
+func newShares(most int) *shares { return &shares{most: most, taken: make(map[netip.Prefix]int)} }
+
+// take takes a share, to be released again, if the address has one left.
+func (s *shares) take(address netip.Prefix) error {
+	if s.most == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken[address] >= s.most {
+		return sortie.NewError(sortie.CodeServiceUnavailable, "%d transfers of this address are on their way, and that is the most; wait for one of them to end", s.most)
+	}
+	s.taken[address]++
+	return nil
+}
+
+func (s *shares) release(address netip.Prefix) {
+	if s.most == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken[address]--; s.taken[address] == 0 {
+		delete(s.taken, address)
+	}
+}

@@ -83,12 +83,13 @@ type route struct {
 type access int
 
 const (
-	signed   access = iota // only with the three wallet headers
-	operator               // signed, by a wallet on the operator list
-	anybody                // without a wallet; counts against the address
-	uploader               // whoever has a link to an upload
-	viewer                 // whoever has a link to media
-	public                 // for probes and readers; never limited
+	signed    access = iota // only with the three wallet headers
+	operator                // signed, by a wallet on the operator list
+	anybody                 // without a wallet; counts against the address
+	uploader                // whoever has a link to an upload
+	viewer                  // whoever has a link to media
+	inspector               // whoever has an operator's link to media
+	public                  // for probes and readers; never limited
 	accesses
 )
 
@@ -96,7 +97,7 @@ const (
 func (a access) isSigned() bool { return a == signed || a == operator }
 
 // byLink reports whether a signed link lets in whoever has it.
-func (a access) byLink() bool { return a == uploader || a == viewer }
+func (a access) byLink() bool { return a == uploader || a == viewer || a == inspector }
 
 // routes is the whole API. Paths have exactly one spelling.
 var routes = []route{
@@ -131,7 +132,7 @@ var routes = []route{
 	{method: "POST", pattern: "/api/operator/submissions/{id}/accept", handle: (*Server).acceptSubmission, access: operator, body: maxSmallBody, bodyOptional: true},
 	{method: "POST", pattern: "/api/operator/submissions/{id}/reject", handle: (*Server).rejectSubmission, access: operator, body: maxSmallBody},
 	{method: "POST", pattern: "/api/operator/submissions/{id}/flag", handle: (*Server).flagSubmission, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/media/{submissionId}/{variant}", handle: (*Server).reviewedMedia, access: viewer},
+	{method: "GET", pattern: "/api/operator/media/{submissionId}/{variant}", handle: (*Server).reviewedMedia, access: inspector},
 	{method: "POST", pattern: "/api/operator/link-keys/rotate", handle: (*Server).rotateLinkKeys, access: operator, body: maxSmallBody},
 	{method: "GET", pattern: "/api/operator/audit", handle: (*Server).listAudit, access: operator},
 	{method: "GET", pattern: "/api/operator/chain", handle: (*Server).chainOverview, access: operator},
@@ -165,7 +166,8 @@ func New(config Config) *Server {
 	for kind := range s.places { // apart, so that probes and operators get through when creators overload the API
 		s.places[kind] = make(places, config.MaxInFlight)
 	}
-	s.places[uploader], s.places[viewer] = make(places, config.MaxUploads), make(places, config.MaxDownloads)
+	s.places[uploader] = make(places, config.MaxUploads)
+	s.places[viewer], s.places[inspector] = make(places, config.MaxDownloads), make(places, config.MaxDownloads)
 	byPattern := make(map[string][]route)
 	for _, r := range routes {
 		if config.OperationsOnly && !r.operations {
@@ -239,11 +241,11 @@ func (res *resource) serve(x *exchange) error {
 	} else if err := s.receive(x, route); err != nil {
 		return err
 	}
-	work := s.places[route.access]
-	if err := work.take(); err != nil {
+	release, err := s.takePlace(x, route)
+	if err != nil {
 		return err
 	}
-	defer work.release()
+	defer release()
 	if route.access.isSigned() {
 		if err := s.authenticate(x, route); err != nil {
 			return err
@@ -254,11 +256,36 @@ func (res *resource) serve(x *exchange) error {
 			return err
 		}
 	}
-	err := route.handle(s, x)
+	err = route.handle(s, x)
 	if route.access.byLink() && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid {
 		s.limits.failures.take(x.address, s.config.Now()) // a link is what a signature is elsewhere
 	}
 	return err
+}
+
+// takePlace takes one of the places of work, and of those for transfers no more than the address has a share in.
+func (s *Server) takePlace(x *exchange, route route) (release func(), err error) {
+	work := s.places[route.access]
+	var share *shares
+	switch route.access {
+	case uploader:
+		share = s.limits.uploads
+	case viewer, inspector:
+		share = s.limits.downloads
+	default:
+		return work.release, work.take()
+	}
+	if err := share.take(x.address); err != nil {
+		return nil, err
+	}
+	if err := work.take(); err != nil {
+		share.release(x.address)
+		return nil, err
+	}
+	return func() {
+		work.release()
+		share.release(x.address)
+	}, nil
 }
 
 // receive takes in the body. Bodies that arrive slowly take none of the places of work.
@@ -348,7 +375,7 @@ func (s *Server) authenticate(x *exchange, route route) error {
 		}
 		return err
 	}
-	x.wallet, x.base = identity.Wallet, identity.Base
+	x.wallet, x.base, x.digest = identity.Wallet, identity.Base, identity.Digest
 	limit := s.limits.reads
 	if route.drafts {
 		limit = s.limits.drafts

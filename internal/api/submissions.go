@@ -51,7 +51,7 @@ func (s *Server) flagSubmission(x *exchange) error {
 }
 
 // decision is one of the use cases in which an operator decides about a submission.
-type decision func(ctx context.Context, base string, operator sortie.Address, id, reason string) (sortie.ReviewedSubmissionDetail, error)
+type decision func(ctx context.Context, base string, order app.Order, id, reason string) (sortie.ReviewedSubmissionDetail, error)
 
 func (s *Server) decideSubmission(x *exchange, decide decision) error {
 	if err := x.parseQuery(); err != nil {
@@ -61,7 +61,7 @@ func (s *Server) decideSubmission(x *exchange, decide decision) error {
 	if err != nil {
 		return err
 	}
-	submission, err := decide(x.r.Context(), x.base, x.wallet, x.r.PathValue("id"), reason)
+	submission, err := decide(x.r.Context(), x.base, x.order(), x.r.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,11 @@ func (s *Server) rotateLinkKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := s.config.App.RotateLinkKeysNow(x.r.Context(), x.wallet, reason); err != nil {
+	if err := s.config.App.RotateLinkKeysNow(x.r.Context(), x.order(), reason); err != nil {
 		return err
 	}
 	return x.answerJSON(http.StatusOK, linkKeysRotated{OK: true})
 }
+
+// order is the signed request as what its operator wants done.
+func (x *exchange) order() app.Order { return app.Order{Operator: x.wallet, Request: x.digest} }

@@ -38,14 +38,16 @@ func (s *Server) tusHead(x *exchange) error   { return s.tus(x, (*Server).headTu
 func (s *Server) tusPatch(x *exchange) error  { return s.tus(x, (*Server).patchTus) }
 func (s *Server) tusDelete(x *exchange) error { return s.tus(x, (*Server).dropTus) }
 
-// tus is the way of every tus request. A client that asks how far its upload is has lost the connection on which it sent the rest.
+// tus is the way of every tus request. A client that asks how far its upload is, or begins it, has lost the connection on which it
+// sent the rest.
 func (s *Server) tus(x *exchange, handle tusHandler) error {
 	if x.r.Header.Get("Tus-Resumable") != tusVersion {
 		x.Header().Set("Tus-Version", tusVersion)
 		return x.answerEmpty(http.StatusPreconditionFailed)
 	}
 	upload, err := s.openUpload(x, app.UploadTus)
-	if x.r.Method == http.MethodHead && sortie.ErrorCode(err) == sortie.CodeIdempotencyInProgress && s.turns.end(x.r.Context(), x.r.PathValue("submissionId")) {
+	comesBack := x.r.Method == http.MethodHead || x.r.Method == http.MethodPost && x.r.Header.Get("X-HTTP-Method-Override") == ""
+	if comesBack && sortie.ErrorCode(err) == sortie.CodeIdempotencyInProgress && s.turns.end(x.r.Context(), x.r.PathValue("submissionId")) {
 		upload, err = s.openUpload(x, app.UploadTus)
 	}
 	if err != nil {
@@ -69,7 +71,7 @@ func (s *Server) createTus(x *exchange, upload *upload) error {
 		return errUploadDone()
 	}
 	if upload.Offset() > 0 {
-		if err := upload.Restart(); err != nil {
+		if err := upload.Cut(0); err != nil {
 			return err
 		}
 	}
@@ -107,7 +109,7 @@ func (s *Server) dropTus(x *exchange, upload *upload) error {
 	if upload.Done() {
 		return errUploadDone()
 	}
-	if err := upload.Restart(); err != nil {
+	if err := upload.Cut(0); err != nil {
 		return err
 	}
 	return x.answerEmpty(http.StatusNoContent)
@@ -115,7 +117,7 @@ func (s *Server) dropTus(x *exchange, upload *upload) error {
 
 // appendTus adds the body to the upload, and takes the upload in when that was the last of it.
 func (s *Server) appendTus(x *exchange, upload *upload) error {
-	if err := checkUploadEncoding(x.r.Header); err != nil {
+	if err := checkUploadHeader(x.r.Header); err != nil {
 		return err
 	}
 	if x.r.Header.Get("Content-Type") != tusContentType {

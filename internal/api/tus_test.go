@@ -123,6 +123,14 @@ func TestClientsThatComeBack(t *testing.T) {
 			t.Errorf("the lost connection: %+v", a)
 		}
 	}
+	begun := s.dial() // with its first bytes, so that it never learns of a place to ask
+	m := s.unsigned(http.MethodPost, s.target(declared.Upload.TusURL)).with("Content-Length", fmt.Sprint(len(file.data))).
+		with("Tus-Resumable", tusVersion).with("Upload-Length", fmt.Sprint(len(file.data))).with("Content-Type", tusContentType)
+	if _, err := io.WriteString(begun.connection, m.String()+string(file.data[:half])); err != nil {
+		t.Fatal(err)
+	}
+	s.untilBusy(t, declared)
+	mustBe(t, "begun again", s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, string(file.data[:half])), http.StatusCreated)
 	offset, err := strconv.Atoi(s.tusSays(http.MethodHead, declared, nil, "").Header.Get("Upload-Offset"))
 	if err != nil || offset > half {
 		t.Fatalf("%d bytes: %v", offset, err)
@@ -169,6 +177,14 @@ func TestBadTusRequests(t *testing.T) {
 		if row.status == http.StatusPreconditionFailed && (row.a.Header.Get("Tus-Version") != tusVersion || len(row.a.body) != 0) {
 			t.Errorf("%s: %v %s", name, row.a.Header, row.a.body)
 		}
+	}
+	s.holds(t, declared, 1000)
+	surplus := s.unsigned(http.MethodPatch, s.target(declared.Upload.TusURL)).with("Tus-Resumable", tusVersion).with("Upload-Offset", "1000").with("Content-Type", tusContentType)
+	surplus.body = string(file.data[1000:]) + "x"
+	w := s.dial()
+	w.write(surplus.chunked().String())
+	if a := w.read(); a == nil || a.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a byte more than is left, in chunks: %+v", a)
 	}
 	s.holds(t, declared, 1000)
 	forged := declared

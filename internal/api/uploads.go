@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -44,9 +45,13 @@ type upload struct {
 func (s *Server) openUpload(x *exchange, variant string) (*upload, error) {
 	id := x.r.PathValue("submissionId")
 	opened, err := s.config.App.OpenUpload(x.r.Context(), id, variant, x.r.URL.RawQuery)
+	if sortie.ErrorCode(err) == sortie.CodeIdempotencyInProgress {
+		x.Header().Set("Retry-After", "1")
+	}
 	if err != nil {
 		return nil, err
 	}
+	x.Header().Del("Retry-After") // of an attempt before
 	turn, over := s.turns.begin(id)
 	return &upload{opened, turn, over}, nil
 }
@@ -62,7 +67,7 @@ func (s *Server) takeWhole(x *exchange, upload *upload) error {
 		return err
 	}
 	if upload.Offset() > 0 {
-		if err := upload.Restart(); err != nil {
+		if err := upload.Cut(0); err != nil {
 			return err
 		}
 	}
@@ -70,14 +75,14 @@ func (s *Server) takeWhole(x *exchange, upload *upload) error {
 		return err
 	}
 	if upload.Offset() < upload.Size() {
-		return errWrongLength(upload.Offset(), upload.Size())
+		return errFault("body", faultRange, fmt.Sprintf("has %d bytes, but the file was declared to have %d; send all of it", upload.Offset(), upload.Size()))
 	}
 	return nil
 }
 
 // checkLength compares what is announced with the file that was declared, before any of it is read.
 func checkLength(r *http.Request, want int64) error {
-	if err := checkUploadEncoding(r.Header); err != nil {
+	if err := checkUploadHeader(r.Header); err != nil {
 		return err
 	}
 	switch length := r.ContentLength; {
@@ -89,9 +94,12 @@ func checkLength(r *http.Request, want int64) error {
 	return nil
 }
 
-func checkUploadEncoding(header http.Header) error {
+func checkUploadHeader(header http.Header) error {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the file without Content-Encoding: its size and hash were declared as it is")
+	}
+	if header.Get("Content-Range") != "" { // RFC 9110, 14.5: whoever sends it means a part, which would be taken for the whole
+		return sortie.NewError(sortie.CodeInvalidRequest, "Content-Range is not for uploads; send the whole file, or parts of it with tus")
 	}
 	return nil
 }
@@ -104,12 +112,15 @@ func errWrongLength(length, want int64) error {
 	return errFault("Content-Length", faultRange, "is "+strconv.FormatInt(length, 10)+", but the file was declared to have "+strconv.FormatInt(want, 10)+" bytes; send all of it")
 }
 
-// appendBody streams the body into the upload. What has arrived stays there, whatever happens to the rest.
+// appendBody streams the body into the upload. What has arrived stays there, whatever happens to the rest, unless there is too much
+// of it: then all of this body is another file's.
 func (s *Server) appendBody(x *exchange, upload *upload) error {
-	body := &pacedBody{body: x.r.Body, controller: http.NewResponseController(x.ResponseWriter), timeout: s.config.StallTimeout}
+	body := &pacedBody{body: x.r.Body, controller: http.NewResponseController(x.ResponseWriter), timeout: s.config.StallTimeout,
+		isLate: func() bool { return !s.config.Now().Before(upload.Until()) }}
 	upload.turn.reads(body)
 	defer upload.turn.reads(nil)
 	defer func() { s.metrics.uploaded.Add(float64(body.total)) }()
+	before := upload.Offset()
 	_, err := upload.Append(x.r.Context(), body)
 	switch {
 	case body.failed():
@@ -120,7 +131,7 @@ func (s *Server) appendBody(x *exchange, upload *upload) error {
 	}
 	var surplus [1]byte
 	if n, _ := body.Read(surplus[:]); n > 0 { // a body without a length
-		if err := upload.Restart(); err != nil {
+		if err := upload.Cut(before); err != nil {
 			return err
 		}
 		return errLongerThanDeclared(upload.Size())

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -61,6 +62,7 @@ func TestBadUploads(t *testing.T) {
 		"E4 a byte more, in chunks":       {put(whole + "x").chunked(), 413, sortie.CodePayloadTooLarge},
 		"nothing, in chunks":              {put("").chunked(), 422, sortie.CodeValidationFailed},
 		"A22 bare LF in a chunk":          {put("").with("Transfer-Encoding", "chunked").withBody("1;a\nx\r\n0\r\n\r\n"), 400, sortie.CodeInvalidRequest},
+		"a part of it":                    {put(whole).with("Content-Range", "bytes 0-9/10"), 400, sortie.CodeInvalidRequest},
 		"A36 gzip":                        {put(whole).with("Content-Encoding", "gzip"), 415, sortie.CodeUnsupportedMediaType},
 		"a link that was changed":         {message{method: http.MethodPut, target: target + "A", host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
 		"the link of tus":                 {message{method: http.MethodPut, target: strings.Replace(s.target(declared.Upload.TusURL), "/tus?", "?", 1), host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
@@ -128,11 +130,29 @@ func TestUploadsOfAnotherFile(t *testing.T) {
 		if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionRejected || own.Reason == "" {
 			t.Errorf("%+v", own)
 		}
-		again := s.put(declared.Upload.PutURL, file.data)
-		if again.StatusCode != http.StatusOK || decode[sortie.SubmissionDetail](t, again).Submission.Status != sortie.SubmissionRejected {
-			t.Errorf("the right file afterwards: %d %s", again.StatusCode, again.body)
+		for _, content := range [][]byte{other, file.data} { // a retry must not look like a success
+			if again := s.put(declared.Upload.PutURL, content); again.StatusCode != http.StatusUnprocessableEntity || again.code() != sortie.CodeValidationFailed {
+				t.Errorf("afterwards: %d %s", again.StatusCode, again.body)
+			}
 		}
+		mustBe(t, "tus", s.tusSays(http.MethodHead, declared, nil, ""), http.StatusUnprocessableEntity)
 	})
+}
+
+// A file that never came is not said to be there: clients that go on where they were would believe to have sent it.
+func TestUploadsOfWithdrawnSubmissions(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{})
+	mustBe(t, "a part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:100])), http.StatusNoContent)
+	mustBe(t, "withdraw", s.send(request{method: http.MethodPost, target: submissionsPath + "/" + declared.SubmissionID + "/withdraw", signer: contributor}), http.StatusOK)
+	for name, a := range map[string]answer{
+		"HEAD": s.tusSays(http.MethodHead, declared, nil, ""), "PATCH": s.tusSays(http.MethodPatch, declared, at(100), string(file.data[100:])),
+		"POST": s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, ""), "PUT": s.put(declared.Upload.PutURL, file.data),
+	} {
+		if a.StatusCode != http.StatusConflict || a.Header.Get("Upload-Offset") != "" {
+			t.Errorf("%s: %d %v %s", name, a.StatusCode, a.Header, a.body)
+		}
+	}
 }
 
 // E6, E7: the same bytes again, by whomever, wait for a person.
@@ -390,5 +410,45 @@ func TestUploadsAreNotKeptInMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 4<<20 {
 		t.Errorf("%d bytes allocated for %d", allocated, size)
+	}
+}
+
+// A single address gets no more than its share of the places for transfers, so that it keeps nobody out.
+func TestTransfersOfOneAddress(t *testing.T) {
+	t.Parallel()
+	s, file, declared := awaiting(t, serviceOptions{limits: &Limits{AddressUploads: 1}})
+	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
+	first := s.dial()
+	if _, err := io.WriteString(first.connection, m.String()+string(file.data[:10])); err != nil {
+		t.Fatal(err)
+	}
+	s.untilBusy(t, declared)
+	if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusServiceUnavailable || a.code() != sortie.CodeServiceUnavailable || a.Header.Get("Retry-After") == "" {
+		t.Errorf("a second upload: %d %s", a.StatusCode, a.body)
+	}
+	first.write(string(file.data[10:]))
+	if a := first.read(); a == nil || a.StatusCode != http.StatusOK {
+		t.Fatalf("%+v", a)
+	}
+	mustBe(t, "afterwards", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
+}
+
+// Withdrawing ends the upload that is under way, and leaves nothing of it on the disk.
+func TestWithdrawingWhileUploading(t *testing.T) {
+	t.Parallel()
+	files := t.TempDir()
+	s, file, declared := awaiting(t, serviceOptions{files: files, config: func(config *Config) { config.StallTimeout = time.Minute }})
+	slow := s.dial()
+	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
+	if _, err := io.WriteString(slow.connection, m.String()+string(file.data[:100])); err != nil {
+		t.Fatal(err)
+	}
+	s.untilBusy(t, declared)
+	mustBe(t, "withdraw", s.send(request{method: http.MethodPost, target: submissionsPath + "/" + declared.SubmissionID + "/withdraw", signer: contributor}), http.StatusOK)
+	if a := slow.read(); a == nil || a.StatusCode != http.StatusBadRequest {
+		t.Errorf("the upload: %+v", a)
+	}
+	if left, err := filepath.Glob(filepath.Join(files, "*", "*"+declared.SubmissionID+"*")); err != nil || len(left) > 0 {
+		t.Errorf("left on the disk: %v %v", left, err)
 	}
 }

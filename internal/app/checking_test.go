@@ -117,7 +117,7 @@ func TestClientsThatGoAway(t *testing.T) {
 	if upload.Offset() != 100 {
 		t.Errorf("the upload is at %d", upload.Offset())
 	}
-	s.must(upload.Restart())
+	s.must(upload.Cut(0))
 	if upload.Offset() != 0 {
 		t.Errorf("started over at %d", upload.Offset())
 	}
@@ -205,8 +205,8 @@ func TestFilesThatAreLost(t *testing.T) {
 	s.pass(checkPatience)
 	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
-	_, err = s.app.AcceptSubmission(ctx, testBase, reviewer, declared.SubmissionID, "")
+	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 	wantCode(t, err, sortie.CodeWrongState)
-	_, err = s.app.RejectSubmission(ctx, testBase, reviewer, declared.SubmissionID, "We lost it. Please send it again.")
+	_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "We lost it. Please send it again.")
 	s.must(err)
 }

@@ -18,6 +18,27 @@ type QueueQuery struct {
 	Page
 }
 
+// curatedMission finds the draft of a mission that was published, by either of its ids.
+func (a *App) curatedMission(ctx context.Context, id string) (draftID string, err error) {
+	err = store.ErrNotFound
+	switch {
+	case mission.ValidMissionID(id):
+		var slots store.OpenSlots
+		slots, err = a.store.SlotsByMission(ctx, id)
+		draftID = slots.DraftID
+	case mission.ValidDraftID(id):
+		_, err = a.store.SlotsOf(ctx, id)
+		draftID = id
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return "", sortie.NewError(sortie.CodeNotFound, "no published mission has this id, so it has no submissions; check it")
+	}
+	if err != nil {
+		return "", storeError(err)
+	}
+	return draftID, nil
+}
+
 // SubmissionQueue gives a page of the submissions in a status. Links begin with base.
 //
 // It fails with wallet_not_allowed, not_found for a mission that is not published, and invalid_cursor.
@@ -31,11 +52,10 @@ func (a *App) SubmissionQueue(ctx context.Context, base string, operator sortie.
 		filter.Status = sortie.SubmissionFlagged
 	}
 	if query.MissionID != "" {
-		slots, err := a.publishedSlots(ctx, query.MissionID)
-		if err != nil {
+		var err error
+		if filter.DraftID, err = a.curatedMission(ctx, query.MissionID); err != nil {
 			return sortie.ReviewedSubmissionPage{}, err
 		}
-		filter.DraftID = slots.DraftID
 	}
 	list := "submission-queue\n" + string(filter.Status) + "\n" + filter.DraftID
 	var err error
@@ -92,23 +112,23 @@ func errNoSubmission() error {
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, and mission_closed when the mission's money has left
 // the contract.
-func (a *App) AcceptSubmission(ctx context.Context, base string, operator sortie.Address, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return a.curate(ctx, base, operator, id, reason, mission.OperatorAccepted)
+func (a *App) AcceptSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return a.curate(ctx, base, order, id, reason, mission.OperatorAccepted)
 }
 
 // RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is final. Its contributor, and after a
 // revocation the creator, is shown the reason.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
-func (a *App) RejectSubmission(ctx context.Context, base string, operator sortie.Address, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return a.curate(ctx, base, operator, id, reason, mission.OperatorRejected)
+func (a *App) RejectSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return a.curate(ctx, base, order, id, reason, mission.OperatorRejected)
 }
 
 // FlagSubmission decides that a person must look at a submission, which takes an acceptance back before it is final.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
-func (a *App) FlagSubmission(ctx context.Context, base string, operator sortie.Address, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return a.curate(ctx, base, operator, id, reason, mission.OperatorFlagged)
+func (a *App) FlagSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return a.curate(ctx, base, order, id, reason, mission.OperatorFlagged)
 }
 
 // acceptedByPerson is the reason of an acceptance without words.
@@ -124,8 +144,8 @@ var curations = map[mission.SubmissionEvent]struct {
 	mission.OperatorFlagged:  {sortie.SubmissionFlagged, "submission.flagged"},
 }
 
-func (a *App) curate(ctx context.Context, base string, operator sortie.Address, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
-	if err := a.admit(operator); err != nil {
+func (a *App) curate(ctx context.Context, base string, order Order, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
+	if err := a.admit(order.Operator); err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
 	}
 	reason, err := mission.NormalizeReason(reason, event != mission.OperatorAccepted)
@@ -138,35 +158,37 @@ func (a *App) curate(ctx context.Context, base string, operator sortie.Address, 
 	if !mission.ValidSubmissionID(id) {
 		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
 	}
-	err = a.write(ctx, func(books *books) error { return books.curate(operator.String(), id, reason, event) })
+	err = a.write(ctx, func(books *books) error { return books.curate(order, id, reason, event) })
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
 	}
 	if err != nil {
 		return sortie.ReviewedSubmissionDetail{}, storeError(err)
 	}
-	return a.ReviewedSubmission(ctx, base, operator, id)
+	return a.ReviewedSubmission(ctx, base, order.Operator, id)
 }
 
-func (b *books) curate(operator, id, reason string, event mission.SubmissionEvent) error {
-	submission, err := b.tx.Submission(id)
-	if err != nil {
-		return err
-	}
-	decision := curations[event]
-	if submission.Status == decision.status && submission.DecidedBy == operator && submission.Reason == reason {
-		return nil // their request sent again
-	}
-	if event == mission.OperatorAccepted {
-		if err := b.mayAccept(submission); err != nil {
-			return err
+func (b *books) curate(order Order, id, reason string, event mission.SubmissionEvent) error {
+	decision, operator := curations[event], order.Operator.String()
+	return b.carryOut(order, decision.action, id, func() (map[string]any, error) {
+		submission, err := b.tx.Submission(id)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if _, err := b.moveSubmission(submission, event, store.SubmissionMove{Reason: reason, DecidedBy: operator}); err != nil {
-		return err
-	}
-	return b.audit(operator, decision.action, id, map[string]any{
-		"missionId": submission.Mission.MissionID, "contributor": submission.Contributor, "was": submission.Status, "reason": reason,
+		if submission.Status == decision.status && submission.DecidedBy == operator && submission.Reason == reason {
+			return nil, nil // the same once more, signed anew
+		}
+		if event == mission.OperatorAccepted {
+			if err := b.mayAccept(submission); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := b.moveSubmission(submission, event, store.SubmissionMove{Reason: reason, DecidedBy: operator}); err != nil {
+			return nil, err
+		}
+		return map[string]any{
+			"missionId": submission.Mission.MissionID, "contributor": submission.Contributor, "was": submission.Status, "reason": reason,
+		}, nil
 	})
 }
 

@@ -23,8 +23,8 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 			wallet := contributor(round)
 			id := s.submitQuickly(wallet, draft, fmt.Sprint(round))
 			failures := together(
-				func() error { _, err := s.app.AcceptSubmission(ctx, testBase, reviewer, id, "Yes."); return err },
-				func() error { _, err := s.app.RejectSubmission(ctx, testBase, colleague, id, "No."); return err },
+				func() error { _, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), id, "Yes."); return err },
+				func() error { _, err := s.app.RejectSubmission(ctx, testBase, by(colleague), id, "No."); return err },
 				func() error { _, err := s.app.Withdraw(ctx, wallet, id); return err },
 				func() error { return s.app.CheckSubmission(ctx, id) },
 			)
@@ -34,7 +34,7 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 			}
 			s.pass(testHold)
 			failures = together(
-				func() error { _, err := s.app.FlagSubmission(ctx, testBase, colleague, id, "Wait."); return err },
+				func() error { _, err := s.app.FlagSubmission(ctx, testBase, by(colleague), id, "Wait."); return err },
 				func() error { return s.app.Due(ctx) },
 				func() error { return s.app.Due(ctx) },
 			)

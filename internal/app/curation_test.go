@@ -25,7 +25,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 		wantCode(t, err, sortie.CodeMissionFull)
 
 		for range 2 { // the same decision again is answered the same
-			detail, err := s.app.FlagSubmission(ctx, testBase, reviewer, accepted.SubmissionID, "Is that the tower?")
+			detail, err := s.app.FlagSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "Is that the tower?")
 			s.must(err)
 			if detail.Submission.Status != sortie.SubmissionFlagged || detail.Submission.DecidedBy != reviewer.String() {
 				t.Errorf("flagged %+v", detail.Submission)
@@ -38,7 +38,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 			t.Error("a flagged submission became final")
 		}
 
-		detail, err := s.app.AcceptSubmission(ctx, testBase, colleague, accepted.SubmissionID, "")
+		detail, err := s.app.AcceptSubmission(ctx, testBase, by(colleague), accepted.SubmissionID, "")
 		s.must(err)
 		if detail.Submission.Status != sortie.SubmissionCurationAccepted || detail.Submission.FinalAt == nil ||
 			*detail.Submission.FinalAt != sortie.FormatTime(s.clock().Add(testHold)) {
@@ -51,10 +51,10 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 		if _, err := s.fetch(s.app, delivered[0].MediaURL); err != nil {
 			t.Error(err)
 		}
-		_, err = s.app.AcceptSubmission(ctx, testBase, reviewer, accepted.SubmissionID, "Me, too.")
+		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "Me, too.")
 		wantCode(t, err, sortie.CodeWrongState)
 
-		_, err = s.app.RejectSubmission(ctx, testBase, reviewer, accepted.SubmissionID, "It is a poster of the tower.")
+		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "It is a poster of the tower.")
 		s.must(err)
 		s.wantDead(draft, delivered[0].MediaURL)
 		if rejected := s.wantStatus(accepted.SubmissionID, sortie.SubmissionRejected); rejected.Reason != "It is a poster of the tower." {
@@ -145,7 +145,7 @@ func TestLinksAreForOneUse(t *testing.T) {
 	wantCode(t, err, sortie.CodeNotFound)
 	_, err = s.app.OpenUpload(ctx, flagged.SubmissionID, UploadPut, query)
 	wantCode(t, err, sortie.CodeMediaURLInvalid)
-	_, err = s.app.AcceptSubmission(ctx, testBase, reviewer, flagged.SubmissionID, "Fine.")
+	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), flagged.SubmissionID, "Fine.")
 	s.must(err)
 	delivered := s.deliverables(draft, DeliverablesQuery{}).Submissions[0]
 	_, err = s.app.OpenReviewMedia(ctx, flagged.SubmissionID, "original", s.queryOf(delivered.MediaURL))
@@ -176,18 +176,18 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 			return err
 		},
 		"accept": func(o sortie.Address) error {
-			_, err := s.app.AcceptSubmission(ctx, testBase, o, flagged, "")
+			_, err := s.app.AcceptSubmission(ctx, testBase, by(o), flagged, "")
 			return err
 		},
 		"reject": func(o sortie.Address) error {
-			_, err := s.app.RejectSubmission(ctx, testBase, o, flagged, "No.")
+			_, err := s.app.RejectSubmission(ctx, testBase, by(o), flagged, "No.")
 			return err
 		},
 		"flag": func(o sortie.Address) error {
-			_, err := s.app.FlagSubmission(ctx, testBase, o, flagged, "No.")
+			_, err := s.app.FlagSubmission(ctx, testBase, by(o), flagged, "No.")
 			return err
 		},
-		"rotate": func(o sortie.Address) error { return s.app.RotateLinkKeysNow(ctx, o, "No.") },
+		"rotate": func(o sortie.Address) error { return s.app.RotateLinkKeysNow(ctx, by(o), "No.") },
 	} {
 		if err := call(bob); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
 			t.Errorf("%s: %v", name, err)
@@ -197,14 +197,14 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		call func() error
 		want sortie.Code
 	}{
-		"no reason": {func() error { _, err := s.app.RejectSubmission(ctx, testBase, reviewer, flagged, " "); return err }, sortie.CodeValidationFailed},
+		"no reason": {func() error { _, err := s.app.RejectSubmission(ctx, testBase, by(reviewer), flagged, " "); return err }, sortie.CodeValidationFailed},
 		"no such id": {func() error {
-			_, err := s.app.AcceptSubmission(ctx, testBase, reviewer, "sub_00000000000000000000000000", "")
+			_, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), "sub_00000000000000000000000000", "")
 			return err
 		}, sortie.CodeNotFound},
-		"an odd id": {func() error { _, err := s.app.AcceptSubmission(ctx, testBase, reviewer, draft.ID, ""); return err }, sortie.CodeNotFound},
+		"an odd id": {func() error { _, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), draft.ID, ""); return err }, sortie.CodeNotFound},
 		"not uploaded": {func() error {
-			_, err := s.app.RejectSubmission(ctx, testBase, reviewer, declared.SubmissionID, "No.")
+			_, err := s.app.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "No.")
 			return err
 		}, sortie.CodeWrongState},
 	} {
@@ -214,12 +214,12 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 	}
 	// What was flagged before anybody looked at it cannot be delivered, until somebody has.
 	s.upload(declared, photo(2))
-	_, err = s.app.FlagSubmission(ctx, testBase, reviewer, declared.SubmissionID, "Wait.")
+	_, err = s.app.FlagSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Wait.")
 	s.must(err)
-	_, err = s.app.AcceptSubmission(ctx, testBase, reviewer, declared.SubmissionID, "")
+	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 	wantCode(t, err, sortie.CodeWrongState)
 	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
-	_, err = s.app.AcceptSubmission(ctx, testBase, reviewer, declared.SubmissionID, "")
+	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 	s.must(err)
 }

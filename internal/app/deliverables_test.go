@@ -88,7 +88,7 @@ func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 			}
 			for _, id := range []string{seen[len(seen)-1], ids[len(ids)-1]} { // the last that was seen, and one that was not
 				if !revoked[id] {
-					_, err := s.app.RejectSubmission(ctx, testBase, reviewer, id, "No.")
+					_, err := s.app.RejectSubmission(ctx, testBase, by(reviewer), id, "No.")
 					s.must(err)
 					revoked[id] = true
 				}
@@ -214,7 +214,7 @@ func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
 		waiting, err := s.declare(contributor(2), draft, "three", photo(3))
 		s.must(err)
 		s.upload(waiting, photo(3))
-		_, err = s.app.RejectSubmission(ctx, testBase, reviewer, gone.SubmissionID, "No.")
+		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), gone.SubmissionID, "No.")
 		s.must(err)
 		if removed, err := s.app.SweepMedia(ctx); err != nil || removed != 0 {
 			t.Errorf("removed %d at once, %v", removed, err)

@@ -43,12 +43,16 @@ func (a *App) expireReservations(ctx context.Context) error {
 		return fmt.Errorf("look for reservations that have ended: %w", err)
 	}
 	return each(list, "expire", func(submission store.Submission) error {
-		return a.once(ctx, func(books *books) error {
+		err := a.once(ctx, func(books *books) error {
 			_, err := books.moveSubmission(submission, mission.ReservationExpired, store.SubmissionMove{
 				Reason: "The reservation expired: its file was not uploaded in time.", DecidedBy: decidedByChecks,
 			})
 			return err
 		})
+		if err == nil {
+			a.DropUpload(submission.ID)
+		}
+		return err
 	})
 }
 
@@ -142,7 +146,8 @@ func (a *App) completeMissions(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// complete tells the creator, once, that nothing will change about the mission's submissions any more, if that is so.
+// complete tells the creator, once, that nothing will change about the mission's submissions any more, if that is so. The chain can take
+// back the closing that made it so; then the mission goes on, and its creator is told again when that ends.
 func (b *books) complete(draftID string) error {
 	completed, err := b.tx.CompleteSlots(draftID)
 	if err != nil || !completed {

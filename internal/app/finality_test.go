@@ -136,14 +136,14 @@ func TestAHaltedServiceMakesNothingFinal(t *testing.T) {
 		unsigned := s.another(func(config *Config) { config.Settler = nil })
 		draft := s.publish("k", 2, "")
 		waiting, final := s.submitQuickly(bob, draft, "one"), s.submitQuickly(contributor(1), draft, "two")
-		_, err := s.app.FlagSubmission(ctx, testBase, reviewer, waiting, "Later.")
+		_, err := s.app.FlagSubmission(ctx, testBase, by(reviewer), waiting, "Later.")
 		s.must(err)
 		s.pass(testHold)
 		s.must(unsigned.Due(ctx)) // final, and not signed
 		if submission := s.submission(final); submission.Payout.Status != sortie.PayoutQueued || submission.Receipt != nil {
 			t.Errorf("without a settler: %+v", submission)
 		}
-		_, err = s.app.AcceptSubmission(ctx, testBase, reviewer, waiting, "")
+		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), waiting, "")
 		s.must(err)
 		s.pass(testHold)
 		s.must(s.app.ReportIncident(ctx, "test", "Stop.", true))
@@ -206,7 +206,7 @@ func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 		if n := completed(); n != 0 {
 			t.Errorf("told %d times while a submission waits for a person", n)
 		}
-		_, err := s.app.AcceptSubmission(ctx, testBase, reviewer, flagged, "")
+		_, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
 		s.must(err)
 		if n := completed(); n != 0 {
 			t.Errorf("told %d times during the hold", n)

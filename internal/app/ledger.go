@@ -202,11 +202,33 @@ func (b *books) decide(c *account, event mission.Event, actor, reason string) er
 }
 
 func (b *books) audit(actor, action, subject string, detail map[string]any) error {
-	encoded, err := json.Marshal(detail)
-	if err != nil {
-		return fmt.Errorf("encode audit of %s: %w", action, err)
+	return b.note(store.AuditEntry{Actor: actor, Action: action, Subject: subject}, detail)
+}
+
+func (b *books) note(entry store.AuditEntry, detail map[string]any) (err error) {
+	if entry.Detail, err = json.Marshal(detail); err != nil {
+		return fmt.Errorf("encode audit of %s: %w", entry.Action, err)
 	}
-	return b.tx.AddAudit(store.AuditEntry{Actor: actor, Action: action, Subject: subject, Detail: encoded})
+	return b.tx.AddAudit(entry)
+}
+
+// Order is a signed request of an operator. Whoever recorded it and sends it again changes nothing by it.
+type Order struct {
+	Operator sortie.Address
+	Request  sortie.Hash // what was signed
+}
+
+// carryOut does what an order says and notes it, unless it was done before.
+func (b *books) carryOut(order Order, action, subject string, do func() (detail map[string]any, err error)) error {
+	done, err := b.tx.Audited(order.Request)
+	if err != nil || done {
+		return err
+	}
+	detail, err := do()
+	if err != nil || detail == nil {
+		return err
+	}
+	return b.note(store.AuditEntry{Actor: order.Operator.String(), Action: action, Subject: subject, Request: order.Request}, detail)
 }
 
 // incident opens an incident, unless the same one is open.

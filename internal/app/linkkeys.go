@@ -146,8 +146,8 @@ func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 // minute everywhere.
 //
 // It fails with wallet_not_allowed, and validation_failed without a reason.
-func (a *App) RotateLinkKeysNow(ctx context.Context, operator sortie.Address, reason string) error {
-	if err := a.admit(operator); err != nil {
+func (a *App) RotateLinkKeysNow(ctx context.Context, order Order, reason string) error {
+	if err := a.admit(order.Operator); err != nil {
 		return err
 	}
 	reason, err := mission.NormalizeReason(reason, true)
@@ -155,20 +155,10 @@ func (a *App) RotateLinkKeysNow(ctx context.Context, operator sortie.Address, re
 		return err
 	}
 	err = a.write(ctx, func(books *books) error {
-		stored, err := books.tx.LinkKeys()
-		if err != nil {
-			return err
-		}
-		if len(stored) == 0 {
-			return errors.New("there are no link keys to replace")
-		}
-		if err := books.tx.RetireLinkKeys(linkKeyIDs(stored)...); err != nil {
-			return err
-		}
-		if err := books.addLinkKey(stored, books.tx.Now); err != nil {
-			return err
-		}
-		return books.audit(operator.String(), "link_keys.rotated", "link-keys", map[string]any{"reason": reason, "retired": len(stored)})
+		return books.carryOut(order, "link_keys.rotated", "link-keys", func() (map[string]any, error) {
+			retired, err := books.replaceLinkKeys()
+			return map[string]any{"reason": reason, "retired": retired}, err
+		})
 	})
 	if err == nil {
 		err = a.ReloadLinkKeys(ctx)
@@ -177,4 +167,19 @@ func (a *App) RotateLinkKeysNow(ctx context.Context, operator sortie.Address, re
 		return storeError(fmt.Errorf("rotate link keys: %w", err))
 	}
 	return nil
+}
+
+// replaceLinkKeys retires all keys at once and makes a new one.
+func (b *books) replaceLinkKeys() (retired int, err error) {
+	stored, err := b.tx.LinkKeys()
+	if err != nil {
+		return 0, err
+	}
+	if len(stored) == 0 {
+		return 0, errors.New("there are no link keys to replace")
+	}
+	if err := b.tx.RetireLinkKeys(linkKeyIDs(stored)...); err != nil {
+		return 0, err
+	}
+	return len(stored), b.addLinkKey(stored, b.tx.Now)
 }

@@ -33,7 +33,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
 		_, err = s.declare(contributor(2), draft, "three", photo(3))
 		wantCode(t, err, sortie.CodeMissionClosed)
-		_, err = s.app.AcceptSubmission(ctx, testBase, reviewer, flagged, "")
+		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
 		wantCode(t, err, sortie.CodeMissionClosed)
 		if feed, err := s.app.Feed(ctx, FeedQuery{}); err != nil || len(feed.Missions) != 0 {
 			t.Errorf("feed %+v, %v", feed, err)
@@ -47,7 +47,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
 		s.must(s.app.CheckSubmission(ctx, uploaded.SubmissionID))
 		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionRejected) // nobody would be paid
-		_, err = s.app.RejectSubmission(ctx, testBase, reviewer, flagged, "The mission is over.")
+		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
 		s.must(err)
 		s.due()
 		if types := s.typesOf(draft); types[len(types)-1] != sortie.EventMissionCompleted {

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -132,9 +133,14 @@ func (s *studio) queryOf(link string) string {
 // open takes the turn at an upload.
 func (s *studio) open(declared sortie.SubmissionDeclared) *Upload {
 	s.t.Helper()
-	upload, err := s.app.OpenUpload(context.Background(), declared.SubmissionID, UploadPut, s.queryOf(declared.Upload.PutURL))
+	upload, err := s.tryOpen(declared)
 	s.must(err)
 	return upload
+}
+
+func (s *studio) tryOpen(declared sortie.SubmissionDeclared) (*Upload, error) {
+	s.t.Helper()
+	return s.app.OpenUpload(context.Background(), declared.SubmissionID, UploadPut, s.queryOf(declared.Upload.PutURL))
 }
 
 // upload uploads a whole file.
@@ -246,4 +252,11 @@ func (s *studio) wantStatus(id string, want sortie.SubmissionStatus) sortie.Subm
 		s.t.Fatalf("submission is %s (%s), want %s", submission.Status, submission.Reason, want)
 	}
 	return submission
+}
+
+// by is a request that an operator signs now.
+func by(operator sortie.Address) Order {
+	order := Order{Operator: operator}
+	_, _ = rand.Read(order.Request[:])
+	return order
 }

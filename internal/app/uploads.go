@@ -26,16 +26,17 @@ const takeInTime = 2 * time.Minute
 type Upload struct {
 	app        *App
 	submission store.Submission
-	partial    *media.Partial // nil when nothing is waited for any more
+	partial    *media.Partial // nil when the file was taken in
 }
 
 // OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query is that of its link.
 //
 // An upload whose last byte came, and that nobody finished because the service was stopped or could not keep the file, is finished
-// first: see [Upload.Finish]. Of a submission that waits for nothing any more, the upload is [Upload.Done].
+// first: see [Upload.Finish]. An upload that was taken in before is [Upload.Done].
 //
-// It fails with media_url_invalid, media_url_expired, also when the reservation has ended, idempotency_in_progress while somebody
-// else has the turn, and service_unavailable.
+// It fails with media_url_invalid, media_url_expired, also when the reservation has ended, wrong_state when the submission was
+// withdrawn, validation_failed when it was rejected for another file, idempotency_in_progress while somebody else has the turn, and
+// service_unavailable.
 func (a *App) OpenUpload(ctx context.Context, id, variant, rawQuery string) (*Upload, error) {
 	if a.objects == nil {
 		return nil, errNoMediaStore()
@@ -48,6 +49,9 @@ func (a *App) OpenUpload(ctx context.Context, id, variant, rawQuery string) (*Up
 		return nil, storeError(err) // the link was ours, so it is there
 	}
 	if !awaitsUpload(submission) {
+		if err := a.uploadOver(submission); err != nil {
+			return nil, err
+		}
 		return &Upload{app: a, submission: submission}, nil
 	}
 	partial, err := a.incoming.Open(id)
@@ -69,13 +73,13 @@ func (u *Upload) begin(ctx context.Context) (err error) {
 	}
 	if !awaitsUpload(u.submission) {
 		u.forget()
-		return nil
+		return u.app.uploadOver(u.submission)
 	}
 	if !u.app.now().Before(u.submission.ReservedUntil) {
 		return errReservationOver()
 	}
 	if u.Offset() > u.Size() { // nobody can have written that
-		return u.Restart()
+		return u.Cut(0)
 	}
 	if u.Offset() == u.Size() {
 		_, err = u.Finish(ctx)
@@ -96,6 +100,26 @@ func uploadLinkError(err error) error {
 
 func errReservationOver() error {
 	return sortie.NewError(sortie.CodeMediaURLExpired, "the time for this upload is over, and its slot is free for others; declare the file again under another idempotency key")
+}
+
+// uploadOver says why a file that never came is not waited for any more. It is nil if the file came.
+func (a *App) uploadOver(submission store.Submission) error {
+	switch {
+	case submission.UploadedAt != nil:
+		return nil
+	case submission.Status == sortie.SubmissionWithdrawn:
+		return sortie.NewError(sortie.CodeWrongState, "the submission was withdrawn, so its file is not waited for; declare the file again under another idempotency key").
+			Detail("status", submission.Status)
+	case !a.now().Before(submission.ReservedUntil):
+		return errReservationOver()
+	default: // nothing else ends a reservation before its time
+		return errOtherFile(submission)
+	}
+}
+
+func errOtherFile(submission store.Submission) *sortie.Error {
+	return sortie.NewError(sortie.CodeValidationFailed, "the bytes that came are not those of the declared SHA-256, so the submission is rejected; declare the file again under another idempotency key").
+		Detail("declaredSha256", hexHash(submission.Declaration.Hash))
 }
 
 // uploadError says what a failure of the place where files are kept means to a client.
@@ -124,7 +148,7 @@ func (u *Upload) Offset() int64 {
 	return u.partial.Size()
 }
 
-// Done reports whether nothing is waited for any more: the file is here, or the submission was decided about.
+// Done reports whether the file was taken in.
 func (u *Upload) Done() bool { return u.partial == nil }
 
 // Append adds what the body holds, up to the declared size, and gives the offset after it. What came stays, whatever happens to the
@@ -141,12 +165,12 @@ func (u *Upload) Append(ctx context.Context, body io.Reader) (offset int64, err 
 	return u.Offset(), err
 }
 
-// Restart forgets what was uploaded.
-func (u *Upload) Restart() error {
+// Cut forgets what was uploaded behind an offset.
+func (u *Upload) Cut(offset int64) error {
 	if u.Done() {
 		return nil
 	}
-	if err := u.partial.Truncate(); err != nil {
+	if err := u.partial.Cut(offset); err != nil {
 		return uploadError(err)
 	}
 	return nil
@@ -198,7 +222,7 @@ func (u *Upload) move(ctx context.Context, change func(*books, store.Submission)
 			return err
 		}
 		if !awaitsUpload(submission) {
-			return errReservationOver() // withdrawn, or expired: somebody else cannot have uploaded it
+			return u.app.uploadOver(submission) // it is an error: somebody else cannot have uploaded it
 		}
 		if err := change(books, submission); err != nil {
 			return err
@@ -232,9 +256,22 @@ func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
 	if err != nil {
 		return err
 	}
-	return sortie.NewError(sortie.CodeValidationFailed, "the bytes that came are not those of the declared SHA-256, so the submission is rejected; declare the file again under another idempotency key").
-		Detail("declaredSha256", hexHash(u.submission.Declaration.Hash)).Detail("uploadedSha256", hexHash(found))
+	return errOtherFile(u.submission).Detail("uploadedSha256", hexHash(found))
 }
+
+// DropUpload removes what came of a file that is not waited for any more, so that files nobody waits for do not fill the disk. What
+// cannot be removed now, because somebody still writes to it or it is in another process's directory, is tidied later.
+func (a *App) DropUpload(id string) {
+	if a.incoming == nil {
+		return
+	}
+	if err := a.incoming.Discard(id); err != nil && !errors.Is(err, media.ErrUploadBusy) {
+		a.log.Warn("an upload that nobody waits for cannot be removed", "submissionId", id, "error", err)
+	}
+}
+
+// Until is when the upload must be whole.
+func (u *Upload) Until() time.Time { return u.submission.ReservedUntil }
 
 // forget removes what came. What cannot be removed now is tidied later.
 func (u *Upload) forget() {

@@ -71,9 +71,26 @@ func openIncoming(dir string) (*Incoming, error) {
 // Close gives back what the directory holds on to.
 func (i *Incoming) Close() error { return i.root.Close() }
 
+// Uploads leave some of the disk to others, above all to a database on the same one: strangers can fill what they get.
+const (
+	reservePart = 20      // of the disk: one twentieth
+	mostReserve = 1 << 30 // on a large one
+
+	roomInterval = 4 << 20 // bytes between two looks at it
+)
+
+// hasRoom fails when the disk has nothing left for uploads.
+func (i *Incoming) hasRoom() error {
+	free, all, err := room(i.dir)
+	if err == nil && free < min(all/reservePart, mostReserve) {
+		return fmt.Errorf("%w: what is left of it is kept for others than uploads", ErrNoRoom)
+	}
+	return nil // whoever cannot be asked is asked by writing
+}
+
 // Probe fails when nothing could be written now.
 func (i *Incoming) Probe() error {
-	if err := i.noted(probeDirectory(i.dir)); err != nil {
+	if err := i.noted(errors.Join(i.hasRoom(), probeDirectory(i.dir))); err != nil {
 		return fmt.Errorf("try the directory of uploads: %w", err)
 	}
 	return nil
@@ -156,6 +173,18 @@ func (i *Incoming) lock(file *os.File, name string) (size int64, current bool, e
 	return opened.Size(), true, nil
 }
 
+// Discard removes an upload that nobody waits for. It gives [ErrUploadBusy] while somebody writes to it.
+func (i *Incoming) Discard(id string) error {
+	if _, err := i.root.Stat(id + uploadSuffix); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	partial, err := i.Open(id)
+	if err != nil {
+		return err
+	}
+	return errors.Join(partial.Remove(), partial.Close())
+}
+
 // Tidy removes the uploads that nobody has written to since the given time.
 func (i *Incoming) Tidy(before time.Time) error {
 	entries, err := fs.ReadDir(i.root.FS(), ".")
@@ -222,7 +251,13 @@ func (p *Partial) Append(ctx context.Context, r io.Reader, limit int64) (n int64
 func (p *Partial) copy(r io.Reader) error {
 	buffer := uploadBuffers.Get().(*[64 << 10]byte)
 	defer uploadBuffers.Put(buffer)
-	for {
+	for due := p.size; ; {
+		if p.size >= due { // asking costs about as much as writing a buffer
+			if err := p.incoming.hasRoom(); err != nil {
+				return err
+			}
+			due = p.size + roomInterval
+		}
 		n, err := r.Read(buffer[:])
 		written, writeErr := p.file.WriteAt(buffer[:n], p.size)
 		if p.summed == p.size {
@@ -241,10 +276,10 @@ func (p *Partial) copy(r io.Reader) error {
 	}
 }
 
-// Truncate starts the upload over.
-func (p *Partial) Truncate() error {
-	if err := p.cut(0); err != nil {
-		return fmt.Errorf("start upload %s over: %w", p.id, err)
+// Cut forgets what has come behind a size.
+func (p *Partial) Cut(size int64) error {
+	if err := p.cut(min(size, p.size)); err != nil {
+		return fmt.Errorf("cut upload %s: %w", p.id, err)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func TestUploadsInPieces(t *testing.T) {
 				}
 			},
 			"start over": func(t *rapid.T) {
-				if err := partial.Truncate(); err != nil {
+				if err := partial.Cut(0); err != nil {
 					t.Fatal(err)
 				}
 				want = nil

@@ -2,10 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/sortie-labs/sortie"
 )
 
 // AuditEntry says who did what to what. Entries are never changed or removed.
@@ -16,18 +19,36 @@ type AuditEntry struct {
 	Action  string
 	Subject string
 	Detail  json.RawMessage // nil: {}
+	Request sortie.Hash     // of the signed request that did it; zero: none. Not read again
 }
 
-// AddAudit adds an entry. Its time is the transaction's, its number the next.
+// AddAudit adds an entry. Its time is the transaction's, its number the next. It gives [ErrConflict] if the request has an entry.
 func (tx *Tx) AddAudit(entry AuditEntry) error {
 	detail := "{}"
 	if len(entry.Detail) > 0 {
 		detail = string(entry.Detail)
 	}
-	if _, err := tx.session.exec(tx.ctx, insertAudit, tx.Now.UnixMicro(), entry.Actor, entry.Action, entry.Subject, detail); err != nil {
+	var request sql.NullString
+	if entry.Request != (sortie.Hash{}) {
+		request = sql.NullString{String: entry.Request.String(), Valid: true}
+	}
+	added, err := tx.session.exec(tx.ctx, insertAudit, tx.Now.UnixMicro(), entry.Actor, entry.Action, entry.Subject, detail, request)
+	if err == nil && added == 0 {
+		err = ErrConflict
+	}
+	if err != nil {
 		return fmt.Errorf("add audit entry %s: %w", entry.Action, err)
 	}
 	return nil
+}
+
+// Audited reports whether a signed request has an entry.
+func (tx *Tx) Audited(request sortie.Hash) (found bool, err error) {
+	err = tx.session.one(tx.ctx, selectAudited, []any{request.String()}, func(row scanner) error { return row.Scan(&found) })
+	if err != nil {
+		return false, fmt.Errorf("read audit of a request: %w", err)
+	}
+	return found, nil
 }
 
 // Audit reads up to limit entries before the one numbered seq, newest first. 0: from the newest.
@@ -53,6 +74,8 @@ func (db *DB) Audit(ctx context.Context, beforeSeq int64, limit int) ([]AuditEnt
 }
 
 const (
-	insertAudit = `INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)`
-	selectAudit = `SELECT seq, at, actor, action, subject, detail FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2 + 0`
+	insertAudit = `INSERT INTO audit (at, actor, action, subject, detail, request) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT DO NOTHING`
+	selectAudited = `SELECT EXISTS (SELECT 1 FROM audit WHERE request = $1)`
+	selectAudit   = `SELECT seq, at, actor, action, subject, detail FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2 + 0`
 )

@@ -159,3 +159,7 @@ CREATE TABLE link_keys (
 	signs_from       BIGINT NOT NULL,
 	retired_at       BIGINT
 ) WITHOUT ROWID;
+
+-- The signed request that a decision was made by, so that whoever records a request cannot make its decision once more.
+ALTER TABLE audit ADD COLUMN request TEXT;
+CREATE UNIQUE INDEX audit_by_request ON audit (request) WHERE request IS NOT NULL;
