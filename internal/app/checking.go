@@ -154,25 +154,33 @@ func (a *App) handOver(ctx context.Context, submission store.Submission) error {
 
 // decideByChecks moves a submission by a verdict. Nothing is accepted for a mission whose money has left the contract: nobody would be paid.
 func (a *App) decideByChecks(ctx context.Context, submission store.Submission, verdict verify.Verdict) error {
+	for try := 1; ; try++ {
+		err := a.write(ctx, func(books *books) error { return books.decideByChecks(submission, verdict) })
+		if !errors.Is(err, store.ErrMissionClosed) || try == maxTries {
+			return err
+		}
+		// It was closed while the transaction ran. The next one sees that.
+	}
+}
+
+func (b *books) decideByChecks(submission store.Submission, verdict verify.Verdict) error {
 	events := map[sortie.SubmissionStatus]mission.SubmissionEvent{
 		sortie.SubmissionAccepted: mission.ChecksAccepted,
 		sortie.SubmissionFlagged:  mission.ChecksFlagged,
 		sortie.SubmissionRejected: mission.ChecksRejected,
 	}
-	return a.write(ctx, func(books *books) error {
-		slots, err := books.tx.SlotsOf(submission.DraftID)
-		if err != nil {
-			return err
-		}
-		if slots.ClosedAt != nil && verdict.Status != sortie.SubmissionRejected {
-			verdict.Status, verdict.Reason = sortie.SubmissionRejected, "The mission was closed before the submission was decided about."
-		}
-		_, err = books.moveSubmission(submission, events[verdict.Status], moveBy(verdict))
-		if errors.Is(err, store.ErrConflict) {
-			return lostRace{err} // by another verdict than that of the same row
-		}
+	slots, err := b.tx.SlotsOf(submission.DraftID)
+	if err != nil {
 		return err
-	})
+	}
+	if slots.ClosedAt != nil && verdict.Status != sortie.SubmissionRejected {
+		verdict.Status, verdict.Reason = sortie.SubmissionRejected, "The mission was closed before the submission was decided about."
+	}
+	_, err = b.moveSubmission(submission, events[verdict.Status], moveBy(verdict))
+	if errors.Is(err, store.ErrConflict) {
+		return lostRace{err} // by another verdict than that of the same row
+	}
+	return err
 }
 
 func moveBy(verdict verify.Verdict) store.SubmissionMove {

@@ -105,7 +105,8 @@ func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id strin
 // moveSubmission applies an event to a submission. What all moves have in common happens here: they are transitions of package
 // mission, an acceptance has a hold and what creators see of it, and its coming and going is told to the creator.
 //
-// It fails with wrong_state where the event is not allowed, and [store.ErrConflict] when the submission is not what it was.
+// It fails with wrong_state where the event is not allowed, [store.ErrConflict] when the submission is not what it was, and
+// mission_closed, because of [store.ErrMissionClosed], for an acceptance to a mission that was closed. Its transaction fails then.
 func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEvent, move store.SubmissionMove) (store.Submission, error) {
 	next, err := mission.NextSubmission(was.State(), event)
 	if err != nil {
@@ -120,6 +121,9 @@ func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEve
 		}
 	}
 	moved, err := b.tx.MoveSubmission(was, move)
+	if errors.Is(err, store.ErrMissionClosed) {
+		err = sortie.NewError(sortie.CodeMissionClosed, "the money of this mission has left the contract, so nobody would be paid; reject the submission").Because(err)
+	}
 	if err != nil {
 		return store.Submission{}, err
 	}

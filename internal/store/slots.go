@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -207,10 +208,14 @@ func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) 
 type slotCounts struct{ reserved, accepted, finals, acceptances int }
 
 // countSlots adds to the counters of a mission, which the transaction holds from then on: numbers are given in the order in
-// which they are committed.
+// which they are committed. An acceptance to a mission that is closed by then is [ErrMissionClosed], whatever its caller saw
+// before: nobody would be paid for it.
 func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int64, err error) {
 	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances},
 		func(row scanner) error { return row.Scan(&acceptSeq, &finals) })
+	if errors.Is(err, ErrNotFound) && add.acceptances > 0 {
+		err = ErrMissionClosed // the mission is there: it has submissions
+	}
 	if err != nil {
 		return 0, 0, tx.session.refuse(fmt.Errorf("count slots of %s: %w", draftID, err)) // what they count is already written
 	}
@@ -263,7 +268,7 @@ WHERE draft_id = $1`
 WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2`
 	addToSlots = `UPDATE mission_slots SET reserved = reserved + $2, accepted = accepted + $3, finals = finals + $4,
 	accept_seq = accept_seq + $5
-WHERE draft_id = $1 RETURNING accept_seq, finals`
+WHERE draft_id = $1 AND ($5 = 0 OR closed_at IS NULL) RETURNING accept_seq, finals`
 
 	addContribution = `INSERT INTO contributors (draft_id, wallet, active) VALUES ($1, $2, 1)
 ON CONFLICT (draft_id, wallet) DO UPDATE SET active = contributors.active + 1

@@ -189,6 +189,12 @@ func (m *submissionModel) move(rt *rapid.T, i int) {
 		}
 		return
 	}
+	if m.closed && mission.HoldsSlot(to) {
+		if !errors.Is(err, ErrMissionClosed) {
+			rt.Fatalf("an acceptance to a closed mission: %v", err)
+		}
+		return
+	}
 	if err != nil {
 		rt.Fatalf("move by %s: %v", event, err)
 	}

@@ -61,7 +61,8 @@ func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *Media
 // reservation or place among the accepted, what its contributor holds, and what deliverables show. It returns the submission
 // as it is then. Which moves are right is for package mission to say; final acceptances and submissions that ended never move.
 //
-// When somebody else changed the submission first, it fails with [ErrConflict] and changes nothing.
+// When somebody else changed the submission first, it fails with [ErrConflict] and changes nothing. An acceptance fails, and the
+// transaction with it, with [ErrMissionClosed] when the mission was closed.
 func (tx *Tx) MoveSubmission(was Submission, move SubmissionMove) (Submission, error) {
 	accepts := mission.HoldsSlot(move.To)
 	switch {
