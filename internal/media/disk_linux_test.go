@@ -67,10 +67,37 @@ func fillDisk(dir string) error {
 	if err := keep(objects, outside, small); err != nil || !objects.Working() { // what did not fit is gone again
 		return fmt.Errorf("keep what fits: %w", err)
 	}
-	if err := uploadToFullDisk(disk); err != nil {
+	if err := errors.Join(uploadToNearlyFullDisk(disk), uploadToFullDisk(disk)); err != nil {
 		return err
 	}
 	return ingestOnFullDisk(outside, disk)
+}
+
+// uploadToNearlyFullDisk tries to take the last of a disk, which is for others: on it there may be the database.
+func uploadToNearlyFullDisk(disk string) error {
+	incoming, err := media.OpenIncoming(filepath.Join(disk, "uploads"))
+	if err != nil {
+		return err
+	}
+	upload, err := incoming.Open("sub_last")
+	if err != nil {
+		return err
+	}
+	var free syscall.Statfs_t
+	if err := syscall.Statfs(disk, &free); err != nil {
+		return err
+	}
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, int64(free.Bavail)*free.Bsize-32<<10), 0o600); err != nil {
+		return err
+	}
+	if n, err := upload.Append(context.Background(), bytes.NewReader(make([]byte, 8<<10)), 8<<10); n != 0 || !errors.Is(err, media.ErrNoRoom) {
+		return fmt.Errorf("an upload took the last of the disk: %d bytes, %w", n, err)
+	}
+	if err := os.WriteFile(filepath.Join(disk, "database"), make([]byte, 8<<10), 0o600); err != nil {
+		return fmt.Errorf("others have no room: %w", err)
+	}
+	return errors.Join(os.Remove(ballast), os.Remove(filepath.Join(disk, "database")), upload.Remove())
 }
 
 // uploadToFullDisk fills the disk with an upload, which goes on when there is room again.

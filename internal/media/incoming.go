@@ -76,7 +76,7 @@ const (
 	reservePart = 20      // of the disk: one twentieth
 	mostReserve = 1 << 30 // on a large one
 
-	roomInterval = 4 << 20 // bytes between two looks at it
+	roomInterval = 1 << 20 // bytes between two looks at it
 )
 
 // hasRoom fails when the disk has nothing left for uploads.
