@@ -26,7 +26,10 @@ var pngKept = map[string]uint32{
 // pngWalk is the state of a walk over a PNG file.
 type pngWalk struct {
 	*File
-	head, kept plan // the header, and what follows it
+	head, kept plan       // the header, and what follows it
+	behind     plan       // what follows the picture's data
+	pieces     []pngChunk // the data
+	rawLimit   int64      // as long as the picture's data can be when it is decompressed
 	hasProfile bool
 	hasData    bool
 	dataEnded  bool
@@ -87,7 +90,13 @@ func (w *pngWalk) chunk(c pngChunk) error {
 	return nil
 }
 
-func (w *pngWalk) keep(c pngChunk) { w.kept.copy(c.at-8, 12+int64(c.length)) }
+func (w *pngWalk) keep(c pngChunk) {
+	to := &w.kept
+	if w.hasData {
+		to = &w.behind
+	}
+	to.copy(c.at-8, 12+int64(c.length))
+}
 
 // header reads the dimensions, and what a decoder will make of a pixel.
 func (w *pngWalk) header(c pngChunk) error {
@@ -111,12 +120,20 @@ func (w *pngWalk) header(c pngChunk) error {
 		pixel = 8
 	}
 	w.DecodeBytes = width * height * pixel
+	w.rawLimit = rawPNG(width, height, int64(depth), header[9])
 	if interlaced {
-		w.DecodeBytes *= 2 // each pass is decoded beside the picture
+		w.DecodeBytes *= 2          // each pass is decoded beside the picture
+		w.rawLimit += 4*height + 16 // and has lines of its own: less than two for each, with two bytes more
 	}
 	w.head.write([]byte(pngSignature))
 	w.head.copy(c.at-8, 12+int64(c.length))
 	return nil
+}
+
+// rawPNG is the length of a picture's data before it is compressed. Each line begins with a byte that says how it is stored.
+func rawPNG(width, height, depth int64, colour byte) int64 {
+	values := map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+	return height * (1 + (width*values*depth+7)/8)
 }
 
 func (w *pngWalk) data(c pngChunk) error {
@@ -124,8 +141,100 @@ func (w *pngWalk) data(c pngChunk) error {
 		return unreadable("the picture is damaged: its data is in pieces")
 	}
 	w.hasData = true
-	w.keep(c)
+	w.pieces = append(w.pieces, c)
 	return nil
+}
+
+// keepData keeps the pieces of the data up to the end of what is compressed in them. Decoders read no further: what follows is another
+// file that hides here.
+func (w *pngWalk) keepData() error {
+	in := &pieceReader{source: w.source.fork(), pieces: w.pieces}
+	reader, err := zlib.NewReader(in)
+	if err == nil {
+		var length int64
+		length, err = io.Copy(io.Discard, io.LimitReader(reader, w.rawLimit+1))
+		if length > w.rawLimit {
+			return unreadable("the picture is damaged: it has more data than pixels")
+		}
+	}
+	if in.err != nil {
+		return in.err
+	}
+	if err != nil {
+		return unreadable("the picture is damaged: its data cannot be decompressed")
+	}
+	last := w.pieces[in.piece]
+	for _, c := range w.pieces[:in.piece] {
+		w.kept.copy(c.at-8, 12+int64(c.length))
+	}
+	if in.at < int64(last.length) {
+		return w.keepBeginning(last, in.at)
+	}
+	w.kept.copy(last.at-8, 12+int64(last.length))
+	return nil
+}
+
+// keepBeginning keeps so much of a chunk, under a checksum of its own.
+func (w *pngWalk) keepBeginning(c pngChunk, length int64) error {
+	head := append(binary.BigEndian.AppendUint32(nil, uint32(length)), c.kind...)
+	sum := crc32.NewIEEE()
+	_, _ = sum.Write(head[4:]) // never fails
+	for at, end := c.at, c.at+length; at < end; {
+		data, err := w.source.bytes(at, int(min(end-at, windowLength)))
+		if err != nil {
+			return err
+		}
+		_, _ = sum.Write(data)
+		at += int64(len(data))
+	}
+	w.kept.write(head)
+	w.kept.copy(c.at, length)
+	w.kept.write(sum.Sum(nil))
+	return nil
+}
+
+// pieceReader reads the data of chunks as one, and no more of it than it is asked for: where it stands is where whoever read it stopped.
+type pieceReader struct {
+	*source
+	pieces []pngChunk
+	piece  int    // the one that is read
+	at     int64  // how far
+	loaded []byte // what comes next in it
+	err    error  // of reading the file
+}
+
+// load makes sure that there is something to read.
+func (r *pieceReader) load() error {
+	for r.at == int64(r.pieces[r.piece].length) {
+		if r.piece+1 == len(r.pieces) {
+			return io.EOF
+		}
+		r.piece, r.at = r.piece+1, 0
+	}
+	if len(r.loaded) == 0 {
+		c := r.pieces[r.piece]
+		r.loaded, r.err = r.bytes(c.at+r.at, int(min(int64(c.length)-r.at, windowLength)))
+	}
+	return r.err
+}
+
+func (r *pieceReader) Read(p []byte) (int, error) {
+	if err := r.load(); err != nil {
+		return 0, err
+	}
+	n := copy(p, r.loaded)
+	r.loaded, r.at = r.loaded[n:], r.at+int64(n)
+	return n, nil
+}
+
+// ReadByte keeps package flate from reading ahead.
+func (r *pieceReader) ReadByte() (byte, error) {
+	if err := r.load(); err != nil {
+		return 0, err
+	}
+	b := r.loaded[0]
+	r.loaded, r.at = r.loaded[1:], r.at+1
+	return b, nil
 }
 
 // profile keeps a colour profile that is one, under a name that says nothing.
@@ -144,21 +253,22 @@ func (w *pngWalk) profile(c pngChunk) error {
 	if nul < 1 || nul > 79 || len(data) < nul+2 || data[nul+1] != 0 {
 		return nil
 	}
-	compressed := data[nul+2:]
+	compressed := bytes.NewReader(data[nul+2:])
 	profile, err := inflate(compressed, maxProfile)
 	if err != nil {
 		return err
 	}
+	used := data[nul+2 : len(data)-compressed.Len()] // what follows is no profile
 	if iccProfile(profile) {
 		w.hasProfile = true
-		w.kept.write(newPNGChunk("iCCP", append([]byte("ICC\x00\x00"), compressed...)))
+		w.kept.write(newPNGChunk("iCCP", append([]byte("ICC\x00\x00"), used...)))
 	}
 	return nil
 }
 
-// inflate decompresses at most limit bytes. It gives nothing for what is not compressed data.
-func inflate(compressed []byte, limit int64) ([]byte, error) {
-	reader, err := zlib.NewReader(bytes.NewReader(compressed))
+// inflate decompresses at most limit bytes, and reads no further than it has to. It gives nothing for what is not compressed data.
+func inflate(compressed *bytes.Reader, limit int64) ([]byte, error) {
+	reader, err := zlib.NewReader(compressed)
 	if err != nil {
 		return nil, nil //nolint:nilerr // not a profile: dropped like everything else we do not know
 	}
@@ -192,7 +302,11 @@ func (w *pngWalk) finish() error {
 	if w.Orientation != 1 {
 		w.plan.write(newPNGChunk("eXIf", orientationExif(w.Orientation)))
 	}
+	if err := w.keepData(); err != nil {
+		return err
+	}
 	w.plan.append(w.kept)
+	w.plan.append(w.behind)
 	w.plan.write(newPNGChunk("IEND", nil))
 	w.turnUpright()
 	return nil

@@ -245,3 +245,26 @@ func samePixels(a, b image.Image) bool {
 	}
 	return true
 }
+
+// The smallest interlaced pictures have the most lines for their pixels.
+func TestInterlacedPicturesAreTaken(t *testing.T) {
+	t.Parallel()
+	passes := [][4]int{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}} // first column and line, and steps
+	for width := 1; width < 20; width++ {
+		for height := 1; height < 20; height++ {
+			var raw []byte
+			for _, pass := range passes {
+				columns, lines := (width-pass[0]+pass[2]-1)/pass[2], (height-pass[1]+pass[3]-1)/pass[3]
+				if columns > 0 && lines > 0 {
+					raw = append(raw, make([]byte, lines*(1+(columns+7)/8))...)
+				}
+			}
+			header := specimen.Chunk("IHDR", specimen.U32(uint32(width), uint32(height)), []byte{1, 0, 0, 0, 1})
+			data := bytes.Join([][]byte{[]byte("\x89PNG\r\n\x1a\n"), header, specimen.Chunk("IDAT", specimen.Deflate(raw)), specimen.Chunk("IEND")}, nil)
+			_, served := mustClean(t, data)
+			if _, err := png.Decode(bytes.NewReader(served)); err != nil {
+				t.Errorf("%d by %d: %v", width, height, err)
+			}
+		}
+	}
+}

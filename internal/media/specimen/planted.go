@@ -77,6 +77,12 @@ func Deflate(data []byte) []byte {
 	return compressed.Bytes()
 }
 
+// BehindData puts chunks between the data of a PNG file and its end.
+func BehindData(file []byte, chunks ...[]byte) []byte {
+	end := len(file) - len(Chunk("IEND"))
+	return join(file[:end], join(chunks...), file[end:])
+}
+
 func pngs() []Planted {
 	picture := Picture(48, 32, 2)
 	translucent := image.NewNRGBA(picture.Bounds())
@@ -99,6 +105,8 @@ func pngs() []Planted {
 		file("compressed text", PNG(picture, Chunk("zTXt", []byte(Secret+"\x00\x00"), Deflate(XMP()))), 1, false),
 		file("time and private chunks", PNG(picture, Chunk("tIME", []byte{7, 0xe8, 5, 1, 12, 0, 0}), Chunk("prVt", []byte(Secret)), Chunk("caBX", []byte(Secret))), 1, false),
 		file("named profile", PNG(picture, Chunk("iCCP", []byte(Secret+"\x00\x00"), Deflate(ICC(400)))), 1, false),
+		file("archive behind its data", BehindData(PNG(picture), Chunk("IDAT", []byte("PK\x03\x04"+Secret))), 1, false),
+		file("text behind its profile", PNG(picture, Chunk("iCCP", []byte("ICC\x00\x00"), Deflate(ICC(400)), []byte(Secret))), 1, false),
 		file("archive behind it", join(PNG(picture), []byte("PK\x03\x04"+Secret)), 1, false),
 	}
 }
