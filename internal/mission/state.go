@@ -127,9 +127,16 @@ func Apply(s State, event Event) (State, error) {
 	}
 	view := s.View()
 	return s, sortie.NewError(sortie.CodeWrongState,
-		"The mission's review status is %s and its funding status %s: it cannot take the event %s. Read its status again.",
-		view.Review, view.Funding, event).
+		"The mission's review status is %s and its funding status %s: %s.", view.Review, view.Funding, s.advice(event)).
 		Detail("event", event).Detail("reviewStatus", view.Review).Detail("fundingStatus", view.Funding)
+}
+
+// advice says what to do about an event that is refused.
+func (s State) advice(event Event) string {
+	if (event == Approved || event == Rejected) && s.Decision == DecisionNone {
+		return "it can be decided about when its funding is confirmed"
+	}
+	return "read its status again, it cannot be " + string(event) + " any more"
 }
 
 func (s State) after(event Event) (next State, allowed bool) {

@@ -113,6 +113,8 @@ func (s SubmissionState) advice(event SubmissionEvent) string {
 		return "it can be withdrawn before it is accepted only"
 	case s.Status == sortie.SubmissionPending && slices.Contains([]SubmissionEvent{OperatorAccepted, OperatorRejected, OperatorFlagged}, event):
 		return "wait until its file was checked, then decide again"
+	case event == OperatorFlagged && s.Status == sortie.SubmissionFlagged:
+		return "it waits for a person already, accept or reject it"
 	default:
 		return "read it again, somebody has decided about it already"
 	}
