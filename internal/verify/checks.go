@@ -6,7 +6,7 @@ import (
 )
 
 // checksVersion is part of every verdict's policy. Another check, weight, bound or consequence is another version.
-const checksVersion = "checks-1"
+const checksVersion = "checks-2"
 
 type consequence byte
 
@@ -24,8 +24,10 @@ type check struct {
 	ofMedia   bool // asks about what was found in the file
 }
 
+const readableCheck = "readable"
+
 var checks = []check{
-	{name: "readable", weight: 15, onFailure: reject, question: isReadable},
+	{name: readableCheck, weight: 15, onFailure: reject, question: isReadable},
 	{name: "media_type", weight: 10, onFailure: reject, question: hasMediaType, ofMedia: true},
 	{name: "pixels", weight: 5, onFailure: reject, question: hasPixels, ofMedia: true},
 	{name: "duration", weight: 5, onFailure: reject, question: hasDuration, ofMedia: true},
@@ -41,9 +43,18 @@ var checks = []check{
 // judge asks a check's question, unless there is nothing to ask it about: what was not seen has not passed.
 func (c check) judge(in Input) (passed bool, reason string) {
 	if c.ofMedia && in.Media == nil {
-		return false, "not checked: " + whyUnseen(in)
+		return false, notChecked + whyUnseen(in)
 	}
 	return c.question(in)
+}
+
+// notChecked begins the reasons of checks that were not asked. What kept them from it is the reason of another one.
+const notChecked = "not checked: "
+
+// rejects reports whether a check that failed is enough to reject. A file that was taken in, but of which no picture could be made,
+// may still be a good one for other programs: a person looks at it.
+func (c check) rejects(in Input) bool {
+	return c.onFailure == reject && !(c.name == readableCheck && in.Media != nil)
 }
 
 // whyUnseen says why nothing is known of the file's contents.
@@ -56,10 +67,12 @@ func whyUnseen(in Input) string {
 
 func isReadable(in Input) (bool, string) {
 	switch {
+	case in.Problem != nil && in.Media != nil:
+		return false, "the file is in doubt: " + plainLine(in.Problem.Message)
 	case in.Problem != nil:
 		return false, "the file cannot be used: " + plainLine(in.Problem.Message)
 	case in.Media == nil:
-		return false, "not checked: " + whyUnseen(in)
+		return false, notChecked + whyUnseen(in)
 	}
 	return true, "the file can be read"
 }

@@ -31,7 +31,7 @@ type Input struct {
 	UploadedAt   time.Time
 	UploadedHash sortie.Hash
 	Media        *Media   // what was found in the file; nil when it was refused or not looked at
-	Problem      *Problem // why it was refused
+	Problem      *Problem // why it was refused; beside Media, why it is in doubt
 
 	ExactDuplicate string // the id of an earlier submission of the same bytes; empty when there is none
 	NearDuplicate  string // the id of an earlier submission that looks the same
@@ -50,7 +50,7 @@ type Media struct {
 // Place is a point on the earth in degrees.
 type Place struct{ Lat, Lng float64 }
 
-// Problem is why a file was refused, in words for the person who sent it.
+// Problem is why a file was refused or is in doubt, in words for the person who sent it.
 type Problem struct{ Code, Message string }
 
 // Verdict is what becomes of a submission.
@@ -154,7 +154,8 @@ func (v *Verifier) examine(in Input) (Verdict, error) {
 		switch {
 		case passed:
 			verdict.Score += check.weight
-		case check.onFailure == reject:
+		case strings.HasPrefix(reason, notChecked): // why not, another check has said
+		case check.rejects(in):
 			rejecting = append(rejecting, reason)
 		default:
 			flagging = append(flagging, reason)

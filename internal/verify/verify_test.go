@@ -26,9 +26,9 @@ func TestWhoDecidesAboutWhatPassed(t *testing.T) {
 		reason string
 		policy string
 	}{
-		{verify.Mode{}, sortie.SubmissionFlagged, "all checks passed; waits for a person", "checks-1/curate"},
-		{verify.Curate, sortie.SubmissionFlagged, "all checks passed; waits for a person", "checks-1/curate"},
-		{verify.Auto, sortie.SubmissionAccepted, "all checks passed", "checks-1/auto"},
+		{verify.Mode{}, sortie.SubmissionFlagged, "all checks passed; waits for a person", "checks-2/curate"},
+		{verify.Curate, sortie.SubmissionFlagged, "all checks passed; waits for a person", "checks-2/curate"},
+		{verify.Auto, sortie.SubmissionAccepted, "all checks passed", "checks-2/auto"},
 	} {
 		for _, in := range []verify.Input{goodPhoto(t), goodVideo(t)} {
 			got := decide(t, c.mode, in)
@@ -74,6 +74,27 @@ func TestAFileThatCannotBeUsed(t *testing.T) {
 	if reason := checkOf(t, got, "pixels").Reason; reason != "not checked: the file cannot be used" {
 		t.Errorf("pixels that were not seen: %q", reason)
 	}
+	if got.Reason != checkOf(t, got, "readable").Reason { // once, and without what follows from it
+		t.Errorf("the whole reason is %q", got.Reason)
+	}
+}
+
+// A file that was taken in and of which no picture could be made is nobody's to reject or to accept but a person's.
+func TestAFileInDoubt(t *testing.T) {
+	t.Parallel()
+	in := goodVideo(t)
+	in.Problem = &verify.Problem{Code: "unreadable_media", Message: "no picture of it can be shown"}
+	for _, mode := range []verify.Mode{verify.Curate, verify.Auto, program(t, "http://127.0.0.1:1/never-asked")} {
+		got := decide(t, mode, in)
+		if got.Status != sortie.SubmissionFlagged || got.Score != 85 || !slices.Equal(failed(got), []string{"readable"}) ||
+			got.Reason != "the file is in doubt: no picture of it can be shown; waits for a person" {
+			t.Errorf("%s: %+v", mode, got)
+		}
+	}
+	in.Location.Lat, in.Mission = "53", normalized(t, photoMission) // other faults count as ever
+	if got := decide(t, verify.Auto, in); got.Status != sortie.SubmissionRejected {
+		t.Errorf("with other faults: %+v", got)
+	}
 }
 
 // Another file than the declared one is not worth looking at.
@@ -93,6 +114,9 @@ func TestAFileThatIsNotTheDeclaredOne(t *testing.T) {
 		}
 		if reason := checkOf(t, got, "readable").Reason; reason != "not checked: the file is not the declared one" {
 			t.Errorf("not looked at: %q", reason)
+		}
+		if got.Reason != "the uploaded bytes do not have the declared sha256" {
+			t.Errorf("not looked at: the whole reason is %q", got.Reason)
 		}
 	}
 }
