@@ -80,6 +80,8 @@ const (
 	outOfTime = "out of computing time"
 	// exitGaveUp is how a child ends that nobody waits for any longer.
 	exitGaveUp = 75
+	// exitNotStarted is how a child ends that could not become another program. Systems end one so that lacks its libraries.
+	exitNotStarted = 127
 )
 
 // ChildMain is the whole life of a child: it reads a request, gives itself limits, looks at one file and answers. It returns the exit code.
@@ -92,7 +94,7 @@ func ChildMain() int {
 	if len(request.Command) > 0 {
 		err := becomeLimited(request.Command, request.Limits)
 		fmt.Fprintln(os.Stderr, "start", request.Command[0]+":", err)
-		return 1
+		return exitNotStarted
 	}
 	files, err := openChildFiles(request)
 	if err != nil {

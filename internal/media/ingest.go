@@ -60,6 +60,7 @@ type Result struct {
 	CapturedAt    *time.Time // as the file said
 	ZoneUnknown   bool       // CapturedAt is a wall clock's reading in a zone the file does not tell, written as if it were UTC
 	Place         *Place     // as the file said; not in the served bytes
+	Doubt         *Problem   // why it may be that nobody can see the file: it was taken in, and no picture of it could be made
 
 	dir string
 }

@@ -275,8 +275,8 @@ func TestFFmpegGivesVideosAThumbnail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Thumbnail == "" {
-			t.Fatalf("%s has no thumbnail", name)
+		if result.Thumbnail == "" || result.Doubt != nil {
+			t.Fatalf("%s has no thumbnail, or is in doubt: %v", name, result.Doubt)
 		}
 		checkThumbnail(t, result)
 	}
@@ -286,8 +286,8 @@ func TestMissingFFmpegIsNoFault(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg = "/nowhere/ffmpeg" })
 	result, err := ingester.Ingest(t.Context(), writeFile(t, specimen.File("plain.mp4")), "video/mp4")
-	if err != nil || result.Thumbnail != "" {
-		t.Errorf("%v, thumbnail %q", err, result.Thumbnail)
+	if err != nil || result.Thumbnail != "" || result.Doubt != nil {
+		t.Errorf("%v, thumbnail %q, doubt %v", err, result.Thumbnail, result.Doubt)
 	}
 }
 

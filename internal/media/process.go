@@ -124,15 +124,19 @@ func parseAnswer(output []byte) (answer childAnswer, err error) {
 	return answer, nil
 }
 
-// headWriter keeps the beginning of what is written to it and swallows the rest: a child cannot fill this process's memory by talking.
+// headWriter keeps the beginning of what is written to it and swallows the rest: a child cannot fill this process's memory by talking. Its
+// buffer is not embedded, because package io would then read from the child into the buffer itself.
 type headWriter struct {
-	bytes.Buffer
+	head bytes.Buffer
 	left int
 }
+
+func (w *headWriter) Bytes() []byte  { return w.head.Bytes() }
+func (w *headWriter) String() string { return w.head.String() }
 
 func (w *headWriter) Write(p []byte) (int, error) {
 	kept := p[:min(len(p), w.left)]
 	w.left -= len(kept)
-	w.Buffer.Write(kept)
+	w.head.Write(kept)
 	return len(p), nil
 }

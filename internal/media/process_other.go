@@ -11,3 +11,5 @@ import (
 func killWithChildren(*exec.Cmd) {}
 
 func killedFromOutside(*os.ProcessState) bool { return false }
+
+func crashed(*os.ProcessState) bool { return false }

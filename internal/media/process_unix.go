@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 )
 
@@ -25,4 +26,11 @@ func killWithChildren(process *exec.Cmd) {
 func killedFromOutside(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled()
+}
+
+// crashed reports whether a process was ended by what it did itself.
+func crashed(state *os.ProcessState) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	faults := []syscall.Signal{syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSYS}
+	return ok && status.Signaled() && slices.Contains(faults, status.Signal())
 }
