@@ -1,15 +1,18 @@
 package media
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -17,9 +20,13 @@ import (
 // incoming holds files that are being written. It is on the file system of the objects, so that they can be renamed into place.
 const incoming = "incoming"
 
+// condemned holds objects that a sweep has taken away and not yet removed.
+const condemned = "condemned"
+
 // directory keeps objects in files. It uses names of its own making only.
 type directory struct {
-	root string
+	root   string
+	looked func() // for tests: between the look at an object and its removal
 }
 
 func openDirectory(path string) (*directory, error) {
@@ -30,8 +37,8 @@ func openDirectory(path string) (*directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &directory{root}
-	for _, dir := range []string{keyPrefix, incoming} {
+	d := &directory{root: root, looked: func() {}}
+	for _, dir := range []string{keyPrefix, incoming, condemned} {
 		if err := os.MkdirAll(d.path(dir), 0o700); err != nil {
 			return nil, err
 		}
@@ -136,6 +143,46 @@ func (d *directory) remove(_ context.Context, key string) error {
 	return nil
 }
 
+// sweep takes the object away before it looks at it for the last time: from then on a put of the same bytes, also by another process,
+// makes a file of its own, and one that came just before is what was taken and looks new. Such a one goes back; readers in other
+// processes miss it for that moment, and nothing is lost.
+func (d *directory) sweep(ctx context.Context, key string, before time.Time) (bool, error) {
+	object, err := d.stat(ctx, key)
+	if err != nil || !object.KeptAt.Before(before) {
+		return false, err
+	}
+	d.looked()
+	taken := path.Join(condemned, path.Base(key)+"."+rand.Text()) // no other sweep has it
+	if err := os.Rename(d.path(key), d.path(taken)); err != nil {
+		return false, storeFault(err)
+	}
+	object, err = d.stat(ctx, taken)
+	if err == nil && object.KeptAt.Before(before) {
+		if err = d.remove(ctx, taken); err == nil {
+			return true, nil
+		}
+	}
+	return false, errors.Join(err, d.restore(taken))
+}
+
+// restore gives a condemned object its name back. It is new then: it may replace one that was put meanwhile, which must not look older.
+func (d *directory) restore(taken string) error {
+	digits, _, _ := strings.Cut(path.Base(taken), ".")
+	key := keyPrefix + digits[:min(2, len(digits))] + "/" + digits
+	if _, ours := parseKey(key); !ours {
+		return nil
+	}
+	now := time.Now()
+	err := os.Chtimes(d.path(taken), now, now)
+	if err == nil {
+		err = d.install(d.path(taken), d.path(key))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // or another process has brought it back
+		return storeFault(err)
+	}
+	return nil
+}
+
 // list reads one of the 256 directories at a time.
 func (d *directory) list(ctx context.Context, after string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
@@ -163,20 +210,28 @@ func (d *directory) list(ctx context.Context, after string) iter.Seq2[string, er
 	}
 }
 
-// tidy removes what writes that were cut short have left behind.
+// tidy removes what writes that were cut short have left behind, and gives back what sweeps that were cut short have taken away: nobody
+// knows any more whether those looked new.
 func (d *directory) tidy(_ context.Context, before time.Time) error {
+	var faults []error
 	entries, err := os.ReadDir(d.path(incoming))
-	if err != nil {
-		return storeFault(err)
-	}
-	entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool {
-		info, err := entry.Info()
-		return err != nil || !info.ModTime().Before(before)
-	})
+	faults = append(faults, err)
 	for _, entry := range entries {
-		if err := os.Remove(filepath.Join(d.path(incoming), entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return storeFault(err)
+		info, err := entry.Info()
+		if err != nil || !info.ModTime().Before(before) {
+			continue
 		}
+		if err := os.Remove(filepath.Join(d.path(incoming), entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, err)
+		}
+	}
+	entries, err = os.ReadDir(d.path(condemned))
+	faults = append(faults, err)
+	for _, entry := range entries {
+		faults = append(faults, d.restore(path.Join(condemned, entry.Name())))
+	}
+	if err := cmp.Or(faults...); err != nil { // one stands for all
+		return storeFault(err)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package media
 import (
 	"os"
 	"time"
+
+	"github.com/sortie-labs/sortie"
 )
 
 // Misbehave has this process do something else before it looks at a file, as a child.
@@ -19,3 +21,16 @@ var (
 
 // SetPatience says how long a bucket may be silent.
 func (o *Objects) SetPatience(d time.Duration) { o.store.(*bucket).patience = d }
+
+// MayPut reports whether a put would begin at once.
+func (o *Objects) MayPut(hash sortie.Hash) bool {
+	putting := &o.putting[hash[0]]
+	if !putting.TryRLock() {
+		return false
+	}
+	putting.RUnlock()
+	return true
+}
+
+// OnLooked has a function called when a sweep of a directory has looked at an object that it will remove.
+func (o *Objects) OnLooked(fn func()) { o.store.(*directory).looked = fn }

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -30,7 +31,8 @@ type Objects struct {
 	TempDir string // where [Objects.Fetch] puts what it must download; the system's, if empty
 
 	condition
-	store objectStore
+	store   objectStore
+	putting [256]sync.RWMutex // by the first byte of the hash: a sweep leaves what is being put
 }
 
 // Object is what [Objects.Stat] tells of an object.
@@ -50,6 +52,8 @@ type objectStore interface {
 	file(key string) (*os.File, error)
 	stat(ctx context.Context, key string) (Object, error)
 	remove(ctx context.Context, key string) error
+	// sweep removes an object that was last put before the given time, if it is, and reports whether it did.
+	sweep(ctx context.Context, key string, before time.Time) (bool, error)
 	list(ctx context.Context, after string) iter.Seq2[string, error]
 	tidy(ctx context.Context, before time.Time) error
 	close() error
@@ -124,6 +128,9 @@ func (o *Objects) Put(ctx context.Context, hash sortie.Hash, path string) error 
 		}
 		return nil
 	}
+	putting := &o.putting[hash[0]]
+	putting.RLock()
+	defer putting.RUnlock()
 	if err := o.noted(o.store.put(ctx, objectKey(hash), io.TeeReader(source, sum), info.Size(), verify)); err != nil {
 		return fmt.Errorf("keep object %s: %w", hash, err)
 	}
