@@ -13,8 +13,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
-// checkPatience is how long a submission waits for its checks to succeed after it was uploaded. Then a person looks at it.
-const checkPatience = time.Hour
+const (
+	// checkPatience is how long the checks of a submission may fail. Then a person looks at it.
+	checkPatience = time.Hour
+	// failureTime bounds what happens after a check has failed, which may be because its own time was over.
+	failureTime = 10 * time.Second
+)
 
 // decidedByChecks is who decided when it was no person.
 const decidedByChecks = "checks"
@@ -22,7 +26,8 @@ const decidedByChecks = "checks"
 // CheckSubmission is the check job: it looks at an uploaded file and decides about the submission. Called again it goes on where it
 // was, and does nothing when there is nothing left to do.
 //
-// When it fails, the same may succeed later. What fails for an hour is handed to a person.
+// When it fails, the same may succeed later. What fails for an hour is handed to a person. As long as nobody could look at the file it
+// fails even then, and is to be called again: a person can do nothing with a file that was not looked at.
 func (a *App) CheckSubmission(ctx context.Context, id string) error {
 	err := a.checkSubmission(ctx, id)
 	for try := 1; errors.Is(err, store.ErrConflict) && try < maxTries; try++ {
@@ -46,7 +51,7 @@ func (a *App) checkSubmission(ctx context.Context, id string) error {
 	if submission.UploadedAt == nil || !mission.HoldsReservation(submission.Status) {
 		return nil
 	}
-	if submission.Media == nil && submission.Problem == nil {
+	if !lookedAt(submission) {
 		err = a.lookAt(ctx, submission)
 		if err == nil {
 			submission, err = a.store.Submission(ctx, id)
@@ -55,12 +60,41 @@ func (a *App) checkSubmission(ctx context.Context, id string) error {
 	if err == nil && submission.Status == sortie.SubmissionPending {
 		err = a.judge(ctx, submission)
 	}
-	late := !a.now().Before(submission.UploadedAt.Add(checkPatience))
-	if err == nil || errors.Is(err, store.ErrConflict) || ctx.Err() != nil || !late || submission.Status != sortie.SubmissionPending {
+	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
-	a.log.Error("a submission could not be checked for an hour: a person must look at it", "submissionId", id, "error", err)
-	return a.handOver(ctx, submission)
+	return a.checkFailed(ctx, submission, err)
+}
+
+// checkFailed notes that a check failed. It gives the failure, unless trying again cannot help any more.
+func (a *App) checkFailed(ctx context.Context, submission store.Submission, failure error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failureTime)
+	defer cancel()
+	if submission.FailingSince == nil { // hours in which nobody tried do not count
+		return errors.Join(failure, a.store.Tx(ctx, func(tx *store.Tx) error { return tx.NoteFailure(submission) }))
+	}
+	if a.now().Before(submission.FailingSince.Add(checkPatience)) {
+		return failure
+	}
+	if submission.Status == sortie.SubmissionPending {
+		a.log.Error("a submission could not be checked for an hour: a person must look at it", "submissionId", submission.ID, "error", failure)
+		if err := a.handOver(ctx, submission); err != nil {
+			return errors.Join(failure, err)
+		}
+	}
+	if lookedAt(submission) || a.lost(ctx, failure) {
+		return nil
+	}
+	return failure
+}
+
+func lookedAt(submission store.Submission) bool {
+	return submission.Media != nil || submission.Problem != nil
+}
+
+// lost reports whether a file is not there any more, although the place where it was works.
+func (a *App) lost(ctx context.Context, failure error) bool {
+	return errors.Is(failure, media.ErrObjectCorrupt) || errors.Is(failure, media.ErrObjectNotFound) && a.objects.Probe(ctx) == nil
 }
 
 // lookAt takes the file in: what is served of it is kept, and what was found in it, or why nothing can be served.
@@ -140,7 +174,7 @@ func (a *App) handOver(ctx context.Context, submission store.Submission) error {
 	verdict := verify.Verdict{
 		Status: sortie.SubmissionFlagged, Reason: "The file could not be looked at: a person must decide.", Policy: a.verifier.Policy(),
 	}
-	if submission.Media != nil || submission.Problem != nil {
+	if lookedAt(submission) {
 		input, err := a.inputOf(ctx, submission)
 		if err != nil {
 			return err

@@ -34,6 +34,15 @@ func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
 	return tx.changeSubmission("note the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String())
 }
 
+// NoteFailure notes that the checks of a submission fail from now on, unless that is noted. [Tx.RecordMedia] ends it. It changes no
+// version: nothing is decided by it that anybody else could have read otherwise.
+func (tx *Tx) NoteFailure(was Submission) error {
+	if _, err := tx.session.exec(tx.ctx, noteFailure, was.ID, tx.Now.UnixMicro()); err != nil {
+		return fmt.Errorf("note that the check of submission %s failed: %w", was.ID, err)
+	}
+	return nil
+}
+
 // RecordMedia keeps what was found in the file of an uploaded submission, or why it cannot be used; one of the two is given.
 // From then on it is found by [DB.Duplicates]. When somebody else changed the submission first, or it is recorded already, it
 // fails with [ErrConflict] and changes nothing.
@@ -214,11 +223,13 @@ const (
 
 	markUploaded = `UPDATE submissions SET uploaded_at = $3, uploaded_hash = $4, version = version + 1` + thisSubmission + `
 	AND status = 'pending' AND uploaded_at IS NULL`
+	noteFailure = `UPDATE submissions SET failing_since = $2 WHERE submission_id = $1 AND failing_since IS NULL`
 	recordMedia = `UPDATE submissions SET media_kind = $3, served_hash = $4, served_type = $5, served_size = $6, thumbnail_hash = $7,
 	width = $8, height = $9, duration_ms = $10, keyframes = $11, perceptual = $12, file_captured_at = $13, file_zone_unknown = $14,
-	file_lat = $15, file_lng = $16, version = version + 1` + thisSubmission + notRecorded
-	recordProblem = `UPDATE submissions SET problem_code = $3, problem_message = $4, version = version + 1` + thisSubmission + notRecorded
-	notRecorded   = `AND uploaded_at IS NOT NULL AND media_kind IS NULL AND problem_code IS NULL`
+	file_lat = $15, file_lng = $16, failing_since = NULL, version = version + 1` + thisSubmission + notRecorded
+	recordProblem = `UPDATE submissions SET problem_code = $3, problem_message = $4, failing_since = NULL, version = version + 1` +
+		thisSubmission + notRecorded
+	notRecorded = `AND uploaded_at IS NOT NULL AND media_kind IS NULL AND problem_code IS NULL`
 
 	moveSubmission = `UPDATE submissions SET status = $3, reason = $4, score = $5, checks = $6, policy = $7, decided_by = $8,
 	duplicate_of = $9, hold_until = $10, verified_at = $11, accept_seq = NULL, version = version + 1` + thisSubmission + `

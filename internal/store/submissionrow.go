@@ -15,7 +15,7 @@ const selectSubmissions = `SELECT s.submission_id, s.seq, s.status, s.draft_id, 
 	s.size_bytes, s.declared_hash, s.reserved_until, s.created_at, s.reason, s.score, s.checks, s.policy, s.decided_by, s.duplicate_of,
 	s.uploaded_at, s.uploaded_hash, s.media_kind, s.width, s.height, s.duration_ms, s.keyframes, s.perceptual, s.file_captured_at,
 	s.file_zone_unknown, s.file_lat, s.file_lng, s.problem_code, s.problem_message, s.verified_at, s.accept_seq, s.hold_until, s.slot,
-	s.final_at, s.receipt, s.version, d.mission_id, d.title, d.wallet, d.token, d.reward
+	s.final_at, s.receipt, s.failing_since, s.version, d.mission_id, d.title, d.wallet, d.token, d.reward
 FROM submissions AS s JOIN drafts AS d ON d.draft_id = s.draft_id `
 
 // submissionRow is a row of selectSubmissions on its way: the columns that are not what they are read as.
@@ -25,7 +25,7 @@ type submissionRow struct {
 	score                                          sql.NullInt64
 	checks, receipt                                []byte
 	uploadedAt, verifiedAt, holdUntil, slot        sql.NullInt64
-	finalAt, acceptSeq                             sql.NullInt64
+	finalAt, acceptSeq, failingSince               sql.NullInt64
 	uploadedHash, problemCode, problemMessage      sql.NullString
 	creator, reward                                string
 	kind, servedHash, servedType, thumbnailHash    sql.NullString
@@ -44,7 +44,7 @@ func scanSubmission(row scanner) (Submission, error) {
 		(*string)(&d.Location.AccuracyMeters), &r.capturedAt, &d.ContentType, &d.SizeBytes, &r.declaredHash, &r.reservedUntil,
 		&r.createdAt, &s.Reason, &r.score, &r.checks, &s.Policy, &s.DecidedBy, &s.DuplicateOf, &r.uploadedAt, &r.uploadedHash, &r.kind,
 		&r.width, &r.height, &r.duration, &r.keyframes, &r.perceptual, &r.fileCapturedAt, &r.zoneUnknown, &r.fileLat, &r.fileLng,
-		&r.problemCode, &r.problemMessage, &r.verifiedAt, &r.acceptSeq, &r.holdUntil, &r.slot, &r.finalAt, &r.receipt, &s.Version,
+		&r.problemCode, &r.problemMessage, &r.verifiedAt, &r.acceptSeq, &r.holdUntil, &r.slot, &r.finalAt, &r.receipt, &r.failingSince, &s.Version,
 		&s.Mission.MissionID, &s.Mission.Title, &r.creator, (*string)(&s.Mission.Token), &r.reward)
 	if err != nil {
 		return Submission{}, err
@@ -58,7 +58,7 @@ func scanSubmission(row scanner) (Submission, error) {
 func (r *submissionRow) fill(s *Submission) error {
 	s.Declaration.CapturedAt, s.ReservedUntil, s.CreatedAt = microTime(r.capturedAt), microTime(r.reservedUntil), microTime(r.createdAt)
 	s.UploadedAt, s.VerifiedAt = optionalTime(r.uploadedAt), optionalTime(r.verifiedAt)
-	s.HoldUntil, s.FinalAt = optionalTime(r.holdUntil), optionalTime(r.finalAt)
+	s.HoldUntil, s.FinalAt, s.FailingSince = optionalTime(r.holdUntil), optionalTime(r.finalAt), optionalTime(r.failingSince)
 	s.AcceptSeq, s.Receipt = r.acceptSeq.Int64, r.receipt
 	if r.score.Valid {
 		score := int(r.score.Int64)

@@ -40,6 +40,7 @@ type Submission struct {
 	UploadedHash sortie.Hash
 	Media        *SubmissionMedia // nil before the file was looked at
 	Problem      *MediaProblem    // why it could not be read
+	FailingSince *time.Time       // when its checks failed first; nil after they got on
 
 	AcceptSeq  int64      // place in the order of the mission's acceptances, from 1; 0: not accepted
 	HoldUntil  *time.Time // from when the acceptance may become final

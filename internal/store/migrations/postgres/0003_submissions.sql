@@ -100,6 +100,7 @@ CREATE TABLE submissions (
 	file_lng         DOUBLE PRECISION,
 	problem_code     TEXT,
 	problem_message  TEXT,
+	failing_since    BIGINT,
 	verified_at      BIGINT,
 	accept_seq       BIGINT,
 	hold_until       BIGINT,

@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/verify"
+)
+
+// A file that is there and could not be looked at for an hour waits for a person, and is looked at as soon as that works.
+func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := openStudio(t, database, nil)
+		ctx := context.Background()
+		draft := s.publish("k", 3, "")
+		declared, err := s.declare(bob, draft, "one", photo(1))
+		s.must(err)
+		s.upload(declared, photo(1))
+		fails := func(want sortie.SubmissionStatus) {
+			t.Helper()
+			if err := s.app.CheckSubmission(ctx, declared.SubmissionID); err == nil {
+				t.Error("a check that could not look at the file is not repeated")
+			}
+			s.wantStatus(declared.SubmissionID, want)
+		}
+		away := s.mediaDir + ".away"
+		s.pass(2 * checkPatience) // no worker was running
+		s.must(os.Rename(s.mediaDir, away))
+		fails(sortie.SubmissionPending)
+		s.pass(checkPatience)
+		fails(sortie.SubmissionFlagged)
+		fails(sortie.SubmissionFlagged)
+		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+		wantCode(t, err, sortie.CodeWrongState)
+		s.must(os.Rename(away, s.mediaDir))
+		s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
+		s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
+		if since := s.stored(declared.SubmissionID).FailingSince; since != nil {
+			t.Errorf("its check fails since %s", since)
+		}
+		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+		s.must(err)
+	})
+}
+
+// A file that is lost after it was handed over is given up.
+func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	s := openStudio(t, sqliteDatabase(t), nil)
+	ctx := context.Background()
+	draft := s.publish("k", 3, "")
+	declared, err := s.declare(bob, draft, "one", photo(1))
+	s.must(err)
+	s.upload(declared, photo(1))
+	away := s.mediaDir + ".away"
+	s.must(os.Rename(s.mediaDir, away))
+	for range 2 {
+		if err := s.app.CheckSubmission(ctx, declared.SubmissionID); err == nil {
+			t.Error("a check that could not look at the file is not repeated")
+		}
+		s.pass(checkPatience)
+	}
+	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
+	s.must(os.Rename(away, s.mediaDir))
+	s.must(s.config.Media.Delete(ctx, s.stored(declared.SubmissionID).UploadedHash))
+	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
+	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
+}
+
+// ending is a context that ends when it is told to, and says why.
+type ending struct {
+	context.Context
+	done chan struct{}
+	err  error
+}
+
+func (e ending) Done() <-chan struct{} { return e.done }
+
+func (e ending) Err() error {
+	select {
+	case <-e.done:
+		return e.err
+	default:
+		return nil
+	}
+}
+
+// A check whose time is over has failed like any other. One that was stopped has not.
+func TestChecksThatTakeTooLong(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[error]sortie.SubmissionStatus{
+		context.DeadlineExceeded: sortie.SubmissionFlagged, context.Canceled: sortie.SubmissionPending,
+	} {
+		t.Run(reason.Error(), func(t *testing.T) {
+			t.Parallel()
+			ctx := ending{context.Background(), make(chan struct{}), reason}
+			end := sync.OnceFunc(func() { close(ctx.done) })
+			verifier := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that the client is gone
+				end()
+				<-r.Context().Done()
+			}))
+			t.Cleanup(verifier.Close)
+			mode, err := verify.ParseMode("http:" + verifier.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.Verification = verify.New(verify.Config{Mode: mode}) })
+			draft := s.publish("k", 3, "")
+			declared, err := s.declare(bob, draft, "one", photo(1))
+			s.must(err)
+			s.upload(declared, photo(1))
+			s.pretend(declared.SubmissionID)
+			s.must(s.app.write(context.Background(), func(books *books) error { return books.tx.NoteFailure(s.stored(declared.SubmissionID)) }))
+			s.pass(checkPatience)
+			err = s.app.CheckSubmission(ctx, declared.SubmissionID)
+			if handedOver := want == sortie.SubmissionFlagged; handedOver != (err == nil) {
+				t.Errorf("the check gives %v", err)
+			}
+			s.wantStatus(declared.SubmissionID, want)
+		})
+	}
+}
