@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -110,6 +113,10 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 	result, err := a.ingester.Ingest(ctx, path, submission.Declaration.ContentType)
 	var refused *media.Problem
 	if errors.As(err, &refused) {
+		// Before anybody is blamed for the file: is it the one that came?
+		if err := sameBytes(path, submission.UploadedHash); err != nil {
+			return err
+		}
 		problem := &store.MediaProblem{Code: string(refused.Code), Message: refused.Message}
 		return a.recordMedia(ctx, submission, nil, problem)
 	}
@@ -121,6 +128,9 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 			a.log.Warn("what was made of a file cannot be removed", "submissionId", submission.ID, "error", err)
 		}
 	}()
+	if result.UploadedHash != submission.UploadedHash {
+		return fmt.Errorf("look at %s: %w", submission.UploadedHash, media.ErrObjectCorrupt)
+	}
 	if err := a.objects.Put(ctx, result.ServedHash, result.Served); err != nil {
 		return err
 	}
@@ -130,6 +140,23 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 		}
 	}
 	return a.recordMedia(ctx, submission, mediaOf(result), nil)
+}
+
+// sameBytes gives [media.ErrObjectCorrupt] when a file has another hash: a disk may have changed it since it came.
+func sameBytes(path string, hash sortie.Hash) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return err
+	}
+	if sortie.Hash(sum.Sum(nil)) != hash {
+		return fmt.Errorf("look at %s: %w", hash, media.ErrObjectCorrupt)
+	}
+	return nil
 }
 
 func (a *App) recordMedia(ctx context.Context, submission store.Submission, found *store.SubmissionMedia, problem *store.MediaProblem) error {

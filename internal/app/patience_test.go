@@ -1,15 +1,19 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -72,6 +76,34 @@ func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
 	s.must(s.config.Media.Delete(ctx, s.stored(declared.SubmissionID).UploadedHash))
 	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
+}
+
+// A file that the disk has changed since it came is neither delivered, nor is its contributor blamed for it. A person is told.
+func TestFilesThatTheDiskChanged(t *testing.T) {
+	t.Parallel()
+	s := openStudio(t, sqliteDatabase(t), nil)
+	ctx := context.Background()
+	draft := s.publish("k", 3, "")
+	for i, at := range []int{3, 2500} { // of the signature, and of the picture
+		file := photo(i)
+		declared, err := s.declare(contributor(i), draft, "one", file)
+		s.must(err)
+		s.upload(declared, file)
+		digits := hexHash(s.stored(declared.SubmissionID).UploadedHash)
+		flipped := bytes.Clone(file)
+		flipped[at] ^= 0x40
+		s.must(os.WriteFile(filepath.Join(s.mediaDir, "sha256", digits[:2], digits), flipped, 0o600))
+		if err := s.app.CheckSubmission(ctx, declared.SubmissionID); !errors.Is(err, media.ErrObjectCorrupt) {
+			t.Errorf("byte %d was changed: %v", at, err)
+		}
+		s.wantStatus(declared.SubmissionID, sortie.SubmissionPending)
+		s.pass(checkPatience)
+		s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
+		s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
+		if submission := s.stored(declared.SubmissionID); submission.Media != nil || submission.Problem != nil {
+			t.Errorf("byte %d was changed: %+v", at, submission)
+		}
+	}
 }
 
 // ending is a context that ends when it is told to, and says why.
