@@ -117,6 +117,9 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 		if err := sameBytes(path, submission.UploadedHash); err != nil {
 			return err
 		}
+		if err.Error() != refused.Error() { // our own code gave up on the file in a way that somebody must look at
+			a.log.Error("a file was refused because the code that reads it failed", "submissionId", submission.ID, "error", err)
+		}
 		problem := &store.MediaProblem{Code: string(refused.Code), Message: refused.Message}
 		return a.recordMedia(ctx, submission, nil, problem)
 	}

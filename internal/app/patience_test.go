@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/sortie-labs/sortie"
@@ -103,6 +106,38 @@ func TestFilesThatTheDiskChanged(t *testing.T) {
 		if submission := s.stored(declared.SubmissionID); submission.Media != nil || submission.Problem != nil {
 			t.Errorf("byte %d was changed: %+v", at, submission)
 		}
+	}
+}
+
+// A file that our own code cannot survive is refused like a damaged one. The log says how it ended; of other refusals it says nothing.
+func TestTheLogTellsOfFilesThatBreakTheReader(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ answer, want string }{
+		"a panic":   {`{"problem":{"code":"unreadable","message":"it is damaged"},"panic":"index out of range"}`, "index out of range"},
+		"a refusal": {`{"problem":{"code":"unreadable","message":"it is damaged"}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			child := filepath.Join(t.TempDir(), "child")
+			syscall.ForkLock.RLock() // a process that is started meanwhile would hold the program open, which then cannot be run
+			err := os.WriteFile(child, []byte("#!/bin/sh\nread -r request\nprintf 'ready\\n%s' '"+test.answer+"'\n"), 0o700)
+			syscall.ForkLock.RUnlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+				config.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				config.Ingester = media.NewIngester(media.Config{Executable: child, TempDir: t.TempDir()})
+			})
+			submission := s.submit(bob, s.publish("k", 3, ""), "one", photo(1))
+			if submission.Status != sortie.SubmissionRejected {
+				t.Errorf("submission %+v", submission)
+			}
+			if told := strings.Contains(log.String(), submission.SubmissionID); told != (test.want != "") || !strings.Contains(log.String(), test.want) {
+				t.Errorf("the log says %q", log.String())
+			}
+		})
 	}
 }
 
