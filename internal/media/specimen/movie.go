@@ -3,6 +3,8 @@ package specimen
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -188,8 +190,9 @@ func movies() []Planted {
 		file("colours that are none", InEntry(File("plain.mp4"), Box("colr", []byte("prof"+Secret))), false),
 		file("large box", join(File("plain.mp4"), U32(1), []byte("uuid"), U32(0, 16+16+uint32(len(Secret))), make([]byte, 16), []byte(Secret)), false),
 	}
-	for name, data := range besidePictures() {
-		planted = append(planted, file("beside the pictures, "+name, data, false))
+	beside := besidePictures()
+	for _, name := range slices.Sorted(maps.Keys(beside)) {
+		planted = append(planted, file("beside the pictures, "+name, beside[name], false))
 	}
 	for i, name := range []string{"plain.mp4", "h265.mp4"} {
 		planted = append(planted, file("user data among the pictures of "+name, InsertUserData(File(name), i == 1), false))
