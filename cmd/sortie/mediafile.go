@@ -12,12 +12,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
 )
 
 // extensions are the ends of file names, by the content types that the service takes.
@@ -86,7 +88,8 @@ func sniff(file io.ReaderAt) string {
 type mediaFile struct {
 	*os.File
 	size        int64
-	changed     time.Time
+	taken       time.Time // as far as anybody knows
+	takenBy     string    // how that is known
 	contentType string
 	sum         [sha256.Size]byte
 }
@@ -96,7 +99,7 @@ func openMedia(path, contentType string) (*mediaFile, error) {
 	if err != nil {
 		return nil, usageError("FILE: %w", err)
 	}
-	media := &mediaFile{File: file}
+	opened := &mediaFile{File: file}
 	info, err := file.Stat()
 	switch {
 	case err != nil:
@@ -110,18 +113,30 @@ func openMedia(path, contentType string) (*mediaFile, error) {
 	case info.Size() > maxUploadBytes:
 		err = usageError("FILE %s: it has %s; at most %s (512 MiB) are taken", path, inBytes(info.Size()), inBytes(maxUploadBytes))
 	default:
-		media.size, media.changed = info.Size(), info.ModTime()
-		media.contentType = cmp.Or(contentType, sniff(file))
+		opened.size, opened.taken, opened.takenBy = info.Size(), info.ModTime(), "when the file was last changed"
+		opened.contentType = cmp.Or(contentType, sniff(file))
+		opened.readTime()
 		err = checkPicture(file, path)
 	}
-	if err == nil && media.contentType == "" {
+	if err == nil && opened.contentType == "" {
 		err = usageError("FILE %s: it is no JPEG, PNG, WebP, MP4, MOV or WebM file; if it is, say which with --content-type", path)
 	}
 	if err != nil {
 		_ = file.Close()
 		return nil, err
 	}
-	return media, nil
+	return opened, nil
+}
+
+// readTime prefers what a picture says about itself: a file's own time is often that of its last copy. A video would have to be read
+// as a whole for that.
+func (f *mediaFile) readTime() {
+	if !strings.HasPrefix(f.contentType, "image/") {
+		return
+	}
+	if at := media.TakenAt(f, f.size); !at.IsZero() {
+		f.taken, f.takenBy = at, "as the picture says"
+	}
 }
 
 // hash reads the file once.
@@ -151,7 +166,7 @@ func (f *mediaFile) hash(ctx context.Context, cmd *cobra.Command) error {
 func (f *mediaFile) declaration(options submitOptions) sortie.Declaration {
 	return sortie.Declaration{
 		Location:   sortie.Location{Lat: json.Number(options.lat), Lng: json.Number(options.lng), AccuracyMeters: json.Number(options.accuracy)},
-		CapturedAt: cmp.Or(options.capturedAt, sortie.FormatTime(f.changed)), ContentType: f.contentType, SizeBytes: f.size,
+		CapturedAt: cmp.Or(options.capturedAt, sortie.FormatTime(f.taken)), ContentType: f.contentType, SizeBytes: f.size,
 		SHA256: hex.EncodeToString(f.sum[:]),
 	}
 }
@@ -159,10 +174,11 @@ func (f *mediaFile) declaration(options submitOptions) sortie.Declaration {
 // checkAge stops a file that is older than the mission, as far as anybody can tell, before it costs its contributor a slot.
 func (f *mediaFile) checkAge(mission sortie.OpenMission, options submitOptions) error {
 	starts, err := time.Parse(time.RFC3339, mission.StartsAt)
-	if options.capturedAt != "" || err != nil || !f.changed.Before(starts.Add(-clockSlack)) {
+	if options.capturedAt != "" || err != nil || !f.taken.Before(starts.Add(-clockSlack)) {
 		return nil
 	}
-	return usageError("FILE %s: it was last changed at %s, before the mission began at %s; if it was taken later, say when with --captured-at", f.Name(), sortie.FormatTime(f.changed), mission.StartsAt)
+	return usageError("FILE %s: it was taken at %s (%s), before the mission began at %s; if it was taken later, say when with --captured-at",
+		f.Name(), sortie.FormatTime(f.taken), f.takenBy, mission.StartsAt)
 }
 
 const clockSlack = 5 * time.Minute // as the service's

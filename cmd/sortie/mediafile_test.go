@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
 func TestFilesAreKnownByTheirFirstBytes(t *testing.T) {
@@ -48,7 +50,7 @@ func TestOldFilesAreAskedAbout(t *testing.T) {
 		"old":                 {changed: began.Add(-6 * time.Minute), stopped: true},
 		"old, said otherwise": {changed: began.Add(-time.Hour), options: submitOptions{capturedAt: "2026-03-01T13:00:00Z"}},
 	} {
-		file := &mediaFile{File: os.Stdin, changed: c.changed}
+		file := &mediaFile{File: os.Stdin, taken: c.changed}
 		if err := file.checkAge(mission, c.options); (err != nil) != c.stopped {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -99,4 +101,31 @@ func TestFilesThatAreNotTakenAreRefusedHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = media.Close()
+}
+
+// A picture knows better than its file when it was taken: copying changes the latter.
+func TestPicturesSayWhenTheyWereTaken(t *testing.T) {
+	t.Parallel()
+	picture := specimen.Picture(32, 32, 1)
+	for name, c := range map[string]struct {
+		content []byte
+		want    string // empty: the file's time
+	}{
+		"with a time":    {specimen.JPEG(picture, specimen.Segment(0xe1, []byte("Exif\x00\x00"), specimen.Exif(binary.BigEndian, 1, nil))), "2024-05-01T10:00:00.000Z"},
+		"without a time": {specimen.JPEG(picture), ""},
+		"damaged":        {specimen.JPEG(picture)[:40], ""},
+	} {
+		path := filepath.Join(t.TempDir(), "photo.jpg")
+		if err := os.WriteFile(path, c.content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := openMedia(path, "")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := file.declaration(submitOptions{}).CapturedAt; c.want != "" && got != c.want || c.want == "" && time.Since(file.taken) > time.Hour {
+			t.Errorf("%s: taken at %s (%s), want %q", name, got, file.takenBy, c.want)
+		}
+		_ = file.Close()
+	}
 }

@@ -47,7 +47,7 @@ derived from the mission, the file and your wallet. A file that was looked at an
 	flags.StringVar(&options.lat, "lat", "", "where it was taken: latitude in degrees (required)")
 	flags.StringVar(&options.lng, "lng", "", "where it was taken: longitude in degrees (required)")
 	flags.StringVar(&options.accuracy, "accuracy", "", "how exact the place is, in meters (required)")
-	flags.StringVar(&options.capturedAt, "captured-at", "", "when it was taken, such as 2026-02-02T15:04:05Z; when the file was last changed unless given")
+	flags.StringVar(&options.capturedAt, "captured-at", "", "when it was taken, such as 2026-02-02T15:04:05Z; what the picture says, or when the file was last changed, unless given")
 	flags.StringVar(&options.contentType, "content-type", "", "what the file is, such as image/jpeg; found in the file unless given")
 	flags.StringVar(&options.key, "idempotency-key", "", "stands for this one submission; derived unless given")
 	flags.BoolVar(&options.again, "again", false, "submit a file once more that was rejected or withdrawn")
@@ -148,7 +148,7 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 	}
 	declaration := file.declaration(options)
 	if options.capturedAt == "" {
-		announce(cmd, "Taken at %s, when the file was last changed; --captured-at says otherwise.\n", declaration.CapturedAt)
+		announce(cmd, "Taken at %s, %s; --captured-at says otherwise.\n", declaration.CapturedAt, file.takenBy)
 	}
 	declared, err := declare(ctx, api, missionID, declaration, options)
 	if err != nil {
