@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
@@ -14,11 +17,16 @@ import (
 // maxDue is how much of a kind is done in one go. The rest comes with the next.
 const maxDue = 256
 
-// Due does what became due by time alone: reservations expire, acceptances become final, receipts are signed, missions complete. A
-// worker calls it each second. What fails does not hold up the rest; it is due again the next time.
+// Due is [App.DueByTime] and then [App.SignReceipts].
 func (a *App) Due(ctx context.Context) error {
+	return errors.Join(a.DueByTime(ctx), a.SignReceipts(ctx))
+}
+
+// DueByTime does what became due by time alone: reservations expire, acceptances become final, missions complete. A worker calls it each
+// second. What fails does not hold up the rest; it is due again the next time.
+func (a *App) DueByTime(ctx context.Context) error {
 	var failures []error
-	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.signReceipts, a.completeMissions} {
+	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions} {
 		if err := step(ctx); err != nil {
 			failures = append(failures, err)
 		}
@@ -92,20 +100,58 @@ func (a *App) finalizeAcceptances(ctx context.Context) error {
 	})
 }
 
-// signReceipts signs the payment of every slot that was taken, once. The contributor can redeem it without the service.
-func (a *App) signReceipts(ctx context.Context) error {
+const (
+	// signing is how many receipts are signed at once: a signer in another place takes its time for each.
+	signing = 8
+	// signingTime is what one may take, so that a signer that does not answer does not end all signing.
+	signingTime = 30 * time.Second
+)
+
+// SignReceipts signs the payment of every slot that was taken, once. The contributor can redeem it without the service. A worker calls it
+// each second, beside what must not wait for a slow signer: [App.DueByTime]. Those that cannot be signed are passed by, however many, and
+// are due again the next time.
+func (a *App) SignReceipts(ctx context.Context) error {
 	if a.settle == nil {
 		return nil
 	}
-	halted, err := a.store.Halted(ctx)
-	if err != nil || halted {
-		return err
+	var failures []error
+	for after := (store.ReceiptCursor{}); ; {
+		if halted, err := a.store.Halted(ctx); err != nil || halted {
+			return errors.Join(append(failures, err)...)
+		}
+		list, err := a.store.ReceiptsDue(ctx, after, maxDue)
+		if err != nil {
+			return errors.Join(append(failures, fmt.Errorf("look for receipts to sign: %w", err))...)
+		}
+		if failed, err := a.signAll(ctx, list); failed > 0 {
+			failures = append(failures, fmt.Errorf("sign receipts: %d of %d failed, for example: %w", failed, len(list), err))
+		}
+		if len(list) < maxDue || ctx.Err() != nil {
+			return errors.Join(failures...)
+		}
+		after = store.AfterReceipt(list[len(list)-1])
 	}
-	list, err := a.store.ReceiptsDue(ctx, maxDue)
-	if err != nil {
-		return fmt.Errorf("look for receipts to sign: %w", err)
+}
+
+// signAll signs receipts side by side. It gives the number of those that could not be signed, and the failure of one.
+func (a *App) signAll(ctx context.Context, list []store.Submission) (failed int, failure error) {
+	failures := make([]error, len(list))
+	var signers errgroup.Group
+	signers.SetLimit(signing)
+	for i, submission := range list {
+		signers.Go(func() error {
+			failures[i] = a.signReceipt(ctx, submission)
+			return nil
+		})
 	}
-	return each(list, "sign the receipt of", func(submission store.Submission) error { return a.signReceipt(ctx, submission) })
+	_ = signers.Wait() // none of them gives an error
+	for i, err := range failures {
+		if err != nil && !errors.Is(err, store.ErrConflict) { // whoever was faster has signed the same
+			failed++
+			failure = fmt.Errorf("submission %s: %w", list[i].ID, err)
+		}
+	}
+	return failed, failure
 }
 
 // signReceipt signs outside of the transaction: a signer may be slow. Two processes that sign the same one sign the same bytes.
@@ -120,7 +166,9 @@ func (a *App) signReceipt(ctx context.Context, submission store.Submission) erro
 			Slot: *submission.Slot, Recipient: submission.Contributor, SubmissionKey: sortie.SubmissionKey(submission.ID),
 		}},
 	}
-	signature, err := a.settle(ctx, sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, settlement)
+	limited, cancel := context.WithTimeout(ctx, signingTime)
+	defer cancel()
+	signature, err := a.settle(limited, sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, settlement)
 	if err != nil {
 		return err
 	}

@@ -249,8 +249,11 @@ func testSubmissionLists(t *testing.T, url string) {
 	}
 	finals := chosen(all, func(s Submission) bool { return s.FinalAt != nil }, false)
 	for len(finals) > 0 {
-		if got := due(db.ReceiptsDue(ctx, 100)); !slices.Equal(got, submissionIDs(finals)) {
+		if got := due(db.ReceiptsDue(ctx, ReceiptCursor{}, 100)); !slices.Equal(got, submissionIDs(finals)) {
 			t.Fatalf("receipts due %v, want %v", got, submissionIDs(finals))
+		}
+		if got := due(db.ReceiptsDue(ctx, AfterReceipt(finals[0]), 100)); !slices.Equal(got, submissionIDs(finals[1:])) {
+			t.Fatalf("receipts due behind the first %v, want %v", got, submissionIDs(finals[1:]))
 		}
 		mustTx(t, db, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("{}")) })
 		if err := db.Tx(ctx, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("[]")) }); !errors.Is(err, ErrConflict) {

@@ -65,8 +65,8 @@ var submissionQueries = []struct {
 		[]string{"submissions_to_finish", "drafts_pkey"}, "9000, 100",
 	},
 	{
-		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt (final_at>?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_to_receipt", "drafts_pkey"}, "100",
+		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt ((final_at,submission_id)>(?,?))", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_to_receipt", "drafts_pkey"}, "9000, 'sub_1', 100",
 	},
 	{"reserve", reserveSlot, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 9000"},
 	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0"},

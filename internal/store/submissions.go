@@ -180,9 +180,18 @@ func (db *DB) AcceptancesDue(ctx context.Context, at time.Time, limit int) ([]Su
 	return db.submissions(ctx, selectAcceptancesDue, at.UnixMicro(), limit)
 }
 
-// ReceiptsDue reads up to limit final acceptances that have no receipt, the longest final first.
-func (db *DB) ReceiptsDue(ctx context.Context, limit int) ([]Submission, error) {
-	return db.submissions(ctx, selectReceiptsDue, limit)
+// ReceiptCursor is a place in the order in which receipts are due. The zero value is before all.
+type ReceiptCursor struct {
+	finalAt int64
+	id      string
+}
+
+// AfterReceipt is the place behind a submission of [DB.ReceiptsDue].
+func AfterReceipt(of Submission) ReceiptCursor { return ReceiptCursor{of.FinalAt.UnixMicro(), of.ID} }
+
+// ReceiptsDue reads up to limit final acceptances behind a place that have no receipt, the longest final first.
+func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) ([]Submission, error) {
+	return db.submissions(ctx, selectReceiptsDue, after.finalAt, after.id, limit)
 }
 
 func (db *DB) submissions(ctx context.Context, query string, args ...any) ([]Submission, error) {
@@ -230,5 +239,6 @@ WHERE s.expires_at <= $1 ORDER BY s.expires_at LIMIT $2 + 0`
 	selectAcceptancesDue = selectSubmissions + `
 WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`
 	selectReceiptsDue = selectSubmissions + `
-WHERE s.final_at IS NOT NULL AND s.receipt IS NULL ORDER BY s.final_at LIMIT $1 + 0`
+WHERE s.final_at IS NOT NULL AND s.receipt IS NULL AND (s.final_at, s.submission_id) > ($1, $2)
+ORDER BY s.final_at, s.submission_id LIMIT $3 + 0`
 )

@@ -130,7 +130,7 @@ CREATE INDEX submissions_to_expire ON submissions (expires_at) WHERE expires_at 
 
 CREATE INDEX submissions_to_finish ON submissions (hold_until) WHERE accept_seq IS NOT NULL AND final_at IS NULL;
 
-CREATE INDEX submissions_to_receipt ON submissions (final_at) WHERE final_at IS NOT NULL AND receipt IS NULL;
+CREATE INDEX submissions_to_receipt ON submissions (final_at, submission_id) WHERE final_at IS NOT NULL AND receipt IS NULL;
 
 -- What creators see: the accepted submissions of a mission in the order of acceptance, each with its encoded part of the
 -- answer. A row is there for exactly as long as its submission is accepted.

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// However many receipts the signer refuses, those behind them are signed.
+func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
+	t.Parallel()
+	refused := make(map[sortie.Hash]bool)
+	s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+		sign := config.Settler
+		config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
+			if refused[settlement.Payments[0].SubmissionKey] {
+				return nil, errors.New("not this one")
+			}
+			return sign(ctx, domain, settlement)
+		}
+	})
+	draft := s.publish("k", maxDue+2, "")
+	var first string
+	for i := range maxDue + 1 {
+		first = s.submitQuickly(contributor(i), draft, "k")
+		refused[sortie.SubmissionKey(first)] = true
+	}
+	s.pass(time.Second)
+	last := s.submitQuickly(bob, draft, "k")
+	s.pass(testHold)
+	for range 2 { // only so many become final in one go
+		if err := s.app.Due(context.Background()); err == nil {
+			t.Error("a failure is not told")
+		}
+	}
+	s.wantReceipt(last, maxDue+1)
+	clear(refused)
+	s.due()
+	s.wantReceipt(first, *s.stored(first).Slot)
+	s.wantEverySlotPaidOnce(draft, maxDue+2)
+}
+
+// A signer that takes its time keeps nobody's reservation alive, and signs several receipts at once.
+func TestNothingWaitsForASlowSigner(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		const receipts = 3
+		var under atomic.Int64
+		allUnder, release := make(chan struct{}), make(chan struct{})
+		s := openStudio(t, database, func(config *Config) {
+			sign := config.Settler
+			config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
+				if under.Add(1) == receipts {
+					close(allUnder)
+				}
+				select {
+				case <-release:
+					return sign(ctx, domain, settlement)
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+		})
+		ctx := context.Background()
+		draft := s.publish("k", receipts+1, "")
+		for i := range receipts {
+			s.submitQuickly(contributor(i), draft, fmt.Sprint(i))
+		}
+		s.pass(testHold)
+		s.must(s.app.DueByTime(ctx))
+		declared, err := s.declare(bob, draft, "one", photo(1))
+		s.must(err)
+		signed := make(chan error, 1)
+		go func() { signed <- s.app.SignReceipts(ctx) }()
+		select {
+		case <-allUnder:
+		case err := <-signed:
+			t.Fatalf("receipts are signed one after the other: %v", err)
+		}
+		s.pass(2 * ReservationTime)
+		s.must(s.app.DueByTime(ctx))
+		s.wantStatus(declared.SubmissionID, sortie.SubmissionRejected)
+		close(release)
+		s.must(<-signed)
+		if left := s.count(`SELECT COUNT(*) FROM submissions WHERE final_at IS NOT NULL AND receipt IS NULL`); left != 0 {
+			t.Errorf("%d receipts are missing", left)
+		}
+	})
+}
