@@ -76,7 +76,7 @@ func (w *movieWalk) trackFragment(moof, traf box, next int64) (end int64, err er
 	err = w.eachBox(traf.body(), traf.end(), func(b box) error {
 		switch b.kind {
 		case "tfhd":
-			return w.fragmentHeader(&run, moof, b, next)
+			return w.fragmentHeader(&run, &edits, moof, b, next)
 		case "trun":
 			return w.trackRun(&run, &edits, b)
 		case "tfdt":
@@ -122,7 +122,7 @@ const (
 	hasCompositionOffset = 0x800
 )
 
-func (w *movieWalk) fragmentHeader(run *fragmentRun, moof, b box, next int64) error {
+func (w *movieWalk) fragmentHeader(run *fragmentRun, edits *overlay, moof, b box, next int64) error {
 	if run.known {
 		return errTwice(b)
 	}
@@ -152,7 +152,11 @@ func (w *movieWalk) fragmentHeader(run *fragmentRun, moof, b box, next int64) er
 		run.defaults.flags = in.uint32()
 	}
 	run.at = run.base
-	return in.err
+	if in.err != nil {
+		return in.err
+	}
+	edits.erase(in.at, in.end-in.at)
+	return nil
 }
 
 func (w *movieWalk) trackRun(run *fragmentRun, edits *overlay, b box) error {
@@ -181,6 +185,7 @@ func (w *movieWalk) trackRun(run *fragmentRun, edits *overlay, b box) error {
 	if int64(count)*width > in.end-in.at {
 		return unreadable("the video is damaged: a fragment has %d frames and no room for them", count)
 	}
+	edits.erase(in.at+int64(count)*width, in.end-in.at-int64(count)*width)
 	if width == 0 {
 		return w.uniformRun(run, uint64(count), firstFlags)
 	}
@@ -210,7 +215,6 @@ func (w *movieWalk) trackRun(run *fragmentRun, edits *overlay, b box) error {
 			return err
 		}
 	}
-	edits.erase(in.at, in.end-in.at)
 	return nil
 }
 

@@ -137,6 +137,13 @@ func InFragment(file, more []byte) []byte {
 	}
 }
 
+const baseIsFragment = 0x20000
+
+// emptyFragment is a fragment of a film with boxes about one track.
+func emptyFragment(boxes ...[]byte) []byte {
+	return Box("moof", Box("mfhd", U32(0, 99)), Box("traf", boxes...))
+}
+
 // GPSTrack is a track of places, as action cameras write it, whose one sample is at an offset.
 func GPSTrack(id uint32, format string, offset, size uint32) []byte {
 	return Box("trak",
@@ -183,6 +190,8 @@ func movies() []Planted {
 		file("data of no track", join(File("plain.mp4"), Box("mdat", []byte(Secret+iso6709))), false),
 		file("fragmented, in its description", InBox(File("fragmented.mp4"), "moov", Box("udta", place)), true),
 		file("fragmented, in a fragment", InFragment(File("fragmented.mp4"), Box("uuid", []byte("0123456789abcdef"+Secret))), false),
+		file("fragmented, behind a header", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", U32(baseIsFragment, 1), []byte(Secret)))), false),
+		file("fragmented, behind a run", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", U32(baseIsFragment, 1)), Box("trun", U32(0, 0), []byte(Secret)))), false),
 		file("fragmented, between fragments", join(File("fragmented.mp4"), Box("emsg", []byte(Secret)), Box("mdat", []byte(iso6709))), false),
 		file("second file type", join(File("plain.mp4"), Box("ftyp", []byte("isom"+Secret+"."))), false),
 		file("type of a segment", join(File("plain.mp4"), Box("styp", []byte("msdh"+Secret+"."))), false),
