@@ -33,7 +33,9 @@ func (c *Client) Deliverables(ctx context.Context, id string, query Deliverables
 	return deliverables, err
 }
 
-// AllDeliverables walks through every page. Nothing is skipped or repeated, also while submissions are being accepted.
+// AllDeliverables walks through every page. What is accepted all the while is given, also while others are being accepted. A submission
+// whose acceptance is taken back and made again during the walk moves to the end, and may be given twice: the later one counts. One
+// that was given may have been taken back since; its link tells.
 func (c *Client) AllDeliverables(ctx context.Context, id string, query DeliverablesQuery) iter.Seq2[Deliverable, error] {
 	return walk(query.Cursor, func(cursor string) ([]Deliverable, *string, error) {
 		query.Cursor = cursor

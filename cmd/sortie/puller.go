@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,8 @@ func (p *puller) firstPage(ctx context.Context) (sortie.Deliverables, error) {
 // pulled is what became of one deliverable.
 type pulled struct {
 	deliverable sortie.Deliverable
+	earlier     *pulled       // the same submission, listed before it was taken back and accepted again
+	ended       chan struct{} // when nothing more becomes of it
 	outcome     pullOutcome
 	size        int64
 	changed     bool // the folder had a file with other bytes
@@ -69,6 +72,7 @@ const (
 // pull brings everything. When it fails, the result counts what is there all the same.
 func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResult, error) {
 	var all []*pulled
+	latest := make(map[string]*pulled) // by submission id
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(p.parallel)
 	list := func() error {
@@ -76,8 +80,9 @@ func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResul
 			p.accepted.Store(int64(page.Summary.AcceptedSubmissions))
 			links := &deliverablePage{cursor: cursor, links: linksOf(page)}
 			for _, deliverable := range page.Submissions {
-				one := &pulled{deliverable: deliverable}
-				all = append(all, one)
+				id := deliverable.SubmissionID
+				one := &pulled{deliverable: deliverable, earlier: latest[id], ended: make(chan struct{})}
+				all, latest[id] = append(all, one), one
 				group.Go(func() error { return p.bring(ctx, one, links) }) // waits for its turn
 			}
 			if ctx.Err() != nil || page.Summary.NextCursor == nil {
@@ -96,6 +101,7 @@ func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResul
 	if err == nil {
 		err = listErr
 	}
+	all = slices.DeleteFunc(all, func(one *pulled) bool { return latest[one.deliverable.SubmissionID] != one })
 	result := p.count(all)
 	if err != nil {
 		return result, err
@@ -149,12 +155,26 @@ func linksOf(page sortie.Deliverables) map[string]string {
 	return links
 }
 
-// bring sees to one file. What is wrong with it alone is its outcome; an error is what would stop the others, too.
+// bring sees to one deliverable. One that was listed before waits for its file, finds it in the folder as a rule, and stands for both.
 func (p *puller) bring(ctx context.Context, one *pulled, page *deliverablePage) error {
+	defer close(one.ended)
+	if one.earlier == nil {
+		defer p.finished.Add(1)
+		return p.bringFile(ctx, one, page)
+	}
+	<-one.earlier.ended // it has begun: it ends when the context does
+	err := p.bringFile(ctx, one, page)
+	if one.outcome == pullUnchanged && one.earlier.outcome == pullDownloaded {
+		one.outcome, one.changed = pullDownloaded, one.earlier.changed
+	}
+	return err
+}
+
+// bringFile sees to one file. What is wrong with it alone is its outcome; an error is what would stop the others, too.
+func (p *puller) bringFile(ctx context.Context, one *pulled, page *deliverablePage) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	defer p.finished.Add(1)
 	name, err := fileName(one.deliverable)
 	want, hashErr := one.deliverable.Media.SHA256()
 	if err = errors.Join(err, hashErr); err != nil {
