@@ -120,8 +120,7 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 		if err.Error() != refused.Error() { // our own code gave up on the file in a way that somebody must look at
 			a.log.Error("a file was refused because the code that reads it failed", "submissionId", submission.ID, "error", err)
 		}
-		problem := &store.MediaProblem{Code: string(refused.Code), Message: refused.Message}
-		return a.recordMedia(ctx, submission, nil, problem)
+		return a.recordMedia(ctx, submission, nil, refused)
 	}
 	if err != nil {
 		return err
@@ -142,7 +141,7 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 			return err
 		}
 	}
-	return a.recordMedia(ctx, submission, mediaOf(result), nil)
+	return a.recordMedia(ctx, submission, mediaOf(result), result.Doubt)
 }
 
 // sameBytes gives [media.ErrObjectCorrupt] when a file has another hash: a disk may have changed it since it came.
@@ -162,7 +161,12 @@ func sameBytes(path string, hash sortie.Hash) error {
 	return nil
 }
 
-func (a *App) recordMedia(ctx context.Context, submission store.Submission, found *store.SubmissionMedia, problem *store.MediaProblem) error {
+// recordMedia notes what was found in a file, and what is wrong with it: a file that can be served may be in doubt all the same.
+func (a *App) recordMedia(ctx context.Context, submission store.Submission, found *store.SubmissionMedia, wrong *media.Problem) error {
+	var problem *store.MediaProblem
+	if wrong != nil {
+		problem = &store.MediaProblem{Code: string(wrong.Code), Message: wrong.Message}
+	}
 	return a.store.Tx(ctx, func(tx *store.Tx) error { return tx.RecordMedia(submission, found, problem) })
 }
 

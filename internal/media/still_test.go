@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +21,10 @@ func fakeFFmpeg(t *testing.T, script string) string {
 		t.Skip("other systems start no ffmpeg")
 	}
 	path := filepath.Join(t.TempDir(), "ffmpeg")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+	syscall.ForkLock.RLock() // a process that is started meanwhile would hold the program open, which then cannot be run
+	err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -43,23 +43,28 @@ func (tx *Tx) NoteFailure(was Submission) error {
 	return nil
 }
 
-// RecordMedia keeps what was found in the file of an uploaded submission, or why it cannot be used; one of the two is given.
+// RecordMedia keeps what was found in the file of an uploaded submission, and what is wrong with it; one of the two at least. A file
+// that can be served may be in doubt all the same.
 // From then on it is found by [DB.Duplicates]. When somebody else changed the submission first, or it is recorded already, it
 // fails with [ErrConflict] and changes nothing.
 func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *MediaProblem) error {
-	if (media == nil) == (problem == nil) {
-		return fmt.Errorf("record media of submission %s: want either media or a problem", was.ID)
+	if media == nil && problem == nil {
+		return fmt.Errorf("record media of submission %s: want media, a problem, or both", was.ID)
 	}
-	if problem != nil {
+	if media == nil {
 		return tx.changeSubmission("record a problem with", was, recordProblem, problem.Code, problem.Message)
 	}
 	perceptual := sql.NullInt64{Valid: media.Perceptual != nil}
 	if media.Perceptual != nil {
 		perceptual.Int64 = int64(*media.Perceptual)
 	}
+	var code, message sql.NullString
+	if problem != nil {
+		code, message = sql.NullString{String: problem.Code, Valid: true}, sql.NullString{String: problem.Message, Valid: true}
+	}
 	err := tx.changeSubmission("record media of", was, recordMedia, string(media.Kind), media.ServedHash.String(), media.ServedType,
 		media.ServedSize, nullableHash(media.ThumbnailHash), media.Width, media.Height, media.Duration.Milliseconds(), media.Keyframes,
-		perceptual, nullableTime(media.CapturedAt), media.ZoneUnknown, nullableFloat(media.Lat), nullableFloat(media.Lng))
+		perceptual, nullableTime(media.CapturedAt), media.ZoneUnknown, nullableFloat(media.Lat), nullableFloat(media.Lng), code, message)
 	if err == nil && media.Perceptual != nil {
 		err = tx.indexPerceptual(was.ID, *media.Perceptual)
 	}
@@ -226,7 +231,7 @@ const (
 	noteFailure = `UPDATE submissions SET failing_since = $2 WHERE submission_id = $1 AND failing_since IS NULL`
 	recordMedia = `UPDATE submissions SET media_kind = $3, served_hash = $4, served_type = $5, served_size = $6, thumbnail_hash = $7,
 	width = $8, height = $9, duration_ms = $10, keyframes = $11, perceptual = $12, file_captured_at = $13, file_zone_unknown = $14,
-	file_lat = $15, file_lng = $16, failing_since = NULL, version = version + 1` + thisSubmission + notRecorded
+	file_lat = $15, file_lng = $16, problem_code = $17, problem_message = $18, failing_since = NULL, version = version + 1` + thisSubmission + notRecorded
 	recordProblem = `UPDATE submissions SET problem_code = $3, problem_message = $4, failing_since = NULL, version = version + 1` +
 		thisSubmission + notRecorded
 	notRecorded = `AND uploaded_at IS NOT NULL AND media_kind IS NULL AND problem_code IS NULL`

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/media/specimen"
+)
+
+// A video that is in order by its form, and of which ffmpeg can show nothing, is for a person to look at.
+func TestVideosThatShowNothing(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems start no ffmpeg")
+	}
+	engines(t, func(t *testing.T, database string) {
+		ffmpeg := filepath.Join(t.TempDir(), "ffmpeg")
+		syscall.ForkLock.RLock() // a process that is started meanwhile would hold the program open, which then cannot be run
+		err := os.WriteFile(ffmpeg, []byte("#!/bin/sh\nexit 1\n"), 0o700)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := openStudio(t, database, func(config *Config) {
+			config.Ingester = media.NewIngester(media.Config{TempDir: t.TempDir(), FFmpeg: ffmpeg})
+		})
+		ctx := context.Background()
+		draft, film := s.publish("k", 3, `,"mediaType":"video","video":{"minDurationMs":1000}`), specimen.File("plain.mp4")
+		body := bytes.Replace(declaration(film, s.clock()), []byte("image/jpeg"), []byte("video/mp4"), 1)
+		declared, _, err := s.app.Declare(ctx, testBase, bob, draft.MissionID, "film", body)
+		s.must(err)
+		s.upload(declared, film)
+		s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
+		s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
+		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "It plays well.")
+		s.must(err)
+		s.wantStatus(declared.SubmissionID, sortie.SubmissionCurationAccepted)
+	})
+}
