@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -20,8 +21,13 @@ const (
 	wordProbes = wordCount * (1 + wordBits)
 )
 
+// maxLookalikeRows is how many words of hashes are looked at in one go: those of a thousand pictures that look the same, or of some
+// millions that do not.
+const maxLookalikeRows = 4096
+
 // Duplicates finds the earliest other submission with the same file, as it came or as it is served, and the earliest one with a
-// picture that looks the same; empty where there is none. Submissions of the same contributor that were rejected or withdrawn do not count.
+// picture that looks the same; empty where there is none. Of a thousand and more that look the same it finds any. Submissions of the same
+// contributor that were rejected or withdrawn do not count.
 //
 // Ask after the submission's own file and media are committed: of two copies that come in at the same time each then finds
 // the other, or one finds the other, but never neither.
@@ -55,10 +61,18 @@ func (s *session) nearDuplicate(ctx context.Context, of *Submission) (id string,
 	if of.Media == nil || of.Media.Perceptual == nil {
 		return "", nil
 	}
-	candidates, err := s.lookalikes(ctx, *of.Media.Perceptual)
+	candidates, all, err := s.lookalikes(ctx, *of.Media.Perceptual)
 	if err != nil {
 		return "", err
 	}
+	if !all {
+		return s.anyLookalike(ctx, of)
+	}
+	return s.earliest(ctx, of, candidates)
+}
+
+// earliest finds the earliest of some submissions that counts.
+func (s *session) earliest(ctx context.Context, of *Submission, candidates []string) (id string, err error) {
 	var first int64
 	err = lookups(candidates, func(args []any) error {
 		return s.each(ctx, selectEarliest, append(args, of.ID, hexAddress(of.Contributor)), func(row scanner) error {
@@ -74,19 +88,52 @@ func (s *session) nearDuplicate(ctx context.Context, of *Submission) (id string,
 	return id, err
 }
 
-// lookalikes finds the submissions whose hash is near.
-func (s *session) lookalikes(ctx context.Context, perceptual uint64) (ids []string, err error) {
-	err = s.each(ctx, selectLookalikes, probes(perceptual), func(row scanner) error {
+// lookalikes finds the submissions whose hash is near. Where there is much to look at it gives up, and says that these are not all.
+func (s *session) lookalikes(ctx context.Context, perceptual uint64) (ids []string, all bool, err error) {
+	rows := 0
+	err = s.each(ctx, selectLookalikes, append(probes(perceptual), maxLookalikeRows), func(row scanner) error {
 		var candidate int64
 		var id string
+		rows++
 		err := row.Scan(&candidate, &id)
-		if bits.OnesCount64(uint64(candidate)^perceptual) <= nearDistance {
+		if near(candidate, perceptual) {
 			ids = append(ids, id)
 		}
 		return err
 	})
 	slices.Sort(ids)
-	return slices.Compact(ids), err // a hash may be found by several words
+	return slices.Compact(ids), rows < maxLookalikeRows, err // a hash may be found by several words
+}
+
+// anyLookalike goes through the words of a hash until it has found a submission with a near one that counts. Those that do not count
+// may be many: a contributor who sends a picture often must not hide whose it is.
+func (s *session) anyLookalike(ctx context.Context, of *Submission) (id string, err error) {
+	for _, word := range probes(*of.Media.Perceptual) {
+		perceptual, last := int64(math.MinInt64), ""
+		for rows := maxLookalikeRows; rows == maxLookalikeRows; {
+			rows = 0
+			var candidates []string
+			err = s.each(ctx, selectLookalikesOfWord, []any{word, perceptual, last, maxLookalikeRows}, func(row scanner) error {
+				rows++
+				err := row.Scan(&perceptual, &last)
+				if near(perceptual, *of.Media.Perceptual) {
+					candidates = append(candidates, last)
+				}
+				return err
+			})
+			if err == nil {
+				id, err = s.earliest(ctx, of, candidates)
+			}
+			if err != nil || id != "" {
+				return id, err
+			}
+		}
+	}
+	return "", nil
+}
+
+func near(candidate int64, perceptual uint64) bool {
+	return bits.OnesCount64(uint64(candidate)^perceptual) <= nearDistance
 }
 
 // probes are the words to ask for.
@@ -129,9 +176,13 @@ ORDER BY seq LIMIT 1`
 const insertPerceptual = `INSERT INTO perceptual_words (submission_id, perceptual, word)
 VALUES ($1, $2, $3), ($1, $2, $4), ($1, $2, $5), ($1, $2, $6)`
 
+const selectLookalikesOfWord = `SELECT perceptual, submission_id FROM perceptual_words
+WHERE word = $1 AND (perceptual, submission_id) > ($2, $3) ORDER BY perceptual, submission_id LIMIT $4 + 0`
+
 var (
-	selectLookalikes = `SELECT perceptual, submission_id FROM perceptual_words WHERE word IN (` + placeholders(1, wordProbes) + `)`
-	selectEarliest   = `SELECT submission_id, seq FROM submissions WHERE submission_id IN (` + placeholders(1, lookupSize) + `)
+	selectLookalikes = `SELECT perceptual, submission_id FROM perceptual_words WHERE word IN (` + placeholders(1, wordProbes) + `)
+LIMIT $69 + 0`
+	selectEarliest = `SELECT submission_id, seq FROM submissions WHERE submission_id IN (` + placeholders(1, lookupSize) + `)
 	AND submission_id <> $65 AND NOT (contributor = $66 AND status IN ('rejected', 'withdrawn'))
 ORDER BY seq LIMIT 1`
 )

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"testing"
@@ -98,6 +99,41 @@ func testDuplicates(t *testing.T, url string) {
 	}
 }
 
+// testManyLookalikes has one submission found among thousands of pictures that look the same and do not count. What is looked at at once
+// stays bounded.
+func testManyLookalikes(t *testing.T, url string) {
+	const many = maxLookalikeRows + 500
+	db := open(t, url, Options{})
+	slots := publish(t, db, func(s *Slots) { s.Target, s.PerContributor = 1000, 1000 })
+	perceptual := rand.Uint64() &^ 0b111111 // so that the other comes behind all of them
+	mustTx(t, db, func(tx *Tx) error {
+		for i := range many {
+			if err := tx.indexPerceptual(fmt.Sprintf("sub_%026d", i), perceptual); err != nil { // of nobody
+				return err
+			}
+		}
+		return nil
+	})
+	mine := submitPicture(t, db, slots, contributor(1), drawHash(), perceptual)
+	if _, near := duplicatesOf(t, db, mine); near != "" {
+		t.Errorf("a picture is a duplicate of %q, which does not count", near)
+	}
+	found, err := read(context.Background(), db, func(ctx context.Context, s *session) ([]string, error) {
+		ids, all, err := s.lookalikes(ctx, perceptual)
+		if all {
+			t.Error("these are said to be all")
+		}
+		return ids, err
+	})
+	if err != nil || len(found) > maxLookalikeRows {
+		t.Errorf("%d submissions were read at once, %v", len(found), err)
+	}
+	other := submitPicture(t, db, slots, contributor(2), drawHash(), perceptual^0b111111)
+	if _, near := duplicatesOf(t, db, mine); near != other.ID {
+		t.Errorf("a picture is a duplicate of %q, want %s", near, other.ID)
+	}
+}
+
 // TestNearDuplicatesAreComplete holds that the words asked for find every hash that is near, and that nothing else counts.
 func TestNearDuplicatesAreComplete(t *testing.T) {
 	t.Parallel()
@@ -112,7 +148,10 @@ func TestNearDuplicatesAreComplete(t *testing.T) {
 		}
 		stored := submitPicture(t, db, slots, contributor(submitted), drawHash(), perceptual)
 		submitted++
-		found, err := read(context.Background(), db, func(ctx context.Context, s *session) ([]string, error) { return s.lookalikes(ctx, other) })
+		found, err := read(context.Background(), db, func(ctx context.Context, s *session) ([]string, error) {
+			ids, _, err := s.lookalikes(ctx, other)
+			return ids, err
+		})
 		if err != nil {
 			rt.Fatal(err)
 		}

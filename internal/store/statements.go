@@ -12,7 +12,7 @@ var (
 		selectSubmission, selectSubmissionByKey, selectSubmissionsOf, selectSubmissionsInStatus, selectSubmissionsOfMission,
 		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue,
 		selectDeliverablesByDraftID, selectDeliverablesByMissionID, selectDeliverables, selectServedMedia,
-		selectExactDuplicate, selectServedDuplicate, selectLookalikes, selectEarliest, selectSlotsBySeq,
+		selectExactDuplicate, selectServedDuplicate, selectLookalikes, selectLookalikesOfWord, selectEarliest, selectSlotsBySeq,
 	}
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,

@@ -23,7 +23,8 @@ var submissionQueries = []struct {
 	{"mission of deliverables by draft", selectDeliverablesByDraftID, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'0x01', 'draft_1'"},
 	{"mission of deliverables", selectDeliverablesByMissionID, []string{"sqlite_autoindex_mission_slots_2 (mission_id=?)"}, []string{"mission_slots_mission_id_key"}, "'0x01', 'mission-1'"},
 	{"served media", selectServedMedia, []string{"sqlite_autoindex_submissions_1 (submission_id=?)"}, []string{"submissions_pkey"}, "'sub_1'"},
-	{"lookalikes", selectLookalikes, []string{"PRIMARY KEY (word=?)"}, []string{"perceptual_words_pkey"}, repeated("17", wordProbes)},
+	{"lookalikes", selectLookalikes, []string{"PRIMARY KEY (word=?)"}, []string{"perceptual_words_pkey"}, repeated("17", wordProbes) + ", 4096"},
+	{"lookalikes of a word", selectLookalikesOfWord, []string{"PRIMARY KEY (word=? AND (perceptual,submission_id)>(?,?))"}, []string{"perceptual_words_pkey"}, "17, 5, 'sub_1', 4096"},
 	{
 		"earliest lookalike", selectEarliest, []string{"sqlite_autoindex_submissions_1 (submission_id=?)", "USE TEMP B-TREE FOR ORDER BY"}, []string{"submissions_pkey"},
 		repeated("'sub_1'", lookupSize) + ", 'sub_2', '0x02'",

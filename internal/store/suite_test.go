@@ -89,6 +89,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"nothing is accepted behind a reader", testAcceptanceOrder},
 		{"counters follow every step", testSubmissionModel},
 		{"duplicates are found whatever their order", testDuplicates},
+		{"a duplicate is found among many", testManyLookalikes},
 		{"submissions are listed in order", testSubmissionLists},
 		{"slots are read as they were published", testSlotsAsWritten},
 		{"published missions without slots are found", testUnpublishedSlots},
