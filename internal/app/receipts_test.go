@@ -92,3 +92,17 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 		}
 	})
 }
+
+// A mission is paid by the contract that it was funded in, also by a service that works with another one since.
+func TestReceiptsAreForTheFactoryOfTheirMission(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := openStudio(t, database, nil)
+		draft := s.publish("k", 1, "")
+		id := s.submitQuickly(bob, draft, "one")
+		s.pass(testHold)
+		moved := s.another(func(config *Config) { config.Domain.Factory = otherFactory })
+		s.must(moved.Due(context.Background()))
+		s.wantReceipt(id, 0)
+	})
+}

@@ -72,6 +72,8 @@ func testDuplicates(t *testing.T, url string) {
 		t.Errorf("a copy of a rejected one is a duplicate of %q and %q, want %s", exact, near, rejected.ID)
 	}
 
+	testOwnDuplicates(t, db, here, elsewhere)
+
 	// A file that differs in what is not served is the same file.
 	media = somePicture()
 	media.Perceptual = nil
@@ -96,6 +98,46 @@ func testDuplicates(t *testing.T, url string) {
 	}
 	if exact, near := duplicatesOf(t, db, mustDeclare(t, db, here, contributor(6), "without a file")); exact != "" || near != "" {
 		t.Errorf("a submission without a file is a duplicate of %q and %q", exact, near)
+	}
+}
+
+// testOwnDuplicates wants to be paid twice for one picture, in each of the ways in which it can be recognized.
+func testOwnDuplicates(t *testing.T, db *DB, here, elsewhere Slots) {
+	t.Helper()
+	const wallet = 9
+	for _, status := range []sortie.SubmissionStatus{sortie.SubmissionPending, sortie.SubmissionFlagged, sortie.SubmissionAccepted} {
+		uploaded, perceptual := drawHash(), rand.Uint64()
+		media := somePicture()
+		media.Perceptual = &perceptual
+		own, err := upload(db, mustDeclare(t, db, here, contributor(wallet), drawHash().String()), uploaded, media)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status != sortie.SubmissionPending {
+			mustMove(t, db, own, status)
+		}
+		again := func(hash sortie.Hash, change func(*SubmissionMedia)) Submission {
+			media := somePicture()
+			media.Perceptual = nil
+			change(media)
+			copied, err := upload(db, mustDeclare(t, db, elsewhere, contributor(wallet), drawHash().String()), hash, media)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return copied
+		}
+		same := again(uploaded, func(*SubmissionMedia) {})
+		if exact, _ := duplicatesOf(t, db, same); exact != own.ID {
+			t.Errorf("one's own file, %s before, is a duplicate of %q, want %s", status, exact, own.ID)
+		}
+		served := again(drawHash(), func(m *SubmissionMedia) { m.ServedHash = own.Media.ServedHash })
+		if exact, _ := duplicatesOf(t, db, served); exact != own.ID {
+			t.Errorf("what is served of one's own file, %s before, is a duplicate of %q, want %s", status, exact, own.ID)
+		}
+		alike := again(drawHash(), func(m *SubmissionMedia) { m.Perceptual = &perceptual })
+		if _, near := duplicatesOf(t, db, alike); near != own.ID {
+			t.Errorf("one's own picture, %s before, is like %q, want %s", status, near, own.ID)
+		}
 	}
 }
 
