@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -48,9 +49,32 @@ func (a *App) Declare(ctx context.Context, base string, contributor sortie.Addre
 	if submission.Fingerprint != declaration.Fingerprint(missionID) {
 		return sortie.SubmissionDeclared{}, false, sortie.NewError(sortie.CodeIdempotencyConflict,
 			"this idempotency key stands for submission %s, which was declared differently; use another key for another file", submission.ID).
-			Detail("submissionId", submission.ID)
+			Detail("submissionId", submission.ID).Detail("fields", declaredDifferently(submission, missionID, declaration))
 	}
 	return a.declared(base, submission), created, nil
+}
+
+// declaredDifferently names the fields in which a submission was declared differently.
+func declaredDifferently(stored store.Submission, missionID string, declaration mission.Declaration) (fields []string) {
+	was := stored.Declaration
+	for _, field := range []struct {
+		name string
+		same bool
+	}{
+		{"missionId", stored.Mission.MissionID == missionID},
+		{"location.lat", was.Location.Lat == declaration.Location.Lat},
+		{"location.lng", was.Location.Lng == declaration.Location.Lng},
+		{"location.accuracyMeters", was.Location.AccuracyMeters == declaration.Location.AccuracyMeters},
+		{"capturedAt", was.CapturedAt.Equal(declaration.CapturedAt)},
+		{"contentType", was.ContentType == declaration.ContentType},
+		{"sizeBytes", was.SizeBytes == declaration.SizeBytes},
+		{"sha256", was.Hash == declaration.Hash},
+	} {
+		if !field.same {
+			fields = append(fields, field.name)
+		}
+	}
+	return fields
 }
 
 func errNoMediaStore() error {
@@ -89,16 +113,32 @@ func (a *App) reserve(ctx context.Context, fresh store.NewSubmission) (submissio
 func declareError(err error, slots store.Slots) error {
 	switch {
 	case errors.Is(err, store.ErrMissionFull):
-		return sortie.NewError(sortie.CodeMissionFull, "every slot of this mission is taken or reserved; a reservation ends within an hour, so try again later or choose another mission").Because(err)
+		return errMissionFull(slots).Because(err)
 	case errors.Is(err, store.ErrMissionClosed):
 		return sortie.NewError(sortie.CodeMissionClosed, "this mission takes submissions from %s until %s, unless it is closed before; choose another mission",
 			sortie.FormatTime(slots.OpensAt), sortie.FormatTime(slots.EndsAt)).
 			Detail("startsAt", sortie.FormatTime(slots.OpensAt)).Detail("endsAt", sortie.FormatTime(slots.EndsAt)).Because(err)
 	case errors.Is(err, store.ErrContributorLimit):
-		return sortie.NewError(sortie.CodeContributorLimit, "this wallet has %d submissions to the mission, which is the most it takes of one contributor; choose another mission", slots.PerContributor).
+		has := "a submission"
+		if slots.PerContributor != 1 {
+			has = fmt.Sprintf("%d submissions", slots.PerContributor)
+		}
+		return sortie.NewError(sortie.CodeContributorLimit, "this wallet has %s to the mission, which is the most it takes of one contributor; choose another mission", has).
 			Detail("maxSubmissionsPerContributor", slots.PerContributor).Because(err)
 	default:
 		return storeError(err)
+	}
+}
+
+// errMissionFull says whether it helps to come again.
+func errMissionFull(slots store.Slots) *sortie.Error {
+	switch {
+	case slots.Accepted >= slots.Target:
+		return sortie.NewError(sortie.CodeMissionFull, "this mission has all it asked for; choose another mission")
+	case slots.Reserved > 0:
+		return sortie.NewError(sortie.CodeMissionFull, "every slot of this mission is taken; one whose file does not come within an hour, or is not accepted, is free again, so try again later or choose another mission")
+	default: // it was taken a moment ago
+		return sortie.NewError(sortie.CodeMissionFull, "every slot of this mission is taken; choose another mission")
 	}
 }
 
