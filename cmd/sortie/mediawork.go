@@ -48,6 +48,7 @@ type mediaWork struct {
 
 	works    bool         // this process does what is due
 	checking atomic.Int64 // files that are being looked at
+	unsigned atomic.Bool  // there are receipts that could not be signed
 	lastDue  atomic.Int64 // when everything that was due was last done, in Unix seconds
 }
 
@@ -117,6 +118,7 @@ func (w *mediaWork) run(ctx context.Context, roles roles) error {
 	}
 	if roles.worker {
 		repeat(dueInterval, "do what is due", w.due)
+		repeat(dueInterval, "sign receipts", w.sign)
 		repeat(sweepInterval, "rotate link keys", w.app.RotateLinkKeys)
 	}
 	if roles.api || roles.worker {
@@ -160,11 +162,20 @@ func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string
 }
 
 func (w *mediaWork) due(ctx context.Context) error {
-	if err := w.app.Due(ctx); err != nil {
+	if err := w.app.DueByTime(ctx); err != nil {
 		return err
 	}
-	w.lastDue.Store(time.Now().Unix())
+	if !w.unsigned.Load() {
+		w.lastDue.Store(time.Now().Unix())
+	}
 	return nil
+}
+
+// sign is beside what is due by time, which does not wait for a signer.
+func (w *mediaWork) sign(ctx context.Context) error {
+	err := w.app.SignReceipts(ctx)
+	w.unsigned.Store(err != nil)
+	return err
 }
 
 func (w *mediaWork) sweep(ctx context.Context) error {
