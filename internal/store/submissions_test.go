@@ -280,8 +280,8 @@ func testUnreadableFile(t *testing.T, url string) {
 		t.Errorf("a problem was recorded with a file that is not there: %v", err)
 	}
 	mustTx(t, db, func(tx *Tx) error { return tx.MarkUploaded(submission, drawHash()) })
-	if record(nil, nil) == nil || record(somePicture(), problem) == nil {
-		t.Error("neither media nor a problem, or both, were recorded")
+	if record(nil, nil) == nil {
+		t.Error("neither media nor a problem was recorded")
 	}
 	if err := record(nil, problem); err != nil {
 		t.Fatal(err)
@@ -295,6 +295,21 @@ func testUnreadableFile(t *testing.T, url string) {
 	}
 	if err := db.Tx(context.Background(), func(tx *Tx) error { return tx.MarkUploaded(read, drawHash()) }); !errors.Is(err, ErrConflict) {
 		t.Errorf("a second file was taken: %v", err)
+	}
+
+	// A file that can be served may be in doubt all the same.
+	submission = mustDeclare(t, db, slots, alice, "doubt")
+	mustTx(t, db, func(tx *Tx) error { return tx.MarkUploaded(submission, drawHash()) })
+	picture := somePicture()
+	if err := record(picture, problem); err != nil {
+		t.Fatal(err)
+	}
+	if err := record(somePicture(), nil); !errors.Is(err, ErrConflict) {
+		t.Errorf("media was recorded twice: %v", err)
+	}
+	read, err = db.Submission(context.Background(), submission.ID)
+	if err != nil || !reflect.DeepEqual(read.Media, picture) || !reflect.DeepEqual(read.Problem, problem) {
+		t.Errorf("in doubt, read %+v, %v", read, err)
 	}
 }
 
