@@ -143,7 +143,7 @@ func TestTheDoctorCountsSubmissions(t *testing.T) {
 	_, err := s.declare(contributor(1), draft, "two", photo(1))
 	s.must(err)
 	want(sortie.PartyContributors, "All slots of the mission are taken: 1 of 2 submissions are accepted, 1 are on their way.")
-	s.pass(ReservationTime)
+	s.pass(ReservationTime + takeInTime)
 	s.due()
 	s.submitQuickly(contributor(2), draft, "three")
 	s.pass(testHold)

@@ -45,8 +45,10 @@ func each(list []store.Submission, doing string, do func(store.Submission) error
 	return errors.Join(failures...)
 }
 
+// expireReservations gives back the places whose file did not come in time. One whose last byte came just in time may still be on its way
+// to where it stays, so a reservation outlives its link by as long as that may take.
 func (a *App) expireReservations(ctx context.Context) error {
-	list, err := a.store.ReservationsToExpire(ctx, a.now(), maxDue)
+	list, err := a.store.ReservationsToExpire(ctx, a.now().Add(-takeInTime), maxDue)
 	if err != nil {
 		return fmt.Errorf("look for reservations that have ended: %w", err)
 	}

@@ -234,6 +234,7 @@ func TestReservationsEnd(t *testing.T) {
 		s.pass(time.Second)
 		_, err = s.app.OpenUpload(ctx, idle.SubmissionID, UploadPut, link)
 		wantCode(t, err, sortie.CodeMediaURLExpired)
+		s.pass(takeInTime)
 		s.due()
 		s.wantStatus(idle.SubmissionID, sortie.SubmissionRejected)
 		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionPending) // its file is here
