@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -151,7 +152,7 @@ func (s *testService) follow(link string, header http.Header) answer {
 // due does what has become due.
 func (s *testService) due() {
 	s.t.Helper()
-	if err := s.app.Due(context.Background()); err != nil {
+	if err := errors.Join(s.app.DueByTime(context.Background()), s.app.SignReceipts(context.Background())); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -35,8 +35,8 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 			s.pass(testHold)
 			failures = together(
 				func() error { _, err := s.app.FlagSubmission(ctx, testBase, by(colleague), id, "Wait."); return err },
-				func() error { return s.app.Due(ctx) },
-				func() error { return s.app.Due(ctx) },
+				func() error { return doDue(ctx, s.app) },
+				func() error { return doDue(ctx, s.app) },
 			)
 			s.must(failures[1])
 			s.must(failures[2])

@@ -17,11 +17,6 @@ import (
 // maxDue is how much of a kind is done in one go. The rest comes with the next.
 const maxDue = 256
 
-// Due is [App.DueByTime] and then [App.SignReceipts].
-func (a *App) Due(ctx context.Context) error {
-	return errors.Join(a.DueByTime(ctx), a.SignReceipts(ctx))
-}
-
 // DueByTime does what became due by time alone: reservations expire, acceptances become final, missions complete. A worker calls it each
 // second. What fails does not hold up the rest; it is due again the next time.
 func (a *App) DueByTime(ctx context.Context) error {

@@ -81,7 +81,7 @@ func TestManyRaceForFewSlots(t *testing.T) {
 			s.must(err)
 		}
 		s.pass(testHold)
-		for _, err := range together(func() error { return s.app.Due(ctx) }, func() error { return s.app.Due(ctx) }) { // two processes
+		for _, err := range together(func() error { return doDue(ctx, s.app) }, func() error { return doDue(ctx, s.app) }) { // two processes
 			s.must(err)
 		}
 		s.due()
@@ -139,7 +139,7 @@ func TestAHaltedServiceMakesNothingFinal(t *testing.T) {
 		_, err := s.app.FlagSubmission(ctx, testBase, by(reviewer), waiting, "Later.")
 		s.must(err)
 		s.pass(testHold)
-		s.must(unsigned.Due(ctx)) // final, and not signed
+		s.must(doDue(ctx, unsigned)) // final, and not signed
 		if submission := s.submission(final); submission.Payout.Status != sortie.PayoutQueued || submission.Receipt != nil {
 			t.Errorf("without a settler: %+v", submission)
 		}
@@ -175,7 +175,7 @@ func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	first, second := s.submitQuickly(bob, draft, "one"), s.submitQuickly(contributor(1), draft, "two")
 	broken = sortie.SubmissionKey(first)
 	s.pass(testHold)
-	if err := s.app.Due(context.Background()); err == nil {
+	if err := doDue(context.Background(), s.app); err == nil {
 		t.Error("a failure is not told")
 	}
 	s.wantReceipt(second, 1)

@@ -34,7 +34,7 @@ func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	last := s.submitQuickly(bob, draft, "k")
 	s.pass(testHold)
 	for range 2 { // only so many become final in one go
-		if err := s.app.Due(context.Background()); err == nil {
+		if err := doDue(context.Background(), s.app); err == nil {
 			t.Error("a failure is not told")
 		}
 	}
@@ -102,7 +102,7 @@ func TestReceiptsAreForTheFactoryOfTheirMission(t *testing.T) {
 		id := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)
 		moved := s.another(func(config *Config) { config.Domain.Factory = otherFactory })
-		s.must(moved.Due(context.Background()))
+		s.must(doDue(context.Background(), moved))
 		s.wantReceipt(id, 0)
 	})
 }

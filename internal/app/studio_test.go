@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -233,9 +234,14 @@ func (s *studio) fetch(app *App, link string) (Media, error) {
 	return opened, err
 }
 
+// doDue does all that a worker does each second.
+func doDue(ctx context.Context, worker *App) error {
+	return errors.Join(worker.DueByTime(ctx), worker.SignReceipts(ctx))
+}
+
 func (s *studio) due() {
 	s.t.Helper()
-	s.must(s.app.Due(context.Background()))
+	s.must(doDue(context.Background(), s.app))
 }
 
 func (s *studio) slots(draft store.Draft) store.Slots {

@@ -1,6 +1,8 @@
 package media
 
 import (
+	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -34,3 +36,12 @@ func (o *Objects) MayPut(hash sortie.Hash) bool {
 
 // OnLooked has a function called when a sweep of a directory has looked at an object that it will remove.
 func (o *Objects) OnLooked(fn func()) { o.store.(*directory).looked = fn }
+
+// Has reports whether an object is kept.
+func (o *Objects) Has(ctx context.Context, hash sortie.Hash) (bool, error) {
+	_, err := o.Stat(ctx, hash)
+	if errors.Is(err, ErrObjectNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -165,15 +165,6 @@ func (o *Objects) Stat(ctx context.Context, hash sortie.Hash) (Object, error) {
 	return object, nil
 }
 
-// Has reports whether an object is kept.
-func (o *Objects) Has(ctx context.Context, hash sortie.Hash) (bool, error) {
-	_, err := o.Stat(ctx, hash)
-	if errors.Is(err, ErrObjectNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // Delete removes an object. One that is not there is no error.
 func (o *Objects) Delete(ctx context.Context, hash sortie.Hash) error {
 	if err := o.store.remove(ctx, objectKey(hash)); err != nil && !errors.Is(err, ErrObjectNotFound) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
 )
 
 // NearSlots are slots with their distance from a point.
@@ -27,7 +28,6 @@ type NearFilter struct {
 }
 
 const (
-	earthRadius   = 6_371_008.8 // meters
 	microDegree   = math.Pi / 180 / 1e6
 	halfTurn      = 180_000_000 // in millionths of a degree
 	quarterTurn   = 90_000_000
@@ -156,7 +156,7 @@ type surroundings struct {
 
 func around(lat, lng int64, meters float64) surroundings {
 	// A little more than the circle: distances are rounded to meters, and coordinates to a tenth of one.
-	angle := (meters + 2) / earthRadius
+	angle := (meters + 2) / mission.EarthRadius
 	reach := int64(angle/microDegree) + 1
 	south, north := lat-reach, lat+reach
 	s := surroundings{firstBand: latBand(max(south, -quarterTurn)), lastBand: latBand(min(north, quarterTurn))}
@@ -178,13 +178,9 @@ func around(lat, lng int64, meters float64) surroundings {
 	return s
 }
 
-// metersBetween is the distance of two points on a sphere of the earth's size.
+// metersBetween is the distance of two points in millionths of degrees.
 func metersBetween(lat1, lng1, lat2, lng2 int64) int64 {
-	phi1, phi2 := float64(lat1)*microDegree, float64(lat2)*microDegree
-	sinLat := math.Sin((phi2 - phi1) / 2)
-	sinLng := math.Sin(float64(lng2-lng1) * microDegree / 2)
-	h := sinLat*sinLat + math.Cos(phi1)*math.Cos(phi2)*sinLng*sinLng
-	return int64(math.Round(2 * earthRadius * math.Asin(math.Sqrt(min(h, 1)))))
+	return int64(math.Round(mission.Distance(float64(lat1)/1e6, float64(lng1)/1e6, float64(lat2)/1e6, float64(lng2)/1e6)))
 }
 
 var (
