@@ -452,3 +452,25 @@ func TestWithdrawingWhileUploading(t *testing.T) {
 		t.Errorf("left on the disk: %v %v", left, err)
 	}
 }
+
+// A body that moves well and never ends is not waited for when its reservation has ended.
+func TestBodiesEndWithTheirReservation(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{config: func(config *Config) { config.StallTimeout = time.Minute }})
+	file := s.fileOf(append(s.shoot(1).data, make([]byte, 4*leastProgress)...)) // more than is read between two looks at the clock
+	declared := s.declare(s.publish("k1", wideMission).MissionID, "photo-1", file)
+	slow := s.dial()
+	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
+	if _, err := io.WriteString(slow.connection, m.String()+string(file.data[:100])); err != nil {
+		t.Fatal(err)
+	}
+	s.untilBusy(t, declared)
+	s.clock.advance(time.Hour)
+	if _, err := slow.connection.Write(file.data[100 : len(file.data)-1]); err != nil {
+		t.Fatal(err)
+	}
+	if a := slow.read(); a == nil || a.StatusCode != http.StatusBadRequest { // without waiting for the last byte
+		t.Errorf("%+v", a)
+	}
+	mustBe(t, "afterwards", s.put(declared.Upload.PutURL, file.data), http.StatusGone)
+}
