@@ -179,6 +179,7 @@ func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
 		}
 	}
 	mustBe(t, "the feed", s.send(request{target: feedPath, unsigned: true}), http.StatusOK)
+	mustBe(t, "an operator's link", s.follow(*s.reviewed(deliverable.SubmissionID).MediaURL, nil), http.StatusOK)
 	server.places[uploader].release()
 	server.places[viewer].release()
 	mustBe(t, "download", s.follow(deliverable.MediaURL, nil), http.StatusOK)
