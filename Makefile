@@ -41,8 +41,13 @@ verify: generate ## Fail when a generated file differs from what is committed
 	@scripts/verify
 
 .PHONY: mutants
-mutants: $(SOLIDITY_TOOLS) ## Plant bugs in the contract, one at a time, and expect the tests to see each
+mutants: setup ## Plant bugs in the contract and in the service, one at a time, and expect the tests to see each
 	@cd contracts && node mutants.mjs
+	@node scripts/mutants.mjs
+
+.PHONY: soak
+soak: setup ## Run twenty honest clients for ten minutes while an attacker does what costs it nothing
+	@SORTIE_ATTACK_SOAK=10m go test ./e2e -run TestAttackSoak -v -count=1 -timeout 30m
 
 .PHONY: bench
 bench: ## Measure the hot paths as ratios against bare limits of the same run
