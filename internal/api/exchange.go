@@ -34,6 +34,9 @@ type exchange struct {
 	digest  sortie.Hash    // what was signed
 	query   url.Values
 	status  int // of the answer; 0 until it is written
+
+	answered int // bytes of the answer, before compression
+	rows     int // signed quotes in it
 }
 
 // Unwrap lets http.ResponseController reach the connection.
