@@ -121,6 +121,25 @@ func smallBuffers(server *http.Server) {
 	}
 }
 
+// beginList asks for the whole list of the creator, and receives no more than the header of the answer.
+func (s *testService) beginList() net.Conn {
+	s.t.Helper()
+	connection, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = connection.Close() })
+	_ = connection.(*net.TCPConn).SetReadBuffer(4 << 10)
+	if err := s.build(request{target: listPath}).Write(connection); err != nil {
+		s.t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReaderSize(connection, 512), nil)
+	if err != nil || response.StatusCode != http.StatusOK {
+		s.t.Fatalf("got %v, %v, want 200", response, err)
+	}
+	return connection
+}
+
 // Eight clients ask for the whole list and do not receive it. What the service holds for each of them is far less than a page.
 // Not parallel: it measures the heap.
 func TestConcurrentFullListsTakeLittleMemory(t *testing.T) {
@@ -136,20 +155,7 @@ func TestConcurrentFullListsTakeLittleMemory(t *testing.T) {
 	}
 	before := heap()
 	for range lists {
-		dialer := net.Dialer{}
-		connection, err := dialer.DialContext(t.Context(), "tcp", s.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = connection.Close() })
-		_ = connection.(*net.TCPConn).SetReadBuffer(4 << 10)
-		if err := s.build(request{target: listPath}).Write(connection); err != nil {
-			t.Fatal(err)
-		}
-		response, err := http.ReadResponse(bufio.NewReaderSize(connection, 512), nil)
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Fatalf("got %v, %v, want 200", response, err)
-		}
+		s.beginList()
 	}
 	if each := (heap() - before) / lists; each > most {
 		t.Errorf("each of %d lists under way takes %d bytes of heap, want at most %d", lists, each, most)

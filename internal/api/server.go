@@ -62,6 +62,8 @@ type Server struct {
 	turns   turns // at uploads
 	metrics *metrics
 
+	proxyWarning sync.Once // at the first client address that was not believed
+
 	docsPage func() ([]byte, error)
 }
 
@@ -74,6 +76,7 @@ type route struct {
 	body    int64 // the largest body; 0: none
 	drafts  bool  // counts against the limit of drafts instead of that of reads
 
+	list         bool // answers with a page: bounded in number at a time
 	bodyOptional bool
 	streams      bool // the handler reads the body, which may be of any size
 	tus          bool // speaks the tus protocol
@@ -103,18 +106,18 @@ func (a access) byLink() bool { return a == uploader || a == viewer || a == insp
 var routes = []route{
 	{method: "POST", pattern: "/api/external/missions/drafts", handle: (*Server).createDraft, body: maxMissionBody, drafts: true},
 	{method: "POST", pattern: "/api/external/missions/preview", handle: (*Server).previewMission, body: maxMissionBody},
-	{method: "GET", pattern: "/api/external/missions", handle: (*Server).listDrafts},
+	{method: "GET", pattern: "/api/external/missions", handle: (*Server).listDrafts, list: true},
 	{method: "GET", pattern: "/api/external/missions/{id}", handle: (*Server).missionStatus},
 	{method: "GET", pattern: "/api/external/missions/{id}/doctor", handle: (*Server).doctor},
 	{method: "POST", pattern: "/api/external/missions/{id}/confirm-funding", handle: (*Server).confirmFunding, body: maxSmallBody, bodyOptional: true},
-	{method: "GET", pattern: "/api/external/events", handle: (*Server).events},
-	{method: "GET", pattern: "/api/external/missions/{id}/deliverables", handle: (*Server).deliverables},
+	{method: "GET", pattern: "/api/external/events", handle: (*Server).events, list: true},
+	{method: "GET", pattern: "/api/external/missions/{id}/deliverables", handle: (*Server).deliverables, list: true},
 	{method: "GET", pattern: "/api/external/media/{submissionId}/{variant}", handle: (*Server).deliveredMedia, access: viewer},
 
-	{method: "GET", pattern: "/api/missions", handle: (*Server).feed, access: anybody},
+	{method: "GET", pattern: "/api/missions", handle: (*Server).feed, list: true, access: anybody},
 	{method: "GET", pattern: "/api/missions/{missionId}", handle: (*Server).openMission, access: anybody},
 	{method: "POST", pattern: "/api/missions/{missionId}/submissions", handle: (*Server).declareSubmission, body: maxSmallBody},
-	{method: "GET", pattern: "/api/submissions", handle: (*Server).ownSubmissions},
+	{method: "GET", pattern: "/api/submissions", handle: (*Server).ownSubmissions, list: true},
 	{method: "GET", pattern: "/api/submissions/{id}", handle: (*Server).ownSubmission},
 	{method: "POST", pattern: "/api/submissions/{id}/withdraw", handle: (*Server).withdrawSubmission},
 	{method: "PUT", pattern: "/api/uploads/{submissionId}", handle: (*Server).putUpload, access: uploader, streams: true},
@@ -123,18 +126,18 @@ var routes = []route{
 	{method: "PATCH", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusPatch, access: uploader, streams: true, tus: true},
 	{method: "DELETE", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusDelete, access: uploader, tus: true},
 
-	{method: "GET", pattern: "/api/operator/reviews", handle: (*Server).listReviews, access: operator},
+	{method: "GET", pattern: "/api/operator/reviews", handle: (*Server).listReviews, list: true, access: operator},
 	{method: "GET", pattern: "/api/operator/reviews/{id}", handle: (*Server).showReview, access: operator},
 	{method: "POST", pattern: "/api/operator/missions/{id}/approve", handle: (*Server).approveMission, access: operator, body: maxSmallBody, bodyOptional: true},
 	{method: "POST", pattern: "/api/operator/missions/{id}/reject", handle: (*Server).rejectMission, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/submissions", handle: (*Server).submissionQueue, access: operator},
+	{method: "GET", pattern: "/api/operator/submissions", handle: (*Server).submissionQueue, list: true, access: operator},
 	{method: "GET", pattern: "/api/operator/submissions/{id}", handle: (*Server).reviewedSubmission, access: operator},
 	{method: "POST", pattern: "/api/operator/submissions/{id}/accept", handle: (*Server).acceptSubmission, access: operator, body: maxSmallBody, bodyOptional: true},
 	{method: "POST", pattern: "/api/operator/submissions/{id}/reject", handle: (*Server).rejectSubmission, access: operator, body: maxSmallBody},
 	{method: "POST", pattern: "/api/operator/submissions/{id}/flag", handle: (*Server).flagSubmission, access: operator, body: maxSmallBody},
 	{method: "GET", pattern: "/api/operator/media/{submissionId}/{variant}", handle: (*Server).reviewedMedia, access: inspector},
 	{method: "POST", pattern: "/api/operator/link-keys/rotate", handle: (*Server).rotateLinkKeys, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/audit", handle: (*Server).listAudit, access: operator},
+	{method: "GET", pattern: "/api/operator/audit", handle: (*Server).listAudit, list: true, access: operator},
 	{method: "GET", pattern: "/api/operator/chain", handle: (*Server).chainOverview, access: operator},
 	{method: "POST", pattern: "/api/operator/chain/reconcile", handle: (*Server).reconcileChain, access: operator},
 	{method: "POST", pattern: "/api/operator/incidents/{id}/clear", handle: (*Server).clearIncident, access: operator, body: maxSmallBody},
@@ -256,10 +259,18 @@ func (res *resource) serve(x *exchange) error {
 			return err
 		}
 	}
+	if route.list {
+		release, err := s.takeListShare(x, route)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	err = route.handle(s, x)
 	if route.access.byLink() && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid {
-		s.limits.failures.take(x.address, s.config.Now()) // a link is what a signature is elsewhere
+		err = s.failAuthentication(x, err) // a link is what a signature is elsewhere
 	}
+	s.chargeCost(x, route)
 	return err
 }
 
@@ -301,7 +312,7 @@ func (s *Server) receive(x *exchange, route route) error {
 
 // ServeHTTP is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: clientAddress(r, s.config.TrustedProxies)}
+	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
 	header := w.Header()
 	header.Set("X-Request-Id", x.id)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -346,43 +357,6 @@ func (s *Server) contain(x *exchange) (err error) {
 	}
 	s.mux.ServeHTTP(x, x.r)
 	return x.err
-}
-
-// admit counts a request against its address, before anything is read or computed for it. Those with a link do not count: a
-// page of deliverables has a hundred pictures.
-func (s *Server) admit(x *exchange, route route) error {
-	if route.access == public {
-		return nil
-	}
-	now := s.config.Now()
-	if !route.access.byLink() {
-		if err := s.limits.requests.take(x.address, now).refusal(x.Header()); err != nil {
-			return err
-		}
-	}
-	return s.limits.failures.look(x.address, now).refusal(x.Header())
-}
-
-// authenticate finds out who asks, and counts the request against the wallet.
-func (s *Server) authenticate(x *exchange, route route) error {
-	now := s.config.Now()
-	identity, err := s.config.Verifier.Verify(x.r.Context(), x.r, x.body, func(*http.Request) error {
-		return s.limits.contractChecks.take(x.address, now).refusal(x.Header())
-	})
-	if err != nil {
-		if sortie.ErrorCode(err).HTTPStatus() == http.StatusUnauthorized {
-			s.limits.failures.take(x.address, now)
-		}
-		return err
-	}
-	x.wallet, x.base, x.digest = identity.Wallet, identity.Base, identity.Digest
-	limit := s.limits.reads
-	if route.drafts {
-		limit = s.limits.drafts
-	}
-	left := limit.take(x.wallet, now)
-	left.writeHeaders(x.Header())
-	return left.refusal(x.Header())
 }
 
 // log writes one line for each request. The reason of an internal error is there and only there.
