@@ -7,9 +7,6 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// bodiesPerPlace is how many more bodies may be on their way than requests are worked on: one costs memory, but no work.
-const bodiesPerPlace = 4
-
 // places bounds how many requests do something at a time. There is no queue: whoever waited in one would give up before
 // its end, and be worked for all the same.
 type places chan struct{}

@@ -58,7 +58,7 @@ type Server struct {
 	mux     *http.ServeMux
 	limits  *limiters
 	places  [accesses]places // of work
-	bodies  places
+	bodies  bodyPools
 	turns   turns // at uploads
 	metrics *metrics
 
@@ -161,7 +161,7 @@ func New(config Config) *Server {
 		config:  config,
 		mux:     http.NewServeMux(),
 		limits:  newLimiters(config.Limits),
-		bodies:  make(places, bodiesPerPlace*config.MaxInFlight),
+		bodies:  newBodyPools(config.MaxInFlight, config.Limits),
 		metrics: newMetrics(config.Registry),
 		// When it is first asked for: most processes are never asked, and what it takes would stay with each of them.
 		docsPage: sync.OnceValues(func() ([]byte, error) { return renderDocs(config.OpenAPI) }),
@@ -301,13 +301,10 @@ func (s *Server) takePlace(x *exchange, route route) (release func(), err error)
 
 // receive takes in the body. Bodies that arrive slowly take none of the places of work.
 func (s *Server) receive(x *exchange, route route) error {
-	if x.r.ContentLength != 0 {
-		if err := s.bodies.take(); err != nil {
-			return err
-		}
-		defer s.bodies.release()
+	if route.body == 0 || x.r.ContentLength == 0 {
+		return x.readBody(route)
 	}
-	return x.readBody(route)
+	return s.bodyPool(x, route).receive(x, func() error { return x.readBody(route) })
 }
 
 // ServeHTTP is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
