@@ -36,6 +36,8 @@ type Config struct {
 	Follower func() *sortie.FollowerStatus
 	// OperationsOnly leaves out everything but what tells how the process is: for one that does other work.
 	OperationsOnly bool
+	// PrivateMetrics leaves the metrics to [Server.Operations]: they tell a stranger how busy the service is, and cost work.
+	PrivateMetrics bool
 
 	OpenAPI  []byte
 	Registry *prometheus.Registry
@@ -56,6 +58,7 @@ type Config struct {
 type Server struct {
 	config  Config
 	mux     *http.ServeMux
+	private *http.ServeMux // of Operations
 	limits  *limiters
 	places  [accesses]places // of work
 	bodies  bodyPools
@@ -64,7 +67,7 @@ type Server struct {
 
 	proxyWarning sync.Once // at the first client address that was not believed
 
-	docsPage func() ([]byte, error)
+	openAPIPage, docsPage func() (staticPage, error)
 }
 
 // route is one line of the table of contents.
@@ -144,7 +147,7 @@ var routes = []route{
 
 	{method: "GET", pattern: "/healthz", handle: (*Server).health, access: public, operations: true},
 	{method: "GET", pattern: "/readyz", handle: (*Server).ready, access: public, operations: true},
-	{method: "GET", pattern: "/metrics", handle: (*Server).serveMetrics, access: public, operations: true},
+	{method: "GET", pattern: metricsPath, handle: (*Server).serveMetrics, access: public, operations: true},
 	{method: "GET", pattern: "/openapi.yaml", handle: (*Server).openAPI, access: public},
 	{method: "GET", pattern: "/docs", handle: (*Server).docs, access: public},
 	{method: "GET", pattern: "/{$}", handle: (*Server).home, access: public},
@@ -159,30 +162,46 @@ func New(config Config) *Server {
 	config.StallTimeout = cmp.Or(config.StallTimeout, 10*time.Second)
 	s := &Server{
 		config:  config,
-		mux:     http.NewServeMux(),
 		limits:  newLimiters(config.Limits),
 		bodies:  newBodyPools(config.MaxInFlight, config.Limits),
 		metrics: newMetrics(config.Registry),
 		// When it is first asked for: most processes are never asked, and what it takes would stay with each of them.
-		docsPage: sync.OnceValues(func() ([]byte, error) { return renderDocs(config.OpenAPI) }),
+		openAPIPage: sync.OnceValues(func() (staticPage, error) { return newStaticPage(config.OpenAPI) }),
+		docsPage:    sync.OnceValues(func() (staticPage, error) { return newDocsPage(config.OpenAPI) }),
 	}
 	for kind := range s.places { // apart, so that probes and operators get through when creators overload the API
 		s.places[kind] = make(places, config.MaxInFlight)
 	}
 	s.places[uploader] = make(places, config.MaxUploads)
 	s.places[viewer], s.places[inspector] = make(places, config.MaxDownloads), make(places, config.MaxDownloads)
-	byPattern := make(map[string][]route)
+	s.mux = s.newMux(func(r route) bool {
+		isHidden := config.OperationsOnly && !r.operations || config.PrivateMetrics && r.pattern == metricsPath
+		return !isHidden
+	})
+	s.private = s.newMux(func(r route) bool { return r.operations })
+	return s
+}
+
+const metricsPath = "/metrics"
+
+// newMux serves the routes that are wanted.
+func (s *Server) newMux(isWanted func(route) bool) *http.ServeMux {
+	mux, byPattern := http.NewServeMux(), make(map[string][]route)
 	for _, r := range routes {
-		if config.OperationsOnly && !r.operations {
-			continue
+		if isWanted(r) {
+			byPattern[r.pattern] = append(byPattern[r.pattern], r)
 		}
-		byPattern[r.pattern] = append(byPattern[r.pattern], r)
 	}
 	for pattern, choices := range byPattern {
-		s.mux.Handle(pattern, &resource{s, choices})
+		mux.Handle(pattern, &resource{s, choices})
 	}
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*exchange).err = errUnknownPath() })
-	return s
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*exchange).err = errUnknownPath() })
+	return mux
+}
+
+// Operations answers what tells how the process is, the metrics included. It is for a listener that strangers cannot reach.
+func (s *Server) Operations() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(s.private, w, r) })
 }
 
 // resource is what stands at one pattern: a route for each method.
@@ -307,8 +326,11 @@ func (s *Server) receive(x *exchange, route route) error {
 	return s.bodyPool(x, route).receive(x, func() error { return x.readBody(route) })
 }
 
-// ServeHTTP is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a request of the API.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(s.mux, w, r) }
+
+// serve is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
+func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
 	header := w.Header()
 	header.Set("X-Request-Id", x.id)
@@ -319,7 +341,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.expectBody(s.config.BodyTimeout)
 	}
 	start := time.Now()
-	err := s.contain(x)
+	err := s.contain(mux, x)
 	isCut := err != nil && x.status != 0 // part of an answer is out
 	if err != nil && !isCut {
 		x.answerError(err)
@@ -342,7 +364,7 @@ func isAbandoned(r *http.Request, err error) bool {
 }
 
 // contain turns a panic into an internal error, so that one bad request ends alone.
-func (s *Server) contain(x *exchange) (err error) {
+func (s *Server) contain(mux *http.ServeMux, x *exchange) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			s.metrics.panics.Inc()
@@ -352,7 +374,7 @@ func (s *Server) contain(x *exchange) (err error) {
 	if err := checkTarget(x.r); err != nil {
 		return err
 	}
-	s.mux.ServeHTTP(x, x.r)
+	mux.ServeHTTP(x, x.r)
 	return x.err
 }
 
