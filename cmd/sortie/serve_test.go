@@ -2,14 +2,18 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // runningServe is `sortie serve` in this process, on ports of its own and without a node.
@@ -122,6 +126,29 @@ func TestServeWarnsOfAProxyThatIsNotTrusted(t *testing.T) {
 			s := startRunning(t, append(row.flags, "--operations-listen", "127.0.0.1:0")...)
 			if got := strings.Contains(strings.Join(s.lines, "\n"), "--trusted-proxies"); got != row.warns {
 				t.Errorf("a warning that names --trusted-proxies: got %t, want %t:\n%s", got, row.warns, strings.Join(s.lines, "\n"))
+			}
+		})
+	}
+}
+
+// The development keys are public: `sortie dev` opens itself to other machines only when it is told to.
+func TestDevRefusesToBeReachedByOtherMachines(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"API on every address":   {"--listen", ":0", "--chain-listen", "127.0.0.1:0"},
+		"API on IPv6":            {"--listen", "[::]:0", "--chain-listen", "127.0.0.1:0"},
+		"chain on every address": {"--listen", "localhost:0", "--chain-listen", "0.0.0.0:0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only a dev that starts needs it
+			defer cancel()
+			data := filepath.Join(t.TempDir(), "data")
+			var complaint bytes.Buffer
+			code := run(ctx, append([]string{"dev", "--data", data}, flags...), func(string) (string, bool) { return "", false }, io.Discard, &complaint)
+			if code != int(exitSafety) || !strings.Contains(complaint.String(), "development") || !strings.Contains(complaint.String(), "--expose") {
+				t.Errorf("got exit code %d and %q, want %d and what it would open", code, complaint.String(), exitSafety)
+			}
+			if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the data directory: got %v, want that nothing was created", err)
 			}
 		})
 	}

@@ -4,16 +4,19 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // largeMission is about the largest mission that is accepted.
@@ -160,4 +163,80 @@ func TestConcurrentFullListsTakeLittleMemory(t *testing.T) {
 	if each := (heap() - before) / lists; each > most {
 		t.Errorf("each of %d lists under way takes %d bytes of heap, want at most %d", lists, each, most)
 	}
+}
+
+// collect reads every page of a list, whose elements are told by one of their members, and checks that no page is large.
+func (s *testService) collect(target, member, id string, signer sortie.Signer) (ids []string, pages int) {
+	s.t.Helper()
+	separator := "?"
+	if strings.Contains(target, "?") {
+		separator = "&"
+	}
+	for cursor := ""; ; {
+		built := request{target: target, signer: signer, unsigned: signer == nil}
+		if cursor != "" {
+			built.target += separator + "cursor=" + cursor
+		}
+		const most = 5 << 20 / 4 // a mebibyte of missions, and what belongs to them
+		a := s.roundTrip(s.build(built))
+		if a.StatusCode != http.StatusOK || len(a.body) > most {
+			s.t.Fatalf("%s: got %d with %d bytes, want 200 with at most %d", built.target, a.StatusCode, len(a.body), most)
+		}
+		pages++
+		var answer map[string]json.RawMessage
+		var elements []map[string]any
+		var summary struct{ NextCursor string }
+		if err := errors.Join(json.Unmarshal(a.body, &answer), json.Unmarshal(answer[member], &elements), json.Unmarshal(answer["summary"], &summary)); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, element := range elements {
+			ids = append(ids, fmt.Sprint(element[id]))
+		}
+		if summary.NextCursor == "" {
+			return ids, pages
+		}
+		cursor = summary.NextCursor
+	}
+}
+
+// Large missions make the pages of reviews and of the feed short, and every mission is on one page.
+func TestReviewsAndFeedOfLargeMissionsArePagedByBytes(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{})
+	const count = 48
+	drafts, missions := make([]string, count), make([]string, count)
+	var fundings []store.ChainEvent
+	for i := range count {
+		body := largeMission(t, fmt.Sprintf("Large mission %04d", i))
+		if i%2 == 0 {
+			body = strings.Replace(body, `"targetCount":4`, `"targetCount":4,"location":{"lat":48.8584,"lng":2.2945}`, 1)
+		}
+		view, _, err := s.app.CreateDraft(t.Context(), creator.Address(), fmt.Sprint("k", i), []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		drafts[i], missions[i] = view.DraftID, view.MissionID
+		fundings = append(fundings, fundingOf(sortie.DraftCreated{DraftID: view.DraftID, MissionID: view.MissionID, FundingQuote: view.Quote}))
+	}
+	check := func(what string, got []string, pages int, want []string) {
+		t.Helper()
+		slices.Sort(got)
+		if want = slices.Sorted(slices.Values(want)); !slices.Equal(got, want) || pages < 2 {
+			t.Errorf("%s: got %d of %d on %d pages, want each once on several pages", what, len(got), len(want), pages)
+		}
+	}
+	s.chain.mine(fundings...)
+	s.chain.mine()
+	s.chain.finalize()
+	ids, pages := s.collect(reviewsPath+"?limit=100", "reviews", "draftId", reviewer)
+	check("reviews", ids, pages, drafts)
+	for _, id := range drafts {
+		if _, err := s.app.Approve(t.Context(), reviewer.Address(), id, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids, pages = s.collect(feedPath+"?limit=100", "missions", "missionId", nil)
+	check("feed", ids, pages, missions)
+	ids, pages = s.collect(feedPath+"?limit=100&near=48.8584,2.2945", "missions", "missionId", nil)
+	check("feed near a point", ids, pages, missions)
 }
