@@ -56,7 +56,7 @@ func WithStallTimeout(stall time.Duration) ClientOption {
 }
 
 const (
-	maxAnswer  = 32 << 20 // bytes; a full page of 1000 drafts is far below
+	maxAnswer  = 32 << 20 // bytes; a page ends at 4 MiB
 	maxRetryIn = 10 * time.Second
 
 	headerReplayed = "Idempotent-Replayed"
@@ -181,7 +181,8 @@ type ListQuery struct {
 	Cursor string // the NextCursor of the page before
 }
 
-// Drafts gives one page of the wallet's drafts, newest first.
+// Drafts gives one page of the wallet's drafts, newest first. A page ends at the limit or at 4 MiB: there are more while
+// Summary.NextCursor is not nil, also without a limit. [Client.AllDrafts] follows it.
 func (c *Client) Drafts(ctx context.Context, query ListQuery) (DraftList, error) {
 	values := url.Values{}
 	if query.Status != "" {

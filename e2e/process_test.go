@@ -179,6 +179,7 @@ func (r ready) serveEnvironment(t *testing.T, database string) []string {
 	address := quietAddress(t)
 	return []string{
 		"SORTIE_LISTEN=" + address,
+		"SORTIE_OPERATIONS_LISTEN=" + address, // the metrics too
 		"SORTIE_PUBLIC_URL=http://" + address,
 		"SORTIE_DATABASE=" + database,
 		"SORTIE_RPC=" + r.RPCURL,

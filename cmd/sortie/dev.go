@@ -23,6 +23,7 @@ type devOptions struct {
 	listen      string
 	chainListen string
 	data        string
+	expose      bool
 	reset       bool
 	autoApprove bool
 	readyFile   string
@@ -46,6 +47,7 @@ The keys are public knowledge: never send them anything of value.`,
 	flags := cmd.Flags()
 	flags.StringVar(&options.listen, "listen", "127.0.0.1:8080", "address of the API")
 	flags.StringVar(&options.chainListen, "chain-listen", "127.0.0.1:8545", "address of the chain's JSON-RPC")
+	flags.BoolVar(&options.expose, "expose", false, "let other machines reach it, with keys that everyone knows")
 	flags.StringVar(&options.data, "data", ".sortie", "directory for everything that is kept")
 	flags.BoolVar(&options.reset, "reset", false, "forget what an earlier run kept")
 	flags.BoolVar(&options.autoApprove, "auto-approve", false, "approve every funded mission without a review")
@@ -62,6 +64,9 @@ const (
 )
 
 func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (err error) {
+	if err := options.checkExposure(stderr); err != nil {
+		return err
+	}
 	if options.reset {
 		if err := forget(options.data); err != nil {
 			return fmt.Errorf("--reset: %w", err)
@@ -108,6 +113,23 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	return service.run(ctx)
 }
 
+// checkExposure refuses addresses that other machines can reach, unless they are asked for.
+func (o devOptions) checkExposure(stderr io.Writer) error {
+	for _, opened := range []struct{ flag, address, what string }{
+		{"listen", o.listen, "the API, where anyone can act as creator, contributor and operator with the development keys, and which has no rate limits"},
+		{"chain-listen", o.chainListen, "the development chain, whose funded keys are public"},
+	} {
+		switch {
+		case !isExposed(opened.address):
+		case o.expose:
+			fmt.Fprintf(stderr, "Warning: --%s %s opens to other machines %s.\n", opened.flag, opened.address, opened.what)
+		default:
+			return failed(exitSafety, fmt.Errorf("--%s %s would open to other machines %s; listen on 127.0.0.1, or add --expose if that is what you want", opened.flag, opened.address, opened.what))
+		}
+	}
+	return nil
+}
+
 // devConfig is the service on the development chain: every role, no limits, any host, the development keys.
 func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serviceConfig, error) {
 	deployment := net.Deployment()
@@ -123,6 +145,9 @@ func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serv
 		ttl:            funding.DefaultTTL,
 		allowedOrigins: []string{"*"},
 		logger:         logger,
+	}
+	if !isExposed(options.listen) { // the metrics are not for other machines
+		config.operationsListen = options.listen
 	}
 	for role, signer := range map[devnet.Role]*funding.Signer{
 		devnet.RoleAuthorizer: &config.authorizer, devnet.RoleSettler: &config.settler, devnet.RoleSender: &config.sender,

@@ -20,6 +20,7 @@ import (
 
 type serveOptions struct {
 	listen, publicURL, database, rpc string
+	operationsListen                 string
 	chainID                          uint64
 	factory, usdc, serviceToken      addressFlag
 	authorizer, settler, sender      keyFlag
@@ -46,6 +47,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address to listen on")
+	flags.StringVar(&o.operationsListen, "operations-listen", defaultOperationsListen, "address of /metrics, kept apart from clients; the address of --listen to have both there")
 	flags.StringVar(&o.publicURL, "public-url", "", "base URLs that clients use and sign, comma-separated (required)")
 	flags.StringVar(&o.database, "database", "", "sqlite:PATH or postgres://... (required)")
 	flags.StringVar(&o.rpc, "rpc", "", "JSON-RPC URLs of nodes of the funding chain, comma-separated (required)")
@@ -85,13 +87,13 @@ func runServe(cmd *cobra.Command, options serveOptions) error {
 	if err != nil {
 		return unlessStopped(cmd.Context(), err)
 	}
-	config.announce(service.baseURL(), options)
+	config.announce(service, options)
 	return service.run(cmd.Context())
 }
 
 // announce says what the process does, and what it does not.
-func (c serviceConfig) announce(address string, options serveOptions) {
-	what := []any{"address", address, "roles", options.roles, "publicURL", strings.Join(c.publicURLs, " "),
+func (c serviceConfig) announce(service *service, options serveOptions) {
+	what := []any{"address", service.baseURL(), "operations", service.operationsURL(), "roles", options.roles, "publicURL", strings.Join(c.publicURLs, " "),
 		"chainId", c.deployment.ChainID, "factory", c.deployment.Factory.String(), "authorizer", c.deployment.Authorizer.String(),
 		"operators", len(c.operators), "confirmations", c.confirmations, "finality", options.finality, "nodes", len(c.rpcURLs)}
 	if c.refunds() {
@@ -106,6 +108,9 @@ func (c serviceConfig) announce(address string, options serveOptions) {
 	}
 	if strings.HasPrefix(c.database, "sqlite:") && c.roles != everyRole {
 		c.logger.Warn("an SQLite database has room for one process, and this one does not do everything: give --roles api,worker,chain")
+	}
+	if c.roles.api && c.limits != nil && len(c.trustedProxies) == 0 && strings.HasPrefix(c.publicURLs[0], "https:") {
+		c.logger.Warn("clients use https, so there is a proxy in front, and none is trusted: the rate limits count all clients of the proxy as one; name its network in --trusted-proxies")
 	}
 	if c.roles.api && len(c.operators) == 0 {
 		c.logger.Warn("nobody can review missions and submissions: give the wallets that may in --operators")
@@ -125,7 +130,7 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 		return serviceConfig{}, err
 	}
 	config = serviceConfig{
-		listen: o.listen, database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, allowedOrigins: o.allowedOrigins,
+		listen: o.listen, operationsListen: o.operationsListen, operationsOptional: !cmd.Flags().Changed("operations-listen"), database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, allowedOrigins: o.allowedOrigins,
 		deployment: chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
 	}
 	if err := o.parseChainWork(&config); err != nil {

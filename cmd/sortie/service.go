@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -26,8 +25,13 @@ import (
 
 // serviceConfig is a running service in typed values: what `serve` reads from flags and `dev` makes up.
 type serviceConfig struct {
-	roles          roles
-	listen         string
+	roles  roles
+	listen string
+	// operationsListen is where the metrics are: nowhere if empty, with the API if equal to listen. With operationsOptional the
+	// service runs without them when the address is taken.
+	operationsListen   string
+	operationsOptional bool
+
 	publicURLs     []string // none: http:// and the Host header, for development
 	database       string
 	rpcURLs        []string
@@ -86,12 +90,16 @@ type service struct {
 	chain    *chainWork
 	http     *http.Server
 	listener net.Listener
+
+	operations         *http.Server
+	operationsListener net.Listener // nil: the metrics are with the API, or nowhere
 }
 
 // openService checks and opens everything. When it fails, nothing is left open; when it returns, requests are accepted as soon
 // as run is called.
 func openService(ctx context.Context, config serviceConfig) (_ *service, err error) {
 	s := &service{config: config}
+	limitMemory(config.logger)
 	defer func() {
 		if err != nil {
 			s.close()
@@ -108,9 +116,8 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	if err != nil {
 		return nil, fmt.Errorf("--public-url: %w", err)
 	}
-	// The port comes before the database and the media, so that a second start by mistake fails on the port and touches nothing.
-	if s.listener, err = net.Listen("tcp", config.listen); err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+	if err = s.listen(); err != nil {
+		return nil, err
 	}
 	if s.store, err = store.Open(ctx, config.database, store.Options{Logger: config.logger}); err != nil {
 		return nil, err
@@ -125,15 +132,11 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 		return nil, err
 	}
 	s.chain = newChainWork(s)
-	handler := api.New(api.Config{
+	s.serveOn(api.New(api.Config{
 		App: s.app, Verifier: verifier, Limits: config.limits, TrustedProxies: config.trustedProxies,
 		AllowedOrigins: config.allowedOrigins, Health: s.health, Follower: s.chain.followerStatus, OpenAPI: spec.OpenAPI,
-		OperationsOnly: !config.roles.api, Registry: s.newRegistry(verifier), Logger: config.logger, Now: time.Now,
-	})
-	s.http = &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout,
-		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(config.logger.Handler(), slog.LevelDebug),
-	}
+		OperationsOnly: !config.roles.api, PrivateMetrics: !config.sharesListener(), Registry: s.newRegistry(verifier), Logger: config.logger, Now: time.Now,
+	}))
 	return s, nil
 }
 
@@ -183,22 +186,7 @@ func (s *service) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.nodes.Run(ctx) })
 	group.Go(func() error { return s.watchDatabase(ctx) })
-	group.Go(func() error {
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve HTTP: %w", err)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		if err := s.http.Shutdown(stopping); err != nil { // a file that is still on its way goes on where it was, at the next start
-			s.config.logger.Warn("requests were still under way and are cut off", "after", stopTimeout.String())
-			return s.http.Close()
-		}
-		return nil
-	})
+	group.Go(func() error { return s.runHTTP(ctx) })
 	if s.config.roles.worker {
 		group.Go(func() error { return s.queue.Run(ctx, s.jobs()) })
 	}
@@ -230,6 +218,9 @@ func (s *service) watchDatabase(ctx context.Context) error {
 func (s *service) close() {
 	if s.listener != nil {
 		_ = s.listener.Close() // already closed by a clean stop
+	}
+	if s.operationsListener != nil {
+		_ = s.operationsListener.Close()
 	}
 	if s.nodes != nil {
 		s.nodes.Close()

@@ -14,12 +14,13 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Answers are appended to buffers that are kept: a list page is up to some megabytes.
+// Answers are appended to buffers that are kept.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const (
 	keptBuffer = 1 << 20
 	minGzip    = 1400 // bytes; below, the answer fits one packet anyway
+	jsonType   = "application/json; charset=utf-8"
 )
 
 // answer sends JSON that appendTo writes.
@@ -64,8 +65,9 @@ func (x *exchange) answerJSON(status int, value any) error {
 
 func (x *exchange) send(status int, body []byte) {
 	header := x.Header()
-	setDefault(header, "Content-Type", "application/json; charset=utf-8")
+	setDefault(header, "Content-Type", jsonType)
 	x.status = status
+	x.answered += len(body)
 	if x.r.Method == http.MethodGet && len(body) >= minGzip {
 		header.Add("Vary", "Accept-Encoding")
 		if acceptsGzip(x.r.Header) {

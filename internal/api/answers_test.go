@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -246,6 +247,54 @@ func TestMetrics(t *testing.T) {
 	for _, secret := range []string{"secret", "SECRET", draft.DraftID, draft.MissionID, creator.Address().String(), "127.0.0.1"} {
 		if strings.Contains(string(a.body), secret) {
 			t.Errorf("the metrics hold %q", secret)
+		}
+	}
+}
+
+// The document is compressed once, however often it is asked for: a stranger pays nothing for asking.
+func TestTheOpenAPIDocumentIsCompressedOnce(t *testing.T) {
+	t.Parallel()
+	given := bytes.Clone(spec.OpenAPI)
+	s := newService(t, serviceOptions{config: func(config *Config) { config.OpenAPI = given }})
+	compressed := func() []byte {
+		t.Helper()
+		a := s.roundTrip(s.build(request{target: "/openapi.yaml", unsigned: true, header: http.Header{"Accept-Encoding": {"gzip"}}}))
+		if got := a.Header.Get("Content-Encoding"); got != "gzip" || a.ContentLength != int64(len(a.body)) {
+			t.Fatalf("got Content-Encoding %q and length %d for %d bytes, want gzip with its length", got, a.ContentLength, len(a.body))
+		}
+		return a.body
+	}
+	first := compressed()
+	reader, err := gzip.NewReader(bytes.NewReader(first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := io.ReadAll(reader); err != nil || !bytes.Equal(plain, spec.OpenAPI) {
+		t.Errorf("the compressed document: got %d bytes, error %v, want the %d bytes of the document", len(plain), err, len(spec.OpenAPI))
+	}
+	clear(given) // compressing it again would show
+	if second := compressed(); !bytes.Equal(first, second) {
+		t.Errorf("the second answer: got %d bytes that differ from the first %d, want the same", len(second), len(first))
+	}
+}
+
+// With private metrics they are where operations are, and nowhere else. Health is in both places.
+func TestPrivateMetrics(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{config: func(config *Config) { config.PrivateMetrics = true }})
+	operations := httptest.NewServer(s.Config.Handler.(*Server).Operations())
+	t.Cleanup(operations.Close)
+	for path, want := range map[string][2]int{
+		"/metrics": {404, 200}, "/healthz": {200, 200}, "/readyz": {200, 200}, "/api/missions": {200, 404}, "/docs": {200, 404}, "/": {302, 404},
+	} {
+		for i, base := range []string{s.URL, operations.URL} {
+			built, err := http.NewRequest(http.MethodGet, base+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.roundTrip(built).StatusCode; got != want[i] {
+				t.Errorf("%s of %s: got %d, want %d", path, []string{"the API", "operations"}[i], got, want[i])
+			}
 		}
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strconv"
 
+	"github.com/klauspost/compress/gzip"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -32,11 +34,48 @@ func digestOf(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-func (s *Server) openAPI(x *exchange) error {
+// staticPage is a document that never changes while the process runs. It is compressed once: it is asked for without a wallet and
+// without limits, so sending it must cost next to nothing.
+type staticPage struct{ plain, gzipped []byte }
+
+func newStaticPage(plain []byte) (staticPage, error) {
+	var gzipped bytes.Buffer
+	compressor, err := gzip.NewWriterLevel(&gzipped, gzip.BestCompression)
+	if err == nil {
+		_, err = compressor.Write(plain)
+	}
+	if err == nil {
+		err = compressor.Close()
+	}
+	if err != nil {
+		return staticPage{}, fmt.Errorf("compress a page: %w", err)
+	}
+	return staticPage{plain, gzipped.Bytes()}, nil
+}
+
+// sendPage sends the page as the client understands it.
+func (x *exchange) sendPage(p staticPage) {
 	header := x.Header()
-	header.Set("Content-Type", "application/yaml")
 	header.Set("Cache-Control", docsCaching)
-	x.send(http.StatusOK, s.config.OpenAPI)
+	header.Add("Vary", "Accept-Encoding")
+	body := p.plain
+	if acceptsGzip(x.r.Header) {
+		header.Set("Content-Encoding", "gzip")
+		body = p.gzipped
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	x.status = http.StatusOK
+	x.WriteHeader(http.StatusOK)
+	_, _ = x.Write(body) // a client that went away is no error
+}
+
+func (s *Server) openAPI(x *exchange) error {
+	page, err := s.openAPIPage()
+	if err != nil {
+		return err
+	}
+	x.Header().Set("Content-Type", "application/yaml")
+	x.sendPage(page)
 	return nil
 }
 
@@ -47,11 +86,18 @@ func (s *Server) docs(x *exchange) error {
 	}
 	header := x.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Cache-Control", docsCaching)
 	header.Set("Content-Security-Policy", docsPolicy)
 	header.Set("Referrer-Policy", "no-referrer")
-	x.send(http.StatusOK, page)
+	x.sendPage(page)
 	return nil
+}
+
+func newDocsPage(openAPI []byte) (staticPage, error) {
+	rendered, err := renderDocs(openAPI)
+	if err != nil {
+		return staticPage{}, err
+	}
+	return newStaticPage(rendered)
 }
 
 // renderDocs makes the page. It fails on a document with a reference that leads nowhere.

@@ -90,9 +90,34 @@ func (s *Server) listDrafts(x *exchange) error {
 		}
 		query.Limit = limit
 	}
-	page, err := s.config.App.Drafts(x.r.Context(), x.wallet, query)
+	return s.streamDrafts(x, query)
+}
+
+// maxListTail is more than what follows the drafts of a list.
+const maxListTail = 1 << 10
+
+// streamDrafts sends a page of drafts while it is read. The page ends before the draft that would make it larger than
+// maxListBytes.
+func (s *Server) streamDrafts(x *exchange, query app.DraftQuery) error {
+	out := x.newStream()
+	defer out.close()
+	out.text = append(out.text, `{"ok":true,"drafts":[`...)
+	summary, err := s.config.App.Drafts(x.r.Context(), x.wallet, query, func(view app.View) (bool, error) {
+		before := len(out.text)
+		if x.rows > 0 {
+			out.text = append(out.text, ',')
+		}
+		out.text = appendListed(out.text, view)
+		if x.rows > 0 && out.size() > maxListBytes-maxListTail {
+			out.text = out.text[:before]
+			return false, nil
+		}
+		x.rows++
+		return true, out.push()
+	})
 	if err != nil {
 		return err
 	}
-	return x.answer(http.StatusOK, func(dst []byte) []byte { return appendList(dst, page) })
+	out.text = append(appendListSummary(append(out.text, "],"...), summary), "}\n"...)
+	return out.end()
 }

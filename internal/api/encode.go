@@ -48,30 +48,29 @@ func appendIdentity(dst []byte, view app.View) []byte {
 	return append(dst, '"')
 }
 
-func appendList(dst []byte, page app.DraftPage) []byte {
-	dst = append(dst, `{"ok":true,"drafts":[`...)
-	for i, view := range page.Drafts {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendStatus(append(dst, '{'), view)
-		dst = append(dst, `,"status":"`...)
-		dst = append(dst, view.Status...)
-		dst = append(dst, `","createdAt":`...)
-		dst = appendTime(dst, view.CreatedAt)
-		dst = append(dst, `,"updatedAt":`...)
-		dst = append(appendTime(dst, view.UpdatedAt), '}')
-	}
-	dst = append(dst, `],"summary":{"returnedDrafts":`...)
-	dst = strconv.AppendInt(dst, int64(len(page.Drafts)), 10)
+// appendListed appends an element of the list of drafts.
+func appendListed(dst []byte, view app.View) []byte {
+	dst = appendStatus(append(dst, '{'), view)
+	dst = append(dst, `,"status":"`...)
+	dst = append(dst, view.Status...)
+	dst = append(dst, `","createdAt":`...)
+	dst = appendTime(dst, view.CreatedAt)
+	dst = append(dst, `,"updatedAt":`...)
+	return append(appendTime(dst, view.UpdatedAt), '}')
+}
+
+// appendListSummary appends what follows the elements of the list of drafts.
+func appendListSummary(dst []byte, summary app.DraftSummary) []byte {
+	dst = append(dst, `"summary":{"returnedDrafts":`...)
+	dst = strconv.AppendInt(dst, int64(summary.Returned), 10)
 	dst = append(dst, `,"nextCursor":`...)
-	if page.NextCursor == "" {
+	if summary.NextCursor == "" {
 		dst = append(dst, "null"...)
 	} else {
-		dst = append(append(append(dst, '"'), page.NextCursor...), '"') // base64url
+		dst = append(append(append(dst, '"'), summary.NextCursor...), '"') // base64url
 	}
 	dst = append(dst, `,"generatedAt":`...)
-	return append(appendTime(dst, page.GeneratedAt), "}}"...)
+	return append(appendTime(dst, summary.GeneratedAt), '}')
 }
 
 func appendQuote(dst []byte, quote *sortie.Quote) []byte {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -34,6 +33,9 @@ type exchange struct {
 	digest  sortie.Hash    // what was signed
 	query   url.Values
 	status  int // of the answer; 0 until it is written
+
+	answered int // bytes of the answer, before compression
+	rows     int // signed quotes in it
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -147,41 +149,4 @@ func (x *exchange) parseQuery(allowed ...string) error {
 
 func invalidParameter(name, problem string) error {
 	return sortie.NewError(sortie.CodeInvalidParameter, "query parameter %s: %s", name, problem).Detail("parameter", name)
-}
-
-// clientAddress is who limits count against: the peer, or, behind proxies that are trusted, the nearest address in
-// X-Forwarded-For that is not one of them. IPv6 hosts own a /64 and count as one.
-func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Prefix {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	address, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	address = address.Unmap().WithZone("")
-	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(forwarded) - 1; i >= 0 && isTrusted(address, trusted); i-- {
-		next, err := netip.ParseAddr(strings.TrimSpace(forwarded[i]))
-		if err != nil {
-			break
-		}
-		address = next.Unmap().WithZone("")
-	}
-	bits := 32
-	if address.Is6() {
-		bits = 64
-	}
-	prefix, _ := address.Prefix(bits)
-	return prefix
-}
-
-func isTrusted(address netip.Addr, trusted []netip.Prefix) bool {
-	for _, prefix := range trusted {
-		if prefix.Contains(address) {
-			return true
-		}
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -120,29 +121,91 @@ func TestOverloadIsShed(t *testing.T) {
 	}
 }
 
-// Bodies that take their time keep nobody else from being served.
+// halfSent begins a request and leaves out the end of its body.
+func (s *testService) halfSent(text string) *wire {
+	s.t.Helper()
+	w := s.dial()
+	w.write(text[:len(text)-10])
+	return w
+}
+
+// Bodies that take their time keep no other client from being served: when there are too many, the oldest gives way.
 func TestSlowBodiesTakeNoPlace(t *testing.T) {
 	t.Parallel()
-	s := newService(t, serviceOptions{config: func(config *Config) { config.MaxInFlight = 1 }})
-	bodies := s.Config.Handler.(*Server).bodies
+	s := newService(t, serviceOptions{config: func(config *Config) { config.MaxInFlight, config.BodyTimeout = 1, time.Minute }})
+	bodies := s.Config.Handler.(*Server).bodies.signed
 	var slow []*wire
 	for i := range bodiesPerPlace {
-		text := s.post(draftsPath, fmt.Sprint("k", i), goodMission).String()
-		w := s.dial()
-		w.write(text[:len(text)-10])
-		slow = append(slow, w)
+		slow = append(slow, s.halfSent(s.post(draftsPath, fmt.Sprint("k", i), goodMission).String()))
+		eventually(t, "the body is on its way", func() bool { return bodies.len() == i+1 })
 	}
-	eventually(t, "all bodies are on their way", func() bool { return len(bodies) == bodiesPerPlace })
 	mustBe(t, "a read", s.send(request{target: listPath}), http.StatusOK)
 	mustBe(t, "health", s.send(request{target: "/healthz", unsigned: true}), http.StatusOK)
-	unavailable(t, "one body more", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), sortie.CodeServiceUnavailable)
-	_ = slow[0].connection.Close()
-	eventually(t, "a body has gone", func() bool { return len(bodies) == bodiesPerPlace-1 })
-	mustBe(t, "another body", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+	mustBe(t, "one body more", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+	a := slow[0].read()
+	if a == nil {
+		t.Fatal("the oldest body: got no answer, want one before its time is over")
+	}
+	unavailable(t, "the oldest body", *a, sortie.CodeServiceUnavailable)
+	if got, want := bodies.len(), bodiesPerPlace-1; got != want {
+		t.Errorf("bodies on their way: got %d, want %d", got, want)
+	}
 	_, _ = io.WriteString(slow[1].connection, goodMission[len(goodMission)-10:])
 	if a := slow[1].read(); a == nil || a.StatusCode != http.StatusCreated {
-		t.Errorf("a slow body that came: %+v", a)
+		t.Errorf("a slow body that came: got %+v, want 201", a)
 	}
+}
+
+// Half-sent bodies without a valid signature keep operators from nothing, whichever path and wallet they name.
+func TestHalfSentBodiesDoNotKeepOperatorsOut(t *testing.T) {
+	t.Parallel()
+	const share = 8
+	s := newService(t, serviceOptions{limits: &Limits{AddressBodies: share}, config: func(config *Config) {
+		config.MaxInFlight, config.BodyTimeout = 2, time.Minute
+		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	}})
+	server := s.Config.Handler.(*Server)
+	draft := s.create("k1", goodMission)
+	from := func(text message, host int) string {
+		return text.with("X-Forwarded-For", fmt.Sprint("203.0.113.", host)).String()
+	}
+	decide := decidePath + "/" + draft.DraftID + "/reject"
+	for host := range 4 { // creators' paths, and operators' paths with another wallet, fill the pool of all
+		for i := range share / 2 {
+			s.halfSent(from(s.post(draftsPath, fmt.Sprint("slow", i), goodMission), host))
+			s.halfSent(from(s.post(decide, "", goodReason), host)) // signed by the creator
+		}
+	}
+	eventually(t, "the pool of all is full", func() bool { return server.bodies.signed.len() == server.bodies.signed.size })
+	if got := server.bodies.operator.len(); got != 0 {
+		t.Errorf("bodies in the operators' pool: got %d, want none of wallets that are no operators", got)
+	}
+	named := s.post(decide, "", goodReason).with(sortie.HeaderWallet, reviewer.Address().String())
+	for host := range 8 { // an attacker who knows an operator's wallet fills that pool too
+		s.halfSent(from(named, 100+host))
+	}
+	eventually(t, "the operators' pool is full", func() bool { return server.bodies.operator.len() == server.bodies.operator.size })
+	mustBe(t, "an operator", s.decide(reviewer, draft.DraftID, "reject", goodReason), http.StatusOK)
+	mustBe(t, "a creator", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+}
+
+// One address has a share of the bodies, and uses up nothing of what others have.
+func TestBodiesOfOneAddress(t *testing.T) {
+	t.Parallel()
+	const share = 3
+	s := newService(t, serviceOptions{limits: &Limits{AddressBodies: share}, config: func(config *Config) {
+		config.BodyTimeout = time.Minute
+		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	}})
+	bodies := s.Config.Handler.(*Server).bodies.signed
+	for i := range share {
+		s.halfSent(s.post(draftsPath, fmt.Sprint("k", i), goodMission).with("X-Forwarded-For", "203.0.113.1").String())
+	}
+	eventually(t, "the bodies are on their way", func() bool { return bodies.len() == share })
+	preview := request{method: http.MethodPost, target: previewPath, body: goodMission, header: http.Header{"X-Forwarded-For": {"203.0.113.1"}}}
+	unavailable(t, "one body more of the same address", s.send(preview), sortie.CodeServiceUnavailable)
+	preview.header.Set("X-Forwarded-For", "203.0.113.2")
+	mustBe(t, "another address", s.send(preview), http.StatusOK)
 }
 
 // The time for a body to arrive is not time for the work on it.

@@ -19,13 +19,16 @@ type Limits struct {
 	WalletReads           int // per wallet: everything else
 	AddressUploads        int // per address: at a time, unlike those above
 	AddressDownloads      int // per address: at a time
+	AddressBodies         int // per address: bodies that are being received at a time, for each pool of them
+	AddressLists          int // per address: lists at a time
+	WalletLists           int // per wallet: lists at a time
 }
 
 // DefaultLimits are the limits of a service in production.
 func DefaultLimits() *Limits {
 	return &Limits{
 		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120,
-		AddressUploads: 16, AddressDownloads: 64,
+		AddressUploads: 16, AddressDownloads: 64, AddressBodies: 64, AddressLists: 16, WalletLists: 4,
 	}
 }
 
@@ -67,12 +70,19 @@ type allowance struct {
 func (a allowance) refused() bool { return a.retryIn > 0 }
 
 // take uses up one request of the key's quota. A nil limiter has no limit.
-func (l *limiter[K]) take(key K, now time.Time) allowance { return l.use(key, now, 1) }
+func (l *limiter[K]) take(key K, now time.Time) allowance { return l.use(key, now, 1, false) }
 
 // look says what take would, and uses up nothing.
-func (l *limiter[K]) look(key K, now time.Time) allowance { return l.use(key, now, 0) }
+func (l *limiter[K]) look(key K, now time.Time) allowance { return l.use(key, now, 0, false) }
 
-func (l *limiter[K]) use(key K, now time.Time, tokens float64) allowance {
+// charge uses up more of the quota for a request that was taken and turned out to be costly. It may leave a debt.
+func (l *limiter[K]) charge(key K, now time.Time, requests int) {
+	if requests > 0 {
+		l.use(key, now, float64(requests), true)
+	}
+}
+
+func (l *limiter[K]) use(key K, now time.Time, tokens float64, charged bool) allowance {
 	if l == nil {
 		return allowance{}
 	}
@@ -89,12 +99,13 @@ func (l *limiter[K]) use(key K, now time.Time, tokens float64) allowance {
 		b.at = now
 	}
 	left := allowance{limit: l.name, quota: l.quota}
-	if b.tokens < 1 {
+	if b.tokens < 1 && !charged {
 		left.retryIn = time.Duration((1 - b.tokens) / perSecond * float64(time.Second))
 	} else {
 		b.tokens -= tokens
 	}
-	left.remaining = int(b.tokens)
+	b.tokens = max(b.tokens, -float64(l.quota)) // a debt is paid back within a window
+	left.remaining = max(0, int(b.tokens))
 	if known || tokens > 0 {
 		l.buckets[key] = b
 	}
@@ -118,11 +129,65 @@ func (l *limiter[K]) sweep(now time.Time) {
 	}
 }
 
+// networkQuota is how much more than one address all addresses of an IPv6 /48 may do: a site is given a /48, and could otherwise
+// count as 65,536 clients.
+const networkQuota = 10
+
+// networkOf is the /48 of an IPv6 client; ok is false for IPv4.
+func networkOf(address netip.Prefix) (network netip.Prefix, ok bool) {
+	if !address.Addr().Is6() {
+		return netip.Prefix{}, false
+	}
+	network, err := address.Addr().Prefix(48)
+	return network, err == nil
+}
+
+// addressLimiter limits clients by their address, and those with IPv6 by their /48 too.
+type addressLimiter struct{ addresses, networks *limiter[netip.Prefix] }
+
+func newAddressLimiter(name string, quota int) addressLimiter {
+	return addressLimiter{newLimiter[netip.Prefix](name, quota), newLimiter[netip.Prefix](name+"-network", networkQuota*quota)}
+}
+
+// take uses up one request of the address and of its network, unless one of them has none left.
+func (l addressLimiter) take(address netip.Prefix, now time.Time) allowance {
+	network, ok := networkOf(address)
+	if ok {
+		if left := l.networks.look(network, now); left.refused() {
+			return left
+		}
+	}
+	left := l.addresses.take(address, now)
+	if ok && !left.refused() {
+		l.networks.take(network, now)
+	}
+	return left
+}
+
+// look says what take would, and uses up nothing.
+func (l addressLimiter) look(address netip.Prefix, now time.Time) allowance {
+	if network, ok := networkOf(address); ok {
+		if left := l.networks.look(network, now); left.refused() {
+			return left
+		}
+	}
+	return l.addresses.look(address, now)
+}
+
+// charge is [limiter.charge] for the address and its network.
+func (l addressLimiter) charge(address netip.Prefix, now time.Time, requests int) {
+	l.addresses.charge(address, now, requests)
+	if network, ok := networkOf(address); ok {
+		l.networks.charge(network, now, requests)
+	}
+}
+
 // limiters holds one limiter for each limit.
 type limiters struct {
-	requests, failures, contractChecks *limiter[netip.Prefix]
+	requests, failures, contractChecks addressLimiter
 	drafts, reads                      *limiter[sortie.Address]
-	uploads, downloads                 *shares
+	uploads, downloads, lists          *shares
+	walletLists                        *walletShares
 }
 
 func newLimiters(limits *Limits) *limiters {
@@ -130,15 +195,26 @@ func newLimiters(limits *Limits) *limiters {
 		limits = &Limits{}
 	}
 	return &limiters{
-		requests:       newLimiter[netip.Prefix]("address", limits.AddressRequests),
-		failures:       newLimiter[netip.Prefix]("failed-authentication", limits.AddressFailures),
-		contractChecks: newLimiter[netip.Prefix]("contract-wallet-checks", limits.AddressContractChecks),
+		requests:       newAddressLimiter("address", limits.AddressRequests),
+		failures:       newAddressLimiter("failed-authentication", limits.AddressFailures),
+		contractChecks: newAddressLimiter("contract-wallet-checks", limits.AddressContractChecks),
 		drafts:         newLimiter[sortie.Address]("drafts", limits.WalletDrafts),
 		reads:          newLimiter[sortie.Address]("reads", limits.WalletReads),
 		uploads:        newShares(limits.AddressUploads),
 		downloads:      newShares(limits.AddressDownloads),
+		lists:          newShares(limits.AddressLists),
+		walletLists:    newWalletShares(limits.WalletLists),
 	}
 }
+
+// What an answer costs beyond the one request that was counted before it: one more for so many bytes, and for so many quotes.
+const (
+	costlyBytes  = 1 << 20
+	costlyQuotes = 100
+)
+
+// cost is what a request is charged after its answer.
+func (x *exchange) cost() int { return x.answered/costlyBytes + x.rows/costlyQuotes }
 
 // writeHeaders tells the client what is left, in the form of the IETF's RateLimit draft.
 func (a allowance) writeHeaders(header map[string][]string) {

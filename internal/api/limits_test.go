@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -84,22 +86,152 @@ func TestLimitsComeBeforeTheBody(t *testing.T) {
 	limited(t, *a, "address", 1, 60)
 }
 
-func TestLimitOfFailedAuthentication(t *testing.T) {
+// An address that failed too often is refused further failures and questions to contract wallets. Its other clients are served:
+// those with a valid signature, operators, readers of the public feed, and whoever has a valid link.
+func TestFailedAuthenticationsLockOutNoValidClient(t *testing.T) {
 	t.Parallel()
-	s := newService(t, serviceOptions{limits: &Limits{AddressFailures: 2}})
+	var calls atomic.Int64
+	s := newService(t, serviceOptions{limits: &Limits{AddressFailures: 2}, call: func(context.Context, []byte, uint64) ([]byte, error) {
+		calls.Add(1)
+		return append(make([]byte, 31), 1), nil
+	}})
+	contractWallet := request{target: listPath + "?limit=7", header: http.Header{sortie.HeaderSignature: {"0x1234"}}}
+	mustBe(t, "a contract wallet", s.send(contractWallet), http.StatusOK)
 	for range 5 {
 		mustBe(t, "signed well", s.send(request{target: listPath}), http.StatusOK)
 	}
 	mustBe(t, "not found is no failure", s.send(request{target: listPath + "/x"}), http.StatusNotFound)
 	mustBe(t, "unsigned", s.send(request{target: listPath, unsigned: true}), http.StatusUnauthorized)
-	mustBe(t, "signed for another", s.send(request{target: listPath, header: http.Header{sortie.HeaderWallet: {stranger.Address().String()}}}), http.StatusUnauthorized)
-	limited(t, s.send(request{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
-	limited(t, s.send(request{target: listPath}), "failed-authentication", 2, 30)
+	mustBe(t, "a made up link", s.send(request{target: "/api/external/media/sub_00000000000000000000000000/original?exp=1&kid=a&sig=b", unsigned: true}), http.StatusForbidden)
+	for range 3 {
+		limited(t, s.send(request{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
+		limited(t, s.send(request{target: "/api/external/media/sub_00000000000000000000000000/original?exp=1&kid=a&sig=b", unsigned: true}), "failed-authentication", 2, 30)
+		mustBe(t, "a valid signature", s.send(request{target: listPath}), http.StatusOK)
+		mustBe(t, "an operator", s.send(request{target: reviewsPath, signer: reviewer}), http.StatusOK)
+		mustBe(t, "the public feed", s.send(request{target: "/api/missions", unsigned: true}), http.StatusOK)
+	}
+	mustBe(t, "a contract wallet that is known", s.send(contractWallet), http.StatusOK)
+	contractWallet.target = listPath + "?limit=8"
+	limited(t, s.send(contractWallet), "failed-authentication", 2, 30)
+	if got := calls.Load(); got != 1 {
+		t.Errorf("got %d questions to the node, want 1: an address with too many failures must cause none", got)
+	}
 	s.clock.advance(30 * time.Second)
-	mustBe(t, "after 30 s", s.send(request{target: listPath}), http.StatusOK)
-	mustBe(t, "a success costs nothing", s.send(request{target: listPath}), http.StatusOK)
+	mustBe(t, "a contract wallet after 30 s", s.send(contractWallet), http.StatusOK)
 	mustBe(t, "unsigned after 30 s", s.send(request{target: listPath, unsigned: true}), http.StatusUnauthorized)
-	limited(t, s.send(request{target: listPath}), "failed-authentication", 2, 30)
+	limited(t, s.send(request{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
+}
+
+// A large answer, and one with many quotes, counts as several requests, of the wallet and of the address.
+func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{WalletReads: 100, AddressRequests: 200}})
+	s.createLarge(100)
+	remaining := func() (left int) {
+		t.Helper()
+		a := s.send(request{target: listPath + "?limit=1"})
+		if _, err := fmt.Sscanf(a.Header.Get("RateLimit"), `"reads";r=%d;`, &left); err != nil {
+			t.Fatalf("RateLimit: got %q, want that of reads", a.Header.Get("RateLimit"))
+		}
+		return left
+	}
+	before := remaining()
+	if a := s.roundTrip(s.build(request{target: listPath})); a.StatusCode != http.StatusOK || len(a.body) < 3<<20 {
+		t.Fatalf("got %d with %d bytes, want a full page", a.StatusCode, len(a.body))
+	}
+	if used := before - remaining(); used != 5 { // the page, 3 MiB and more, and the request that asks
+		t.Errorf("a page of nearly 4 MiB: got %d requests counted, want 5", used)
+	}
+	address := netip.MustParsePrefix("127.0.0.1/32")
+	left := s.Config.Handler.(*Server).limits.requests.look(address, s.clock.Now()).remaining
+	if want := 200 - 3 - 3; left != want {
+		t.Errorf("requests left of the address: got %d, want %d", left, want)
+	}
+	x := exchange{rows: 1000}
+	if got := x.cost(); got != 10 {
+		t.Errorf("cost of 1000 quotes: got %d, want 10", got)
+	}
+	limiter := newLimiter[int]("test", 10)
+	now := s.clock.Now()
+	limiter.charge(1, now, 1000)
+	if got := limiter.look(1, now).retryIn; got != 66*time.Second {
+		t.Errorf("after a charge of a hundred quotas: got %s to wait, want 66 s: a debt is at most one quota", got)
+	}
+}
+
+// A client that asks for many lists at a time and does not receive them is refused more; its other requests are not, and neither
+// are operators.
+func TestListsAtATime(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]*Limits{"wallet": {WalletLists: 2}, "address": {AddressLists: 2}} {
+		s := newService(t, serviceOptions{limits: limits, prepare: smallBuffers})
+		s.createLarge(30)
+		var slow []net.Conn
+		for range 2 {
+			slow = append(slow, s.beginList())
+		}
+		unavailable(t, name+": a list more", s.send(request{target: listPath}), sortie.CodeServiceUnavailable)
+		unavailable(t, name+": another list", s.send(request{target: eventsPath}), sortie.CodeServiceUnavailable)
+		mustBe(t, name+": something else", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+		mustBe(t, name+": an operator", s.send(request{target: reviewsPath, signer: reviewer}), http.StatusOK)
+		for _, connection := range slow {
+			_ = connection.Close()
+		}
+		eventually(t, name+": a list after the others", func() bool {
+			return s.roundTrip(s.build(request{target: eventsPath})).StatusCode == http.StatusOK
+		})
+	}
+}
+
+// All addresses of an IPv6 /48 together have ten times the quota of one.
+func TestAddressesOfOneIPv6NetworkShareALimit(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{AddressRequests: 3, AddressFailures: 1}, config: func(config *Config) {
+		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	}})
+	from := func(network string, host int) answer {
+		return s.send(request{target: listPath, header: http.Header{"X-Forwarded-For": {fmt.Sprintf("%s:%x::1", network, host)}}})
+	}
+	for host := range 10 {
+		for range 3 {
+			mustBe(t, "within both limits", from("2001:db8:1", host), http.StatusOK)
+		}
+		if host < 9 {
+			limited(t, from("2001:db8:1", host), "address", 3, 20)
+		}
+	}
+	limited(t, from("2001:db8:1", 4711), "address-network", 30, 2)
+	limited(t, from("2001:db8:1", 0xffff), "address-network", 30, 2)
+	mustBe(t, "another network", from("2001:db8:2", 1), http.StatusOK)
+	mustBe(t, "IPv4", s.send(request{target: listPath, header: http.Header{"X-Forwarded-For": {"198.51.100.1"}}}), http.StatusOK)
+	shares := newShares(2)
+	for host := range networkShares * 2 {
+		if err := shares.take(netip.MustParsePrefix(fmt.Sprintf("2001:db8:1:%x::/64", host))); err != nil {
+			t.Errorf("share %d of a network: got %v, want none refused", host, err)
+		}
+	}
+	if shares.take(netip.MustParsePrefix("2001:db8:1:ff::/64")) == nil {
+		t.Errorf("share %d of a network: got it, want a refusal", networkShares*2+1)
+	}
+}
+
+// A proxy that is not trusted makes all its clients one. That is logged once, with what to do.
+func TestForwardedForOfAnUntrustedPeerIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	logs := newLogBook()
+	s := newService(t, serviceOptions{limits: &Limits{}, config: func(config *Config) { config.Logger = logs.logger() }})
+	for range 3 {
+		s.send(request{target: "/healthz", unsigned: true, header: http.Header{"X-Forwarded-For": {"198.51.100.1"}}})
+	}
+	first := logs.next(t)
+	if message := fmt.Sprint(first["msg"]); first["level"] != "WARN" || first["peer"] != "127.0.0.1" || !strings.Contains(message, "--trusted-proxies") {
+		t.Errorf("first line: got %v, want a warning that names the peer and --trusted-proxies", first)
+	}
+	for range 3 {
+		if line := logs.next(t); line["level"] != "DEBUG" {
+			t.Errorf("got %v, want no second warning", line)
+		}
+	}
 }
 
 func TestLimitOfContractWalletChecks(t *testing.T) {
@@ -236,6 +368,13 @@ func TestClientAddress(t *testing.T) {
 		{"10.0.0.1:1234", "10.1.1.1, 10.2.2.2", "10.1.1.1/32"},
 		{"10.0.0.1:1234", "198.51.100.1, not an address", "10.0.0.1/32"},
 		{"10.0.0.1:1234", "", "10.0.0.1/32"},
+		{"10.0.0.1:1234", "198.51.100.1:55123", "198.51.100.1/32"},
+		{"10.0.0.1:1234", "192.0.2.1:1, 198.51.100.1:55123, 10.9.9.9:80", "198.51.100.1/32"},
+		{"10.0.0.1:1234", "[2001:db8:1:2::9]:55123", "2001:db8:1:2::/64"},
+		{"10.0.0.1:1234", "[2001:db8:1:2::9]", "2001:db8:1:2::/64"},
+		{"10.0.0.1:1234", "[::ffff:198.51.100.1]:80", "198.51.100.1/32"},
+		{"10.0.0.1:1234", "198.51.100.1:", "10.0.0.1/32"},
+		{"10.0.0.1:1234", "198.51.100.1:port", "10.0.0.1/32"},
 		{"@", "198.51.100.1", "invalid Prefix"},
 	} {
 		r := &http.Request{RemoteAddr: row.peer, Header: http.Header{}}
@@ -298,7 +437,7 @@ func TestDefaultLimits(t *testing.T) {
 	t.Parallel()
 	want := Limits{
 		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120,
-		AddressUploads: 16, AddressDownloads: 64,
+		AddressUploads: 16, AddressDownloads: 64, AddressBodies: 64, AddressLists: 16, WalletLists: 4,
 	}
 	if got := *DefaultLimits(); got != want {
 		t.Errorf("%+v, want %+v", got, want)

@@ -36,6 +36,8 @@ type Config struct {
 	Follower func() *sortie.FollowerStatus
 	// OperationsOnly leaves out everything but what tells how the process is: for one that does other work.
 	OperationsOnly bool
+	// PrivateMetrics leaves the metrics to [Server.Operations]: they tell a stranger how busy the service is, and cost work.
+	PrivateMetrics bool
 
 	OpenAPI  []byte
 	Registry *prometheus.Registry
@@ -56,13 +58,16 @@ type Config struct {
 type Server struct {
 	config  Config
 	mux     *http.ServeMux
+	private *http.ServeMux // of Operations
 	limits  *limiters
 	places  [accesses]places // of work
-	bodies  places
+	bodies  bodyPools
 	turns   turns // at uploads
 	metrics *metrics
 
-	docsPage func() ([]byte, error)
+	proxyWarning sync.Once // at the first client address that was not believed
+
+	openAPIPage, docsPage func() (staticPage, error)
 }
 
 // route is one line of the table of contents.
@@ -74,6 +79,7 @@ type route struct {
 	body    int64 // the largest body; 0: none
 	drafts  bool  // counts against the limit of drafts instead of that of reads
 
+	list         bool // answers with a page: bounded in number at a time
 	bodyOptional bool
 	streams      bool // the handler reads the body, which may be of any size
 	tus          bool // speaks the tus protocol
@@ -103,18 +109,18 @@ func (a access) byLink() bool { return a == uploader || a == viewer || a == insp
 var routes = []route{
 	{method: "POST", pattern: "/api/external/missions/drafts", handle: (*Server).createDraft, body: maxMissionBody, drafts: true},
 	{method: "POST", pattern: "/api/external/missions/preview", handle: (*Server).previewMission, body: maxMissionBody},
-	{method: "GET", pattern: "/api/external/missions", handle: (*Server).listDrafts},
+	{method: "GET", pattern: "/api/external/missions", handle: (*Server).listDrafts, list: true},
 	{method: "GET", pattern: "/api/external/missions/{id}", handle: (*Server).missionStatus},
 	{method: "GET", pattern: "/api/external/missions/{id}/doctor", handle: (*Server).doctor},
 	{method: "POST", pattern: "/api/external/missions/{id}/confirm-funding", handle: (*Server).confirmFunding, body: maxSmallBody, bodyOptional: true},
-	{method: "GET", pattern: "/api/external/events", handle: (*Server).events},
-	{method: "GET", pattern: "/api/external/missions/{id}/deliverables", handle: (*Server).deliverables},
+	{method: "GET", pattern: "/api/external/events", handle: (*Server).events, list: true},
+	{method: "GET", pattern: "/api/external/missions/{id}/deliverables", handle: (*Server).deliverables, list: true},
 	{method: "GET", pattern: "/api/external/media/{submissionId}/{variant}", handle: (*Server).deliveredMedia, access: viewer},
 
-	{method: "GET", pattern: "/api/missions", handle: (*Server).feed, access: anybody},
+	{method: "GET", pattern: "/api/missions", handle: (*Server).feed, list: true, access: anybody},
 	{method: "GET", pattern: "/api/missions/{missionId}", handle: (*Server).openMission, access: anybody},
 	{method: "POST", pattern: "/api/missions/{missionId}/submissions", handle: (*Server).declareSubmission, body: maxSmallBody},
-	{method: "GET", pattern: "/api/submissions", handle: (*Server).ownSubmissions},
+	{method: "GET", pattern: "/api/submissions", handle: (*Server).ownSubmissions, list: true},
 	{method: "GET", pattern: "/api/submissions/{id}", handle: (*Server).ownSubmission},
 	{method: "POST", pattern: "/api/submissions/{id}/withdraw", handle: (*Server).withdrawSubmission},
 	{method: "PUT", pattern: "/api/uploads/{submissionId}", handle: (*Server).putUpload, access: uploader, streams: true},
@@ -123,25 +129,25 @@ var routes = []route{
 	{method: "PATCH", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusPatch, access: uploader, streams: true, tus: true},
 	{method: "DELETE", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusDelete, access: uploader, tus: true},
 
-	{method: "GET", pattern: "/api/operator/reviews", handle: (*Server).listReviews, access: operator},
+	{method: "GET", pattern: "/api/operator/reviews", handle: (*Server).listReviews, list: true, access: operator},
 	{method: "GET", pattern: "/api/operator/reviews/{id}", handle: (*Server).showReview, access: operator},
 	{method: "POST", pattern: "/api/operator/missions/{id}/approve", handle: (*Server).approveMission, access: operator, body: maxSmallBody, bodyOptional: true},
 	{method: "POST", pattern: "/api/operator/missions/{id}/reject", handle: (*Server).rejectMission, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/submissions", handle: (*Server).submissionQueue, access: operator},
+	{method: "GET", pattern: "/api/operator/submissions", handle: (*Server).submissionQueue, list: true, access: operator},
 	{method: "GET", pattern: "/api/operator/submissions/{id}", handle: (*Server).reviewedSubmission, access: operator},
 	{method: "POST", pattern: "/api/operator/submissions/{id}/accept", handle: (*Server).acceptSubmission, access: operator, body: maxSmallBody, bodyOptional: true},
 	{method: "POST", pattern: "/api/operator/submissions/{id}/reject", handle: (*Server).rejectSubmission, access: operator, body: maxSmallBody},
 	{method: "POST", pattern: "/api/operator/submissions/{id}/flag", handle: (*Server).flagSubmission, access: operator, body: maxSmallBody},
 	{method: "GET", pattern: "/api/operator/media/{submissionId}/{variant}", handle: (*Server).reviewedMedia, access: inspector},
 	{method: "POST", pattern: "/api/operator/link-keys/rotate", handle: (*Server).rotateLinkKeys, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/audit", handle: (*Server).listAudit, access: operator},
+	{method: "GET", pattern: "/api/operator/audit", handle: (*Server).listAudit, list: true, access: operator},
 	{method: "GET", pattern: "/api/operator/chain", handle: (*Server).chainOverview, access: operator},
 	{method: "POST", pattern: "/api/operator/chain/reconcile", handle: (*Server).reconcileChain, access: operator},
 	{method: "POST", pattern: "/api/operator/incidents/{id}/clear", handle: (*Server).clearIncident, access: operator, body: maxSmallBody},
 
 	{method: "GET", pattern: "/healthz", handle: (*Server).health, access: public, operations: true},
 	{method: "GET", pattern: "/readyz", handle: (*Server).ready, access: public, operations: true},
-	{method: "GET", pattern: "/metrics", handle: (*Server).serveMetrics, access: public, operations: true},
+	{method: "GET", pattern: metricsPath, handle: (*Server).serveMetrics, access: public, operations: true},
 	{method: "GET", pattern: "/openapi.yaml", handle: (*Server).openAPI, access: public},
 	{method: "GET", pattern: "/docs", handle: (*Server).docs, access: public},
 	{method: "GET", pattern: "/{$}", handle: (*Server).home, access: public},
@@ -156,30 +162,46 @@ func New(config Config) *Server {
 	config.StallTimeout = cmp.Or(config.StallTimeout, 10*time.Second)
 	s := &Server{
 		config:  config,
-		mux:     http.NewServeMux(),
 		limits:  newLimiters(config.Limits),
-		bodies:  make(places, bodiesPerPlace*config.MaxInFlight),
+		bodies:  newBodyPools(config.MaxInFlight, config.Limits),
 		metrics: newMetrics(config.Registry),
 		// When it is first asked for: most processes are never asked, and what it takes would stay with each of them.
-		docsPage: sync.OnceValues(func() ([]byte, error) { return renderDocs(config.OpenAPI) }),
+		openAPIPage: sync.OnceValues(func() (staticPage, error) { return newStaticPage(config.OpenAPI) }),
+		docsPage:    sync.OnceValues(func() (staticPage, error) { return newDocsPage(config.OpenAPI) }),
 	}
 	for kind := range s.places { // apart, so that probes and operators get through when creators overload the API
 		s.places[kind] = make(places, config.MaxInFlight)
 	}
 	s.places[uploader] = make(places, config.MaxUploads)
 	s.places[viewer], s.places[inspector] = make(places, config.MaxDownloads), make(places, config.MaxDownloads)
-	byPattern := make(map[string][]route)
+	s.mux = s.newMux(func(r route) bool {
+		isHidden := config.OperationsOnly && !r.operations || config.PrivateMetrics && r.pattern == metricsPath
+		return !isHidden
+	})
+	s.private = s.newMux(func(r route) bool { return r.operations })
+	return s
+}
+
+const metricsPath = "/metrics"
+
+// newMux serves the routes that are wanted.
+func (s *Server) newMux(isWanted func(route) bool) *http.ServeMux {
+	mux, byPattern := http.NewServeMux(), make(map[string][]route)
 	for _, r := range routes {
-		if config.OperationsOnly && !r.operations {
-			continue
+		if isWanted(r) {
+			byPattern[r.pattern] = append(byPattern[r.pattern], r)
 		}
-		byPattern[r.pattern] = append(byPattern[r.pattern], r)
 	}
 	for pattern, choices := range byPattern {
-		s.mux.Handle(pattern, &resource{s, choices})
+		mux.Handle(pattern, &resource{s, choices})
 	}
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*exchange).err = errUnknownPath() })
-	return s
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*exchange).err = errUnknownPath() })
+	return mux
+}
+
+// Operations answers what tells how the process is, the metrics included. It is for a listener that strangers cannot reach.
+func (s *Server) Operations() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(s.private, w, r) })
 }
 
 // resource is what stands at one pattern: a route for each method.
@@ -256,10 +278,18 @@ func (res *resource) serve(x *exchange) error {
 			return err
 		}
 	}
+	if route.list {
+		release, err := s.takeListShare(x, route)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	err = route.handle(s, x)
 	if route.access.byLink() && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid {
-		s.limits.failures.take(x.address, s.config.Now()) // a link is what a signature is elsewhere
+		err = s.failAuthentication(x, err) // a link is what a signature is elsewhere
 	}
+	s.chargeCost(x, route)
 	return err
 }
 
@@ -290,18 +320,18 @@ func (s *Server) takePlace(x *exchange, route route) (release func(), err error)
 
 // receive takes in the body. Bodies that arrive slowly take none of the places of work.
 func (s *Server) receive(x *exchange, route route) error {
-	if x.r.ContentLength != 0 {
-		if err := s.bodies.take(); err != nil {
-			return err
-		}
-		defer s.bodies.release()
+	if route.body == 0 || x.r.ContentLength == 0 {
+		return x.readBody(route)
 	}
-	return x.readBody(route)
+	return s.bodyPool(x, route).receive(x, func() error { return x.readBody(route) })
 }
 
-// ServeHTTP is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: clientAddress(r, s.config.TrustedProxies)}
+// ServeHTTP answers a request of the API.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(s.mux, w, r) }
+
+// serve is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
+func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
 	header := w.Header()
 	header.Set("X-Request-Id", x.id)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -311,7 +341,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.expectBody(s.config.BodyTimeout)
 	}
 	start := time.Now()
-	err := s.contain(x)
+	err := s.contain(mux, x)
 	isCut := err != nil && x.status != 0 // part of an answer is out
 	if err != nil && !isCut {
 		x.answerError(err)
@@ -334,7 +364,7 @@ func isAbandoned(r *http.Request, err error) bool {
 }
 
 // contain turns a panic into an internal error, so that one bad request ends alone.
-func (s *Server) contain(x *exchange) (err error) {
+func (s *Server) contain(mux *http.ServeMux, x *exchange) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			s.metrics.panics.Inc()
@@ -344,45 +374,8 @@ func (s *Server) contain(x *exchange) (err error) {
 	if err := checkTarget(x.r); err != nil {
 		return err
 	}
-	s.mux.ServeHTTP(x, x.r)
+	mux.ServeHTTP(x, x.r)
 	return x.err
-}
-
-// admit counts a request against its address, before anything is read or computed for it. Those with a link do not count: a
-// page of deliverables has a hundred pictures.
-func (s *Server) admit(x *exchange, route route) error {
-	if route.access == public {
-		return nil
-	}
-	now := s.config.Now()
-	if !route.access.byLink() {
-		if err := s.limits.requests.take(x.address, now).refusal(x.Header()); err != nil {
-			return err
-		}
-	}
-	return s.limits.failures.look(x.address, now).refusal(x.Header())
-}
-
-// authenticate finds out who asks, and counts the request against the wallet.
-func (s *Server) authenticate(x *exchange, route route) error {
-	now := s.config.Now()
-	identity, err := s.config.Verifier.Verify(x.r.Context(), x.r, x.body, func(*http.Request) error {
-		return s.limits.contractChecks.take(x.address, now).refusal(x.Header())
-	})
-	if err != nil {
-		if sortie.ErrorCode(err).HTTPStatus() == http.StatusUnauthorized {
-			s.limits.failures.take(x.address, now)
-		}
-		return err
-	}
-	x.wallet, x.base, x.digest = identity.Wallet, identity.Base, identity.Digest
-	limit := s.limits.reads
-	if route.drafts {
-		limit = s.limits.drafts
-	}
-	left := limit.take(x.wallet, now)
-	left.writeHeaders(x.Header())
-	return left.refusal(x.Header())
 }
 
 // log writes one line for each request. The reason of an internal error is there and only there.

@@ -80,6 +80,7 @@ type serviceOptions struct {
 	call     wallet.Caller
 	signer   funding.Signer
 	config   func(*Config)
+	prepare  func(*http.Server) // called before the server starts
 
 	operators []sortie.Address // beside the reviewer and the colleague
 	curate    bool             // a person decides about submissions that pass the checks
@@ -150,6 +151,9 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	server.Config.ReadHeaderTimeout = 5 * time.Second
 	server.Config.MaxHeaderBytes = 16 << 10
 	server.Config.WriteTimeout = time.Minute
+	if options.prepare != nil {
+		options.prepare(server.Config)
+	}
 	server.Start()
 	t.Cleanup(server.Close)
 	return &testService{

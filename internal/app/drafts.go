@@ -182,17 +182,26 @@ type DraftQuery struct {
 	Cursor string            // empty: from the newest
 }
 
-// DraftPage is a page of drafts.
-type DraftPage struct {
-	Drafts      []View
+// How drafts are read: in portions, so that neither a connection of the database nor the rows of a whole page are held while a
+// client receives the page. What a portion takes is bounded by bytes too: a creator chooses how large a draft is.
+const (
+	draftPortion      = 128
+	draftPortionBytes = 256 << 10
+)
+
+// DraftSummary describes a page of drafts.
+type DraftSummary struct {
+	Returned    int
 	NextCursor  string // empty on the last page
 	GeneratedAt time.Time
 }
 
-// Drafts gives a page of the wallet's drafts. Its cost does not depend on how many there are.
+// Drafts hands a page of the wallet's drafts to show, one by one. The page ends at the limit of the query, or at the first draft
+// for which show returns false: there is no room for it, and the next page begins with it. The cost of a page does not depend on
+// how many drafts there are.
 //
-// It fails with invalid_cursor for a cursor that this list did not give to this wallet.
-func (a *App) Drafts(ctx context.Context, wallet sortie.Address, query DraftQuery) (DraftPage, error) {
+// It fails with invalid_cursor for a cursor that this list did not give to this wallet, and with the error of show.
+func (a *App) Drafts(ctx context.Context, wallet sortie.Address, query DraftQuery, show func(View) (bool, error)) (DraftSummary, error) {
 	limit := query.Limit
 	if limit == 0 {
 		limit = MaxDraftsPerPage
@@ -200,25 +209,43 @@ func (a *App) Drafts(ctx context.Context, wallet sortie.Address, query DraftQuer
 	list := "drafts\n" + wallet.String() + "\n" + string(query.Status)
 	before, err := a.cursors.open(list, query.Cursor)
 	if err != nil {
-		return DraftPage{}, err
+		return DraftSummary{}, err
 	}
-	// One more than asked for tells whether there is another page.
-	drafts, err := a.store.ListDrafts(ctx, wallet, store.DraftFilter{Status: query.Status, BeforeSeq: before, Limit: limit + 1})
-	if err != nil {
-		return DraftPage{}, storeError(err)
-	}
-	page := DraftPage{GeneratedAt: a.now()}
-	if len(drafts) > limit {
-		drafts = drafts[:limit]
-		page.NextCursor = a.cursors.seal(list, drafts[limit-1].Seq)
-	}
-	page.Drafts = make([]View, len(drafts))
-	for i, draft := range drafts {
-		if page.Drafts[i], err = a.view(ctx, draft); err != nil {
-			return DraftPage{}, err
+	summary := DraftSummary{GeneratedAt: a.now()}
+	for isLast := false; !isLast; {
+		// One more than asked for tells whether there is another page.
+		asked := min(limit-summary.Returned+1, draftPortion)
+		drafts, err := a.store.ListDrafts(ctx, wallet, store.DraftFilter{Status: query.Status, BeforeSeq: before, Limit: asked, MaxBytes: draftPortionBytes})
+		if err != nil {
+			return DraftSummary{}, storeError(err)
 		}
+		bytes := 0
+		for _, draft := range drafts {
+			shown := false
+			if summary.Returned < limit {
+				if shown, err = a.showDraft(ctx, draft, show); err != nil {
+					return DraftSummary{}, err
+				}
+			}
+			if !shown {
+				summary.NextCursor = a.cursors.seal(list, before)
+				return summary, nil
+			}
+			summary.Returned++
+			before = draft.Seq
+			bytes += len(draft.Mission)
+		}
+		isLast = len(drafts) < asked && bytes < draftPortionBytes
 	}
-	return page, nil
+	return summary, nil
+}
+
+func (a *App) showDraft(ctx context.Context, draft store.Draft, show func(View) (bool, error)) (bool, error) {
+	view, err := a.view(ctx, draft)
+	if err != nil {
+		return false, err
+	}
+	return show(view)
 }
 
 // Preview says what a mission definition would become. It stores nothing.

@@ -35,7 +35,7 @@ func (a *App) Feed(ctx context.Context, query FeedQuery) (sortie.MissionFeed, er
 	}
 	limit := query.limit()
 	// One more than asked for tells whether there is another page; here and below.
-	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, BeforeSeq: before, Limit: limit + 1})
+	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, BeforeSeq: before, Limit: limit + 1, MaxBytes: maxPageBytes})
 	if err != nil {
 		return sortie.MissionFeed{}, storeError(err)
 	}
@@ -62,7 +62,7 @@ func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed
 	}
 	feed := a.newFeed()
 	for i, slots := range near {
-		if i == limit {
+		if i == limit || !feed.hasRoom(slots.OpenSlots) {
 			feed.goOn(a.cursors.seal(list, nearPosition(near[i-1])))
 			return feed.MissionFeed, nil
 		}
@@ -77,7 +77,7 @@ func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed
 // those near a point they stand behind it, at positions below zero.
 func (a *App) feedAnywhere(ctx context.Context, query FeedQuery, list string, feed *feed, before int64) (sortie.MissionFeed, error) {
 	room := query.limit() - len(feed.Missions)
-	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, Anywhere: true, BeforeSeq: before, Limit: room + 1})
+	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, Anywhere: true, BeforeSeq: before, Limit: room + 1, MaxBytes: maxPageBytes})
 	if err != nil {
 		return sortie.MissionFeed{}, storeError(err)
 	}
@@ -95,10 +95,16 @@ func fromNearPosition(position int64) (meters, seq int64) {
 }
 
 // feed is a page of the feed that is being put together.
-type feed struct{ sortie.MissionFeed }
+type feed struct {
+	sortie.MissionFeed
+	bytes pageBytes
+}
+
+// hasRoom reports whether the page has room for another mission, and takes it.
+func (f *feed) hasRoom(slots store.OpenSlots) bool { return f.bytes.add(len(slots.Mission)) }
 
 func (a *App) newFeed() *feed {
-	return &feed{sortie.MissionFeed{OK: true, Missions: []sortie.OpenMission{}, Summary: sortie.FeedSummary{GeneratedAt: sortie.FormatTime(a.now())}}}
+	return &feed{MissionFeed: sortie.MissionFeed{OK: true, Missions: []sortie.OpenMission{}, Summary: sortie.FeedSummary{GeneratedAt: sortie.FormatTime(a.now())}}}
 }
 
 func (f *feed) add(a *App, slots store.OpenSlots, meters *int64) error {
@@ -116,7 +122,7 @@ func (f *feed) add(a *App, slots store.OpenSlots, meters *int64) error {
 func (f *feed) addOpen(a *App, open []store.OpenSlots, room int, cursor func(before int64) string) error {
 	before := int64(math.MaxInt64)
 	for i, slots := range open {
-		if i == room {
+		if i == room || !f.hasRoom(slots) {
 			f.goOn(cursor(before))
 			break
 		}

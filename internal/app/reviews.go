@@ -125,6 +125,22 @@ const (
 	MaxPage     = 100
 )
 
+// maxPageBytes bounds the missions on a page of the feed and of the reviews: a page ends before the mission that reaches it. A
+// creator chooses how large a mission is. Lists of other things have elements of some kilobytes at most.
+const maxPageBytes = 1 << 20
+
+// pageBytes counts the bytes of the missions on a page.
+type pageBytes int
+
+// add reports whether the page has room for a mission of so many bytes, and counts it. The first always has room.
+func (p *pageBytes) add(bytes int) bool {
+	if *p > 0 && int(*p)+bytes >= maxPageBytes {
+		return false
+	}
+	*p += pageBytes(bytes)
+	return true
+}
+
 func (p Page) limit() int {
 	if p.Limit <= 0 {
 		return DefaultPage
@@ -150,10 +166,14 @@ func (a *App) Reviews(ctx context.Context, operator sortie.Address, page Page) (
 		return sortie.ReviewPage{}, storeError(err)
 	}
 	answer := sortie.ReviewPage{OK: true, Reviews: []sortie.Review{}, Summary: sortie.ReviewSummary{GeneratedAt: sortie.FormatTime(a.now())}}
-	if len(funded) > limit {
-		funded = funded[:limit]
-		cursor := a.cursors.seal(list, funded[limit-1].Seq)
-		answer.Summary.NextCursor = &cursor
+	var bytes pageBytes
+	for i, each := range funded {
+		if i == limit || !bytes.add(len(each.Mission)) {
+			funded = funded[:i]
+			cursor := a.cursors.seal(list, funded[i-1].Seq)
+			answer.Summary.NextCursor = &cursor
+			break
+		}
 	}
 	position, err := a.position(ctx)
 	if err != nil {

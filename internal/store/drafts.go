@@ -50,6 +50,7 @@ type DraftFilter struct {
 	Status    sortie.ListStatus // empty: all
 	BeforeSeq int64             // 0: from the newest
 	Limit     int
+	MaxBytes  int // the draft whose mission reaches this sum of bytes is the last one read; 0: no bound
 }
 
 // Transition is where a draft goes.
@@ -177,10 +178,14 @@ func (s *session) listDrafts(ctx context.Context, wallet sortie.Address, filter 
 		query, args = selectDraftsInStatus, append(args, string(filter.Status))
 	}
 	drafts := make([]Draft, 0, min(filter.Limit, 64))
+	budget := byteBudget(filter.MaxBytes)
 	err := s.each(ctx, query, args, func(row scanner) error {
 		draft, err := scanDraft(row)
+		if err != nil {
+			return err
+		}
 		drafts = append(drafts, draft)
-		return err
+		return budget.spend(len(draft.Mission))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list drafts: %w", err)

@@ -101,7 +101,7 @@ func (s *session) withSlots(ctx context.Context, neighbors []neighbor) ([]NearSl
 		numbers[i] = n.seq
 	}
 	err := lookups(numbers, func(args []any) error {
-		found, err := s.openSlots(ctx, selectSlotsBySeq, args...)
+		found, err := s.openSlots(ctx, 0, selectSlotsBySeq, args...)
 		for _, slots := range found {
 			bySeq[slots.Seq] = slots
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -82,7 +83,25 @@ func (s *session) insert(ctx context.Context, query string, args ...any) (seq in
 	return seq, s.fail(err)
 }
 
-// each hands every row to scan.
+// errEnough ends [session.each] before the last row. It is not a failure.
+var errEnough = errors.New("enough rows")
+
+// byteBudget bounds how many bytes of large columns a statement reads: their size is chosen by clients. 0 is no bound.
+type byteBudget int
+
+// spend returns errEnough when the budget is used up.
+func (b *byteBudget) spend(bytes int) error {
+	if *b == 0 {
+		return nil
+	}
+	if *b -= byteBudget(bytes); *b <= 0 {
+		*b = -1 // not 0, which is no bound
+		return errEnough
+	}
+	return nil
+}
+
+// each hands every row to scan, up to the one for which scan returns errEnough.
 func (s *session) each(ctx context.Context, query string, args []any, scan func(scanner) error) error {
 	if s.failure != nil {
 		return s.failure
@@ -99,7 +118,9 @@ func (s *session) each(ctx context.Context, query string, args []any, scan func(
 	}
 	defer func() { _ = rows.Close() }() // closing repeats the error of rows.Err
 	for rows.Next() {
-		if err := scan(rows); err != nil {
+		if err := scan(rows); errors.Is(err, errEnough) {
+			return nil
+		} else if err != nil {
 			return s.fail(fmt.Errorf("read row: %w", err))
 		}
 	}

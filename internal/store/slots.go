@@ -49,6 +49,7 @@ type OpenFilter struct {
 	Anywhere  bool             // only those without a place
 	BeforeSeq int64            // 0: from the newest
 	Limit     int
+	MaxBytes  int // as in [DraftFilter]
 }
 
 // PublishSlots opens a mission to contributors: what it takes, from when and until when, and where. How much is taken begins
@@ -139,7 +140,7 @@ func (tx *Tx) SlotsByMission(missionID string) (OpenSlots, error) {
 }
 
 func (s *session) slotsByMission(ctx context.Context, missionID string) (OpenSlots, error) {
-	found, err := s.openSlots(ctx, selectSlotsByMission, missionID)
+	found, err := s.openSlots(ctx, 0, selectSlotsByMission, missionID)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("read slots of %.80q: %w", missionID, ErrNotFound)
 	}
@@ -171,16 +172,19 @@ func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, er
 		return nil, nil // there are no other media types
 	}
 	return read(ctx, db, func(ctx context.Context, s *session) ([]OpenSlots, error) {
-		return s.openSlots(ctx, query, before, db.clock().UnixMicro(), filter.Limit)
+		return s.openSlots(ctx, byteBudget(filter.MaxBytes), query, before, db.clock().UnixMicro(), filter.Limit)
 	})
 }
 
-func (s *session) openSlots(ctx context.Context, query string, args ...any) (found []OpenSlots, err error) {
+func (s *session) openSlots(ctx context.Context, budget byteBudget, query string, args ...any) (found []OpenSlots, err error) {
 	err = s.each(ctx, query, args, func(row scanner) error {
 		var missionJSON []byte
 		slots, err := scanSlots(joined{row: row, more: []any{&missionJSON}})
+		if err != nil {
+			return err
+		}
 		found = append(found, OpenSlots{Slots: slots, Mission: missionJSON})
-		return err
+		return budget.spend(len(missionJSON))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read open slots: %w", err)
