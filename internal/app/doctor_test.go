@@ -201,7 +201,7 @@ func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 	}
 	w.extend([]store.ChainEvent{fundingOf(draft)})
 	w.bury(draft, mission.DepthConfirmed)
-	if late := w.doctor(draft); late.Health != sortie.HealthBlocked || late.WaitingOn != sortie.PartyOperator || late.Blockers[0].Code != sortie.BlockerMissionEnded {
+	if late := w.doctor(draft); late.Health != sortie.HealthBlocked || late.WaitingOn != sortie.PartyChain || late.Blockers[0].Code != sortie.BlockerMissionEnded {
 		t.Errorf("funded too late: %+v", late)
 	}
 }

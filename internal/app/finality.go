@@ -17,11 +17,11 @@ import (
 // maxDue is how much of a kind is done in one go. The rest comes with the next.
 const maxDue = 256
 
-// DueByTime does what became due by time alone: reservations expire, acceptances become final, missions complete. A worker calls it each
-// second. What fails does not hold up the rest; it is due again the next time.
+// DueByTime does what became due by time alone: reservations expire, acceptances become final, missions complete, or lapse when they cannot
+// be published any more. A worker calls it each second. What fails does not hold up the rest; it is due again the next time.
 func (a *App) DueByTime(ctx context.Context) error {
 	var failures []error
-	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions} {
+	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions, a.lapseMissions} {
 		if err := step(ctx); err != nil {
 			failures = append(failures, err)
 		}

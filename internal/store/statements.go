@@ -5,7 +5,7 @@ import "slices"
 // The statements that SQLite parses once per connection. PostgreSQL's driver does this by itself.
 var (
 	readStatements = []string{
-		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectEvents,
+		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectDraftsToLapse, selectEvents,
 		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, selectPosition, selectHalted,
 		selectFundingsToDeepen, selectRefundsToConfirm,
 		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectAnywhere, selectAnywherePhotos, selectAnywhereVideos, selectNear, selectSlotsToComplete,
