@@ -34,6 +34,7 @@ var chainQueries = []struct {
 		[]string{"fundings_to_refund (chain_id=? AND closed_block<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
 		[]string{"fundings_to_refund", "drafts_pkey"}, "31337, 9000, 100",
 	},
+	{"to lapse", selectDraftsToLapse, []string{"drafts_to_lapse (publish_by>? AND publish_by<?)"}, []string{"drafts_to_lapse"}, "9000, 100"},
 	{
 		"in review", selectDraftsInReview, []string{"drafts_in_review (seq>?)", "PRIMARY KEY (draft_id=?)"},
 		[]string{"drafts_in_review", "fundings_pkey"}, "10, 20",

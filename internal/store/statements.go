@@ -19,6 +19,6 @@ var (
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, addWalletEvents, insertEvent,
 		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
 		insertSubmission, reserveSlot, addContribution, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
-		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, numberSlot, putReceipt,
+		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, prolongHold, numberSlot, putReceipt, completeSlots,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())
 )

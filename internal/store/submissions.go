@@ -189,7 +189,8 @@ type ReceiptCursor struct {
 // AfterReceipt is the place behind a submission of [DB.ReceiptsDue].
 func AfterReceipt(of Submission) ReceiptCursor { return ReceiptCursor{of.FinalAt.UnixMicro(), of.ID} }
 
-// ReceiptsDue reads up to limit final acceptances behind a place that have no receipt, the longest final first.
+// ReceiptsDue reads up to limit final acceptances behind a place that have no receipt, the longest final first. Those whose
+// mission's money has left the contract are not due.
 func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectReceiptsDue, after.finalAt, after.id, limit)
 }
@@ -240,5 +241,6 @@ WHERE s.expires_at <= $1 ORDER BY s.expires_at LIMIT $2 + 0`
 WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`
 	selectReceiptsDue = selectSubmissions + `
 WHERE s.final_at IS NOT NULL AND s.receipt IS NULL AND (s.final_at, s.submission_id) > ($1, $2)
+	AND NOT EXISTS (SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = s.draft_id AND closed_at IS NOT NULL)
 ORDER BY s.final_at, s.submission_id LIMIT $3 + 0`
 )
