@@ -134,7 +134,10 @@ func TestAMissionThatWasPublishedNeverLapses(t *testing.T) {
 		w.dueByTime()
 		w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionApproved})
 		w.bury(draft, mission.DepthLocked)
-		w.dueByTime()
 		w.wantState(draft, published)
+		w.dueByTime()
+		if got := w.read(draft.ID).State; got != published {
+			t.Errorf("after its end the mission is %+v, want %+v", got, published)
+		}
 	})
 }
