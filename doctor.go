@@ -36,6 +36,7 @@ const (
 	BlockerRefundPending      BlockerCode = "refund_pending"      // the money is on its way back
 	BlockerRefundDeferred     BlockerCode = "refund_deferred"     // the token refused the refund: it waits in the contract
 	BlockerMissionEnded       BlockerCode = "mission_ended"       // its time is over
+	BlockerReclaimTooClose    BlockerCode = "reclaim_too_close"   // the money can be reclaimed before everything would be paid
 	BlockerMissionClosed      BlockerCode = "mission_closed"      // its money left the contract
 	BlockerServiceHalted      BlockerCode = "service_halted"      // an incident stops publication and payouts
 	BlockerChainBehind        BlockerCode = "chain_behind"        // the service has not seen the newest blocks

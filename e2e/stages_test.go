@@ -178,6 +178,8 @@ func TestReorgBelowTheLockHalts(t *testing.T) {
 
 		f.clear()
 		f.awaitView(published, viewPublished)
+		f.checkNotCompleted(published) // it was never over
+		f.checkTakesWork(published)
 		f.mineUntilView(refundable, viewRefunded)
 		f.service.await(f.t, "good health", func() bool { return f.health().Status == "ok" })
 	})

@@ -136,6 +136,9 @@ func checkQuote(status sortie.MissionStatus, wallet sortie.Address, trust trustF
 	var mismatches sortie.Mismatches
 	switch {
 	case errors.As(err, &mismatches) && mismatches.OnlyExpired():
+		if ends := endOf(status); !ends.IsZero() && !time.Now().Before(ends) {
+			return "", failed(exitExpired, fmt.Errorf("the mission ended at %s and can no longer be funded: create a new draft with a later endsAt", sortie.FormatTime(ends)))
+		}
 		return "", failed(exitExpired, errors.New("the authorization has expired: check this machine's clock and try again"))
 	case err != nil:
 		return "", failed(exitSafety, err)
@@ -145,6 +148,15 @@ func checkQuote(status sortie.MissionStatus, wallet sortie.Address, trust trustF
 		return "", failed(exitSafety, errors.New("the quote's budget is no number"))
 	}
 	return sortie.FormatUnits(total, trust.Tokens[asked.Token].Decimals), nil
+}
+
+// endOf is the end that the mission's creator gave, zero if none.
+func endOf(status sortie.MissionStatus) time.Time {
+	if status.NormalizedMission.EndsAt == nil {
+		return time.Time{}
+	}
+	ends, _ := time.Parse(time.RFC3339, *status.NormalizedMission.EndsAt)
+	return ends
 }
 
 // readAsk takes the terms from the creator's own file.

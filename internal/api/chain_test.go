@@ -142,7 +142,7 @@ func fundingOf(draft sortie.DraftCreated) store.ChainEvent {
 		MissionKey: sortie.MissionKey(draft.MissionID),
 		Funded: &store.MissionFunded{
 			MissionID: draft.MissionID, Creator: quote.Authorization.Creator, Token: quote.TokenAddress, Reward: reward,
-			TargetCount: new(big.Int).SetUint64(quote.TargetCount), Nonce: quote.Authorization.Nonce, ReclaimAfter: 1_800_000_000,
+			TargetCount: new(big.Int).SetUint64(quote.TargetCount), Nonce: quote.Authorization.Nonce, ReclaimAfter: quote.Authorization.Deadline + 180*24*3600,
 		},
 	}
 }

@@ -18,7 +18,9 @@ const (
 	incidentFinalityBroken  = "finality_broken"  // halting: final blocks were replaced
 	incidentFundingMismatch = "funding_mismatch" // a funding names a draft and is not the one that the draft promised
 	incidentFundingRepeated = "funding_repeated" // a mission was funded twice, which the contract does not allow
-	incidentUnexpectedClose = "unexpected_close" // a mission was closed with the settler's signature and not by us
+	incidentUnexpectedClose = "unexpected_close" // halting: a mission was closed with the settler's signature and not by us
+
+	incidentUnexpectedPayment = "unexpected_payment" // halting: a slot was paid with the settler's signature and not as we promised
 )
 
 // keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization that cannot happen.
@@ -137,6 +139,9 @@ func (b *books) advance(step store.Advance) (store.Position, error) {
 			return store.Position{}, err
 		}
 	}
+	if err := b.checkPayments(step.ChainID, step.Events); err != nil {
+		return store.Position{}, err
+	}
 	if step.Final > step.Was.Final && step.Final > keptBlocks {
 		err = b.tx.PruneBlocks(step.ChainID, step.Final-keptBlocks)
 	}
@@ -172,7 +177,7 @@ func (b *books) apply(chainID uint64, event *store.ChainEvent) error {
 		return b.applyFunding(chainID, event)
 	case store.EventMissionClosed:
 		return b.applyClosing(chainID, event)
-	default: // payments and the rest move no draft
+	default: // payments and the rest move no draft; payments are compared all at once
 		return nil
 	}
 }
@@ -243,18 +248,30 @@ func (b *books) applyClosing(chainID uint64, event *store.ChainEvent) error {
 		b.app.log.Warn("a close does not fit the mission's funding", "missionKey", event.MissionKey, "transaction", event.Transaction)
 		return nil
 	}
-	if event.Closed.Reason != closedByCreator && account.draft.State.Decision == mission.DecisionNone {
-		err := b.incident(incidentUnexpectedClose, false,
-			"Transaction %s closes mission %s of draft %s before anybody decided about it. The settler's key signed that: find out who used it.",
-			event.Transaction, account.draft.MissionID, account.draft.ID)
-		if err != nil {
-			return err
-		}
+	if err := b.expectClosing(account, event); err != nil {
+		return err
 	}
 	return b.setClosing(account, &store.Closing{
 		Block: event.Block, BlockHash: event.BlockHash, Transaction: event.Transaction,
 		Reason: event.Closed.Reason, Refund: event.Closed.Refund, RefundDeferred: event.Closed.RefundDeferred,
 	})
+}
+
+// expectClosing opens an incident that halts when a mission was closed with a signature of the settler that the service did not ask
+// for: a theft of its key, or a bug. Creators reclaim without any signature, and a rejected mission is closed by whoever is first to
+// send the signature that its refund made public.
+func (b *books) expectClosing(c *account, event *store.ChainEvent) error {
+	if event.Closed.Reason == closedByCreator || c.draft.State.Decision == mission.DecisionRejected {
+		return nil
+	}
+	wanted, err := b.tx.HasIntent(IntentClose, c.draft.ID)
+	if err != nil || wanted {
+		return err
+	}
+	return b.incident(incidentUnexpectedClose, true,
+		"Transaction %s closes mission %s of draft %s, whose review status is %s, and the service did not ask for that. "+
+			"The settler's key signed it: pause the contract, replace the key, and find out who used it.",
+		event.Transaction, c.draft.MissionID, c.draft.ID, c.draft.State.View().Review)
 }
 
 // closedByCreator is the contract's reason for a mission that its creator reclaimed.

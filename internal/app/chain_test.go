@@ -356,7 +356,7 @@ func TestAnApprovedMissionStaysApprovedWhenItIsClosed(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
 	draft := w.fund(alice, "k", mission.DepthLocked)
-	w.extend([]store.ChainEvent{closingOf(draft, 1)})
+	w.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
 	w.finalize(w.position.Tip.Number)
 	w.settle()
 	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})

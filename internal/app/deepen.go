@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -36,7 +37,7 @@ func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo u
 		deepenings = append(deepenings, store.Deepening{FundedDraft: funded, To: mission.DepthConfirmed})
 	}
 	for _, funded := range append(seen, confirmed...) {
-		if !halted && funded.Block <= lockedUpTo && mayLock(funded.Draft, &funded.Funding) {
+		if !halted && funded.Block <= lockedUpTo && mayLock(funded.Draft, &funded.Funding, a.now()) {
 			deepenings = append(deepenings, store.Deepening{FundedDraft: funded, To: mission.DepthLocked})
 		}
 	}
@@ -46,10 +47,10 @@ func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo u
 	return deepenings, nil
 }
 
-// mayLock reports whether a final funding may count as locked. A mission that was approved and whose money is gone must not be
-// published by it: nobody would be paid.
-func mayLock(draft store.Draft, funding *store.Funding) bool {
-	return funding.Closed == nil || draft.State.Decision != mission.DecisionApproved
+// mayLock reports whether a final funding may count as locked. A mission that was approved must not be published by it when its
+// money is gone or when it is too late: contributors would not be paid. [App.lapseMissions] returns the money of the latter.
+func mayLock(draft store.Draft, funding *store.Funding, now time.Time) bool {
+	return draft.State.Decision != mission.DecisionApproved || funding.Closed == nil && !tooLate(draft, now)
 }
 
 // Deepen moves the drafts whose fundings, or refunds, the chain was asked about again and confirmed. What changed since it was
@@ -100,7 +101,7 @@ func (b *books) deepen(deepening store.Deepening, halted bool) error {
 	if err := b.confirm(account); err != nil {
 		return err
 	}
-	if deepening.To != mission.DepthLocked || halted || account.funding.Block > position.Final || !mayLock(account.draft, account.funding) {
+	if deepening.To != mission.DepthLocked || halted || account.funding.Block > position.Final || !mayLock(account.draft, account.funding, b.tx.Now) {
 		return nil
 	}
 	return b.move(account, mission.FundingLocked, fundingFacts(account.funding))
@@ -112,7 +113,7 @@ func (b *books) confirm(c *account) error {
 	if err := b.move(c, mission.FundingConfirmed, fundingFacts(c.funding)); err != nil {
 		return err
 	}
-	if !b.app.autoApprove || c.draft.State == before || c.draft.State.Decision != mission.DecisionNone || c.funding.Closed != nil {
+	if !b.app.autoApprove || c.draft.State == before || c.draft.State.Decision != mission.DecisionNone || c.funding.Closed != nil || c.late(b.tx.Now) {
 		return nil
 	}
 	return b.decide(c, mission.Approved, actorAuto, "")

@@ -114,19 +114,29 @@ func (p patient) inReview() sortie.Doctor {
 			Blockers: []sortie.Blocker{closedBlocker(closing)},
 			Actions:  []string{"Wait until the refund is final.", "Create a new draft if you still want the mission."},
 		}
-	case p.ended():
-		return sortie.Doctor{
-			Health: sortie.HealthBlocked, WaitingOn: sortie.PartyOperator,
-			Summary:  "The mission's time was over before anybody decided about it.",
-			Blockers: []sortie.Blocker{p.endedBlocker(), pending},
-			Actions:  []string{"Ask the operator to reject the mission: its money then comes back."},
-		}
+	case tooLate(p.draft, p.now):
+		return p.lapsing()
 	}
 	return sortie.Doctor{
 		Health: sortie.HealthWaiting, WaitingOn: sortie.PartyOperator,
 		Summary:  "The mission is funded and waits for review.",
 		Blockers: []sortie.Blocker{pending},
-		Actions:  []string{fmt.Sprintf("Wait for the operator's decision; it is of use until %s.", sortie.FormatTime(p.ends))},
+		Actions:  []string{fmt.Sprintf("Wait for the operator's decision; without an approval before %s the money comes back.", sortie.FormatTime(*p.draft.PublishBy))},
+	}
+}
+
+// lapsing is a funded mission that can no longer be published. [App.lapseMissions] is about to reject it.
+func (p patient) lapsing() sortie.Doctor {
+	late := account{draft: p.draft, funding: p.place.funding}
+	code := sortie.BlockerReclaimTooClose
+	if p.ended() {
+		code = sortie.BlockerMissionEnded
+	}
+	return sortie.Doctor{
+		Health: sortie.HealthBlocked, WaitingOn: sortie.PartyChain,
+		Summary:  "The mission can no longer be published: it is rejected, and its money comes back.",
+		Blockers: []sortie.Blocker{blocker(code, "%s", late.lateness())},
+		Actions:  []string{"Wait for the refund.", "Create a new draft if you still want the mission."},
 	}
 }
 
@@ -138,6 +148,9 @@ func (p patient) awaitingLock() sortie.Doctor {
 			Blockers: []sortie.Blocker{closedBlocker(closing)},
 			Actions:  []string{"Create a new draft if you still want the mission."},
 		}
+	}
+	if tooLate(p.draft, p.now) {
+		return p.lapsing()
 	}
 	return sortie.Doctor{
 		Health: sortie.HealthWaiting, WaitingOn: sortie.PartyChain,

@@ -54,7 +54,7 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 	}
 	patient := patient{
 		draft: draft, place: place, now: a.now(), budget: terms.Total(), depth: a.depthOf(draft, place.funding, place.position),
-		quoteUntil: time.Unix(int64(a.issuer.Deadline(a.now())), 0),
+		quoteUntil: time.Unix(int64(a.liveDeadline(draft, a.now())), 0),
 	}
 	if patient.halted, err = a.store.Halted(ctx); err != nil {
 		return sortie.Doctor{}, storeError(err)

@@ -84,7 +84,7 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 			blockers{sortie.BlockerMissionEnded}, "ended at 2026-03-04"},
 		"published, closed": {locked, func(w *world, draft store.Draft) {
 			w.approve(draft)
-			w.extend([]store.ChainEvent{closingOf(draft, 1)})
+			w.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
 		}, ready, sortie.PartyNone, blockers{sortie.BlockerMissionClosed}, "is over"},
 		"rejected, unfunded": {none, (*world).reject, rejected, sortie.PartyNone, blockers{sortie.BlockerMissionRejected}, "The place is private."},
 		"rejected, seen": {seen, (*world).reject, rejected, sortie.PartyChain,
@@ -201,7 +201,7 @@ func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 	}
 	w.extend([]store.ChainEvent{fundingOf(draft)})
 	w.bury(draft, mission.DepthConfirmed)
-	if late := w.doctor(draft); late.Health != sortie.HealthBlocked || late.WaitingOn != sortie.PartyOperator || late.Blockers[0].Code != sortie.BlockerMissionEnded {
+	if late := w.doctor(draft); late.Health != sortie.HealthBlocked || late.WaitingOn != sortie.PartyChain || late.Blockers[0].Code != sortie.BlockerMissionEnded {
 		t.Errorf("funded too late: %+v", late)
 	}
 }

@@ -126,6 +126,7 @@ func (a *App) newDraft(wallet sortie.Address, key string, normalized mission.Nor
 		Reward:         terms.Reward,
 		TargetCount:    terms.TargetCount,
 		Nonce:          nonce,
+		EndsAt:         normalized.EndsAt(),
 	}, nil
 }
 
@@ -281,6 +282,16 @@ func (a *App) view(ctx context.Context, draft store.Draft) (View, error) {
 	}, nil
 }
 
+// liveDeadline is the deadline of a quote issued now. It is before the mission's end, so that after the end no quote is good: the
+// draft stays in the answers with one that has expired.
+func (a *App) liveDeadline(draft store.Draft, now time.Time) uint64 {
+	deadline := a.issuer.Deadline(now)
+	if draft.EndsAt == nil {
+		return deadline
+	}
+	return min(deadline, uint64(draft.EndsAt.Add(-time.Nanosecond).Unix()))
+}
+
 // quote is the draft's quote: live while it can still be funded, afterwards as it was last.
 func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error) {
 	terms := sortie.MissionAuthorization{
@@ -288,7 +299,7 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 		TargetCount: uint64(draft.TargetCount), Creator: draft.Wallet, Nonce: draft.Nonce,
 	}
 	now := a.now()
-	terms.Deadline = a.issuer.Deadline(now)
+	terms.Deadline = a.liveDeadline(draft, now)
 	if frozen := draft.QuoteDeadline; frozen != 0 && !draft.State.QuoteLive() {
 		terms.Deadline = min(frozen, terms.Deadline) // the clock of the process that froze it may be ahead of this one
 	}

@@ -17,11 +17,11 @@ import (
 // maxDue is how much of a kind is done in one go. The rest comes with the next.
 const maxDue = 256
 
-// DueByTime does what became due by time alone: reservations expire, acceptances become final, missions complete. A worker calls it each
-// second. What fails does not hold up the rest; it is due again the next time.
+// DueByTime does what became due by time alone: reservations expire, acceptances become final, missions complete, or lapse when they cannot
+// be published any more. A worker calls it each second. What fails does not hold up the rest; it is due again the next time.
 func (a *App) DueByTime(ctx context.Context) error {
 	var failures []error
-	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions} {
+	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions, a.lapseMissions} {
 		if err := step(ctx); err != nil {
 			failures = append(failures, err)
 		}
@@ -88,11 +88,7 @@ func (a *App) finalizeAcceptances(ctx context.Context) error {
 			if halted, err := books.tx.Halted(); err != nil || halted {
 				return err
 			}
-			if _, err := books.tx.TakeSlot(submission); err != nil {
-				return err
-			}
-			books.outcomes = append(books.outcomes, OutcomeFinal)
-			return books.complete(submission.DraftID)
+			return books.finalize(submission)
 		})
 	})
 }
@@ -178,13 +174,23 @@ func (a *App) signReceipt(ctx context.Context, submission store.Submission) erro
 
 // completeMissions notes which missions are over by time, or closed, with nothing left open.
 func (a *App) completeMissions(ctx context.Context) error {
+	halted, err := a.store.Halted(ctx)
+	if err != nil || halted {
+		return err
+	}
 	list, err := a.store.SlotsToComplete(ctx, a.now(), maxDue)
 	if err != nil {
 		return fmt.Errorf("look for missions that are complete: %w", err)
 	}
 	var failures []error
 	for _, draftID := range list {
-		if err := a.write(ctx, func(books *books) error { return books.complete(draftID) }); err != nil {
+		err := a.write(ctx, func(books *books) error {
+			if err := books.hold(); err != nil { // a reorganization comes before or after it, not in between
+				return err
+			}
+			return books.complete(draftID)
+		})
+		if err != nil {
 			failures = append(failures, fmt.Errorf("complete draft %s: %w", draftID, err))
 		}
 	}

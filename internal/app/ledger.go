@@ -17,6 +17,7 @@ const (
 	actorAuto    = "auto"    // the service was told to approve everything
 	actorReclaim = "reclaim" // the creator took the money back before anybody decided
 	actorChain   = "chain"   // the contract says so
+	actorExpiry  = "expiry"  // the mission could not be published in time
 )
 
 // maxTries is how often a transaction is run that lost a race for a draft. Whoever won is done by then.
@@ -129,7 +130,9 @@ func (b *books) close() error {
 	var moves []store.DraftMove
 	for _, touched := range b.order {
 		if steps := touched.draft.Version - touched.read.Version; steps > 0 {
-			to := store.Transition{State: touched.draft.State, QuoteDeadline: touched.draft.QuoteDeadline}
+			to := store.Transition{
+				State: touched.draft.State, QuoteDeadline: touched.draft.QuoteDeadline, PublishBy: touched.draft.PublishBy,
+			}
 			moves = append(moves, store.DraftMove{Draft: touched.read, To: to, Steps: steps})
 		}
 	}
@@ -164,6 +167,9 @@ func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
 	if err != nil {
 		return fmt.Errorf("encode event %s of draft %s: %w", event, c.draft.ID, err)
 	}
+	if c.draft.PublishBy, err = b.publishBy(c, next); err != nil {
+		return err
+	}
 	c.draft.QuoteDeadline = b.app.quoteDeadline(c.draft, next, b.tx.Now)
 	c.draft.State, c.draft.UpdatedAt = next, b.tx.Now
 	c.draft.Version++
@@ -182,7 +188,7 @@ func (a *App) quoteDeadline(draft store.Draft, next mission.State, now time.Time
 	case draft.QuoteDeadline != 0:
 		return draft.QuoteDeadline
 	default:
-		return a.issuer.Deadline(now)
+		return a.liveDeadline(draft, now)
 	}
 }
 

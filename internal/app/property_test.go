@@ -51,7 +51,7 @@ func runModel(t *rapid.T, database string, steps int) {
 	for i, wallet := range []sortie.Address{alice, alice, bob, bob} {
 		m.drafts = append(m.drafts, &modelDraft{Draft: w.create(wallet, fmt.Sprint("k", i)), state: mission.Created()})
 	}
-	actions := []func(){m.mine, m.mine, m.mine, m.reorganize, m.settle, m.settle, m.look, m.act, m.decide, m.decide, m.clear, m.loseRace, m.wait}
+	actions := []func(){m.mine, m.mine, m.mine, m.reorganize, m.settle, m.settle, m.look, m.act, m.decide, m.decide, m.clear, m.clear, m.clear, m.loseRace, m.wait}
 	for range rapid.IntRange(1, steps).Draw(t, "steps") {
 		rapid.SampledFrom(actions).Draw(t, "action")()
 		m.check()
@@ -199,20 +199,31 @@ func (m *model) replay(after uint64, step store.Advance, meanings []modelEvent) 
 			chain = append(chain, event)
 		}
 	}
+	kept := len(chain)
 	for i := range step.Events {
 		chain = append(chain, modelEvent{&step.Events[i], meanings[i].draft, meanings[i].right})
 	}
 	m.chain = chain
 	for _, draft := range m.drafts {
 		var funding, closing *store.ChainEvent
-		for _, event := range chain {
+		paid := false
+		for i, event := range chain {
 			switch {
-			case event.draft != draft || !event.right:
+			case event.draft != draft:
+			case event.Kind == store.EventSubmissionPaid:
+				paid = paid || i >= kept
+			case !event.right:
 			case event.Kind == store.EventMissionFunded && funding == nil:
 				funding = event.ChainEvent
 			case event.Kind == store.EventMissionClosed && funding != nil && closing == nil:
 				closing = event.ChainEvent
+				if i >= kept && closing.Closed.Reason != closedByCreator && draft.state.Decision != mission.DecisionRejected {
+					m.halted = true // somebody else has the settler's key
+				}
 			}
+		}
+		if paid && funding != nil {
+			m.halted = true // nothing was accepted, so nothing was to be paid
 		}
 		if draft.place(funding, closing) {
 			m.halted = true

@@ -100,7 +100,10 @@ func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent)
 				return err
 			}
 		}
-		return books.apply(chainID, &event)
+		if err := books.apply(chainID, &event); err != nil {
+			return err
+		}
+		return books.checkPayments(chainID, []store.ChainEvent{event})
 	})
 	if err != nil {
 		return fmt.Errorf("adopt event %d of block %d: %w", event.LogIndex, event.Block, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
@@ -24,8 +25,8 @@ func (a *App) admit(wallet sortie.Address) error {
 // Approve decides that a mission is published as soon as its funding is final. The id is a draft id or a mission id; the
 // reason may be empty. The same decision by the same operator again is answered as it was the first time.
 //
-// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state when the mission is not funded or was decided
-// before, and service_unavailable when it would be published while an incident halts the service.
+// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state when the mission is not funded, was decided
+// before or can no longer be published in time, and service_unavailable when it would be published while an incident halts the service.
 func (a *App) Approve(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
 	return a.review(ctx, operator, id, reason, mission.Approved)
 }
@@ -101,6 +102,10 @@ func (b *books) mayDecide(c *account, verdict mission.Event) error {
 	if c.funding != nil && c.funding.Closed != nil {
 		return sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s: it cannot be approved any more", c.funding.Closed.Transaction).
 			Detail("transactionHash", c.funding.Closed.Transaction)
+	}
+	if c.late(b.tx.Now) {
+		return sortie.NewError(sortie.CodeWrongState, "this mission can no longer be approved, and its money goes back to its creator without a decision of yours. %s", c.lateness()).
+			Detail("publishBy", sortie.FormatTime(*c.draft.PublishBy)).Detail("reclaimAfter", sortie.FormatTime(time.Unix(int64(c.funding.ReclaimAfter), 0)))
 	}
 	next, err := mission.Apply(c.draft.State, verdict)
 	if err != nil || !next.View().Published {

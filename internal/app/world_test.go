@@ -60,6 +60,8 @@ const (
 	testChain         = 31337
 	testConfirmations = 3
 	testStart         = 100 // the block after which following begins
+
+	testReclaimDelay = 180 * 24 * time.Hour // as in the contract
 )
 
 // world is the use cases on a real database, with a chain that a test makes block by block and a clock that it sets.
@@ -187,7 +189,7 @@ func fundingOf(draft store.Draft) store.ChainEvent {
 		Factory: draft.Factory, Kind: store.EventMissionFunded, MissionKey: sortie.MissionKey(draft.MissionID),
 		Funded: &store.MissionFunded{
 			MissionID: draft.MissionID, Creator: draft.Wallet, Token: draft.TokenAddress, Reward: draft.Reward,
-			TargetCount: big.NewInt(int64(draft.TargetCount)), Nonce: draft.Nonce, ReclaimAfter: 1_800_000_000,
+			TargetCount: big.NewInt(int64(draft.TargetCount)), Nonce: draft.Nonce, ReclaimAfter: uint64(draft.CreatedAt.Add(testReclaimDelay).Unix()),
 		},
 	}
 }

@@ -15,7 +15,8 @@ const (
 	DepthLocked    Depth = "locked"    // final
 )
 
-// Decision is what the operator decided about a mission. It is made once and stays.
+// Decision is what the operator decided about a mission. It is made once and stays, except that an approval lapses when the
+// mission could not be published in time.
 type Decision string
 
 // The decisions.
@@ -72,6 +73,11 @@ func (s State) funded() bool { return s.Depth == DepthConfirmed || s.Depth == De
 // QuoteLive reports whether the funding quote is still re-issued. Once it is not, it stays as it was last.
 func (s State) QuoteLive() bool { return !s.funded() && s.Decision != DecisionRejected }
 
+// AwaitsPublication reports whether the mission is neither rejected nor published.
+func (s State) AwaitsPublication() bool {
+	return s.Decision != DecisionRejected && !s.View().Published
+}
+
 // Valid reports whether s is a state that events can lead to.
 func (s State) Valid() bool {
 	switch s.Depth {
@@ -104,13 +110,14 @@ const (
 	FundingReverted  Event = "funding_reverted" // a reorganization took the funding out of the chain
 	Approved         Event = "approved"
 	Rejected         Event = "rejected"
+	Lapsed           Event = "lapsed" // the mission was not published while that was possible: see [PublishBy]
 	RefundConfirmed  Event = "refund_confirmed"
 	RefundReverted   Event = "refund_reverted" // a reorganization took the refund out of the chain
 )
 
 // Events lists every event.
 func Events() []Event {
-	return []Event{FundingSeen, FundingConfirmed, FundingLocked, FundingReverted, Approved, Rejected, RefundConfirmed, RefundReverted}
+	return []Event{FundingSeen, FundingConfirmed, FundingLocked, FundingReverted, Approved, Rejected, Lapsed, RefundConfirmed, RefundReverted}
 }
 
 // Apply gives the state after an event.
@@ -160,6 +167,9 @@ func (s State) after(event Event) (next State, allowed bool) {
 	case Rejected:
 		next.Decision = DecisionRejected
 		return next, s.Decision == DecisionNone
+	case Lapsed: // an approval, too, as long as it has published nothing
+		next.Decision = DecisionRejected
+		return next, s.AwaitsPublication()
 	case RefundConfirmed:
 		next.Refunded = true
 		return next, s.Decision == DecisionRejected && s.funded()
@@ -191,7 +201,7 @@ func (e Event) Type(after State) sortie.EventType {
 			return sortie.EventMissionPublished
 		}
 		return sortie.EventMissionApproved
-	case Rejected:
+	case Rejected, Lapsed:
 		return sortie.EventMissionRejected
 	case RefundConfirmed:
 		return sortie.EventRefundConfirmed

@@ -26,13 +26,14 @@ const (
 	OperatorAccepted    SubmissionEvent = "operator_accepted"
 	OperatorRejected    SubmissionEvent = "operator_rejected"
 	OperatorFlagged     SubmissionEvent = "operator_flagged"
+	MoneyLeft           SubmissionEvent = "money_left" // the mission's money left the contract before the acceptance was final
 )
 
 // SubmissionEvents lists every event.
 func SubmissionEvents() []SubmissionEvent {
 	return []SubmissionEvent{
 		ChecksAccepted, ChecksFlagged, ChecksRejected, ReservationExpired, ContributorWithdrew,
-		OperatorAccepted, OperatorRejected, OperatorFlagged,
+		OperatorAccepted, OperatorRejected, OperatorFlagged, MoneyLeft,
 	}
 }
 
@@ -87,6 +88,8 @@ func (s SubmissionState) after(event SubmissionEvent) (next sortie.SubmissionSta
 		return sortie.SubmissionRejected, uploaded || s.Status == flagged || revocable
 	case OperatorFlagged:
 		return flagged, uploaded || revocable
+	case MoneyLeft:
+		return sortie.SubmissionRejected, revocable
 	}
 	return s.Status, false
 }

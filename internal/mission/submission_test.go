@@ -20,8 +20,12 @@ var submissionMoves = map[mission.SubmissionState]map[mission.SubmissionEvent]so
 	{Status: "flagged", Uploaded: true}: {
 		mission.ContributorWithdrew: "withdrawn", mission.OperatorAccepted: "curation_accepted", mission.OperatorRejected: "rejected",
 	},
-	{Status: "accepted", Uploaded: true}:          {mission.OperatorRejected: "rejected", mission.OperatorFlagged: "flagged"},
-	{Status: "curation_accepted", Uploaded: true}: {mission.OperatorRejected: "rejected", mission.OperatorFlagged: "flagged"},
+	{Status: "accepted", Uploaded: true}: {
+		mission.OperatorRejected: "rejected", mission.OperatorFlagged: "flagged", mission.MoneyLeft: "rejected",
+	},
+	{Status: "curation_accepted", Uploaded: true}: {
+		mission.OperatorRejected: "rejected", mission.OperatorFlagged: "flagged", mission.MoneyLeft: "rejected",
+	},
 }
 
 func TestSubmissionMoves(t *testing.T) {
@@ -52,8 +56,8 @@ func TestSubmissionMoves(t *testing.T) {
 			}
 		}
 	}
-	if moves != 16 {
-		t.Errorf("%d moves were seen, want 16", moves)
+	if moves != 18 {
+		t.Errorf("%d moves were seen, want 18", moves)
 	}
 }
 

@@ -6,7 +6,32 @@ const (
 	minLead         = time.Hour // between the creation of a draft and the end of its mission
 	maxLead         = 90 * 24 * time.Hour
 	defaultDuration = 30 * 24 * time.Hour // from publication, for a mission without an end of its own
+
+	// What must fit between the end of a mission and the time from which its creator may reclaim the money.
+	decisionPeriod   = 14 * 24 * time.Hour // operators decide about the last submissions
+	longestHold      = 30 * 24 * time.Hour // the longest hold of an acceptance that can be configured
+	redemptionPeriod = 30 * 24 * time.Hour // contributors redeem their receipts
 )
+
+// SettlementPeriod is the time after a mission's end in which its submissions are decided about and paid. A mission is not
+// published unless this period ends before its creator may reclaim the money.
+const SettlementPeriod = decisionPeriod + longestHold + redemptionPeriod
+
+// PublishBy is the time from which a mission can no longer be published: submissions would no longer be taken, or its
+// creator could reclaim the money before everything accepted is paid. endsAt is nil for a mission without an end of its own;
+// reclaimAfter is in Unix seconds, as the contract reports it. A mission that can never be published gives the Unix epoch.
+func PublishBy(endsAt *time.Time, reclaimAfter uint64) time.Time {
+	const latest = 1 << 38 // in the year 10680; the contract's numbers are wider than what a time holds
+	settled := time.Unix(int64(min(reclaimAfter, latest)), 0).UTC().Add(-SettlementPeriod)
+	switch {
+	case endsAt == nil:
+		return settled.Add(-defaultDuration)
+	case endsAt.After(settled):
+		return time.Unix(0, 0).UTC()
+	default:
+		return *endsAt
+	}
+}
 
 // CheckTimes holds the mission's times against the moment its draft is created. It is apart from [Normalize] because only the
 // first creation must pass it: a replay returns its draft at any time.
@@ -38,6 +63,15 @@ func (n Normalized) Window(publishedAt time.Time) (start, end time.Time) {
 		end = publishedAt.Add(defaultDuration)
 	}
 	return start, end
+}
+
+// EndsAt is the end that the creator gave, nil if none.
+func (n Normalized) EndsAt() *time.Time {
+	_, ends := n.instants()
+	if ends.IsZero() {
+		return nil
+	}
+	return &ends
 }
 
 // instants are the times the creator gave; zero for those not given.

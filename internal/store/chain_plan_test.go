@@ -34,6 +34,7 @@ var chainQueries = []struct {
 		[]string{"fundings_to_refund (chain_id=? AND closed_block<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
 		[]string{"fundings_to_refund", "drafts_pkey"}, "31337, 9000, 100",
 	},
+	{"to lapse", selectDraftsToLapse, []string{"drafts_to_lapse (publish_by>? AND publish_by<?)"}, []string{"drafts_to_lapse"}, "9000, 100"},
 	{
 		"in review", selectDraftsInReview, []string{"drafts_in_review (seq>?)", "PRIMARY KEY (draft_id=?)"},
 		[]string{"drafts_in_review", "fundings_pkey"}, "10, 20",
@@ -49,6 +50,7 @@ var chainQueries = []struct {
 	{"audit", selectAudit, []string{"INTEGER PRIMARY KEY (rowid<?)"}, []string{"audit_pkey"}, "9000, 20"},
 	{"halted", selectHalted, []string{"incidents_halting"}, []string{"incidents_halting"}, ""},
 	{"open incidents", selectOpenIncidents, []string{"incidents_open"}, []string{"incidents_"}, "256"},
+	{"any intent", selectAnyIntent, []string{"intents_of_subject (kind=? AND subject=?)"}, []string{"intents_of_subject"}, "'close', 'draft_7'"},
 	{"active intent", selectActiveIntent, []string{"intents_active (kind=? AND subject=?)"}, []string{"intents_active"}, "'close', 'draft_7'"},
 	{
 		"newest intent", selectNewestIntent, []string{"intents_of_subject (kind=? AND subject=?)", "PRIMARY KEY (intent_id=?) LEFT-JOIN"},

@@ -32,6 +32,7 @@ type NewDraft struct {
 	Reward         *big.Int // base units, for one submission
 	TargetCount    int
 	Nonce          sortie.Hash
+	EndsAt         *time.Time // the end that the creator gave; nil: some time after publication
 }
 
 // Draft is a stored draft.
@@ -39,7 +40,8 @@ type Draft struct {
 	NewDraft
 	Seq           int64 // newer drafts have greater ones
 	State         mission.State
-	QuoteDeadline uint64 // Unix seconds at which the quote was frozen; 0 while it is live
+	QuoteDeadline uint64     // Unix seconds at which the quote was frozen; 0 while it is live
+	PublishBy     *time.Time // from when a funded mission that was never published cannot be published; nil for all others
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 	Version       int64 // grows with every transition
@@ -56,7 +58,8 @@ type DraftFilter struct {
 // Transition is where a draft goes.
 type Transition struct {
 	State         mission.State
-	QuoteDeadline uint64 // Unix seconds if the quote is frozen in this state; 0 if it is live
+	QuoteDeadline uint64     // Unix seconds if the quote is frozen in this state; 0 if it is live
+	PublishBy     *time.Time // as in [Draft]
 }
 
 // CreateDraft stores a draft with the event that tells of it. When the wallet already has one under the same idempotency
@@ -69,7 +72,7 @@ func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stor
 	stored.Seq, err = tx.session.insert(tx.ctx, insertDraft,
 		draft.ID, draft.MissionID, hexAddress(draft.Wallet), draft.IdempotencyKey, string(draft.Fingerprint), string(draft.Mission),
 		draft.Title, string(draft.Token), hexAddress(draft.TokenAddress), int64(draft.ChainID), hexAddress(draft.Factory),
-		draft.Reward.String(), draft.TargetCount, draft.Nonce.String(), tx.Now.UnixMicro())
+		draft.Reward.String(), draft.TargetCount, draft.Nonce.String(), tx.Now.UnixMicro(), nullableTime(draft.EndsAt))
 	if errors.Is(err, ErrNotFound) { // not inserted: a unique index said no
 		stored, err = tx.DraftByKey(draft.Wallet, draft.IdempotencyKey)
 		if errors.Is(err, ErrNotFound) {
@@ -93,7 +96,8 @@ func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stor
 // returns the draft as it is then. When somebody else moved it first, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft, error) {
 	moved := draft
-	moved.State, moved.QuoteDeadline, moved.UpdatedAt, moved.Version = to.State, to.QuoteDeadline, tx.Now, draft.Version+1
+	moved.State, moved.QuoteDeadline, moved.PublishBy = to.State, to.QuoteDeadline, to.PublishBy
+	moved.UpdatedAt, moved.Version = tx.Now, draft.Version+1
 	if err := tx.moveDraft(&draft, to, 1); err != nil {
 		return Draft{}, err
 	}
@@ -130,7 +134,7 @@ func (tx *Tx) TransitionDrafts(moves []DraftMove, events []DraftEvent) error {
 func (tx *Tx) moveDraft(draft *Draft, to Transition, steps int64) error {
 	changed, err := tx.session.exec(tx.ctx, moveDraft, draft.ID, draft.Version,
 		string(to.State.Depth), string(to.State.Decision), to.State.Refunded, string(to.State.View().List),
-		nullable(to.QuoteDeadline), tx.Now.UnixMicro(), steps)
+		nullable(to.QuoteDeadline), tx.Now.UnixMicro(), steps, nullableTime(to.PublishBy))
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}
@@ -193,6 +197,22 @@ func (s *session) listDrafts(ctx context.Context, wallet sortie.Address, filter 
 	return drafts, nil
 }
 
+// DraftsToLapse reads up to limit drafts that could have been published before a time and can no longer, the longest ended
+// first.
+func (db *DB) DraftsToLapse(ctx context.Context, at time.Time, limit int) ([]Draft, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
+		err = s.each(ctx, selectDraftsToLapse, []any{at.UnixMicro(), limit}, func(row scanner) error {
+			draft, err := scanDraft(row)
+			drafts = append(drafts, draft)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read drafts to lapse: %w", err)
+		}
+		return drafts, nil
+	})
+}
+
 func (s *session) draftByKey(ctx context.Context, wallet sortie.Address, key string) (Draft, error) {
 	return s.draft(ctx, selectDraftByKey, hexAddress(wallet), key)
 }
@@ -226,10 +246,11 @@ func unfunded(state mission.State) int {
 
 const (
 	draftColumns = `seq, draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address,
-	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, quote_deadline, updated_at, version`
+	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, quote_deadline, updated_at, version,
+	mission_ends_at, publish_by`
 
 	moveDraft = `UPDATE drafts SET depth = $3, decision = $4, refunded = $5, list_status = $6, quote_deadline = $7,
-	updated_at = $8, version = version + $9
+	updated_at = $8, version = version + $9, publish_by = $10
 WHERE draft_id = $1 AND version = $2`
 
 	selectDraftByDraftID   = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND draft_id = $2`
@@ -241,6 +262,9 @@ WHERE draft_id = $1 AND version = $2`
 WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`
 	selectDraftsInStatus = `SELECT ` + draftColumns + ` FROM drafts
 WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`
+
+	selectDraftsToLapse = `SELECT ` + draftColumns + ` FROM drafts
+WHERE publish_by IS NOT NULL AND publish_by <= $1 ORDER BY publish_by LIMIT $2 + 0`
 )
 
 // insertDraft adds a draft in the state in which all begin. Any unique index may refuse the row: the wallet's key, or a drawn
@@ -249,8 +273,8 @@ var insertDraft = func() string {
 	begin := mission.Created()
 	return fmt.Sprintf(`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token,
 	token_address, chain_id, factory_address, reward, target_count, nonce, created_at, updated_at,
-	depth, decision, refunded, list_status, version)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, '%s', '%s', %t, '%s', 1)
+	mission_ends_at, depth, decision, refunded, list_status, version)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, '%s', '%s', %t, '%s', 1)
 ON CONFLICT DO NOTHING`, begin.Depth, begin.Decision, begin.Refunded, begin.View().List)
 }()
 
@@ -262,18 +286,19 @@ func scanDraft(row scanner) (Draft, error) {
 		reward                                     string
 		missionJSON                                []byte
 		chainID, targetCount, createdAt, updatedAt int64
-		deadline                                   sql.NullInt64
+		deadline, endsAt, publishBy                sql.NullInt64
 	)
 	// Scanning into *string is several times cheaper than into a pointer to a type of ours.
 	err := row.Scan(&draft.Seq, &draft.ID, &draft.MissionID, &wallet, &draft.IdempotencyKey, (*string)(&draft.Fingerprint),
 		&missionJSON, &draft.Title, (*string)(&draft.Token), &token, &chainID, &factory, &reward, &targetCount, &nonce,
 		&createdAt, (*string)(&draft.State.Depth), (*string)(&draft.State.Decision), &draft.State.Refunded, &deadline,
-		&updatedAt, &draft.Version)
+		&updatedAt, &draft.Version, &endsAt, &publishBy)
 	if err != nil {
 		return Draft{}, err
 	}
 	draft.Mission, draft.ChainID, draft.TargetCount, draft.QuoteDeadline = missionJSON, uint64(chainID), int(targetCount), uint64(deadline.Int64)
 	draft.CreatedAt, draft.UpdatedAt = time.UnixMicro(createdAt).UTC(), time.UnixMicro(updatedAt).UTC()
+	draft.EndsAt, draft.PublishBy = optionalTime(endsAt), optionalTime(publishBy)
 	var exact bool
 	draft.Reward, exact = new(big.Int).SetString(reward, 10)
 	if !exact {

@@ -162,6 +162,21 @@ func (db *DB) IntentOf(ctx context.Context, kind, subject string) (Intent, error
 	})
 }
 
+// HasIntent reports whether anything was ever wanted for a kind and subject.
+func (tx *Tx) HasIntent(kind, subject string) (bool, error) {
+	err := tx.session.one(tx.ctx, selectAnyIntent, []any{kind, subject}, func(row scanner) error {
+		var one int
+		return row.Scan(&one)
+	})
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for an intent %s %s: %w", kind, subject, err)
+	}
+	return true, nil
+}
+
 // IntentBacklog counts the intents that wait to be sent and to be mined. Oldest is when the first of them was added, zero where
 // there is none.
 func (db *DB) IntentBacklog(ctx context.Context) (queued, sent int, oldest time.Time, err error) {
@@ -241,6 +256,8 @@ ORDER BY attempts.number`
 	selectActiveIntent = `SELECT id, chain_id, sender, kind, subject, status, nonce, created_at, updated_at, mined_block,
 	mined_transaction, problem, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM intents WHERE kind = $1 AND subject = $2 AND status IN ('queued', 'sent', 'mined')`
+
+	selectAnyIntent = `SELECT 1 FROM intents WHERE kind = $1 AND subject = $2 LIMIT 1`
 
 	selectBacklog = `SELECT status, COUNT(*), MIN(created_at) FROM intents WHERE status IN ('queued', 'sent') GROUP BY status`
 )

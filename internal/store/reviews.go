@@ -30,6 +30,16 @@ func (tx *Tx) AddReview(review Review) error {
 	return nil
 }
 
+// ReplaceReview stores a decision, made now, in place of the one that the draft has, if any.
+func (tx *Tx) ReplaceReview(review Review) error {
+	_, err := tx.session.exec(tx.ctx, upsertReview, review.DraftID, string(review.Decision), review.Operator, review.Reason,
+		tx.Now.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("replace review of %s: %w", review.DraftID, err)
+	}
+	return nil
+}
+
 // ReviewOf reads the decision about a draft. None yet: [ErrNotFound].
 func (db *DB) ReviewOf(ctx context.Context, draftID string) (Review, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (Review, error) { return s.reviewOf(ctx, draftID) })
@@ -54,5 +64,8 @@ func (s *session) reviewOf(ctx context.Context, draftID string) (Review, error) 
 const (
 	insertReview = `INSERT INTO reviews (draft_id, decision, operator, reason, decided_at)
 VALUES ($1, $2, $3, $4, $5) ON CONFLICT (draft_id) DO NOTHING`
+	upsertReview = `INSERT INTO reviews (draft_id, decision, operator, reason, decided_at)
+VALUES ($1, $2, $3, $4, $5) ON CONFLICT (draft_id) DO UPDATE SET decision = excluded.decision, operator = excluded.operator,
+	reason = excluded.reason, decided_at = excluded.decided_at`
 	selectReview = `SELECT decision, operator, reason, decided_at FROM reviews WHERE draft_id = $1`
 )

@@ -86,6 +86,8 @@ func (tx *Tx) CloseSlots(draftID string, closed bool) error {
 
 // CompleteSlots notes that nothing will change about a mission's submissions any more: all its slots are taken for good, or it
 // is over or closed and everything submitted is decided for good. It tells whether that is so and no call before noted it.
+// Nothing completes while a halting incident is open, or while the mission is not published because a reorganization took its
+// funding.
 func (tx *Tx) CompleteSlots(draftID string) (completed bool, err error) {
 	changed, err := tx.session.exec(tx.ctx, completeSlots, draftID, tx.Now.UnixMicro())
 	if err != nil {
@@ -212,12 +214,12 @@ func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) 
 type slotCounts struct{ reserved, accepted, finals, acceptances int }
 
 // countSlots adds to the counters of a mission, which the transaction holds from then on: numbers are given in the order in
-// which they are committed. An acceptance to a mission that is closed by then is [ErrMissionClosed], whatever its caller saw
-// before: nobody would be paid for it.
+// which they are committed. An acceptance to a mission that is closed by then, or one that becomes final, is [ErrMissionClosed],
+// whatever its caller saw before: it would not be paid.
 func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int64, err error) {
 	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances},
 		func(row scanner) error { return row.Scan(&acceptSeq, &finals) })
-	if errors.Is(err, ErrNotFound) && add.acceptances > 0 {
+	if errors.Is(err, ErrNotFound) && (add.acceptances > 0 || add.finals > 0) {
 		err = ErrMissionClosed // the mission is there: it has submissions
 	}
 	if err != nil {
@@ -266,13 +268,16 @@ VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13) ON C
 	reopenSlots = `UPDATE mission_slots SET closed_at = NULL,
 	completed_at = CASE WHEN finals = target_count OR ends_at <= $2 THEN completed_at END
 WHERE draft_id = $1`
-	completeSlots = `UPDATE mission_slots SET completed_at = $2 WHERE draft_id = $1 AND completable_at <= $2`
+	completeSlots = `UPDATE mission_slots SET completed_at = $2 WHERE draft_id = $1 AND completable_at <= $2 AND ` + isPublished + `
+	AND NOT EXISTS (` + selectHalted + `)`
+	isPublished = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = mission_slots.draft_id
+	AND decision = 'approved' AND depth = 'locked')`
 
 	reserveSlot = `UPDATE mission_slots SET reserved = reserved + 1
 WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2`
 	addToSlots = `UPDATE mission_slots SET reserved = reserved + $2, accepted = accepted + $3, finals = finals + $4,
 	accept_seq = accept_seq + $5
-WHERE draft_id = $1 AND ($5 = 0 OR closed_at IS NULL) RETURNING accept_seq, finals`
+WHERE draft_id = $1 AND ($4 = 0 AND $5 = 0 OR closed_at IS NULL) RETURNING accept_seq, finals`
 
 	addContribution = `INSERT INTO contributors (draft_id, wallet, active) VALUES ($1, $2, 1)
 ON CONFLICT (draft_id, wallet) DO UPDATE SET active = contributors.active + 1
@@ -281,6 +286,7 @@ WHERE contributors.active < (SELECT per_contributor FROM mission_slots WHERE mis
 
 	selectSlots           = `SELECT ` + slotColumns + ` FROM mission_slots WHERE draft_id = $1`
 	selectSlotsToComplete = `SELECT draft_id FROM mission_slots WHERE completable_at IS NOT NULL AND completable_at <= $1
+	AND ` + isPublished + `
 ORDER BY completable_at LIMIT $2 + 0`
 
 	selectSlotsAndMission = `SELECT ` + slotColumns + `, mission FROM mission_slots

@@ -5,7 +5,7 @@ import "slices"
 // The statements that SQLite parses once per connection. PostgreSQL's driver does this by itself.
 var (
 	readStatements = []string{
-		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectEvents,
+		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectDraftsToLapse, selectEvents,
 		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, selectPosition, selectHalted,
 		selectFundingsToDeepen, selectRefundsToConfirm,
 		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectAnywhere, selectAnywherePhotos, selectAnywhereVideos, selectNear, selectSlotsToComplete,
@@ -19,6 +19,6 @@ var (
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, addWalletEvents, insertEvent,
 		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
 		insertSubmission, reserveSlot, addContribution, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
-		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, numberSlot, putReceipt,
+		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, prolongHold, numberSlot, putReceipt, completeSlots,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())
 )

@@ -66,12 +66,19 @@ var submissionQueries = []struct {
 		[]string{"submissions_to_finish", "drafts_pkey"}, "9000, 100",
 	},
 	{
-		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt ((final_at,submission_id)>(?,?))", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_to_receipt", "drafts_pkey"}, "9000, 'sub_1', 100",
+		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt ((final_at,submission_id)>(?,?))", "sqlite_autoindex_mission_slots_1 (draft_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"submissions_to_receipt", "drafts_pkey", "mission_slots_pkey"}, "9000, 'sub_1', 100",
+	},
+	{
+		"slot holders", selectSlotHolders, []string{"submissions_of_slot (draft_id=? AND slot=?)"}, []string{"submissions_of_slot"},
+		"'draft_1', " + repeated("7", lookupSize),
 	},
 	{"reserve", reserveSlot, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 9000"},
 	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0"},
-	{"to complete", selectSlotsToComplete, []string{"slots_to_complete (completable_at>? AND completable_at<?)"}, []string{"slots_to_complete"}, "9000, 100"},
+	{
+		"to complete", selectSlotsToComplete, []string{"slots_to_complete (completable_at>? AND completable_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"slots_to_complete", "drafts_pkey"}, "9000, 100",
+	},
 	{
 		"feed", selectOpenSlots, []string{"slots_open (seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
 		[]string{"slots_open", "drafts_pkey"}, "9000, 1, 100",

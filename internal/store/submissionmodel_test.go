@@ -144,6 +144,12 @@ func (m *submissionModel) change(rt *rapid.T, i int) {
 	case "take":
 		final, err := takeSlot(m.db, was)
 		want := was.AcceptSeq > 0 && was.FinalAt == nil && !was.HoldUntil.After(m.now())
+		if want && m.closed {
+			if !errors.Is(err, ErrMissionClosed) {
+				rt.Fatalf("a slot of a closed mission: got %v, want %v", err, ErrMissionClosed)
+			}
+			return
+		}
 		if want != (err == nil) || err != nil && !errors.Is(err, ErrConflict) {
 			rt.Fatalf("a slot for %s: %v", was.Status, err)
 		}

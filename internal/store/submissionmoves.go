@@ -180,7 +180,8 @@ func holdings(status sortie.SubmissionStatus) (held slotCounts) {
 }
 
 // TakeSlot makes an acceptance final: it takes the mission's next slot, and nothing takes it back. When the acceptance is on
-// hold, or not the one that was read any more, it fails with [ErrConflict] and changes nothing.
+// hold, or not the one that was read any more, it fails with [ErrConflict] and changes nothing. It fails, and the transaction with
+// it, with [ErrMissionClosed] when the mission was closed.
 func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
 	if err := tx.changeSubmission("take a slot for", was, finishAcceptance, tx.Now.UnixMicro()); err != nil {
 		return Submission{}, err
@@ -198,8 +199,14 @@ func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
 	return final, nil
 }
 
-// PutReceipt keeps the receipt of a final acceptance. When it has one, or is not the one that was read any more, it fails with
-// [ErrConflict] and changes nothing.
+// ProlongHold keeps an acceptance from becoming final before a time. When it is final, or not the one that was read any more, it
+// fails with [ErrConflict] and changes nothing.
+func (tx *Tx) ProlongHold(was Submission, until time.Time) error {
+	return tx.changeSubmission("prolong the hold of", was, prolongHold, until.UnixMicro())
+}
+
+// PutReceipt keeps the receipt of a final acceptance. When it has one, or is not the one that was read any more, or the money of
+// its mission has left the contract, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) PutReceipt(was Submission, receipt json.RawMessage) error {
 	return tx.changeSubmission("keep the receipt of", was, putReceipt, string(receipt))
 }
@@ -243,7 +250,10 @@ const (
 
 	finishAcceptance = `UPDATE submissions SET final_at = $3, version = version + 1` + thisSubmission + `
 	AND accept_seq IS NOT NULL AND final_at IS NULL AND hold_until <= $3`
+	prolongHold = `UPDATE submissions SET hold_until = $3, version = version + 1` + thisSubmission + `
+	AND accept_seq IS NOT NULL AND final_at IS NULL`
 	numberSlot = `UPDATE submissions SET slot = $2 WHERE submission_id = $1`
 	putReceipt = `UPDATE submissions SET receipt = $3, version = version + 1` + thisSubmission + `
-	AND final_at IS NOT NULL AND receipt IS NULL`
+	AND final_at IS NOT NULL AND receipt IS NULL AND NOT EXISTS (
+	SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = submissions.draft_id AND closed_at IS NOT NULL)`
 )

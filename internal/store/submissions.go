@@ -189,9 +189,42 @@ type ReceiptCursor struct {
 // AfterReceipt is the place behind a submission of [DB.ReceiptsDue].
 func AfterReceipt(of Submission) ReceiptCursor { return ReceiptCursor{of.FinalAt.UnixMicro(), of.ID} }
 
-// ReceiptsDue reads up to limit final acceptances behind a place that have no receipt, the longest final first.
+// ReceiptsDue reads up to limit final acceptances behind a place that have no receipt, the longest final first. Those whose
+// mission's money has left the contract are not due.
 func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectReceiptsDue, after.finalAt, after.id, limit)
+}
+
+// SlotHolder is the submission that took a slot.
+type SlotHolder struct {
+	SubmissionID string
+	Contributor  sortie.Address
+}
+
+// SlotHolders reads who took which of these slots of a mission. Slots that are not taken are not in it.
+func (tx *Tx) SlotHolders(draftID string, slots []uint64) (map[uint64]SlotHolder, error) {
+	holders := make(map[uint64]SlotHolder, len(slots))
+	numbers := make([]int64, len(slots))
+	for i, slot := range slots {
+		numbers[i] = int64(min(slot, math.MaxInt64)) // no slot has that number
+	}
+	err := lookups(numbers, func(args []any) error {
+		return tx.session.each(tx.ctx, selectSlotHolders, append([]any{draftID}, args...), func(row scanner) error {
+			var slot int64
+			var holder SlotHolder
+			var contributor string
+			if err := row.Scan(&slot, &holder.SubmissionID, &contributor); err != nil {
+				return err
+			}
+			err := parse(&holder.Contributor, contributor, sortie.ParseAddress)
+			holders[uint64(slot)] = holder
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read who took slots of %s: %w", draftID, err)
+	}
+	return holders, nil
 }
 
 func (db *DB) submissions(ctx context.Context, query string, args ...any) ([]Submission, error) {
@@ -240,5 +273,9 @@ WHERE s.expires_at <= $1 ORDER BY s.expires_at LIMIT $2 + 0`
 WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`
 	selectReceiptsDue = selectSubmissions + `
 WHERE s.final_at IS NOT NULL AND s.receipt IS NULL AND (s.final_at, s.submission_id) > ($1, $2)
+	AND NOT EXISTS (SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = s.draft_id AND closed_at IS NOT NULL)
 ORDER BY s.final_at, s.submission_id LIMIT $3 + 0`
 )
+
+var selectSlotHolders = `SELECT slot, submission_id, contributor FROM submissions
+WHERE draft_id = $1 AND slot IS NOT NULL AND slot IN (` + placeholders(2, lookupSize) + `)`

@@ -19,7 +19,7 @@ import (
 // publish makes a mission that takes submissions from an hour ago until in an hour.
 func publish(t testing.TB, db *DB, change func(*Slots)) Slots {
 	t.Helper()
-	draft := mustCreate(t, db, alice, "mission-"+drawHash().String())
+	draft := mustApply(t, db, mustCreate(t, db, alice, "mission-"+drawHash().String()), mission.FundingLocked, mission.Approved)
 	now := db.clock().UTC().Truncate(time.Microsecond)
 	slots := Slots{
 		DraftID: draft.ID, MissionID: draft.MissionID, Creator: alice, Target: 10, PerContributor: 1, MediaType: sortie.MediaPhoto,

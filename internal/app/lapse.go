@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// lapseMissions rejects the funded missions that can no longer be published: see [mission.PublishBy]. Their money goes back to
+// the creator at once instead of staying in the contract until it can be reclaimed. While an incident halts the service nothing
+// lapses.
+func (a *App) lapseMissions(ctx context.Context) error {
+	halted, err := a.store.Halted(ctx)
+	if err != nil || halted {
+		return err
+	}
+	list, err := a.store.DraftsToLapse(ctx, a.now(), maxDue)
+	if err != nil {
+		return fmt.Errorf("look for missions that cannot be published any more: %w", err)
+	}
+	var failures []error
+	for _, draft := range list {
+		if err := a.write(ctx, func(books *books) error { return books.lapse(draft.ID) }); err != nil {
+			failures = append(failures, fmt.Errorf("reject draft %s, which cannot be published any more: %w", draft.ID, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// lapse rejects a mission that can no longer be published, in place of an approval that came too late, too.
+func (b *books) lapse(draftID string) error {
+	if err := b.hold(); err != nil {
+		return err
+	}
+	account, err := b.open(draftID)
+	if err != nil || !account.late(b.tx.Now) {
+		return err
+	}
+	if halted, err := b.tx.Halted(); err != nil || halted {
+		return err
+	}
+	reason := account.lateness()
+	facts := fundingFacts(account.funding)
+	facts.Reason = reason
+	if err := b.move(account, mission.Lapsed, facts); err != nil {
+		return err
+	}
+	review := store.Review{DraftID: draftID, Decision: mission.DecisionRejected, Operator: actorExpiry, Reason: reason}
+	if err := b.tx.ReplaceReview(review); err != nil {
+		return err
+	}
+	return b.audit(actorExpiry, "mission.lapsed", draftID, map[string]any{"missionId": account.draft.MissionID, "reason": reason})
+}
+
+// late reports whether the mission can no longer be published at a time.
+func (c *account) late(now time.Time) bool { return tooLate(c.draft, now) }
+
+func tooLate(draft store.Draft, now time.Time) bool {
+	return draft.PublishBy != nil && !now.Before(*draft.PublishBy)
+}
+
+// lateness says, in a sentence for creator and operator, why the mission can no longer be published.
+func (c *account) lateness() string {
+	if ends := c.draft.EndsAt; ends != nil && ends.Equal(*c.draft.PublishBy) {
+		return fmt.Sprintf("The mission ended at %s and was not published before.", sortie.FormatTime(*ends))
+	}
+	return fmt.Sprintf("The money can be reclaimed from %s on, which leaves too little time to run the mission and to pay for it: %d days after its end are needed.",
+		sortie.FormatTime(time.Unix(int64(c.funding.ReclaimAfter), 0)), int(mission.SettlementPeriod.Hours()/24))
+}
+
+// publishBy is from when the draft can no longer be published in its next state; nil where that does not matter. A mission that
+// was published before, on a funding that a reorganization took out, owes its contributors: it does not lapse.
+func (b *books) publishBy(c *account, next mission.State) (*time.Time, error) {
+	if c.funding == nil || !next.AwaitsPublication() {
+		return nil, nil
+	}
+	if next.Decision == mission.DecisionApproved {
+		if _, err := b.tx.SlotsOf(c.draft.ID); !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+	}
+	by := mission.PublishBy(c.draft.EndsAt, c.funding.ReclaimAfter)
+	return &by, nil
+}

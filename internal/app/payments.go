@@ -1,0 +1,72 @@
+package app
+
+import (
+	"errors"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// checkPayments compares the payments among new events with the slots that submissions took. The settler signs no others, so one
+// that differs in slot, recipient or submission is a theft of its key, or a bug: an incident that halts.
+//
+// Payments of missions that are not in the database do not count. Contributors redeem their own receipts; those payments are as
+// the service promised them, whoever sent the transaction.
+func (b *books) checkPayments(chainID uint64, events []store.ChainEvent) error {
+	payments := make(map[sortie.Hash][]*store.ChainEvent)
+	var order []sortie.Hash // of the missions, so that incidents open in the order of the chain
+	for i := range events {
+		if event := &events[i]; event.Payment != nil {
+			if payments[event.MissionKey] == nil {
+				order = append(order, event.MissionKey)
+			}
+			payments[event.MissionKey] = append(payments[event.MissionKey], event)
+		}
+	}
+	for _, key := range order {
+		account, err := b.openByKey(key)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = b.checkPaymentsOf(chainID, account, payments[key])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPaymentsOf compares the payments of one mission.
+func (b *books) checkPaymentsOf(chainID uint64, c *account, payments []*store.ChainEvent) error {
+	slots := make([]uint64, len(payments))
+	for i, event := range payments {
+		slots[i] = event.Payment.Slot
+	}
+	taken, err := b.tx.SlotHolders(c.draft.ID, slots)
+	if err != nil {
+		return err
+	}
+	reported := make(map[sortie.Hash]bool) // transactions: one pays any number of slots
+	for _, event := range payments {
+		if reported[event.Transaction] || !c.fundedIn(chainID, event.Factory) || promisedPayment(taken, event.Payment) {
+			continue
+		}
+		reported[event.Transaction] = true
+		err := b.incident(incidentUnexpectedPayment, true,
+			"Transaction %s pays slot %d of mission %s (draft %s) to %s for submission key %s, which is not what the service promised. "+
+				"The settler's key signed that: pause the contract, replace the key, and find out who used it.",
+			event.Transaction, event.Payment.Slot, c.draft.MissionID, c.draft.ID, event.Payment.Recipient, event.Payment.SubmissionKey)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// promisedPayment reports whether a payment goes to the contributor whose submission took its slot.
+func promisedPayment(taken map[uint64]store.SlotHolder, payment *store.Payment) bool {
+	holder, found := taken[payment.Slot]
+	return found && holder.Contributor == payment.Recipient && sortie.SubmissionKey(holder.SubmissionID) == payment.SubmissionKey
+}
