@@ -10,7 +10,7 @@ var (
 		selectFundingsToDeepen, selectRefundsToConfirm,
 		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectAnywhere, selectAnywherePhotos, selectAnywhereVideos, selectNear, selectSlotsToComplete,
 		selectSubmission, selectSubmissionByKey, selectSubmissionsOf, selectSubmissionsInStatus, selectSubmissionsOfMission,
-		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue,
+		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue, selectOpenReceipts,
 		selectDeliverablesByDraftID, selectDeliverablesByMissionID, selectDeliverables, selectServedMedia,
 		selectExactDuplicate, selectServedDuplicate, selectLookalikes, selectLookalikesOfWord, selectEarliest, selectSlotsBySeq,
 	}
@@ -19,6 +19,6 @@ var (
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, addWalletEvents, insertEvent,
 		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
 		insertSubmission, reserveSlot, addContribution, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
-		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, numberSlot, putReceipt,
+		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, numberSlot, putReceipt, renewReceipt, notePayment, holdOperatorHour, updateOperatorHour,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())
 )

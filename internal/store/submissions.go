@@ -47,6 +47,8 @@ type Submission struct {
 	Slot       *uint32    // from 0; nil before the acceptance is final
 	FinalAt    *time.Time
 	Receipt    json.RawMessage
+	Signer     sortie.Address // of the receipt; zero: none, or not stored
+	EndorsedBy string         // the operator who accepted it above an hourly limit; empty: none, or not needed
 	CreatedAt  time.Time
 	VerifiedAt *time.Time // when it was looked at last
 	Version    int64      // grows with every change
@@ -60,7 +62,8 @@ type SubmissionMission struct {
 	Title     string
 	Creator   sortie.Address
 	Token     sortie.Token
-	Reward    *big.Int // base units
+	Reward    *big.Int   // base units
+	Reclaim   *time.Time // from when its creator may take its money back; nil while it is not funded
 }
 
 // SubmissionMedia is what was found in an uploaded file, and what is served in its place.
@@ -180,20 +183,6 @@ func (db *DB) AcceptancesDue(ctx context.Context, at time.Time, limit int) ([]Su
 	return db.submissions(ctx, selectAcceptancesDue, at.UnixMicro(), limit)
 }
 
-// ReceiptCursor is a place in the order in which receipts are due. The zero value is before all.
-type ReceiptCursor struct {
-	finalAt int64
-	id      string
-}
-
-// AfterReceipt is the place behind a submission of [DB.ReceiptsDue].
-func AfterReceipt(of Submission) ReceiptCursor { return ReceiptCursor{of.FinalAt.UnixMicro(), of.ID} }
-
-// ReceiptsDue reads up to limit final acceptances behind a place that have no receipt, the longest final first.
-func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) ([]Submission, error) {
-	return db.submissions(ctx, selectReceiptsDue, after.finalAt, after.id, limit)
-}
-
 func (db *DB) submissions(ctx context.Context, query string, args ...any) ([]Submission, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (found []Submission, err error) {
 		err = s.each(ctx, query, args, func(row scanner) error {
@@ -238,7 +227,4 @@ ON CONFLICT DO NOTHING`
 WHERE s.expires_at <= $1 ORDER BY s.expires_at LIMIT $2 + 0`
 	selectAcceptancesDue = selectSubmissions + `
 WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`
-	selectReceiptsDue = selectSubmissions + `
-WHERE s.final_at IS NOT NULL AND s.receipt IS NULL AND (s.final_at, s.submission_id) > ($1, $2)
-ORDER BY s.final_at, s.submission_id LIMIT $3 + 0`
 )
