@@ -172,7 +172,9 @@ func (b *books) apply(chainID uint64, event *store.ChainEvent) error {
 		return b.applyFunding(chainID, event)
 	case store.EventMissionClosed:
 		return b.applyClosing(chainID, event)
-	default: // payments and the rest move no draft
+	case store.EventSubmissionPaid, store.EventPayoutDeferred:
+		return b.tx.NotePayment(chainID, event, true)
+	default: // the rest moves no draft
 		return nil
 	}
 }
@@ -271,7 +273,11 @@ func (b *books) setClosing(c *account, closing *store.Closing) error {
 // undo takes back what an event entailed that is no longer on the canonical chain. An event that did not count when it came
 // does not count when it goes.
 func (b *books) undo(chainID uint64, event *store.ChainEvent) error {
-	if event.Kind != store.EventMissionFunded && event.Kind != store.EventMissionClosed {
+	switch event.Kind {
+	case store.EventMissionFunded, store.EventMissionClosed:
+	case store.EventSubmissionPaid, store.EventPayoutDeferred:
+		return b.tx.NotePayment(chainID, event, false)
+	default:
 		return nil
 	}
 	account, err := b.openByKey(event.MissionKey)

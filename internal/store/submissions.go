@@ -60,6 +60,7 @@ type Submission struct {
 type SubmissionMission struct {
 	MissionID string
 	Title     string
+	Domain    sortie.Domain // of the contract that pays for it
 	Creator   sortie.Address
 	Token     sortie.Token
 	Reward    *big.Int   // base units
