@@ -208,6 +208,7 @@ func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
 		"SubmissionCheck":          {inside("SubmissionCheck"), sortie.SubmissionCheck{}},
 		"Payout":                   {inside("Payout"), sortie.Payout{}},
 		"Receipt":                  {inside("Receipt"), sortie.Receipt{}},
+		"ReceiptCondition":         {inside("ReceiptCondition"), sortie.ReceiptCondition{}},
 		"Payment":                  {inside("Payment"), sortie.Payment{}},
 		"Submission":               {inside("Submission"), sortie.Submission{}},
 		"SubmissionDetail":         {inside("SubmissionDetail"), sortie.SubmissionDetail{}},
