@@ -42,7 +42,8 @@ func TestRoutesAndDocumentedPathsAreTheSame(t *testing.T) {
 					t.Errorf("%s %s: the document says signed %t", method, path, isSigned)
 				}
 				forbidden := operation.Responses.Value("403")
-				if isOperators := forbidden != nil && strings.HasSuffix(forbidden.Ref, "/WalletNotAllowed"); isOperators != (r.access == operator) {
+				isOperators := forbidden != nil && (strings.HasSuffix(forbidden.Ref, "/WalletNotAllowed") || strings.HasSuffix(forbidden.Ref, "/MayNotAccept"))
+				if isOperators != (r.access == operator) {
 					t.Errorf("%s %s: the document says for operators %t", method, path, isOperators)
 				}
 			}
