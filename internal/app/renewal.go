@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -18,6 +19,15 @@ type renewals struct {
 
 	mu    sync.Mutex
 	after map[sortie.Address]string // by signer: the submission that the last call ended with
+
+	left atomic.Int64 // receipts that the last call saw and left as they were, plus one; 0: there was no call
+}
+
+// ReceiptsToRenew is how many unpaid receipts the last call of [App.RenewReceipts] saw and did not sign again. It is not known before
+// the first call, and 0 means that there are none.
+func (a *App) ReceiptsToRenew() (number int64, known bool) {
+	left := a.renewals.left.Load()
+	return max(left-1, 0), left > 0
 }
 
 // maxRenewals is how many receipts of one signer a call looks at. The next call goes on after them.
@@ -44,38 +54,48 @@ func (a *App) RenewReceipts(ctx context.Context) error {
 	}
 	roles := &roleAnswers{ask: a.renewals.holdsRole}
 	var failures []error
-	earlier := true                                                   // the settlers before the present one
-	for _, former := range append([]store.Settler{{}}, settlers...) { // the zero address: receipts whose signer was not stored
+	left := 0
+	earlier := true                                     // the settlers before the present one
+	settlers = append([]store.Settler{{}}, settlers...) // the zero address: receipts whose signer was not stored
+	for _, former := range settlers {
 		if former.Address == a.renewals.settler {
 			earlier = false
 			continue
 		}
-		if err := a.renewReceiptsOf(ctx, former.Address, earlier, roles); err != nil {
+		kept, err := a.renewReceiptsOf(ctx, former.Address, earlier, roles)
+		if left += kept; err != nil {
+			left = max(left, 1) // or more: not all were seen
 			failures = append(failures, fmt.Errorf("renew receipts of settler %s: %w", former.Address, err))
 		}
 	}
+	a.renewals.left.Store(int64(left) + 1)
 	return errors.Join(failures...)
 }
 
-// renewReceiptsOf renews the receipts of one former settler, from where the last call ended.
-func (a *App) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlier bool, roles *roleAnswers) error {
+// renewReceiptsOf renews the receipts of one former settler, from where the last call ended. It tells how many it left as they were.
+func (a *App) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlier bool, roles *roleAnswers) (left int, err error) {
 	var failures []error
+	if a.renewals.after[signer] != "" {
+		left++ // or more: those before are not looked at
+	}
 	for looked := 0; looked < maxRenewals && ctx.Err() == nil; {
 		if halted, err := a.store.Halted(ctx); err != nil || halted {
-			return err
+			return max(left, 1), err
 		}
 		list, err := a.store.OpenReceipts(ctx, signer, a.renewals.after[signer], maxDue)
 		if err != nil {
-			return fmt.Errorf("look for receipts: %w", err)
+			return left, fmt.Errorf("look for receipts: %w", err)
 		}
 		due, stranded, err := a.toRenew(ctx, list, signer, earlier, roles)
 		if err != nil {
-			return err // the roles are not known, so nothing is passed by
+			return left, err // the roles are not known, so nothing is passed by
 		}
 		if stranded != nil {
 			failures = append(failures, stranded)
 		}
-		if failed, err := signAll(due, func(submission store.Submission) error { return a.renewReceipt(ctx, submission) }); failed > 0 {
+		failed, err := signAll(due, func(submission store.Submission) error { return a.renewReceipt(ctx, submission) })
+		left += len(list) - len(due) + failed
+		if failed > 0 {
 			failures = append(failures, fmt.Errorf("%d of %d failed, for example: %w", failed, len(list), err))
 		}
 		if a.renewals.after == nil {
@@ -83,11 +103,11 @@ func (a *App) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlie
 		}
 		if looked += len(list); len(list) < maxDue {
 			delete(a.renewals.after, signer) // the next call begins anew
-			break
+			return left, errors.Join(failures...)
 		}
 		a.renewals.after[signer] = list[len(list)-1].ID
 	}
-	return errors.Join(failures...)
+	return max(left, 1), errors.Join(failures...)
 }
 
 // toRenew chooses the receipts that the present settler may and must sign again. Stranded tells of receipts that no key with the role

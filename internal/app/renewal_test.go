@@ -105,6 +105,13 @@ func (r *rotation) wantSigners(when string, paid, open, gone sortie.Address) {
 	}
 }
 
+func (r *rotation) wantLeft(when string, app *App, want int64, known bool) {
+	r.t.Helper()
+	if got, gotKnown := app.ReceiptsToRenew(); got != want || gotKnown != known {
+		r.t.Errorf("%s: %d receipts are left (known: %t), want %d (known: %t)", when, got, gotKnown, want, known)
+	}
+}
+
 // Receipts move to the next settler as long as their slot is unpaid, keep their recipient, and do not move back.
 func TestOpenReceiptsAreSignedAgainByTheNextSettler(t *testing.T) {
 	t.Parallel()
@@ -113,8 +120,10 @@ func TestOpenReceiptsAreSignedAgainByTheNextSettler(t *testing.T) {
 		ctx := context.Background()
 		before := r.submission(r.open).Receipt
 		r.roles.set(r.old, r.next)
+		r.wantLeft("before the first look", r.nextApp, 0, false)
 		r.must(r.nextApp.RenewReceipts(ctx))
 		r.wantSigners("after the grant", r.old, r.next, r.next)
+		r.wantLeft("after the grant", r.nextApp, 0, true)
 		if after := r.submission(r.open).Receipt; !slices.Equal(after.Payments, before.Payments) || slices.Equal(after.Signature, before.Signature) {
 			t.Errorf("renewed %v with the signature %s, want %v with another one", after.Payments, after.Signature, before.Payments)
 		}
@@ -142,6 +151,7 @@ func TestReceiptsAreNotRenewedByAKeyWithoutTheRole(t *testing.T) {
 		ctx := context.Background()
 		r.must(r.nextApp.RenewReceipts(ctx))
 		r.wantSigners("before the grant", r.old, r.old, r.old)
+		r.wantLeft("before the grant", r.nextApp, 2, true)
 		r.roles.set()
 		if err := r.nextApp.RenewReceipts(ctx); err == nil {
 			t.Error("no settler has the role, and it is not told")
