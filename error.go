@@ -26,6 +26,7 @@ const (
 	CodeCreatorMismatch  Code = "creator_mismatch"
 	CodeWalletNotAllowed Code = "wallet_not_allowed"
 	CodeMediaURLInvalid  Code = "media_url_invalid"
+	CodeOwnSubmission    Code = "own_submission"
 
 	CodeNotFound         Code = "not_found"
 	CodeMethodNotAllowed Code = "method_not_allowed"
@@ -37,6 +38,7 @@ const (
 	CodeMissionClosed         Code = "mission_closed"
 	CodeContributorLimit      Code = "contributor_limit"
 	CodeWrongState            Code = "wrong_state"
+	CodeSecondOperatorNeeded  Code = "second_operator_required"
 
 	CodeMediaURLExpired      Code = "media_url_expired"
 	CodePayloadTooLarge      Code = "payload_too_large"
@@ -71,6 +73,7 @@ var httpStatus = map[Code]int{
 	CodeCreatorMismatch:  http.StatusForbidden,
 	CodeWalletNotAllowed: http.StatusForbidden,
 	CodeMediaURLInvalid:  http.StatusForbidden,
+	CodeOwnSubmission:    http.StatusForbidden,
 
 	CodeNotFound:         http.StatusNotFound,
 	CodeMethodNotAllowed: http.StatusMethodNotAllowed,
@@ -82,6 +85,7 @@ var httpStatus = map[Code]int{
 	CodeMissionClosed:         http.StatusConflict,
 	CodeContributorLimit:      http.StatusConflict,
 	CodeWrongState:            http.StatusConflict,
+	CodeSecondOperatorNeeded:  http.StatusConflict,
 
 	CodeMediaURLExpired:      http.StatusGone,
 	CodePayloadTooLarge:      http.StatusRequestEntityTooLarge,

@@ -74,11 +74,33 @@ type Payout struct {
 	TransactionHash *Hash        `json:"transactionHash"`
 }
 
-// Receipt is a settlement of one payment with the settler's signature: the contributor can redeem it without the service.
+// Receipt is a settlement of one payment with the settler's signature: the contributor can redeem it without the service, as long
+// as what it depends on holds.
 type Receipt struct {
 	Settlement
-	Signature Bytes `json:"signature"`
+	Signature    Bytes              `json:"signature"`
+	Signer       *Address           `json:"signer"`       // whose signature it is; nil for a receipt from before this was stored
+	ReclaimAfter *string            `json:"reclaimAfter"` // from when the creator may take the money back
+	DependsOn    []ReceiptCondition `json:"dependsOn"`
 }
+
+// ReceiptCondition is something that a receipt depends on.
+type ReceiptCondition struct {
+	Code    ReceiptConditionCode `json:"code"`
+	Message string               `json:"message"` // for people
+}
+
+// ReceiptConditionCode names what a receipt depends on. New ones may appear.
+type ReceiptConditionCode string
+
+// The conditions of a receipt.
+const (
+	ReceiptPause   ReceiptConditionCode = "pause"   // the contract is not paused
+	ReceiptCap     ReceiptConditionCode = "cap"     // the contract's daily cap has room
+	ReceiptRole    ReceiptConditionCode = "role"    // its signer is a settler of the contract
+	ReceiptClose   ReceiptConditionCode = "close"   // the mission is not closed
+	ReceiptReclaim ReceiptConditionCode = "reclaim" // the creator has not reclaimed the mission's money
+)
 
 // Submission is a submission as its contributor sees it.
 type Submission struct {
@@ -158,6 +180,7 @@ type ReviewedSubmission struct {
 	DuplicateOf       *string  `json:"duplicateOf"` // the submission it looks like
 	Policy            string   `json:"policy"`      // the version of the rules that decided
 	DecidedBy         string   `json:"decidedBy"`   // an operator's address, or checks; empty before a decision
+	EndorsedBy        *string  `json:"endorsedBy"`  // the operator who accepted it above an hourly limit: a second one must accept it, too
 	FinalAt           *string  `json:"finalAt"`     // from when an acceptance cannot be taken back; nil while not accepted
 	Media             *Media   `json:"media"`       // nil before the file was looked at, and after it was removed
 	MediaURL          *string  `json:"mediaUrl"`

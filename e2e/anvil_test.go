@@ -104,7 +104,7 @@ func (a *anvil) wallet(role string) sortie.Address {
 func (a *anvil) deploy() {
 	a.t.Helper()
 	command := exec.CommandContext(a.ctx, filepath.Join(binaries, "sortie"), "contracts", "deploy", "--rpc", a.RPCURL,
-		"--deployer", "dev:9", "--with-test-tokens", "--authorizer", a.Authorizer.String(), "--settler", a.wallet("settler").String())
+		"--deployer", "dev:9", "--with-test-tokens", "--cap-usdc", "none", "--cap-service-token", "none", "--authorizer", a.Authorizer.String(), "--settler", a.wallet("settler").String())
 	output, err := command.Output()
 	var deployed struct{ Factory, USDC, ServiceToken sortie.Address }
 	if err == nil {

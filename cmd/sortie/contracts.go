@@ -36,9 +36,13 @@ func newContractsDeployCmd() *cobra.Command {
 		Long: `Deploys MissionFactory, and with --with-test-tokens the reward tokens too, and prints one JSON value
 {chainId, factory, usdc, serviceToken, deployedAtBlock}: what sortie serve wants to know.
 
+The caps bound what a stolen settler key can pay to the wrong people in a UTC day, so you choose them: an amount in whole tokens,
+or none. The admin can change them later.
+
 Nothing is sent before the chain, the keys and the tokens have been checked. A KEY is keystore:PATH (its password in
 PATH.password), command:PATH, or dev:N for a development key on chain ids 1337 and 31337.`,
 		Example: `  sortie contracts deploy --rpc http://127.0.0.1:8545 --deployer dev:9 --with-test-tokens \
+    --cap-usdc 50000 --cap-service-token none \
     --authorizer 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 --settler 0x14dC79964da2C08b23698B3D3cc7Ca32193d9955`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,8 +60,8 @@ PATH.password), command:PATH, or dev:N for a development key on chain ids 1337 a
 	flags.Var(&options.settler, "settler", "address whose key signs payouts (required)")
 	flags.Var(&options.admin, "admin", "address that grants roles and sets caps; the deployer unless given")
 	flags.Var(&options.pauser, "pauser", "address that may pause; the deployer unless given")
-	flags.StringVar(&options.capUSDC, "cap-usdc", "", "most USDC paid out a UTC day, in whole tokens; no limit unless given")
-	flags.StringVar(&options.capServiceToken, "cap-service-token", "", "most SERVICE_TOKEN paid out a UTC day, in whole tokens")
+	flags.StringVar(&options.capUSDC, "cap-usdc", "", "most USDC paid out in a UTC day, in whole tokens, or none (required)")
+	flags.StringVar(&options.capServiceToken, "cap-service-token", "", "most SERVICE_TOKEN paid out in a UTC day, in whole tokens, or none (required)")
 	flags.Var(&options.usdc, "usdc", "address of USDC on this chain")
 	flags.Var(&options.token, "service-token", "address of the service token on this chain")
 	flags.BoolVar(&options.withTestTokens, "with-test-tokens", false, "deploy both tokens too, for tests")
@@ -116,9 +120,13 @@ func (o deployOptions) params() (devnet.DeployParams, error) {
 	}, nil
 }
 
-// parseCap reads a cap in whole tokens; nil means no limit.
+// parseCap reads a cap in whole tokens; nil means no limit. There is no default: what a stolen key can take is for the operator to
+// choose.
 func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
-	if text == "" {
+	switch text {
+	case "":
+		return nil, usageError("--%s is missing: give the most %s that may be paid out in a UTC day, in whole tokens, or none for no cap", flag, token)
+	case noLimit:
 		return nil, nil
 	}
 	units, err := sortie.ParseUnits(text, chain.Decimals(token))
@@ -127,6 +135,9 @@ func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
 	}
 	return units, nil
 }
+
+// noLimit is the value of a flag that turns a limit off.
+const noLimit = "none"
 
 func dial(ctx context.Context, url string) (*chain.Node, error) {
 	node, err := chain.Dial(ctx, url)

@@ -11,8 +11,10 @@ type mediaFigures struct{ *mediaWork }
 
 var (
 	outcomes      = figure("submissions_total", "Submissions by what became of them through this process.", "outcome")
+	limitsCrossed = figure("operator_limit_crossed_total", "Acceptances by operators above their hourly limit, through this process.")
 	checksRunning = figure("checks_running", "Submissions that this process looks at now.")
 	mediaWorking  = figure("media_working", "1 while files can be kept and read.")
+	toRenew       = figure("receipts_to_renew", "Unpaid receipts of other settlers than the present one that were not signed again, as far as this process looked last.")
 	dueAge        = figure("due_age_seconds", "Time since this process last did everything that was due; it tries each second.")
 )
 
@@ -26,10 +28,14 @@ func (m mediaFigures) Collect(figures chan<- prometheus.Metric) {
 	for outcome, count := range m.app.Stats().Submissions {
 		figures <- prometheus.MustNewConstMetric(outcomes, prometheus.CounterValue, float64(count), string(outcome))
 	}
+	figures <- prometheus.MustNewConstMetric(limitsCrossed, prometheus.CounterValue, float64(m.app.Stats().LimitsCrossed))
 	if m.objects != nil {
 		gauge(mediaWorking, boolean(m.health() == "ok"))
 	}
 	if m.works {
+		if left, known := m.app.ReceiptsToRenew(); known {
+			gauge(toRenew, float64(left))
+		}
 		gauge(checksRunning, float64(m.checking.Load()))
 		gauge(dueAge, time.Since(time.Unix(m.lastDue.Load(), 0)).Seconds())
 	}

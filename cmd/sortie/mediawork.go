@@ -30,6 +30,7 @@ type mediaConfig struct {
 
 const (
 	dueInterval     = time.Second
+	renewInterval   = 5 * time.Second
 	mediaInterval   = 5 * time.Second // between looks at a media store that did not work
 	linkKeyInterval = time.Minute
 	sweepInterval   = time.Hour
@@ -93,6 +94,7 @@ func (w *mediaWork) configure(use *app.Config, config serviceConfig, baseURL str
 		use.BaseURL = config.publicURLs[0]
 	}
 	if config.settler != nil {
+		use.SettlerAddress = config.settler.Address()
 		use.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
 			settler, err := funding.NewSettler(domain, config.settler)
 			if err != nil {
@@ -119,6 +121,7 @@ func (w *mediaWork) run(ctx context.Context, roles roles) error {
 	if roles.worker {
 		repeat(dueInterval, "do what is due", w.due)
 		repeat(dueInterval, "sign receipts", w.sign)
+		repeat(renewInterval, "sign receipts of former settlers again", w.app.RenewReceipts)
 		repeat(sweepInterval, "rotate link keys", w.app.RotateLinkKeys)
 	}
 	if roles.api || roles.worker {

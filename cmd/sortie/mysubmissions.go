@@ -96,9 +96,27 @@ func showMySubmission(w io.Writer, client *clientOptions, submission sortie.Subm
 	}
 	row(table, "payout", payoutInWords(submission))
 	_ = table.Flush()
+	showReceipt(w, submission.Receipt)
 	if submission.Status == sortie.SubmissionPending || submission.Status == sortie.SubmissionFlagged {
 		fmt.Fprintf(w, "\nNext: %s submissions mine %s%s\n", program(), submission.SubmissionID, client.identityFlags())
 	}
+}
+
+// showReceipt shows who signed a receipt and what it depends on.
+func showReceipt(w io.Writer, receipt *sortie.Receipt) {
+	if receipt == nil {
+		return
+	}
+	fmt.Fprint(w, "\nReceipt")
+	if receipt.Signer != nil {
+		fmt.Fprintf(w, ", signed by settler %s", receipt.Signer)
+	}
+	fmt.Fprintln(w, ". What it depends on:")
+	table := newTable(w)
+	for _, condition := range receipt.DependsOn {
+		row(table, clean(string(condition.Code)), condition.Message)
+	}
+	_ = table.Flush()
 }
 
 // checksInWords counts the checks and names those that failed; their reasons are in the submission's.

@@ -25,6 +25,7 @@ type serveOptions struct {
 	factory, usdc, serviceToken      addressFlag
 	authorizer, settler, sender      keyFlag
 	operators, finality              string
+	limits                           operatorOptions
 	confirmations                    int
 	maxFeePerGas                     uint64
 	media                            mediaOptions
@@ -59,6 +60,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.Var(&o.settler, "settler", "key that signs payouts and refunds")
 	flags.Var(&o.sender, "sender", "key that pays gas")
 	flags.StringVar(&o.operators, "operators", "", "addresses of the wallets that review, comma-separated")
+	o.limits.define(flags)
 	flags.IntVar(&o.confirmations, "confirmations", 2, "blocks before the review of a funded mission begins")
 	flags.StringVar(&o.finality, "finality", "finalized", "what locks funding: the chain's finalized tag, or a number of blocks")
 	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "most that the sender pays for a unit of gas, in gwei")
@@ -130,7 +132,7 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 		return serviceConfig{}, err
 	}
 	config = serviceConfig{
-		listen: o.listen, operationsListen: o.operationsListen, operationsOptional: !cmd.Flags().Changed("operations-listen"), database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, allowedOrigins: o.allowedOrigins,
+		listen: o.listen, operationsListen: o.operationsListen, operationsOptional: !cmd.Flags().Changed("operations-listen"), database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, allowedOrigins: o.allowedOrigins, warnsOfCaps: true,
 		deployment: chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
 	}
 	if err := o.parseChainWork(&config); err != nil {
@@ -180,6 +182,9 @@ func (o serveOptions) parseChainWork(config *serviceConfig) (err error) {
 			return usageError("--operators: %w", err)
 		}
 		config.operators = append(config.operators, operator)
+	}
+	if config.operatorLimits, err = o.limits.parse(len(config.operators)); err != nil {
+		return err
 	}
 	if o.confirmations < 1 {
 		return usageError("--confirmations %d: want at least 1 block", o.confirmations)

@@ -41,6 +41,8 @@ type serviceConfig struct {
 	sender         funding.Signer // nil: refunds and payouts are off
 	maxFeePerGas   *big.Int       // nil: the sender's default
 	operators      []sortie.Address
+	operatorLimits operatorLimits
+	warnsOfCaps    bool // says so at the start if the contract pays out without a daily cap
 	autoApprove    bool
 	confirmations  uint64
 	finality       chain.Finality
@@ -77,6 +79,8 @@ const (
 
 	settling              = time.Second // after which the start is over: every part has begun its work
 	databaseProbeInterval = 2 * time.Second
+	capsInterval          = 5 * time.Second
+	capsTimeout           = 3 * time.Second
 )
 
 // service is everything of Sortie in this process.
@@ -148,7 +152,9 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 			sortie.TokenService: {Address: s.config.deployment.ServiceToken, Decimals: chain.Decimals(sortie.TokenService)},
 		},
 		Queue: s.queue, Operators: s.config.operators, AutoApprove: s.config.autoApprove, Confirmations: s.config.confirmations,
-		Wake: func() { s.chain.follower.Wake() },
+		OperatorLimits: s.config.operatorLimits.perHour, SecondOperator: s.config.operatorLimits.second,
+		SettlerRole: s.nodes.HoldsSettlerRole,
+		Wake:        func() { s.chain.follower.Wake() },
 	}
 	if s.config.refunds() {
 		config.Sender = s.config.sender.Address()
@@ -186,6 +192,9 @@ func (s *service) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.nodes.Run(ctx) })
 	group.Go(func() error { return s.watchDatabase(ctx) })
+	if s.config.warnsOfCaps && !s.tryToWarnOfCaps(ctx) {
+		group.Go(func() error { s.warnOfCaps(ctx); return nil })
+	}
 	group.Go(func() error { return s.runHTTP(ctx) })
 	if s.config.roles.worker {
 		group.Go(func() error { return s.queue.Run(ctx, s.jobs()) })
@@ -213,6 +222,34 @@ func (s *service) watchDatabase(ctx context.Context) error {
 			s.config.logger.Info("the database can be written again")
 		}
 	}
+}
+
+// warnOfCaps says once, as soon as enough nodes answer, which tokens the contract pays out without a daily cap.
+func (s *service) warnOfCaps(ctx context.Context) {
+	ticker := time.NewTicker(capsInterval)
+	defer ticker.Stop()
+	for !s.tryToWarnOfCaps(ctx) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// tryToWarnOfCaps reports whether the nodes could be asked.
+func (s *service) tryToWarnOfCaps(ctx context.Context) bool {
+	asking, cancel := context.WithTimeout(ctx, capsTimeout)
+	defer cancel()
+	uncapped, err := s.nodes.UncappedTokens(asking)
+	if err != nil {
+		return false
+	}
+	for _, token := range uncapped {
+		s.config.logger.Warn("the contract pays out this token without a daily cap, so a stolen settler key could take all of it: have the admin call setDailyCap",
+			"token", token, "factory", s.config.deployment.Factory.String())
+	}
+	return true
 }
 
 func (s *service) close() {

@@ -138,10 +138,14 @@ func showSubmission(w io.Writer, client *clientOptions, submission sortie.Review
 	if submission.DecidedBy != "" {
 		row(table, "decided by", submission.DecidedBy+" under "+submission.Policy)
 	}
+	if submission.EndorsedBy != nil {
+		row(table, "endorsed by", *submission.EndorsedBy+", who is above the hourly limit; a second operator must accept it, too")
+	}
 	if submission.FinalAt != nil {
 		row(table, "final", *submission.FinalAt)
 	}
 	_ = table.Flush()
+	showReceipt(w, submission.Receipt)
 	showChecks(w, submission.Checks)
 	if submission.MediaURL != nil {
 		fmt.Fprintf(w, "\nLook at it until %s:\n  %s\n", clean(text(submission.MediaURLExpiresAt)), clean(*submission.MediaURL))

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"math/big"
 	"net/http"
 	"regexp"
 	"strings"
@@ -125,4 +126,38 @@ func TestSubmissionExamplesAreRealAnswers(t *testing.T) {
 	full := s.publish("k2", strings.Replace(goodMission, `"targetCount":4`, `"targetCount":1`, 1)).MissionID
 	s.declare(full, "last", s.shoot(3))
 	same("MissionFull", s.declareBy(another, full, "photo-3", s.shoot(4).String()))
+}
+
+// The examples of acceptances that are refused are what the service answers to operators.
+func TestAcceptanceExamplesAreRealAnswers(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{curate: true, perHour: big.NewInt(1_000_000)})
+	mission := s.publish("k1", string(exampleJSON(t, "Mission"))).MissionID
+	submit := func(signer *sortie.Key, number int) string {
+		t.Helper()
+		file := s.shoot(number)
+		declared := decode[sortie.SubmissionDeclared](t, s.declareBy(signer, mission, "photo", file.String()))
+		if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusOK {
+			t.Fatalf("upload: %d %s", a.StatusCode, a.body)
+		}
+		s.chain.check()
+		return declared.SubmissionID
+	}
+	accept := func(signer *sortie.Key, id string, status int) answer {
+		t.Helper()
+		a := s.send(request{method: http.MethodPost, target: queuePath + "/" + id + "/accept", signer: signer})
+		if a.StatusCode != status {
+			t.Errorf("accept: %d %s, want %d", a.StatusCode, a.body, status)
+		}
+		return a
+	}
+	own := submit(reviewer, 1)
+	sameAs(t, "OwnSubmission", accept(reviewer, own, http.StatusForbidden))
+	others := submit(contributor, 2)
+	sameAs(t, "SecondOperatorRequired", accept(reviewer, others, http.StatusConflict))
+	seen := decode[sortie.ReviewedSubmissionDetail](t, s.send(request{target: queuePath + "/" + others, signer: colleague})).Submission
+	if seen.EndorsedBy == nil || *seen.EndorsedBy != reviewer.Address().String() || seen.Status != sortie.SubmissionFlagged {
+		t.Errorf("endorsed by %v, %s; want %s and %s", seen.EndorsedBy, seen.Status, reviewer.Address(), sortie.SubmissionFlagged)
+	}
+	accept(colleague, others, http.StatusOK)
 }

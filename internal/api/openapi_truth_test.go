@@ -42,7 +42,8 @@ func TestRoutesAndDocumentedPathsAreTheSame(t *testing.T) {
 					t.Errorf("%s %s: the document says signed %t", method, path, isSigned)
 				}
 				forbidden := operation.Responses.Value("403")
-				if isOperators := forbidden != nil && strings.HasSuffix(forbidden.Ref, "/WalletNotAllowed"); isOperators != (r.access == operator) {
+				isOperators := forbidden != nil && (strings.HasSuffix(forbidden.Ref, "/WalletNotAllowed") || strings.HasSuffix(forbidden.Ref, "/MayNotAccept"))
+				if isOperators != (r.access == operator) {
 					t.Errorf("%s %s: the document says for operators %t", method, path, isOperators)
 				}
 			}
@@ -208,6 +209,7 @@ func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
 		"SubmissionCheck":          {inside("SubmissionCheck"), sortie.SubmissionCheck{}},
 		"Payout":                   {inside("Payout"), sortie.Payout{}},
 		"Receipt":                  {inside("Receipt"), sortie.Receipt{}},
+		"ReceiptCondition":         {inside("ReceiptCondition"), sortie.ReceiptCondition{}},
 		"Payment":                  {inside("Payment"), sortie.Payment{}},
 		"Submission":               {inside("Submission"), sortie.Submission{}},
 		"SubmissionDetail":         {inside("SubmissionDetail"), sortie.SubmissionDetail{}},

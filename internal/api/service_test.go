@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -85,6 +86,7 @@ type serviceOptions struct {
 	operators []sortie.Address // beside the reviewer and the colleague
 	curate    bool             // a person decides about submissions that pass the checks
 	hold      time.Duration    // of acceptances
+	perHour   *big.Int         // USDC base units above which a second operator is needed; nil: no limit
 }
 
 var testDomain = sortie.Domain{ChainID: 31337, Factory: sortie.MustAddress("0x1111111111111111111111111111111111111111")}
@@ -123,6 +125,9 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	appConfig := app.Config{
 		Store: db, Issuer: issuer, Domain: testDomain, Tokens: tokens, Now: clock.Now, Logger: logger,
 		Queue: chain, Operators: append(options.operators, reviewer.Address(), colleague.Address()), Wake: chain.wake,
+	}
+	if options.perHour != nil {
+		appConfig.OperatorLimits, appConfig.SecondOperator = map[sortie.Token]*big.Int{sortie.TokenUSDC: options.perHour}, true
 	}
 	options.takeSubmissions(t, &appConfig)
 	useCases, err := app.New(context.Background(), appConfig)
@@ -200,6 +205,7 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	config.Media, config.Incoming, config.AcceptanceHold = objects, incoming, o.hold
 	config.Ingester = media.NewIngester(media.Config{TempDir: o.files})
 	config.Verification = verify.New(verify.Config{Mode: mode})
+	config.SettlerAddress = signer.Address()
 	config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
 		settler, err := funding.NewSettler(domain, signer)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -44,7 +45,11 @@ type Config struct {
 	AutoApprove   bool             // a confirmed funding is its own approval
 	Confirmations uint64           // blocks after which a funding is reviewed; 0: DefaultConfirmations
 	Sender        sortie.Address   // the account that pays for the service's own transactions
-	Wake          func()           // makes the follower look at the chain now; nil: it looks when its time has come
+
+	OperatorLimits map[sortie.Token]*big.Int // base units that an operator accepts within an hour without an alarm; none: no limit
+	SecondOperator bool                      // above the limit a second operator must accept, too
+
+	Wake func() // makes the follower look at the chain now; nil: it looks when its time has come
 
 	Media          *media.Objects   // nil: nobody can submit anything
 	Incoming       *media.Incoming  // where uploads are until they are whole; nil only if Media is
@@ -52,11 +57,16 @@ type Config struct {
 	Verification   *verify.Verifier // nil: a person decides about every submission
 	AcceptanceHold time.Duration    // for which an acceptance can be taken back
 	Settler        Settler          // nil: receipts wait
+	SettlerAddress sortie.Address   // whose signature the settler gives; zero: receipts are never renewed
+	SettlerRole    SettlerRole      // nil: receipts are never renewed
 	BaseURL        string           // of the links that a verifier is sent; without a trailing slash
 }
 
 // Settler signs the payment of one slot: the receipt of its contributor.
 type Settler func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error)
+
+// SettlerRole asks a contract whether a key may sign settlements. Answers come from as many nodes as money depends on.
+type SettlerRole func(ctx context.Context, factory, account sortie.Address) (bool, error)
 
 // DefaultConfirmations is how many blocks, its own included, a funding needs before it is reviewed.
 const DefaultConfirmations = 2
@@ -95,6 +105,8 @@ type App struct {
 	verifier *verify.Verifier
 	hold     time.Duration
 	settle   Settler
+	renewals renewals
+	limits   operatorLimits
 	baseURL  string
 	links    linkRing
 	proven   provenFiles
@@ -110,6 +122,11 @@ func New(ctx context.Context, config Config) (*App, error) {
 	err := config.Store.Tx(ctx, func(tx *store.Tx) (err error) {
 		if secret, err = tx.Setting("cursor-key", fresh[:]); err != nil {
 			return err
+		}
+		if config.Settler != nil && !config.SettlerAddress.IsZero() {
+			if err := tx.AddSettler(config.SettlerAddress); err != nil {
+				return err
+			}
 		}
 		return tx.AddFactory(config.Domain.ChainID, config.Domain.Factory)
 	})
@@ -128,6 +145,8 @@ func New(ctx context.Context, config Config) (*App, error) {
 		sender: config.Sender, wake: config.Wake,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
 		hold: config.AcceptanceHold, settle: config.Settler, baseURL: config.BaseURL,
+		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
+		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}
 	if err := a.prepareSubmissions(ctx); err != nil {
 		return nil, fmt.Errorf("prepare the use cases: %w", err)

@@ -139,7 +139,7 @@ func (b *books) advance(step store.Advance) (store.Position, error) {
 			return store.Position{}, err
 		}
 	}
-	if err := b.checkPayments(step.ChainID, step.Events); err != nil {
+	if err := b.applyPayments(step.ChainID, step.Events); err != nil {
 		return store.Position{}, err
 	}
 	if step.Final > step.Was.Final && step.Final > keptBlocks {
@@ -177,7 +177,7 @@ func (b *books) apply(chainID uint64, event *store.ChainEvent) error {
 		return b.applyFunding(chainID, event)
 	case store.EventMissionClosed:
 		return b.applyClosing(chainID, event)
-	default: // payments and the rest move no draft; payments are compared all at once
+	default: // payments and the rest move no draft; payments are applied all at once
 		return nil
 	}
 }
@@ -288,7 +288,11 @@ func (b *books) setClosing(c *account, closing *store.Closing) error {
 // undo takes back what an event entailed that is no longer on the canonical chain. An event that did not count when it came
 // does not count when it goes.
 func (b *books) undo(chainID uint64, event *store.ChainEvent) error {
-	if event.Kind != store.EventMissionFunded && event.Kind != store.EventMissionClosed {
+	switch event.Kind {
+	case store.EventMissionFunded, store.EventMissionClosed:
+	case store.EventSubmissionPaid, store.EventPayoutDeferred:
+		return b.tx.RemovePayment(chainID, event)
+	default:
 		return nil
 	}
 	account, err := b.openByKey(event.MissionKey)

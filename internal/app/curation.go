@@ -110,8 +110,8 @@ func errNoSubmission() error {
 // AcceptSubmission decides that a flagged submission is right. The reason may be empty; creators see it. The same decision by the
 // same operator again is answered as it is; here and below.
 //
-// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, and mission_closed when the mission's money has left
-// the contract.
+// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, mission_closed when the mission's money has left
+// the contract, own_submission when the operator submitted it, and second_operator_required above the operator's hourly limit.
 func (a *App) AcceptSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
 	return a.curate(ctx, base, order, id, reason, mission.OperatorAccepted)
 }
@@ -165,7 +165,11 @@ func (a *App) curate(ctx context.Context, base string, order Order, id, reason s
 	if err != nil {
 		return sortie.ReviewedSubmissionDetail{}, storeError(err)
 	}
-	return a.ReviewedSubmission(ctx, base, order.Operator, id)
+	decided, err := a.ReviewedSubmission(ctx, base, order.Operator, id)
+	if err == nil && event == mission.OperatorAccepted {
+		err = a.endorsedOnly(order.Operator, decided.Submission)
+	}
+	return decided, err
 }
 
 func (b *books) curate(order Order, id, reason string, event mission.SubmissionEvent) error {
@@ -179,21 +183,35 @@ func (b *books) curate(order Order, id, reason string, event mission.SubmissionE
 			return nil, nil // the same once more, signed anew
 		}
 		if event == mission.OperatorAccepted {
-			if err := b.mayAccept(submission); err != nil {
+			if err := b.mayAccept(order.Operator, submission); err != nil {
 				return nil, err
+			}
+			alone, err := b.countAcceptance(order.Operator, submission)
+			if err != nil {
+				return nil, err
+			}
+			if !alone {
+				return nil, b.endorse(order, submission)
 			}
 		}
 		if _, err := b.moveSubmission(submission, event, store.SubmissionMove{Reason: reason, DecidedBy: operator}); err != nil {
 			return nil, err
 		}
-		return map[string]any{
+		detail := map[string]any{
 			"missionId": submission.Mission.MissionID, "contributor": submission.Contributor, "was": submission.Status, "reason": reason,
-		}, nil
+		}
+		if submission.EndorsedBy != "" {
+			detail["endorsedBy"] = submission.EndorsedBy
+		}
+		return detail, nil
 	})
 }
 
 // mayAccept refuses an acceptance that the state alone would allow.
-func (b *books) mayAccept(submission store.Submission) error {
+func (b *books) mayAccept(operator sortie.Address, submission store.Submission) error {
+	if operator == submission.Contributor && operator != submission.Mission.Creator {
+		return sortie.NewError(sortie.CodeOwnSubmission, "you submitted this yourself, and the mission is not yours; another operator must decide about it")
+	}
 	if submission.Status == sortie.SubmissionFlagged && submission.Media == nil {
 		return sortie.NewError(sortie.CodeWrongState, "nobody could look at the file of this submission, so it cannot be delivered; reject it, or wait until it was checked").
 			Detail("status", submission.Status)
@@ -220,6 +238,9 @@ func (a *App) reviewed(base string, submission store.Submission) (sortie.Reviewe
 	}
 	if submission.DuplicateOf != "" {
 		review.DuplicateOf = &submission.DuplicateOf
+	}
+	if submission.EndorsedBy != "" {
+		review.EndorsedBy = &submission.EndorsedBy
 	}
 	if mission.HoldsSlot(submission.Status) {
 		review.FinalAt = optionalTime(submission.HoldUntil)

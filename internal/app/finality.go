@@ -2,12 +2,8 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
@@ -84,92 +80,8 @@ func (a *App) finalizeAcceptances(ctx context.Context) error {
 		return fmt.Errorf("look for acceptances that become final: %w", err)
 	}
 	return each(list, "finalize", func(submission store.Submission) error {
-		return a.once(ctx, func(books *books) error {
-			if halted, err := books.tx.Halted(); err != nil || halted {
-				return err
-			}
-			return books.finalize(submission)
-		})
+		return a.once(ctx, func(books *books) error { return books.finalize(submission) })
 	})
-}
-
-const (
-	// signing is how many receipts are signed at once: a signer in another place takes its time for each.
-	signing = 8
-	// signingTime is what one may take, so that a signer that does not answer does not end all signing.
-	signingTime = 30 * time.Second
-)
-
-// SignReceipts signs the payment of every slot that was taken, once. The contributor can redeem it without the service. A worker calls it
-// each second, beside what must not wait for a slow signer: [App.DueByTime]. Those that cannot be signed are passed by, however many, and
-// are due again the next time.
-func (a *App) SignReceipts(ctx context.Context) error {
-	if a.settle == nil {
-		return nil
-	}
-	var failures []error
-	for after := (store.ReceiptCursor{}); ; {
-		if halted, err := a.store.Halted(ctx); err != nil || halted {
-			return errors.Join(append(failures, err)...)
-		}
-		list, err := a.store.ReceiptsDue(ctx, after, maxDue)
-		if err != nil {
-			return errors.Join(append(failures, fmt.Errorf("look for receipts to sign: %w", err))...)
-		}
-		if failed, err := a.signAll(ctx, list); failed > 0 {
-			failures = append(failures, fmt.Errorf("sign receipts: %d of %d failed, for example: %w", failed, len(list), err))
-		}
-		if len(list) < maxDue || ctx.Err() != nil {
-			return errors.Join(failures...)
-		}
-		after = store.AfterReceipt(list[len(list)-1])
-	}
-}
-
-// signAll signs receipts side by side. It gives the number of those that could not be signed, and the failure of one.
-func (a *App) signAll(ctx context.Context, list []store.Submission) (failed int, failure error) {
-	failures := make([]error, len(list))
-	var signers errgroup.Group
-	signers.SetLimit(signing)
-	for i, submission := range list {
-		signers.Go(func() error {
-			failures[i] = a.signReceipt(ctx, submission)
-			return nil
-		})
-	}
-	_ = signers.Wait() // none of them gives an error
-	for i, err := range failures {
-		if err != nil && !errors.Is(err, store.ErrConflict) { // whoever was faster has signed the same
-			failed++
-			failure = fmt.Errorf("submission %s: %w", list[i].ID, err)
-		}
-	}
-	return failed, failure
-}
-
-// signReceipt signs outside of the transaction: a signer may be slow. Two processes that sign the same one sign the same bytes.
-func (a *App) signReceipt(ctx context.Context, submission store.Submission) error {
-	draft, err := a.store.DraftByDraftID(ctx, submission.DraftID)
-	if err != nil {
-		return err
-	}
-	settlement := sortie.Settlement{
-		MissionKey: sortie.MissionKey(draft.MissionID),
-		Payments: []sortie.Payment{{
-			Slot: *submission.Slot, Recipient: submission.Contributor, SubmissionKey: sortie.SubmissionKey(submission.ID),
-		}},
-	}
-	limited, cancel := context.WithTimeout(ctx, signingTime)
-	defer cancel()
-	signature, err := a.settle(limited, sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, settlement)
-	if err != nil {
-		return err
-	}
-	receipt, err := json.Marshal(sortie.Receipt{Settlement: settlement, Signature: signature})
-	if err != nil {
-		return err
-	}
-	return a.once(ctx, func(books *books) error { return books.tx.PutReceipt(submission, receipt) })
 }
 
 // completeMissions notes which missions are over by time, or closed, with nothing left open.

@@ -38,6 +38,7 @@ func (a *App) write(ctx context.Context, fn func(*books) error) error {
 		if !errors.Is(err, store.ErrConflict) || errors.As(err, &lost) || try == maxTries {
 			if err == nil {
 				a.outcomes.add(written.outcomes)
+				a.limits.crossed.Add(written.crossed)
 			}
 			return err
 		}
@@ -63,6 +64,7 @@ type books struct {
 	events []store.DraftEvent       // that tell of the moves, in their order
 
 	outcomes []Outcome // of submissions, to be counted when they are durable
+	crossed  uint64    // acceptances above an operator's limit, likewise
 }
 
 // account is a draft and its place on the chain.

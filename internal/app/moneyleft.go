@@ -13,8 +13,12 @@ import (
 const holdAgain = time.Minute
 
 // finalize gives an acceptance the mission's next slot. When the money has left the contract, nothing would be paid for it: it is
-// revoked as soon as the closing is final, and stays on hold until then, since a reorganization may bring the money back.
+// revoked as soon as the closing is final, and stays on hold until then, since a reorganization may bring the money back. While an
+// incident halts the service nothing changes.
 func (b *books) finalize(submission store.Submission) error {
+	if halted, err := b.tx.Halted(); err != nil || halted {
+		return err
+	}
 	slots, err := b.tx.SlotsOf(submission.DraftID)
 	if err != nil {
 		return err

@@ -7,12 +7,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// checkPayments compares the payments among new events with the slots that submissions took. The settler signs no others, so one
+// applyPayments notes the payments among new events and compares them with the slots that submissions took. The settler signs no others, so one
 // that differs in slot, recipient or submission is a theft of its key, or a bug: an incident that halts.
 //
 // Payments of missions that are not in the database do not count. Contributors redeem their own receipts; those payments are as
 // the service promised them, whoever sent the transaction.
-func (b *books) checkPayments(chainID uint64, events []store.ChainEvent) error {
+func (b *books) applyPayments(chainID uint64, events []store.ChainEvent) error {
 	payments := make(map[sortie.Hash][]*store.ChainEvent)
 	var order []sortie.Hash // of the missions, so that incidents open in the order of the chain
 	for i := range events {
@@ -29,7 +29,7 @@ func (b *books) checkPayments(chainID uint64, events []store.ChainEvent) error {
 			continue
 		}
 		if err == nil {
-			err = b.checkPaymentsOf(chainID, account, payments[key])
+			err = b.applyPaymentsOf(chainID, account, payments[key])
 		}
 		if err != nil {
 			return err
@@ -38,14 +38,17 @@ func (b *books) checkPayments(chainID uint64, events []store.ChainEvent) error {
 	return nil
 }
 
-// checkPaymentsOf compares the payments of one mission.
-func (b *books) checkPaymentsOf(chainID uint64, c *account, payments []*store.ChainEvent) error {
+// applyPaymentsOf notes and compares the payments of one mission.
+func (b *books) applyPaymentsOf(chainID uint64, c *account, payments []*store.ChainEvent) error {
 	slots := make([]uint64, len(payments))
 	for i, event := range payments {
 		slots[i] = event.Payment.Slot
 	}
 	taken, err := b.tx.SlotHolders(c.draft.ID, slots)
 	if err != nil {
+		return err
+	}
+	if err := b.notePayments(chainID, c, payments); err != nil {
 		return err
 	}
 	reported := make(map[sortie.Hash]bool) // transactions: one pays any number of slots
@@ -60,6 +63,23 @@ func (b *books) checkPaymentsOf(chainID uint64, c *account, payments []*store.Ch
 			event.Transaction, event.Payment.Slot, c.draft.MissionID, c.draft.ID, event.Payment.Recipient, event.Payment.SubmissionKey)
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// notePayments notes which slots were paid in which block: their receipts are not signed again.
+func (b *books) notePayments(chainID uint64, c *account, payments []*store.ChainEvent) error {
+	var slots []uint64
+	for i, event := range payments {
+		if c.fundedIn(chainID, event.Factory) {
+			slots = append(slots, event.Payment.Slot)
+		}
+		if last := i+1 == len(payments); len(slots) > 0 && (last || payments[i+1].Block != event.Block) {
+			if err := b.tx.NotePayments(c.draft.ID, event.Block, slots); err != nil {
+				return err
+			}
+			slots = nil
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent)
 		if err := books.apply(chainID, &event); err != nil {
 			return err
 		}
-		return books.checkPayments(chainID, []store.ChainEvent{event})
+		return books.applyPayments(chainID, []store.ChainEvent{event})
 	})
 	if err != nil {
 		return fmt.Errorf("adopt event %d of block %d: %w", event.LogIndex, event.Block, err)

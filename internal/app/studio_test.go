@@ -59,18 +59,23 @@ func openStudio(t testing.TB, database string, configure func(*Config)) *studio 
 		config.Ingester = media.NewIngester(media.Config{TempDir: t.TempDir()})
 		config.Verification = verify.New(verify.Config{Mode: verify.Auto})
 		config.AcceptanceHold, config.BaseURL = testHold, testBase
-		config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
-			settler, err := funding.NewSettler(domain, signer)
-			if err != nil {
-				return nil, err
-			}
-			return settler.SignSettlement(ctx, settlement)
-		}
+		config.SettlerAddress, config.Settler = signer.Address(), settlerOf(signer)
 		if configure != nil {
 			configure(config)
 		}
 	}})
 	return s
+}
+
+// settlerOf signs settlements with a key.
+func settlerOf(signer funding.Signer) Settler {
+	return func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
+		settler, err := funding.NewSettler(domain, signer)
+		if err != nil {
+			return nil, err
+		}
+		return settler.SignSettlement(ctx, settlement)
+	}
 }
 
 // another is the same service in another process, or after a restart.

@@ -191,9 +191,9 @@ func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 		shown.Payout.Status = sortie.PayoutQueued
 	}
 	if len(submission.Receipt) > 0 {
-		shown.Receipt = new(sortie.Receipt)
-		if err := json.Unmarshal(submission.Receipt, shown.Receipt); err != nil {
-			return sortie.Submission{}, fmt.Errorf("read the receipt of submission %s: %w", submission.ID, err)
+		var err error
+		if shown.Receipt, err = wireReceipt(submission); err != nil {
+			return sortie.Submission{}, err
 		}
 	}
 	return shown, nil

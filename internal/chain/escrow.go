@@ -24,10 +24,8 @@ func (n *Nodes) Escrow(ctx context.Context, factoryAddress sortie.Address, missi
 			return Escrow{}, err
 		}
 		// Asked last: a node that has turned into one of another chain must not have answered before that was noticed.
-		if chainID, err := node.ChainID(ctx); err != nil {
-			return Escrow{}, unreachable(node, err)
-		} else if !chainID.IsUint64() || chainID.Uint64() != n.deployment.ChainID {
-			return Escrow{}, fmt.Errorf("%s: %w: it is on chain %s now, want %d", node.Name(), errWrongChain, chainID, n.deployment.ChainID)
+		if err := n.stillOnChain(ctx, node); err != nil {
+			return Escrow{}, err
 		}
 		if !mission.PaidCount.IsUint64() {
 			return Escrow{}, fmt.Errorf("%s: a mission with %s slots paid", node.Name(), mission.PaidCount)

@@ -109,7 +109,7 @@ func (p DeployParams) validate() error {
 	}
 	for flag, limit := range map[string]*big.Int{"--cap-usdc": p.USDCCap, "--cap-service-token": p.ServiceTokenCap} {
 		if limit != maxUint256 && (limit.Sign() < 0 || limit.Cmp(capBound) >= 0) {
-			return fmt.Errorf("%s: want base units from 0 to below %s; leave it out for no limit", flag, capBound)
+			return fmt.Errorf("%s: want base units from 0 to below %s, or none for no cap", flag, capBound)
 		}
 	}
 	return nil

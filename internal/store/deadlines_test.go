@@ -242,7 +242,7 @@ func testReceiptsAfterTheMoneyLeft(t *testing.T, url string) {
 		if err != nil || (len(list) == 0) != closed {
 			t.Errorf("closed %t: %d receipts are due, %v", closed, len(list), err)
 		}
-		err = db.Tx(context.Background(), func(tx *Tx) error { return tx.PutReceipt(final, json.RawMessage(`{}`)) })
+		err = db.Tx(context.Background(), func(tx *Tx) error { return tx.PutReceipt(final, json.RawMessage(`{}`), alice) })
 		if errors.Is(err, ErrConflict) != closed || err != nil && !closed {
 			t.Errorf("closed %t: keep a receipt: %v", closed, err)
 		}

@@ -255,8 +255,8 @@ func testSubmissionLists(t *testing.T, url string) {
 		if got := due(db.ReceiptsDue(ctx, AfterReceipt(finals[0]), 100)); !slices.Equal(got, submissionIDs(finals[1:])) {
 			t.Fatalf("receipts due behind the first %v, want %v", got, submissionIDs(finals[1:]))
 		}
-		mustTx(t, db, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("{}")) })
-		if err := db.Tx(ctx, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("[]")) }); !errors.Is(err, ErrConflict) {
+		mustTx(t, db, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("{}"), alice) })
+		if err := db.Tx(ctx, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("[]"), alice) }); !errors.Is(err, ErrConflict) {
 			t.Fatalf("a second receipt: %v", err)
 		}
 		finals = finals[1:]

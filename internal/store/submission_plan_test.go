@@ -37,41 +37,50 @@ var submissionQueries = []struct {
 		[]string{"submissions_by_upload", "submissions_by_served", "submissions_by_thumbnail"}, repeated("'up7'", lookupSize),
 	},
 	{
-		"submission", selectSubmission, []string{"sqlite_autoindex_submissions_1 (submission_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_pkey", "drafts_pkey"}, "'sub_1'",
+		"submission", selectSubmission, []string{"sqlite_autoindex_submissions_1 (submission_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_pkey", "drafts_pkey", "fundings_pkey"}, "'sub_1'",
 	},
 	{
-		"replay", selectSubmissionByKey, []string{"sqlite_autoindex_submissions_2 (contributor=? AND idempotency_key=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_contributor_idempotency_key_key", "drafts_pkey"}, "'0x01', 'key-1'",
+		"replay", selectSubmissionByKey, []string{"sqlite_autoindex_submissions_2 (contributor=? AND idempotency_key=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_contributor_idempotency_key_key", "drafts_pkey", "fundings_pkey"}, "'0x01', 'key-1'",
 	},
 	{
-		"own list", selectSubmissionsOf, []string{"submissions_of_contributor (contributor=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_of_contributor", "drafts_pkey"}, "'0x01', 9000, 100",
+		"own list", selectSubmissionsOf, []string{"submissions_of_contributor (contributor=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_of_contributor", "drafts_pkey", "fundings_pkey"}, "'0x01', 9000, 100",
 	},
 	{
-		"queue", selectSubmissionsInStatus, []string{"submissions_in_status (status=? AND seq>?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_in_status", "drafts_pkey"}, "'flagged', 900, 100",
+		"queue", selectSubmissionsInStatus, []string{"submissions_in_status (status=? AND seq>?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_in_status", "drafts_pkey", "fundings_pkey"}, "'flagged', 900, 100",
 	},
 	{
 		"queue of a mission", selectSubmissionsOfMission,
-		[]string{"sqlite_autoindex_drafts_1 (draft_id=?)", "submissions_of_mission (draft_id=? AND status=? AND seq>?)"},
-		[]string{"submissions_of_mission", "drafts_pkey"}, "'flagged', 900, 100, 'draft_1'",
+		[]string{"sqlite_autoindex_drafts_1 (draft_id=?)", "submissions_of_mission (draft_id=? AND status=? AND seq>?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_of_mission", "drafts_pkey", "fundings_pkey"}, "'flagged', 900, 100, 'draft_1'",
 	},
 	{
-		"reservations to expire", selectReservationsToExpire, []string{"submissions_to_expire (expires_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_to_expire", "drafts_pkey"}, "9000, 100",
+		"reservations to expire", selectReservationsToExpire, []string{"submissions_to_expire (expires_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_to_expire", "drafts_pkey", "fundings_pkey"}, "9000, 100",
 	},
 	{
-		"acceptances due", selectAcceptancesDue, []string{"submissions_to_finish (hold_until<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_to_finish", "drafts_pkey"}, "9000, 100",
+		"acceptances due", selectAcceptancesDue, []string{"submissions_to_finish (hold_until<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_to_finish", "drafts_pkey", "fundings_pkey"}, "9000, 100",
 	},
 	{
-		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt ((final_at,submission_id)>(?,?))", "sqlite_autoindex_mission_slots_1 (draft_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"submissions_to_receipt", "drafts_pkey", "mission_slots_pkey"}, "9000, 'sub_1', 100",
+		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt ((final_at,submission_id)>(?,?))", "sqlite_autoindex_mission_slots_1 (draft_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_to_receipt", "drafts_pkey", "fundings_pkey", "mission_slots_pkey"}, "9000, 'sub_1', 100",
 	},
 	{
 		"slot holders", selectSlotHolders, []string{"submissions_of_slot (draft_id=? AND slot=?)"}, []string{"submissions_of_slot"},
 		"'draft_1', " + repeated("7", lookupSize),
+	},
+	{
+		"open receipts of a signer", selectOpenReceipts,
+		[]string{"submissions_by_signer (receipt_signer=? AND submission_id>?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
+		[]string{"submissions_by_signer", "drafts_pkey", "fundings_pkey"}, "'0x07', 'sub_1', 100",
+	},
+	{
+		"payments of slots", notePayments, []string{"submissions_of_slot (draft_id=? AND slot=?)"}, []string{"submissions_of_slot"},
+		"'draft_1', 9000, " + repeated("7", lookupSize),
 	},
 	{"reserve", reserveSlot, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 9000"},
 	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0"},
@@ -162,14 +171,17 @@ FROM generate_series(1, 20000) AS i`,
 SELECT 'draft_' || i, 'mission-' || i, '0x01', 1, 1, 0, 0, 0, 0, CASE WHEN i % 1000 = 1 THEN 'video' ELSE 'photo' END,
 	i * 1000, i * 1000, i / 100, 0, 10000 + i, i, NULL, CASE WHEN i % 100 = 1 THEN NULL ELSE i END, repeat('x', 300)
 FROM generate_series(1, 20000, 2) AS i`,
+	`INSERT INTO fundings (draft_id, mission_key, chain_id, block_number, block_hash, transaction_hash, log_index, reclaim_after)
+SELECT 'draft_' || i, '0x' || i, 1, i, '', '', 0, 9000 FROM generate_series(1, 20000, 2) AS i`,
 	`INSERT INTO submissions (submission_id, status, draft_id, served_hash, thumbnail_hash, contributor, idempotency_key, fingerprint, lat, lng,
 	accuracy, captured_at, content_type, size_bytes, declared_hash, reserved_until, created_at, reason, checks, policy, decided_by,
-	duplicate_of, uploaded_at, uploaded_hash, accept_seq, hold_until, final_at, receipt, version)
+	duplicate_of, uploaded_at, uploaded_hash, accept_seq, hold_until, final_at, receipt, receipt_signer, version)
 SELECT 'sub_' || i, CASE WHEN i % 1000 = 0 THEN 'pending' WHEN i % 1000 = 1 THEN 'flagged' WHEN i % 3 = 0 THEN 'rejected' ELSE 'accepted' END,
 	CASE WHEN i % 2 = 0 THEN 'draft_1' ELSE 'draft_' || i END, 'served' || i, 'thumb' || i, CASE WHEN i % 4 < 2 THEN '0x01' ELSE 'by' || i END,
 	'key-' || i, '', '', '', '', i, '', 1, '', i, i, '', repeat('x', 600), '', '', '', CASE WHEN i % 1000 > 0 THEN i END,
 	CASE WHEN i % 1000 > 0 THEN 'up' || i END, CASE WHEN i % 3 > 0 AND i % 1000 > 1 THEN i END, i,
-	CASE WHEN i % 3 > 0 AND i % 1000 > 3 THEN i END, CASE WHEN i % 1000 <> 7 THEN '{}' END, 1
+	CASE WHEN i % 3 > 0 AND i % 1000 > 3 THEN i END, CASE WHEN i % 1000 <> 7 THEN '{}' END,
+	CASE WHEN i % 100 = 7 THEN '0x07' ELSE '0x08' END, 1
 FROM generate_series(1, 20000) AS i`,
 	`INSERT INTO deliverables SELECT 'draft_' || (i % 3), i, 'sub_' || i, TRUE, convert_to(repeat('x', 600), 'UTF8') FROM generate_series(1, 20000) AS i`,
 	`INSERT INTO perceptual_words SELECT i % 60000, i, 'sub_' || i FROM generate_series(1, 20000) AS i`,

@@ -109,6 +109,7 @@ func (tx *Tx) MoveSubmission(was Submission, move SubmissionMove) (Submission, e
 func (move *SubmissionMove) apply(was Submission, now time.Time) Submission {
 	moved := was
 	moved.Status, moved.Reason, moved.AcceptSeq, moved.HoldUntil, moved.Version = move.To, move.Reason, 0, nil, was.Version+1
+	moved.EndorsedBy = ""
 	if move.Score != nil {
 		moved.Score = move.Score
 	}
@@ -168,6 +169,12 @@ func (tx *Tx) deliver(accepted *Submission, fragment []byte) error {
 	return err
 }
 
+// Endorse notes that an operator accepted a submission and a second one must accept it, too. Every move ends it. When somebody else
+// changed the submission first, it fails with [ErrConflict] and changes nothing.
+func (tx *Tx) Endorse(was Submission, operator string) error {
+	return tx.changeSubmission("endorse", was, endorseSubmission, operator)
+}
+
 // holdings is what a submission in a status holds of its mission.
 func holdings(status sortie.SubmissionStatus) (held slotCounts) {
 	if mission.HoldsReservation(status) {
@@ -205,12 +212,6 @@ func (tx *Tx) ProlongHold(was Submission, until time.Time) error {
 	return tx.changeSubmission("prolong the hold of", was, prolongHold, until.UnixMicro())
 }
 
-// PutReceipt keeps the receipt of a final acceptance. When it has one, or is not the one that was read any more, or the money of
-// its mission has left the contract, it fails with [ErrConflict] and changes nothing.
-func (tx *Tx) PutReceipt(was Submission, receipt json.RawMessage) error {
-	return tx.changeSubmission("keep the receipt of", was, putReceipt, string(receipt))
-}
-
 // changeSubmission runs an update of the version that was read.
 func (tx *Tx) changeSubmission(what string, was Submission, statement string, args ...any) error {
 	changed, err := tx.session.exec(tx.ctx, statement, append([]any{was.ID, was.Version}, args...)...)
@@ -244,16 +245,14 @@ const (
 	notRecorded = `AND uploaded_at IS NOT NULL AND media_kind IS NULL AND problem_code IS NULL`
 
 	moveSubmission = `UPDATE submissions SET status = $3, reason = $4, score = $5, checks = $6, policy = $7, decided_by = $8,
-	duplicate_of = $9, hold_until = $10, verified_at = $11, accept_seq = NULL, version = version + 1` + thisSubmission + `
+	duplicate_of = $9, hold_until = $10, verified_at = $11, accept_seq = NULL, endorsed_by = '', version = version + 1` + thisSubmission + `
 	AND final_at IS NULL`
-	numberAcceptance = `UPDATE submissions SET accept_seq = $2 WHERE submission_id = $1`
+	endorseSubmission = `UPDATE submissions SET endorsed_by = $3, version = version + 1` + thisSubmission + `AND status = 'flagged'`
+	numberAcceptance  = `UPDATE submissions SET accept_seq = $2 WHERE submission_id = $1`
 
 	finishAcceptance = `UPDATE submissions SET final_at = $3, version = version + 1` + thisSubmission + `
 	AND accept_seq IS NOT NULL AND final_at IS NULL AND hold_until <= $3`
 	prolongHold = `UPDATE submissions SET hold_until = $3, version = version + 1` + thisSubmission + `
 	AND accept_seq IS NOT NULL AND final_at IS NULL`
 	numberSlot = `UPDATE submissions SET slot = $2 WHERE submission_id = $1`
-	putReceipt = `UPDATE submissions SET receipt = $3, version = version + 1` + thisSubmission + `
-	AND final_at IS NOT NULL AND receipt IS NULL AND NOT EXISTS (
-	SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = submissions.draft_id AND closed_at IS NOT NULL)`
 )

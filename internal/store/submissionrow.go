@@ -15,8 +15,9 @@ const selectSubmissions = `SELECT s.submission_id, s.seq, s.status, s.draft_id, 
 	s.size_bytes, s.declared_hash, s.reserved_until, s.created_at, s.reason, s.score, s.checks, s.policy, s.decided_by, s.duplicate_of,
 	s.uploaded_at, s.uploaded_hash, s.media_kind, s.width, s.height, s.duration_ms, s.keyframes, s.perceptual, s.file_captured_at,
 	s.file_zone_unknown, s.file_lat, s.file_lng, s.problem_code, s.problem_message, s.verified_at, s.accept_seq, s.hold_until, s.slot,
-	s.final_at, s.receipt, s.failing_since, s.version, d.mission_id, d.title, d.wallet, d.token, d.reward
-FROM submissions AS s JOIN drafts AS d ON d.draft_id = s.draft_id `
+	s.final_at, s.receipt, s.receipt_signer, s.endorsed_by, s.failing_since, s.version, d.mission_id, d.title, d.wallet, d.token, d.reward,
+	d.chain_id, d.factory_address, f.reclaim_after
+FROM submissions AS s JOIN drafts AS d ON d.draft_id = s.draft_id LEFT JOIN fundings AS f ON f.draft_id = s.draft_id `
 
 // submissionRow is a row of selectSubmissions on its way: the columns that are not what they are read as.
 type submissionRow struct {
@@ -27,7 +28,8 @@ type submissionRow struct {
 	uploadedAt, verifiedAt, holdUntil, slot        sql.NullInt64
 	finalAt, acceptSeq, failingSince               sql.NullInt64
 	uploadedHash, problemCode, problemMessage      sql.NullString
-	creator, reward                                string
+	creator, reward, factory, signer               string
+	reclaimAfter                                   sql.NullInt64 // Unix seconds
 	kind, servedHash, servedType, thumbnailHash    sql.NullString
 	servedSize, width, height, duration, keyframes sql.NullInt64
 	perceptual, fileCapturedAt                     sql.NullInt64
@@ -44,8 +46,9 @@ func scanSubmission(row scanner) (Submission, error) {
 		(*string)(&d.Location.AccuracyMeters), &r.capturedAt, &d.ContentType, &d.SizeBytes, &r.declaredHash, &r.reservedUntil,
 		&r.createdAt, &s.Reason, &r.score, &r.checks, &s.Policy, &s.DecidedBy, &s.DuplicateOf, &r.uploadedAt, &r.uploadedHash, &r.kind,
 		&r.width, &r.height, &r.duration, &r.keyframes, &r.perceptual, &r.fileCapturedAt, &r.zoneUnknown, &r.fileLat, &r.fileLng,
-		&r.problemCode, &r.problemMessage, &r.verifiedAt, &r.acceptSeq, &r.holdUntil, &r.slot, &r.finalAt, &r.receipt, &r.failingSince, &s.Version,
-		&s.Mission.MissionID, &s.Mission.Title, &r.creator, (*string)(&s.Mission.Token), &r.reward)
+		&r.problemCode, &r.problemMessage, &r.verifiedAt, &r.acceptSeq, &r.holdUntil, &r.slot, &r.finalAt, &r.receipt, &r.signer, &s.EndorsedBy, &r.failingSince, &s.Version,
+		&s.Mission.MissionID, &s.Mission.Title, &r.creator, (*string)(&s.Mission.Token), &r.reward, &s.Mission.Domain.ChainID,
+		&r.factory, &r.reclaimAfter)
 	if err != nil {
 		return Submission{}, err
 	}
@@ -68,15 +71,23 @@ func (r *submissionRow) fill(s *Submission) error {
 		slot := uint32(r.slot.Int64)
 		s.Slot = &slot
 	}
+	if r.reclaimAfter.Valid {
+		reclaim := time.Unix(r.reclaimAfter.Int64, 0).UTC()
+		s.Mission.Reclaim = &reclaim
+	}
 	if r.problemCode.Valid {
 		s.Problem = &MediaProblem{Code: r.problemCode.String, Message: r.problemMessage.String}
 	}
 	media, mediaErr := r.media()
 	s.Media = media
+	if r.signer != "" {
+		mediaErr = errors.Join(mediaErr, parse(&s.Signer, r.signer, sortie.ParseAddress))
+	}
 	return errors.Join(mediaErr, json.Unmarshal(r.checks, &s.Checks),
 		parse(&s.Contributor, r.contributor, sortie.ParseAddress), parse(&s.Fingerprint, r.fingerprint, sortie.ParseHash),
 		parse(&s.Declaration.Hash, r.declaredHash, sortie.ParseHash), parseOptionalHash(&s.UploadedHash, r.uploadedHash),
-		parse(&s.Mission.Creator, r.creator, sortie.ParseAddress), parse(&s.Mission.Reward, r.reward, parseInteger))
+		parse(&s.Mission.Creator, r.creator, sortie.ParseAddress),
+		parse(&s.Mission.Domain.Factory, r.factory, sortie.ParseAddress), parse(&s.Mission.Reward, r.reward, parseInteger))
 }
 
 // media is nil where nothing was recorded.

@@ -47,6 +47,8 @@ type Submission struct {
 	Slot       *uint32    // from 0; nil before the acceptance is final
 	FinalAt    *time.Time
 	Receipt    json.RawMessage
+	Signer     sortie.Address // of the receipt; zero: none, or not stored
+	EndorsedBy string         // the operator who accepted it above an hourly limit; empty: none, or not needed
 	CreatedAt  time.Time
 	VerifiedAt *time.Time // when it was looked at last
 	Version    int64      // grows with every change
@@ -58,9 +60,11 @@ type Submission struct {
 type SubmissionMission struct {
 	MissionID string
 	Title     string
+	Domain    sortie.Domain // of the contract that pays for it
 	Creator   sortie.Address
 	Token     sortie.Token
-	Reward    *big.Int // base units
+	Reward    *big.Int   // base units
+	Reclaim   *time.Time // from when its creator may take its money back; nil while it is not funded
 }
 
 // SubmissionMedia is what was found in an uploaded file, and what is served in its place.
@@ -180,21 +184,6 @@ func (db *DB) AcceptancesDue(ctx context.Context, at time.Time, limit int) ([]Su
 	return db.submissions(ctx, selectAcceptancesDue, at.UnixMicro(), limit)
 }
 
-// ReceiptCursor is a place in the order in which receipts are due. The zero value is before all.
-type ReceiptCursor struct {
-	finalAt int64
-	id      string
-}
-
-// AfterReceipt is the place behind a submission of [DB.ReceiptsDue].
-func AfterReceipt(of Submission) ReceiptCursor { return ReceiptCursor{of.FinalAt.UnixMicro(), of.ID} }
-
-// ReceiptsDue reads up to limit final acceptances behind a place that have no receipt, the longest final first. Those whose
-// mission's money has left the contract are not due.
-func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) ([]Submission, error) {
-	return db.submissions(ctx, selectReceiptsDue, after.finalAt, after.id, limit)
-}
-
 // SlotHolder is the submission that took a slot.
 type SlotHolder struct {
 	SubmissionID string
@@ -204,11 +193,7 @@ type SlotHolder struct {
 // SlotHolders reads who took which of these slots of a mission. Slots that are not taken are not in it.
 func (tx *Tx) SlotHolders(draftID string, slots []uint64) (map[uint64]SlotHolder, error) {
 	holders := make(map[uint64]SlotHolder, len(slots))
-	numbers := make([]int64, len(slots))
-	for i, slot := range slots {
-		numbers[i] = int64(min(slot, math.MaxInt64)) // no slot has that number
-	}
-	err := lookups(numbers, func(args []any) error {
+	err := lookups(slotNumbers(slots), func(args []any) error {
 		return tx.session.each(tx.ctx, selectSlotHolders, append([]any{draftID}, args...), func(row scanner) error {
 			var slot int64
 			var holder SlotHolder
@@ -225,6 +210,15 @@ func (tx *Tx) SlotHolders(draftID string, slots []uint64) (map[uint64]SlotHolder
 		return nil, fmt.Errorf("read who took slots of %s: %w", draftID, err)
 	}
 	return holders, nil
+}
+
+// slotNumbers are slots as the database compares them.
+func slotNumbers(slots []uint64) []int64 {
+	numbers := make([]int64, len(slots))
+	for i, slot := range slots {
+		numbers[i] = int64(min(slot, math.MaxInt64)) // no slot has that number
+	}
+	return numbers
 }
 
 func (db *DB) submissions(ctx context.Context, query string, args ...any) ([]Submission, error) {
@@ -271,10 +265,6 @@ ON CONFLICT DO NOTHING`
 WHERE s.expires_at <= $1 ORDER BY s.expires_at LIMIT $2 + 0`
 	selectAcceptancesDue = selectSubmissions + `
 WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`
-	selectReceiptsDue = selectSubmissions + `
-WHERE s.final_at IS NOT NULL AND s.receipt IS NULL AND (s.final_at, s.submission_id) > ($1, $2)
-	AND NOT EXISTS (SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = s.draft_id AND closed_at IS NOT NULL)
-ORDER BY s.final_at, s.submission_id LIMIT $3 + 0`
 )
 
 var selectSlotHolders = `SELECT slot, submission_id, contributor FROM submissions

@@ -254,8 +254,8 @@ func testSubmissionLife(t *testing.T, url string) {
 	if _, err := takeSlot(db, stored); !errors.Is(err, ErrConflict) {
 		t.Errorf("a second slot was taken: %v", err)
 	}
-	mustTx(t, db, func(tx *Tx) error { return tx.PutReceipt(stored, json.RawMessage(`{"signature":"0x00"}`)) })
-	want.Receipt, want.Version = json.RawMessage(`{"signature":"0x00"}`), 7
+	mustTx(t, db, func(tx *Tx) error { return tx.PutReceipt(stored, json.RawMessage(`{"signature":"0x00"}`), bob) })
+	want.Receipt, want.Signer, want.Version = json.RawMessage(`{"signature":"0x00"}`), bob, 7
 	checkStored(t, db, want)
 	if slots := checkSlots(t, db, slots.DraftID); slots.Finals != 1 || slots.Accepted != 1 || slots.Reserved != 0 {
 		t.Errorf("the mission counts %+v", slots)

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"math/big"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
+)
+
+// operatorOptions are what a single operator may accept before other people know of it.
+type operatorOptions struct {
+	usdc, serviceToken string
+	second             bool
+}
+
+// operatorLimits are the same in base units. A token without an entry has no limit.
+type operatorLimits struct {
+	perHour map[sortie.Token]*big.Int
+	second  bool
+}
+
+// defaultOperatorLimit is in whole tokens: more than a person accepts in an hour, less than a thief would.
+const defaultOperatorLimit = "1000"
+
+func (o *operatorOptions) define(flags *pflag.FlagSet) {
+	flags.StringVar(&o.usdc, "operator-hourly-limit-usdc", defaultOperatorLimit, "USDC that one operator accepts within an hour without an alarm, or none")
+	flags.StringVar(&o.serviceToken, "operator-hourly-limit-service-token", defaultOperatorLimit, "SERVICE_TOKEN that one operator accepts within an hour without an alarm, or none")
+	flags.BoolVar(&o.second, "second-operator", false, "above these limits a second operator must accept, too")
+}
+
+// parse reads the limits of a service with so many operators.
+func (o operatorOptions) parse(operators int) (operatorLimits, error) {
+	limits := operatorLimits{perHour: make(map[sortie.Token]*big.Int), second: o.second}
+	for _, limit := range []struct {
+		flag, text string
+		token      sortie.Token
+	}{
+		{"operator-hourly-limit-usdc", o.usdc, sortie.TokenUSDC},
+		{"operator-hourly-limit-service-token", o.serviceToken, sortie.TokenService},
+	} {
+		if limit.text == noLimit {
+			continue
+		}
+		units, err := sortie.ParseUnits(limit.text, chain.Decimals(limit.token))
+		if err != nil {
+			return operatorLimits{}, usageError("--%s %q: want an amount in whole tokens, or none: %w", limit.flag, limit.text, err)
+		}
+		limits.perHour[limit.token] = units
+	}
+	switch {
+	case o.second && len(limits.perHour) == 0:
+		return operatorLimits{}, usageError("--second-operator has no limit to act on: give --operator-hourly-limit-usdc or --operator-hourly-limit-service-token an amount")
+	case o.second && operators < 2:
+		return operatorLimits{}, usageError("--second-operator needs two operators or more: name them in --operators, or leave it out")
+	}
+	return limits, nil
+}

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+const (
+	// signing is how many receipts are signed at once: a signer in another place takes its time for each.
+	signing = 8
+	// signingTime is what one may take, so that a signer that does not answer does not end all signing.
+	signingTime = 30 * time.Second
+)
+
+// SignReceipts signs the payment of every slot that was taken, once. The contributor can redeem it without the service. A worker calls it
+// each second, apart from what must not wait for a slow signer: [App.DueByTime]. Those that cannot be signed are passed by, however many,
+// and are due again the next time.
+func (a *App) SignReceipts(ctx context.Context) error {
+	if a.settle == nil {
+		return nil
+	}
+	var failures []error
+	for after := (store.ReceiptCursor{}); ; {
+		if halted, err := a.store.Halted(ctx); err != nil || halted {
+			return errors.Join(append(failures, err)...)
+		}
+		list, err := a.store.ReceiptsDue(ctx, after, maxDue)
+		if err != nil {
+			return errors.Join(append(failures, fmt.Errorf("look for receipts to sign: %w", err))...)
+		}
+		if failed, err := signAll(list, func(submission store.Submission) error { return a.signReceipt(ctx, submission) }); failed > 0 {
+			failures = append(failures, fmt.Errorf("sign receipts: %d of %d failed, for example: %w", failed, len(list), err))
+		}
+		if len(list) < maxDue || ctx.Err() != nil {
+			return errors.Join(failures...)
+		}
+		after = store.AfterReceipt(list[len(list)-1])
+	}
+}
+
+// signAll signs receipts at the same time. It gives the number of those that could not be signed, and the failure of one.
+func signAll(list []store.Submission, sign func(store.Submission) error) (failed int, failure error) {
+	failures := make([]error, len(list))
+	var signers errgroup.Group
+	signers.SetLimit(signing)
+	for i, submission := range list {
+		signers.Go(func() error {
+			failures[i] = sign(submission)
+			return nil
+		})
+	}
+	_ = signers.Wait() // none of them gives an error
+	for i, err := range failures {
+		if err != nil && !errors.Is(err, store.ErrConflict) { // another process was faster
+			failed++
+			failure = fmt.Errorf("submission %s: %w", list[i].ID, err)
+		}
+	}
+	return failed, failure
+}
+
+// signReceipt signs outside of the transaction: a signer may be slow. Two processes that sign the same one sign the same bytes. A
+// receipt that was signed while an incident began to halt the service is not kept, and not handed out.
+func (a *App) signReceipt(ctx context.Context, submission store.Submission) error {
+	receipt, err := a.signSettlement(ctx, submission.Mission.Domain, sortie.Settlement{
+		MissionKey: sortie.MissionKey(submission.Mission.MissionID),
+		Payments: []sortie.Payment{{
+			Slot: *submission.Slot, Recipient: submission.Contributor, SubmissionKey: sortie.SubmissionKey(submission.ID),
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	return a.unlessHalted(ctx, func(books *books) error { return books.tx.PutReceipt(submission, receipt, a.renewals.settler) })
+}
+
+// unlessHalted runs a transaction about something that was read before, unless an incident halts the service by then.
+func (a *App) unlessHalted(ctx context.Context, fn func(*books) error) error {
+	return a.once(ctx, func(books *books) error {
+		if halted, err := books.tx.Halted(); err != nil || halted {
+			return err
+		}
+		return fn(books)
+	})
+}
+
+// storedReceipt is the part of a [sortie.Receipt] that is stored as it is sent.
+type storedReceipt struct {
+	sortie.Settlement
+	Signature sortie.Bytes `json:"signature"`
+}
+
+func (a *App) signSettlement(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (json.RawMessage, error) {
+	limited, cancel := context.WithTimeout(ctx, signingTime)
+	defer cancel()
+	signature, err := a.settle(limited, domain, settlement)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(storedReceipt{settlement, signature})
+}
+
+// wireReceipt is a receipt with what it depends on. Contributors plan with it, so it says everything that can keep it from being paid.
+func wireReceipt(submission store.Submission) (*sortie.Receipt, error) {
+	receipt := new(sortie.Receipt)
+	if err := json.Unmarshal(submission.Receipt, receipt); err != nil {
+		return nil, fmt.Errorf("read the receipt of submission %s: %w", submission.ID, err)
+	}
+	receipt.ReclaimAfter = optionalTime(submission.Mission.Reclaim)
+	if !submission.Signer.IsZero() {
+		receipt.Signer = &submission.Signer
+	}
+	reclaim := "the creator may reclaim the mission's money 180 days after it was funded, and this receipt is worth nothing then; redeem it before"
+	if receipt.ReclaimAfter != nil {
+		reclaim = fmt.Sprintf("from %s on the creator may reclaim the mission's money, and this receipt is worth nothing then; redeem it before", *receipt.ReclaimAfter)
+	}
+	receipt.DependsOn = []sortie.ReceiptCondition{
+		{Code: sortie.ReceiptPause, Message: "it waits while the contract is paused"},
+		{Code: sortie.ReceiptCap, Message: "it waits for a UTC day on which the contract's daily cap of the token has room for it"},
+		{Code: sortie.ReceiptRole, Message: "its signer must be a settler of the contract; after a change of that key the service signs it again, so read it again"},
+		{Code: sortie.ReceiptClose, Message: "it is worth nothing after the mission is closed, which the service does only when everything accepted is paid"},
+		{Code: sortie.ReceiptReclaim, Message: reclaim},
+	}
+	return receipt, nil
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// ReceiptCursor is a place in the order in which receipts are due. The zero value is before all.
+type ReceiptCursor struct {
+	finalAt int64
+	id      string
+}
+
+// AfterReceipt is the place after a submission of [DB.ReceiptsDue].
+func AfterReceipt(of Submission) ReceiptCursor { return ReceiptCursor{of.FinalAt.UnixMicro(), of.ID} }
+
+// ReceiptsDue reads up to limit final acceptances after a place that have no receipt, the longest final first. Those whose
+// mission's money has left the contract are not due.
+func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) ([]Submission, error) {
+	return db.submissions(ctx, selectReceiptsDue, after.finalAt, after.id, limit)
+}
+
+// OpenReceipts reads up to limit submissions whose receipt was signed by a key and whose slot is not paid, in the order of their
+// ids, after one of them. The zero address stands for receipts whose signer was not stored.
+func (db *DB) OpenReceipts(ctx context.Context, signer sortie.Address, afterID string, limit int) ([]Submission, error) {
+	return db.submissions(ctx, selectOpenReceipts, optionalAddress(signer), afterID, limit)
+}
+
+// PutReceipt keeps the receipt of a final acceptance and who signed it. When it has one, or is not the one that was read any more,
+// or the money of its mission has left the contract, it fails with [ErrConflict] and changes nothing.
+func (tx *Tx) PutReceipt(was Submission, receipt json.RawMessage, signer sortie.Address) error {
+	return tx.changeSubmission("keep the receipt of", was, putReceipt, string(receipt), optionalAddress(signer))
+}
+
+// RenewReceipt replaces a receipt by the same one of another signer. When its slot is paid, or it is not the one that was read any
+// more, it fails with [ErrConflict] and changes nothing.
+func (tx *Tx) RenewReceipt(was Submission, receipt json.RawMessage, signer sortie.Address) error {
+	return tx.changeSubmission("renew the receipt of", was, renewReceipt, string(receipt), optionalAddress(signer))
+}
+
+// NotePayments notes that a block paid or deferred these slots of a mission. Slots that no submission has taken are left alone. It
+// changes no version: the only write that depends on it, [Tx.RenewReceipt], looks at it itself.
+func (tx *Tx) NotePayments(draftID string, block uint64, slots []uint64) error {
+	err := lookups(slotNumbers(slots), func(args []any) error {
+		_, err := tx.session.exec(tx.ctx, notePayments, append([]any{draftID, int64(block)}, args...)...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note payments of %s in block %d: %w", draftID, block, err)
+	}
+	return nil
+}
+
+// RemovePayment notes that a slot was not paid by the block of an event, which a reorganization removed.
+func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
+	_, err := tx.session.exec(tx.ctx, removePayment, event.MissionKey.String(), int64(chainID), hexAddress(event.Factory),
+		int64(event.Payment.Slot), int64(event.Block))
+	if err != nil {
+		return fmt.Errorf("remove the payment of slot %d of mission %s: %w", event.Payment.Slot, event.MissionKey, err)
+	}
+	return nil
+}
+
+// Settler is a key that signs receipts.
+type Settler struct {
+	Address   sortie.Address
+	FirstUsed time.Time
+}
+
+// AddSettler remembers a key that signs receipts from now on, unless it is known.
+func (tx *Tx) AddSettler(address sortie.Address) error {
+	if _, err := tx.session.exec(tx.ctx, insertSettler, hexAddress(address), tx.Now.UnixMicro()); err != nil {
+		return fmt.Errorf("add settler %s: %w", address, err)
+	}
+	return nil
+}
+
+// Settlers reads the keys that ever signed receipts, the longest known first.
+func (db *DB) Settlers(ctx context.Context) ([]Settler, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (settlers []Settler, err error) {
+		err = s.each(ctx, selectSettlers, nil, func(row scanner) error {
+			var address string
+			var firstUsed int64
+			if err := row.Scan(&address, &firstUsed); err != nil {
+				return err
+			}
+			settler := Settler{FirstUsed: microTime(firstUsed)}
+			settlers = append(settlers, settler)
+			return parse(&settlers[len(settlers)-1].Address, address, sortie.ParseAddress)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read settlers: %w", err)
+		}
+		return settlers, nil
+	})
+}
+
+// optionalAddress is the spelling of an address in a column, empty for the zero address.
+func optionalAddress(address sortie.Address) string {
+	if address.IsZero() {
+		return ""
+	}
+	return hexAddress(address)
+}
+
+const (
+	selectReceiptsDue = selectSubmissions + `
+WHERE s.final_at IS NOT NULL AND s.receipt IS NULL AND (s.final_at, s.submission_id) > ($1, $2)
+	AND NOT EXISTS (SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = s.draft_id AND closed_at IS NOT NULL)
+ORDER BY s.final_at, s.submission_id LIMIT $3 + 0`
+	selectOpenReceipts = selectSubmissions + `
+WHERE s.receipt IS NOT NULL AND s.paid_block IS NULL AND s.receipt_signer = $1 AND s.submission_id > $2
+ORDER BY s.submission_id LIMIT $3 + 0`
+
+	putReceipt = `UPDATE submissions SET receipt = $3, receipt_signer = $4, version = version + 1` + thisSubmission + `
+	AND final_at IS NOT NULL AND receipt IS NULL AND NOT EXISTS (
+	SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = submissions.draft_id AND closed_at IS NOT NULL)`
+	renewReceipt = `UPDATE submissions SET receipt = $3, receipt_signer = $4, version = version + 1` + thisSubmission + `
+	AND receipt IS NOT NULL AND paid_block IS NULL`
+
+	// A slot that another block paid since is still paid.
+	removePayment = `UPDATE submissions SET paid_block = NULL WHERE slot = $4 AND draft_id = (SELECT fundings.draft_id
+	FROM fundings JOIN drafts ON drafts.draft_id = fundings.draft_id
+	WHERE fundings.mission_key = $1 AND fundings.chain_id = $2 AND drafts.factory_address = $3) AND paid_block = $5`
+
+	insertSettler  = `INSERT INTO settlers (address, first_used_at) VALUES ($1, $2) ON CONFLICT (address) DO NOTHING`
+	selectSettlers = `SELECT address, first_used_at FROM settlers ORDER BY first_used_at, address`
+)
+
+var notePayments = `UPDATE submissions SET paid_block = $2
+WHERE draft_id = $1 AND slot IS NOT NULL AND slot IN (` + placeholders(3, lookupSize) + `)`
