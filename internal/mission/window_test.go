@@ -156,3 +156,29 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 }
+
+// A mission is published early enough that its submissions are decided about and paid before its creator may reclaim the money.
+func TestPublishBy(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	reclaim := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	at := func(before time.Duration) *time.Time { t := reclaim.Add(-before); return &t }
+	never := time.Unix(0, 0).UTC()
+	for name, c := range map[string]struct {
+		ends *time.Time
+		want time.Time
+	}{
+		"without an end of its own":              {nil, reclaim.Add(-(30 + 74) * day)},
+		"an end long before the reclaim":         {at(150 * day), *at(150 * day)},
+		"an end that just fits":                  {at(74 * day), *at(74 * day)},
+		"an end a millisecond too close":         {at(74*day - time.Millisecond), never},
+		"an end after the creator could reclaim": {at(-day), never},
+	} {
+		if got := mission.PublishBy(c.ends, uint64(reclaim.Unix())); !got.Equal(c.want) {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+	if got := mission.PublishBy(nil, 1<<63+5); got.Before(reclaim) || got.UnixMicro() < 0 {
+		t.Errorf("a number beyond all times: got %s, want a time far ahead", got)
+	}
+}
