@@ -58,7 +58,7 @@ func (s *Server) declareSubmission(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	declared, created, err := s.config.App.Declare(x.r.Context(), x.base, x.wallet, x.r.PathValue("missionId"), key, x.body)
+	declared, created, err := s.config.App.Declare(x.r.Context(), x.base, x.wallet, x.address, x.r.PathValue("missionId"), key, x.body)
 	if err != nil {
 		return err
 	}

@@ -51,8 +51,9 @@ type Config struct {
 	Ingester       *media.Ingester  // nil: this process checks no submissions
 	Verification   *verify.Verifier // nil: a person decides about every submission
 	AcceptanceHold time.Duration    // for which an acceptance can be taken back
-	Settler        Settler          // nil: receipts wait
-	BaseURL        string           // of the links that a verifier is sent; without a trailing slash
+	Reservations   ReservationLimits
+	Settler        Settler // nil: receipts wait
+	BaseURL        string  // of the links that a verifier is sent; without a trailing slash
 }
 
 // Settler signs the payment of one slot: the receipt of its contributor.
@@ -94,6 +95,7 @@ type App struct {
 	ingester *media.Ingester
 	verifier *verify.Verifier
 	hold     time.Duration
+	reserves ReservationLimits
 	settle   Settler
 	baseURL  string
 	links    linkRing
@@ -127,7 +129,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
 		sender: config.Sender, wake: config.Wake,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
-		hold: config.AcceptanceHold, settle: config.Settler, baseURL: config.BaseURL,
+		hold: config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
 	}
 	if err := a.prepareSubmissions(ctx); err != nil {
 		return nil, fmt.Errorf("prepare the use cases: %w", err)

@@ -21,7 +21,7 @@ const maxDue = 256
 // second. What fails does not hold up the rest; it is due again the next time.
 func (a *App) DueByTime(ctx context.Context) error {
 	var failures []error
-	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions} {
+	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions, a.dropIdleMeters} {
 		if err := step(ctx); err != nil {
 			failures = append(failures, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -78,6 +79,16 @@ const (
 
 	roomInterval = 1 << 20 // bytes between two looks at it
 )
+
+// Room is how many bytes of uploads the disk has room for.
+func (i *Incoming) Room() int64 {
+	free, all, err := room(i.dir)
+	if err != nil {
+		return math.MaxInt64 // unknown; hasRoom and writing tell
+	}
+	kept := min(all/reservePart, mostReserve)
+	return int64(min(free-min(free, kept), math.MaxInt64))
+}
 
 // hasRoom fails when the disk has nothing left for uploads.
 func (i *Incoming) hasRoom() error {
