@@ -84,6 +84,8 @@ type serviceOptions struct {
 	operators []sortie.Address // beside the reviewer and the colleague
 	curate    bool             // a person decides about submissions that pass the checks
 	hold      time.Duration    // of acceptances
+
+	reservations app.ReservationLimits
 }
 
 var testDomain = sortie.Domain{ChainID: 31337, Factory: sortie.MustAddress("0x1111111111111111111111111111111111111111")}
@@ -194,6 +196,7 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 		t.Fatal(err)
 	}
 	config.Media, config.Incoming, config.AcceptanceHold = objects, incoming, o.hold
+	config.Reservations = o.reservations
 	config.Ingester = media.NewIngester(media.Config{TempDir: o.files})
 	config.Verification = verify.New(verify.Config{Mode: mode})
 	config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {

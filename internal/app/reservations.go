@@ -125,7 +125,7 @@ func (a *App) boundError(err error) error {
 	case errors.As(err, &meter):
 		wait := secondsUntil(meter.RetryAt.Sub(a.now()))
 		return sortie.NewError(sortie.CodeRateLimited, "%d reservations of this network or wallet have no file yet; upload the declared files, or try again in %d s", meter.Meter.Burst, wait).
-			Detail("limit", "reservations").Detail("retryAfterSeconds", wait).Because(err)
+			Detail("limit", "reservations").Detail("maxReservations", meter.Meter.Burst).Detail("retryAfterSeconds", wait).Because(err)
 	case errors.Is(err, store.ErrContributorBytes):
 		return sortie.NewError(sortie.CodeContributorLimit, "the files that this wallet has declared and not uploaded have %d bytes at most; upload or withdraw them, then declare this one", a.reserves.WalletBytes).
 			Detail("maxReservedBytes", a.reserves.WalletBytes).Detail("retryAfterSeconds", secondsUntil(ReservationTime)).Because(err)
