@@ -48,15 +48,15 @@ type SubmissionDeclared struct {
 	OK                bool             `json:"ok"`
 	SubmissionID      string           `json:"submissionId"`
 	Status            SubmissionStatus `json:"status"`
-	SlotReservedUntil string           `json:"slotReservedUntil"`
-	Upload            *UploadLinks     `json:"upload"` // nil when nothing is waited for any more: the answer to a repeated request
+	SlotReservedUntil string           `json:"slotReservedUntil"` // moves while bytes arrive; [Client.MySubmission] tells the current one
+	Upload            *UploadLinks     `json:"upload"`            // nil when nothing is waited for any more: the answer to a repeated request
 }
 
 // UploadLinks are where a file is uploaded, whole or in resumable pieces. Who has them may upload.
 type UploadLinks struct {
 	PutURL    string `json:"putUrl"`
-	TusURL    string `json:"tusUrl"` // tus 1.0
-	ExpiresAt string `json:"expiresAt"`
+	TusURL    string `json:"tusUrl"`    // tus 1.0
+	ExpiresAt string `json:"expiresAt"` // as SlotReservedUntil
 }
 
 // SubmissionCheck is the outcome of one check of a submission.
@@ -114,6 +114,8 @@ type Submission struct {
 	VerifiedAt   *string           `json:"verifiedAt"` // likewise; nil before the checks
 	Payout       Payout            `json:"payout"`
 	Receipt      *Receipt          `json:"receipt"` // nil until the acceptance is final
+	// SlotReservedUntil is when the slot is given to others unless bytes of the file arrive; nil when no file is waited for.
+	SlotReservedUntil *string `json:"slotReservedUntil"`
 }
 
 // SubmissionDetail is the answer to a request about one submission.
@@ -136,13 +138,15 @@ type SubmissionSummary struct {
 	GeneratedAt         string  `json:"generatedAt"`
 }
 
-// OpenMission is a published mission that takes submissions, as everybody sees it.
+// OpenMission is a published mission as everyone sees it.
 type OpenMission struct {
 	MissionID         string          `json:"missionId"`
 	NormalizedMission json.RawMessage `json:"normalizedMission"` // a [NormalizedMission]
 	Reward            Reward          `json:"reward"`
-	SlotsLeft         int             `json:"slotsLeft"`
-	Open              bool            `json:"open"`           // takes submissions now; false for a mission that is full, over, or not begun
+	SlotsLeft         int             `json:"slotsLeft"`      // free now
+	SlotsReserved     int             `json:"slotsReserved"`  // for files that are on their way or not decided about
+	NextSlotAt        *string         `json:"nextSlotAt"`     // when a reserved slot may be free; nil while slots are left, and when that is unknown
+	Open              bool            `json:"open"`           // takes submissions now; false for a mission that is full, all reserved, over, or not begun
 	DistanceMeters    *int64          `json:"distanceMeters"` // from the asked-for point to the middle of its area; nil without either
 	PublishedAt       string          `json:"publishedAt"`
 	StartsAt          string          `json:"startsAt"`
@@ -155,7 +159,7 @@ type OpenMissionDetail struct {
 	Mission OpenMission `json:"mission"`
 }
 
-// MissionFeed is one page of the missions that take submissions: nearest first where a point was asked for, otherwise newest
+// MissionFeed is one page of the missions that are not full of accepted submissions: nearest first where a point was asked for, otherwise newest
 // first.
 type MissionFeed struct {
 	OK       bool          `json:"ok"`

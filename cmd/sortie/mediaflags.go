@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -20,6 +22,8 @@ import (
 type mediaOptions struct {
 	store, uploads, ffmpeg, verification string
 	hold                                 time.Duration
+	reservationsPerAddress               int
+	reservedBytes                        int64
 }
 
 const (
@@ -35,12 +39,22 @@ func (o *mediaOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; for s3: beside an SQLite database, otherwise in the user's cache)")
 	flags.StringVar(&o.ffmpeg, "ffmpeg", "ffmpeg", `program that makes the thumbnails of videos; "" for none`)
 	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
+	limits := app.DefaultReservationLimits()
+	flags.IntVar(&o.reservationsPerAddress, "reservations-per-address", limits.PerAddress, "slots that wallets without an accepted submission may reserve from one address in an hour without uploading a file")
+	flags.Int64Var(&o.reservedBytes, "reserved-bytes", limits.TotalBytes, "largest sum of the sizes of files that are declared and not uploaded; never more than --uploads has room for")
 	flags.DurationVar(&o.hold, "acceptance-hold", defaultHold, "how long an acceptance can be taken back before its receipt is signed, 0 to 720h")
 }
 
 // parse checks everything that can be checked before anything is opened.
 func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaConfig, err error) {
-	config = mediaConfig{store: o.store, uploads: o.uploads, hold: o.hold}
+	config = mediaConfig{store: o.store, uploads: o.uploads, hold: o.hold, reservations: app.DefaultReservationLimits()}
+	config.reservations.PerAddress, config.reservations.TotalBytes = o.reservationsPerAddress, o.reservedBytes
+	switch {
+	case o.reservationsPerAddress < 1:
+		return mediaConfig{}, usageError("--reservations-per-address %d: want at least 1", o.reservationsPerAddress)
+	case o.reservedBytes < mission.MaxUploadBytes:
+		return mediaConfig{}, usageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, mission.MaxUploadBytes)
+	}
 	if config.verification, err = verify.ParseMode(o.verification); err != nil {
 		return mediaConfig{}, usageError("--verification %w", err)
 	}

@@ -26,6 +26,7 @@ type mediaConfig struct {
 	ffmpeg       string // empty: videos have no thumbnails
 	verification verify.Mode
 	hold         time.Duration
+	reservations app.ReservationLimits
 }
 
 const (
@@ -35,7 +36,7 @@ const (
 	linkKeyInterval = time.Minute
 	sweepInterval   = time.Hour
 	firstTime       = time.Minute
-	// leftoverAge is after how long without a change nobody finishes an upload, or removes a result, any more: reservations last an hour.
+	// leftoverAge is after how long without a change nobody finishes an upload, or removes a result, any more: reservations last an hour at most.
 	leftoverAge = 2 * time.Hour
 )
 
@@ -88,7 +89,7 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 func (w *mediaWork) configure(use *app.Config, config serviceConfig, baseURL string) {
 	use.Media, use.Incoming, use.Ingester = w.objects, w.incoming, w.ingester
 	use.Verification = verify.New(verify.Config{Mode: config.media.verification})
-	use.AcceptanceHold = config.media.hold
+	use.AcceptanceHold, use.Reservations = config.media.hold, config.media.reservations
 	use.BaseURL = baseURL
 	if len(config.publicURLs) > 0 {
 		use.BaseURL = config.publicURLs[0]

@@ -113,10 +113,18 @@ func showFeed(w io.Writer, client *clientOptions, query sortie.FeedQuery, missio
 	for _, mission := range missions {
 		definition := definitionOf(mission)
 		fmt.Fprintf(table, "  %s\t%s %s\t%s\t%s\t%s\t%s\n", mission.MissionID, mission.Reward.Amount, mission.Reward.Token,
-			counted(mission.SlotsLeft, string(definition.MediaType)), until(mission.EndsAt), whereabouts(mission, definition), clean(definition.Title))
+			slotsLeft(mission, definition.MediaType), until(mission.EndsAt), whereabouts(mission, definition), clean(definition.Title))
 	}
 	_ = table.Flush()
 	fmt.Fprintf(w, "\nNext: %s missions show %s%s\n", program(), missions[0].MissionID, client.identityFlags())
+}
+
+// slotsLeft says how many submissions a mission takes now.
+func slotsLeft(mission sortie.OpenMission, mediaType sortie.MediaType) string {
+	if mission.SlotsLeft == 0 && mission.SlotsReserved > 0 {
+		return "all reserved"
+	}
+	return counted(mission.SlotsLeft, string(mediaType))
 }
 
 // definitionOf reads what a mission asks for. One of a later version shows as far as it can be read.
@@ -160,6 +168,12 @@ func showOpenMission(w io.Writer, client *clientOptions, mission sortie.OpenMiss
 	definition.StartsAt, definition.EndsAt = nil, nil // the mission's own times are the ones that count
 	showFineprint(table, definition)
 	row(table, "left", fmt.Sprintf("%d of %d", mission.SlotsLeft, definition.TargetCount))
+	if mission.SlotsReserved > 0 {
+		row(table, "reserved", fmt.Sprint(mission.SlotsReserved))
+	}
+	if mission.NextSlotAt != nil {
+		row(table, "next slot", "may be free at "+clean(*mission.NextSlotAt))
+	}
 	row(table, "takes work", fmt.Sprintf("from %s until %s", mission.StartsAt, mission.EndsAt))
 	row(table, "open", yesOrNo(mission.Open))
 	_ = table.Flush()

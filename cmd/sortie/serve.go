@@ -14,6 +14,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/api"
+	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/funding"
 )
@@ -149,6 +150,8 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 	}
 	if o.rateLimits == "on" {
 		config.limits = api.DefaultLimits()
+	} else {
+		config.media.reservations = app.ReservationLimits{TotalBytes: config.media.reservations.TotalBytes}
 	}
 	if config.logger, err = newLogger(cmd.ErrOrStderr(), o.logLevel); err != nil {
 		return serviceConfig{}, err

@@ -158,7 +158,7 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 	if declared.Upload != nil {
 		result.UploadedBytes, err = upload(cmd, api, *declared.Upload, file)
 		if err != nil {
-			return interrupted(ctx, client.requestError(err), declared)
+			return interrupted(ctx, client.requestError(err), currentReservation(ctx, api, declared))
 		}
 	} else {
 		announce(cmd, "It has been uploaded before, as %s.\n", declared.SubmissionID)
@@ -266,6 +266,17 @@ func upload(cmd *cobra.Command, api *sortie.Client, links sortie.UploadLinks, fi
 		announce(cmd, "Uploaded the last %s of %s.\n", inBytes(sent), inBytes(file.size))
 	}
 	return sent, nil
+}
+
+// currentReservation is what was declared with the end that the reservation has by now: it moved while bytes arrived. Where the
+// service does not tell, it is the end that the reservation began with.
+func currentReservation(ctx context.Context, api *sortie.Client, declared sortie.SubmissionDeclared) sortie.SubmissionDeclared {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if submission, err := api.MySubmission(ctx, declared.SubmissionID); err == nil && submission.SlotReservedUntil != nil {
+		declared.SlotReservedUntil = *submission.SlotReservedUntil
+	}
+	return declared
 }
 
 // interrupted says that nothing is lost yet, where that is so.

@@ -130,6 +130,10 @@ func (x *exchange) answerError(err error) {
 	switch status {
 	case http.StatusUnauthorized:
 		header.Set("WWW-Authenticate", `ServiceWallet error="`+string(coded.Code)+`"`)
+	case http.StatusConflict:
+		if _, mayFree := coded.Details["retryAfterSeconds"]; mayFree {
+			setDefault(header, "Retry-After", strconv.Itoa(retryAfterSeconds(coded)))
+		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		setDefault(header, "Retry-After", strconv.Itoa(retryAfterSeconds(coded)))
 	}

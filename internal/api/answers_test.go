@@ -77,7 +77,7 @@ func TestPagesMayReadAnswers(t *testing.T) {
 		mustBe(t, name, a, row.status)
 		if a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("Vary") != "Origin" ||
 			a.Header.Get("Access-Control-Expose-Headers") != "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, "+
-				"Accept-Ranges, Content-Disposition, Content-Range, ETag, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Length, Upload-Offset" {
+				"Accept-Ranges, Content-Disposition, Content-Range, ETag, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Expires, Upload-Length, Upload-Offset" {
 			t.Errorf("%s: %v", name, a.Header)
 		}
 	}

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -58,8 +60,9 @@ func (s *Server) declareSubmission(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	declared, created, err := s.config.App.Declare(x.r.Context(), x.base, x.wallet, x.r.PathValue("missionId"), key, x.body)
+	declared, created, err := s.config.App.Declare(x.r.Context(), x.base, x.wallet, x.address, x.r.PathValue("missionId"), key, x.body)
 	if err != nil {
+		showReservationLimit(x.Header(), err)
 		return err
 	}
 	header := x.Header()
@@ -70,6 +73,15 @@ func (s *Server) declareSubmission(x *exchange) error {
 		header.Set("Idempotent-Replayed", "true")
 	}
 	return x.answerJSON(status, declared)
+}
+
+// showReservationLimit tells the limit of reservations as the other limits are told.
+func showReservationLimit(header http.Header, err error) {
+	var coded *sortie.Error
+	if errors.As(err, &coded) && coded.Code == sortie.CodeRateLimited {
+		header.Set("RateLimit-Policy", fmt.Sprintf(`"%s";q=%v;w=3600`, coded.Details["limit"], coded.Details["maxReservations"]))
+		header.Set("RateLimit", fmt.Sprintf(`"%s";r=0;t=%v`, coded.Details["limit"], coded.Details["retryAfterSeconds"]))
+	}
 }
 
 func (s *Server) ownSubmissions(x *exchange) error {

@@ -32,7 +32,8 @@ type exchange struct {
 	base    string         // the URL that a signed request was signed for, up to its path
 	digest  sortie.Hash    // what was signed
 	query   url.Values
-	status  int // of the answer; 0 until it is written
+	status  int          // of the answer; 0 until it is written
+	place   *uploadPlace // of an upload
 
 	answered int // bytes of the answer, before compression
 	rows     int // signed quotes in it

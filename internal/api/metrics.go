@@ -15,7 +15,9 @@ type metrics struct {
 	panics   prometheus.Counter
 	uploaded prometheus.Counter
 	served   prometheus.Counter
-	handler  http.Handler // shows everything in the registry
+	// displaced counts uploads that gave way to others.
+	displaced prometheus.Counter
+	handler   http.Handler // shows everything in the registry
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
@@ -36,8 +38,11 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		served: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sortie_http_served_bytes_total", Help: "Bytes of files that were sent to whoever had a link.",
 		}),
+		displaced: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sortie_http_uploads_displaced_total", Help: "Uploads that were cut because places ran out and they were the slowest.",
+		}),
 	}
-	registry.MustRegister(m.requests, m.latency, m.panics, m.uploaded, m.served)
+	registry.MustRegister(m.requests, m.latency, m.panics, m.uploaded, m.served, m.displaced)
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true})
 	return m
 }

@@ -19,7 +19,7 @@ var (
 	readableHeaders = strings.Join([]string{
 		"Idempotent-Replayed", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id",
 		"Accept-Ranges", "Content-Disposition", "Content-Range", "ETag",
-		"Tus-Extension", "Tus-Max-Size", "Tus-Resumable", "Tus-Version", "Upload-Length", "Upload-Offset",
+		"Tus-Extension", "Tus-Max-Size", "Tus-Resumable", "Tus-Version", "Upload-Expires", "Upload-Length", "Upload-Offset",
 	}, ", ")
 )
 

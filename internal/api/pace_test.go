@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -168,10 +169,12 @@ func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
 	file := s.shoot(2)
 	declared := s.declare(draft.MissionID, "photo-2", file)
 	server := s.Config.Handler.(*Server)
-	for _, kind := range []access{uploader, viewer} {
-		if err := server.places[kind].take(); err != nil {
-			t.Fatal(err)
-		}
+	if err := server.places[viewer].take(); err != nil {
+		t.Fatal(err)
+	}
+	place, err := server.uploads.take(netip.Prefix{})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for name, a := range map[string]answer{"download": s.follow(deliverable.MediaURL, nil), "upload": s.put(declared.Upload.PutURL, file.data)} {
 		if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
@@ -180,7 +183,7 @@ func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
 	}
 	mustBe(t, "the feed", s.send(request{target: feedPath, unsigned: true}), http.StatusOK)
 	mustBe(t, "an operator's link", s.follow(*s.reviewed(deliverable.SubmissionID).MediaURL, nil), http.StatusOK)
-	server.places[uploader].release()
+	server.uploads.release(place)
 	server.places[viewer].release()
 	mustBe(t, "download", s.follow(deliverable.MediaURL, nil), http.StatusOK)
 	mustBe(t, "upload", s.put(declared.Upload.PutURL, file.data), http.StatusOK)

@@ -47,7 +47,8 @@ type Config struct {
 	MaxInFlight int
 	// BodyTimeout is how long a body may take to arrive. 0: 10 s.
 	BodyTimeout time.Duration
-	// MaxUploads and MaxDownloads are how many files are on their way at a time; more are refused with 503. 0: 64 and 256.
+	// MaxUploads and MaxDownloads are how many files are on their way at a time. When there are more uploads, the slowest gives way;
+	// more downloads are refused with 503. 0: 2048 and 256.
 	MaxUploads, MaxDownloads int
 	// StallTimeout is how long an upload or a download may take for its next 16 KiB. 0: 10 s. The server needs a WriteTimeout
 	// of its own, which ends what is left of a deadline when the next request comes.
@@ -62,6 +63,7 @@ type Server struct {
 	limits  *limiters
 	places  [accesses]places // of work
 	bodies  bodyPools
+	uploads *uploadPlaces
 	turns   turns // at uploads
 	metrics *metrics
 
@@ -156,7 +158,7 @@ var routes = []route{
 // New makes a server.
 func New(config Config) *Server {
 	config.MaxInFlight = cmp.Or(config.MaxInFlight, 512)
-	config.MaxUploads = cmp.Or(config.MaxUploads, 64)
+	config.MaxUploads = cmp.Or(config.MaxUploads, defaultUploads)
 	config.MaxDownloads = cmp.Or(config.MaxDownloads, 256)
 	config.BodyTimeout = cmp.Or(config.BodyTimeout, 10*time.Second)
 	config.StallTimeout = cmp.Or(config.StallTimeout, 10*time.Second)
@@ -172,7 +174,7 @@ func New(config Config) *Server {
 	for kind := range s.places { // apart, so that probes and operators get through when creators overload the API
 		s.places[kind] = make(places, config.MaxInFlight)
 	}
-	s.places[uploader] = make(places, config.MaxUploads)
+	s.uploads = newUploadPlaces(config.MaxUploads, s.limits.uploads.most, s.metrics.displaced.Inc)
 	s.places[viewer], s.places[inspector] = make(places, config.MaxDownloads), make(places, config.MaxDownloads)
 	s.mux = s.newMux(func(r route) bool {
 		isHidden := config.OperationsOnly && !r.operations || config.PrivateMetrics && r.pattern == metricsPath
@@ -297,10 +299,15 @@ func (res *resource) serve(x *exchange) error {
 func (s *Server) takePlace(x *exchange, route route) (release func(), err error) {
 	work := s.places[route.access]
 	var share *shares
-	switch route.access {
-	case uploader:
+	switch {
+	case route.access == uploader && route.streams:
+		if x.place, err = s.uploads.take(x.address); err != nil {
+			return nil, err
+		}
+		return func() { s.uploads.release(x.place) }, nil
+	case route.access == uploader: // how far an upload is, and its end
 		share = s.limits.uploads
-	case viewer, inspector:
+	case route.access == viewer, route.access == inspector:
 		share = s.limits.downloads
 	default:
 		return work.release, work.take()

@@ -87,6 +87,8 @@ type serviceOptions struct {
 	curate    bool             // a person decides about submissions that pass the checks
 	hold      time.Duration    // of acceptances
 	perHour   *big.Int         // USDC base units above which a second operator is needed; nil: no limit
+
+	reservations app.ReservationLimits
 }
 
 var testDomain = sortie.Domain{ChainID: 31337, Factory: sortie.MustAddress("0x1111111111111111111111111111111111111111")}
@@ -203,6 +205,7 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 		t.Fatal(err)
 	}
 	config.Media, config.Incoming, config.AcceptanceHold = objects, incoming, o.hold
+	config.Reservations = o.reservations
 	config.Ingester = media.NewIngester(media.Config{TempDir: o.files})
 	config.Verification = verify.New(verify.Config{Mode: mode})
 	config.SettlerAddress = signer.Address()

@@ -74,7 +74,7 @@ func (t *turn) reads(body *pacedBody) {
 	defer t.mu.Unlock()
 	t.body = body
 	if body != nil && t.broken {
-		body.breakOff()
+		body.breakOff(errTakenOver)
 	}
 }
 
@@ -83,6 +83,6 @@ func (t *turn) breakOff() {
 	defer t.mu.Unlock()
 	t.broken = true
 	if t.body != nil {
-		t.body.breakOff()
+		t.body.breakOff(errTakenOver)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// The resumable uploads of tus 1.0 (tus.io), with the extensions creation, creation-with-upload and termination. A submission has one
+// The resumable uploads of tus 1.0 (tus.io), with the extensions creation, creation-with-upload, termination and expiration. A submission has one
 // upload and one URL for it, which is both the place where it is created and the upload itself.
 const (
 	tusVersion     = "1.0.0"
-	tusExtensions  = "creation,creation-with-upload,termination"
+	tusExtensions  = "creation,creation-with-upload,termination,expiration"
 	tusContentType = "application/offset+octet-stream"
 	maxUploadBytes = 512 << 20 // the largest file that can be declared
 )
@@ -151,6 +151,9 @@ func (x *exchange) tusNumber(name string) (int64, error) {
 
 func (x *exchange) answerOffset(status int, upload *upload) error {
 	x.Header().Set("Upload-Offset", strconv.FormatInt(upload.Offset(), 10))
+	if !upload.Done() {
+		x.Header().Set("Upload-Expires", upload.Until().UTC().Format(http.TimeFormat))
+	}
 	return x.answerEmpty(status)
 }
 

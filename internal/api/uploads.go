@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,6 +13,9 @@ import (
 
 // answerTimeout is how long the answer to an upload may take to be sent. For net/http its time began when the upload did.
 const answerTimeout = 30 * time.Second
+
+// retryGaveWay is after how many seconds an upload that gave way may come back.
+const retryGaveWay = 5
 
 const faultRange = "out_of_range"
 
@@ -115,14 +119,18 @@ func errWrongLength(length, want int64) error {
 // appendBody streams the body into the upload. What has arrived stays there, whatever happens to the rest, unless there is too much
 // of it: then all of this body is another file's.
 func (s *Server) appendBody(x *exchange, upload *upload) error {
-	body := &pacedBody{body: x.r.Body, controller: http.NewResponseController(x.ResponseWriter), timeout: s.config.StallTimeout,
-		isLate: func() bool { return !s.config.Now().Before(upload.Until()) }}
+	body := newPacedBody(x.r.Body, http.NewResponseController(x.ResponseWriter), s.config.StallTimeout,
+		func() bool { return !s.config.Now().Before(upload.Until()) })
 	upload.turn.reads(body)
 	defer upload.turn.reads(nil)
+	s.uploads.reads(x.place, body)
+	defer s.uploads.reads(x.place, nil)
 	defer func() { s.metrics.uploaded.Add(float64(body.total)) }()
 	before := upload.Offset()
 	_, err := upload.Append(x.r.Context(), body)
 	switch {
+	case errors.Is(body.err, errGaveWay):
+		return errDisplaced(upload)
 	case body.failed():
 		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole, or stood still for more than %d s; send it again, or go on from where it stopped with tus",
 			ceilSeconds(s.config.StallTimeout)).Because(body.err)
@@ -136,6 +144,9 @@ func (s *Server) appendBody(x *exchange, upload *upload) error {
 		}
 		return errLongerThanDeclared(upload.Size())
 	}
+	if errors.Is(body.err, errGaveWay) {
+		return errDisplaced(upload)
+	}
 	if body.failed() {
 		return sortie.NewError(sortie.CodeInvalidRequest, "the end of the body did not arrive; send the request again").Because(body.err)
 	}
@@ -143,4 +154,10 @@ func (s *Server) appendBody(x *exchange, upload *upload) error {
 		x.Header().Del("Connection")
 	}
 	return nil
+}
+
+// errDisplaced is a code that tus clients continue after.
+func errDisplaced(upload *upload) error {
+	return sortie.NewError(sortie.CodeServiceUnavailable, "more uploads are on their way than the service has places for, and this one was the slowest; what arrived is kept, so continue with tus in %d s", retryGaveWay).
+		Detail("uploadedBytes", upload.Offset()).Detail("retryAfterSeconds", retryGaveWay).Because(errGaveWay)
 }

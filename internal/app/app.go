@@ -56,10 +56,11 @@ type Config struct {
 	Ingester       *media.Ingester  // nil: this process checks no submissions
 	Verification   *verify.Verifier // nil: a person decides about every submission
 	AcceptanceHold time.Duration    // for which an acceptance can be taken back
-	Settler        Settler          // nil: receipts wait
-	SettlerAddress sortie.Address   // whose signature the settler gives; zero: receipts are never renewed
-	SettlerRole    SettlerRole      // nil: receipts are never renewed
-	BaseURL        string           // of the links that a verifier is sent; without a trailing slash
+	Reservations   ReservationLimits
+	Settler        Settler        // nil: receipts wait
+	SettlerAddress sortie.Address // whose signature the settler gives; zero: receipts are never renewed
+	SettlerRole    SettlerRole    // nil: receipts are never renewed
+	BaseURL        string         // of the links that a verifier is sent; without a trailing slash
 }
 
 // Settler signs the payment of one slot: the receipt of its contributor.
@@ -104,6 +105,7 @@ type App struct {
 	ingester *media.Ingester
 	verifier *verify.Verifier
 	hold     time.Duration
+	reserves ReservationLimits
 	settle   Settler
 	renewals renewals
 	limits   operatorLimits
@@ -144,7 +146,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
 		sender: config.Sender, wake: config.Wake,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
-		hold: config.AcceptanceHold, settle: config.Settler, baseURL: config.BaseURL,
+		hold: config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
 		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
 		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}

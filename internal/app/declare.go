@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -13,19 +14,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// ReservationTime is how long a slot is kept for a declared file: the file must be here by then.
-const ReservationTime = time.Hour
-
-// longestLink is how long the longest-lived link lives: that of an upload.
-const longestLink = ReservationTime
-
 // Declare reserves a slot of a mission for a file that the contributor is about to upload, and says where to. Links begin with base.
 // Under a key that the contributor has used before it answers with that submission, provided that it was declared the same; created
 // tells which.
 //
 // It fails with the codes of [mission.NormalizeDeclaration], not_found for a mission that is not published, mission_full,
-// mission_closed, contributor_limit, idempotency_conflict, and service_unavailable where the service takes no submissions.
-func (a *App) Declare(ctx context.Context, base string, contributor sortie.Address, missionID, key string, body []byte) (answer sortie.SubmissionDeclared, created bool, err error) {
+// mission_closed, contributor_limit, idempotency_conflict, rate_limited for a network or wallet with too many reservations without a
+// file, and service_unavailable where the service takes no submissions, or no more for now.
+func (a *App) Declare(ctx context.Context, base string, contributor sortie.Address, network netip.Prefix, missionID, key string, body []byte) (answer sortie.SubmissionDeclared, created bool, err error) {
 	if a.objects == nil {
 		return sortie.SubmissionDeclared{}, false, errNoMediaStore()
 	}
@@ -40,11 +36,16 @@ func (a *App) Declare(ctx context.Context, base string, contributor sortie.Addre
 	if err := declaration.Fits(slots.MediaType); err != nil {
 		return sortie.SubmissionDeclared{}, false, err
 	}
+	bounds, err := a.reservationBounds(ctx, contributor, network)
+	if err != nil {
+		return sortie.SubmissionDeclared{}, false, err
+	}
 	submission, created, err := a.reserve(ctx, store.NewSubmission{
 		DraftID: slots.DraftID, Contributor: contributor, Key: key, Fingerprint: declaration.Fingerprint(missionID), Declaration: declaration,
+		Bounds: bounds,
 	})
 	if err != nil {
-		return sortie.SubmissionDeclared{}, false, declareError(err, slots.Slots)
+		return sortie.SubmissionDeclared{}, false, a.declareError(ctx, err, slots)
 	}
 	if submission.Fingerprint != declaration.Fingerprint(missionID) {
 		return sortie.SubmissionDeclared{}, false, sortie.NewError(sortie.CodeIdempotencyConflict,
@@ -103,17 +104,17 @@ func (a *App) reserve(ctx context.Context, fresh store.NewSubmission) (submissio
 		var entropy mission.Entropy
 		_, _ = rand.Read(entropy[:]) // never fails
 		fresh.ID = mission.NewSubmissionID(entropy, tx.Now)
-		fresh.ReservedUntil = tx.Now.Add(ReservationTime).Truncate(time.Second) // as links tell it
+		fresh.ReservedUntil = tx.Now.Add(ReservationTime).Truncate(time.Second)
 		submission, created, err = tx.Declare(fresh)
 		return err
 	})
 	return submission, created && err == nil, err // it may have been created, and its commit have failed
 }
 
-func declareError(err error, slots store.Slots) error {
+func (a *App) declareError(ctx context.Context, err error, slots store.OpenSlots) error {
 	switch {
-	case errors.Is(err, store.ErrMissionFull):
-		return errMissionFull(slots).Because(err)
+	case errors.Is(err, store.ErrMissionFull), errors.Is(err, store.ErrNewcomersFull):
+		return a.errMissionFull(ctx, slots, err)
 	case errors.Is(err, store.ErrMissionClosed):
 		return sortie.NewError(sortie.CodeMissionClosed, "this mission takes submissions from %s until %s, unless it is closed before; choose another mission",
 			sortie.FormatTime(slots.OpensAt), sortie.FormatTime(slots.EndsAt)).
@@ -126,19 +127,7 @@ func declareError(err error, slots store.Slots) error {
 		return sortie.NewError(sortie.CodeContributorLimit, "this wallet has %s to the mission, which is the most it takes of one contributor; choose another mission", has).
 			Detail("maxSubmissionsPerContributor", slots.PerContributor).Because(err)
 	default:
-		return storeError(err)
-	}
-}
-
-// errMissionFull says whether it helps to come again.
-func errMissionFull(slots store.Slots) *sortie.Error {
-	switch {
-	case slots.Accepted >= slots.Target:
-		return sortie.NewError(sortie.CodeMissionFull, "this mission has all it asked for; choose another mission")
-	case slots.Reserved > 0:
-		return sortie.NewError(sortie.CodeMissionFull, "every slot of this mission is taken; one whose file does not come within an hour, or is not accepted, is free again, so try again later or choose another mission")
-	default: // it was taken a moment ago
-		return sortie.NewError(sortie.CodeMissionFull, "every slot of this mission is taken; choose another mission")
+		return a.boundError(err)
 	}
 }
 
@@ -148,7 +137,7 @@ func (a *App) declared(base string, submission store.Submission) sortie.Submissi
 		OK: true, SubmissionID: submission.ID, Status: submission.Status, SlotReservedUntil: sortie.FormatTime(submission.ReservedUntil),
 	}
 	if awaitsUpload(submission) && a.now().Before(submission.ReservedUntil) {
-		exp := submission.ReservedUntil.Unix()
+		exp := longestReservation(submission).Unix() // the row says when it is over before
 		address := base + "/api/uploads/" + submission.ID
 		answer.Upload = &sortie.UploadLinks{
 			PutURL:    address + "?" + a.signLink(submission.ID, media.VariantUploadPut, exp),

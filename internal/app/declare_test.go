@@ -30,10 +30,10 @@ func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 	refused(bob, draft, "again", sortie.CodeContributorLimit, "this wallet has a submission to the mission", "1 submissions")
 	_, err := s.declare(contributor(1), draft, "two", photo(2))
 	s.must(err)
-	refused(contributor(2), draft, "three", sortie.CodeMissionFull, "every slot of this mission is taken; one whose file does not come within an hour", "reserved")
+	refused(contributor(2), draft, "three", sortie.CodeMissionFull, "every slot of this mission is reserved; a slot whose file does not arrive or is not accepted becomes free", "all it asked for")
 	full := s.publish("l", 1, "")
 	s.submitQuickly(contributor(3), full, "one")
-	refused(contributor(4), full, "two", sortie.CodeMissionFull, "this mission has all it asked for", "hour")
+	refused(contributor(4), full, "two", sortie.CodeMissionFull, "this mission has all it asked for", "again")
 
 	patient := s.publish("m", 5, `,"maxSubmissionsPerContributor":2`)
 	for _, key := range []string{"three", "four"} {
@@ -63,7 +63,7 @@ func TestAKeyOfAnotherDeclaration(t *testing.T) {
 		{draft.MissionID, strings.Replace(body, "image/jpeg", "image/png", 1), []string{"contentType"}},
 		{draft.MissionID, string(declaration(append(photo(1), 0), s.clock())), []string{"sizeBytes", "sha256"}},
 	} {
-		_, _, err := s.app.Declare(context.Background(), testBase, bob, test.mission, "one", []byte(test.body))
+		_, _, err := s.app.Declare(context.Background(), testBase, bob, testNetwork, test.mission, "one", []byte(test.body))
 		wantCode(t, err, sortie.CodeIdempotencyConflict)
 		var refusal *sortie.Error
 		if !errors.As(err, &refusal) {

@@ -34,7 +34,7 @@ func TestVideosThatShowNothing(t *testing.T) {
 		ctx := context.Background()
 		draft, film := s.publish("k", 3, `,"mediaType":"video","video":{"minDurationMs":1000}`), specimen.File("plain.mp4")
 		body := bytes.Replace(declaration(film, s.clock()), []byte("image/jpeg"), []byte("video/mp4"), 1)
-		declared, _, err := s.app.Declare(ctx, testBase, bob, draft.MissionID, "film", body)
+		declared, _, err := s.app.Declare(ctx, testBase, bob, testNetwork, draft.MissionID, "film", body)
 		s.must(err)
 		s.upload(declared, film)
 		s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))

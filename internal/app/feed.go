@@ -20,8 +20,8 @@ type FeedQuery struct {
 	Page
 }
 
-// Feed gives a page of the missions that take submissions: all of them, or those within 100 km of a point and, behind them, those
-// that can be done anywhere.
+// Feed gives a page of the missions that are open and not full of accepted submissions: all of them, or those within 100 km of a
+// point and, after them, those that can be done anywhere. A mission whose slots are all reserved is among them, and says so.
 //
 // It fails with invalid_cursor for a cursor that the same list did not give.
 func (a *App) Feed(ctx context.Context, query FeedQuery) (sortie.MissionFeed, error) {
@@ -156,8 +156,13 @@ func (a *App) openMission(slots store.OpenSlots) (sortie.OpenMission, error) {
 	if err := json.Unmarshal(slots.Summary, &summary); err != nil {
 		return sortie.OpenMission{}, fmt.Errorf("read the summary of mission %s: %w", slots.MissionID, err)
 	}
-	return sortie.OpenMission{
-		MissionID: slots.MissionID, NormalizedMission: slots.Mission, Reward: summary.Reward, SlotsLeft: slots.Left(), Open: slots.Open(a.now()),
-		PublishedAt: sortie.FormatTime(slots.PublishedAt), StartsAt: sortie.FormatTime(slots.OpensAt), EndsAt: sortie.FormatTime(slots.EndsAt),
-	}, nil
+	open := sortie.OpenMission{
+		MissionID: slots.MissionID, NormalizedMission: slots.Mission, Reward: summary.Reward, SlotsLeft: slots.Left(), SlotsReserved: slots.Reserved,
+		Open: slots.Open(a.now()), PublishedAt: sortie.FormatTime(slots.PublishedAt), StartsAt: sortie.FormatTime(slots.OpensAt), EndsAt: sortie.FormatTime(slots.EndsAt),
+	}
+	if slots.FreeAt != nil {
+		next := sortie.FormatTime(freeAt(*slots.FreeAt))
+		open.NextSlotAt = &next
+	}
+	return open, nil
 }

@@ -17,7 +17,7 @@ const maxDue = 256
 // be published any more. A worker calls it each second. What fails does not hold up the rest; it is due again the next time.
 func (a *App) DueByTime(ctx context.Context) error {
 	var failures []error
-	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions, a.lapseMissions} {
+	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions, a.lapseMissions, a.dropIdleMeters} {
 		if err := step(ctx); err != nil {
 			failures = append(failures, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"testing"
@@ -124,7 +125,7 @@ func declaration(file []byte, at time.Time) []byte {
 }
 
 func (s *studio) declare(wallet sortie.Address, draft store.Draft, key string, file []byte) (sortie.SubmissionDeclared, error) {
-	answer, _, err := s.app.Declare(context.Background(), testBase, wallet, draft.MissionID, key, declaration(file, s.clock()))
+	answer, _, err := s.app.Declare(context.Background(), testBase, wallet, testNetwork, draft.MissionID, key, declaration(file, s.clock()))
 	return answer, err
 }
 
@@ -271,3 +272,6 @@ func by(operator sortie.Address) Order {
 	_, _ = rand.Read(order.Request[:])
 	return order
 }
+
+// testNetwork is where contributors come from, unless a test says otherwise.
+var testNetwork = netip.MustParsePrefix("192.0.2.1/32")

@@ -187,6 +187,10 @@ func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 		at := spaced(*submission.VerifiedAt)
 		shown.VerifiedAt = &at
 	}
+	if awaitsUpload(submission) {
+		until := sortie.FormatTime(submission.ReservedUntil)
+		shown.SlotReservedUntil = &until
+	}
 	if submission.FinalAt != nil {
 		shown.Payout.Status = sortie.PayoutQueued
 	}

@@ -25,9 +25,9 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 		draft := s.publish("k", 2, tower)
 		file := photo(1)
 		body := declaration(file, s.clock())
-		declared, created, err := s.app.Declare(ctx, testBase, bob, draft.MissionID, "one", body)
+		declared, created, err := s.app.Declare(ctx, testBase, bob, testNetwork, draft.MissionID, "one", body)
 		s.must(err)
-		if !created || declared.Status != sortie.SubmissionPending || declared.SlotReservedUntil != sortie.FormatTime(s.clock().Add(time.Hour)) {
+		if !created || declared.Status != sortie.SubmissionPending || declared.SlotReservedUntil != sortie.FormatTime(s.clock().Add(ReservationTime)) {
 			t.Errorf("declared %+v, created %t", declared, created)
 		}
 		s.declareAgain(draft.MissionID, body, declared)
@@ -98,13 +98,13 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 func (s *studio) declareAgain(missionID string, body []byte, first sortie.SubmissionDeclared) {
 	s.t.Helper()
 	spelled := bytes.Replace(body, []byte(`"48.858370"`), []byte("48.8583700"), 1)
-	again, created, err := s.app.Declare(context.Background(), testBase, bob, missionID, "one", spelled)
+	again, created, err := s.app.Declare(context.Background(), testBase, bob, testNetwork, missionID, "one", spelled)
 	if err != nil || created || *again.Upload != *first.Upload || again.SubmissionID != first.SubmissionID {
 		s.t.Errorf("declared again %+v, created %t: %v", again, created, err)
 	}
-	_, _, err = s.app.Declare(context.Background(), testBase, bob, missionID, "one", declaration(photo(9), s.clock()))
+	_, _, err = s.app.Declare(context.Background(), testBase, bob, testNetwork, missionID, "one", declaration(photo(9), s.clock()))
 	wantCode(s.t, err, sortie.CodeIdempotencyConflict)
-	_, _, err = s.app.Declare(context.Background(), testBase, bob, missionID, "two", body)
+	_, _, err = s.app.Declare(context.Background(), testBase, bob, testNetwork, missionID, "two", body)
 	wantCode(s.t, err, sortie.CodeContributorLimit)
 }
 
@@ -186,14 +186,14 @@ func TestWrongFilesAreRejected(t *testing.T) {
 
 	file := photo(3)
 	elsewhere := bytes.Replace(declaration(file, s.clock()), []byte("48.858370"), []byte("48.9"), 1)
-	far, _, err := s.app.Declare(ctx, testBase, bob, draft.MissionID, "far", elsewhere)
+	far, _, err := s.app.Declare(ctx, testBase, bob, testNetwork, draft.MissionID, "far", elsewhere)
 	s.must(err)
 	s.upload(far, file)
 	s.must(s.app.CheckSubmission(ctx, far.SubmissionID))
 	s.wantFailed(far.SubmissionID, "area")
 
 	video := bytes.Replace(declaration(file, s.clock()), []byte("image/jpeg"), []byte("video/mp4"), 1)
-	_, _, err = s.app.Declare(ctx, testBase, bob, draft.MissionID, "video", video)
+	_, _, err = s.app.Declare(ctx, testBase, bob, testNetwork, draft.MissionID, "video", video)
 	wantCode(t, err, sortie.CodeValidationFailed)
 	if slots := s.slots(draft); slots.Reserved != 0 || slots.Accepted != 0 {
 		t.Errorf("slots %+v", slots)
@@ -212,7 +212,7 @@ func (s *studio) wantFailed(id, check string) {
 	}
 }
 
-// A place that is reserved and not used is free again after an hour, or when it is given back.
+// A slot that is reserved and not used is free again after ten minutes, or when it is given back.
 func TestReservationsEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -27,6 +27,7 @@ type Upload struct {
 	app        *App
 	submission store.Submission
 	partial    *media.Partial // nil when the file was taken in
+	prolongAt  time.Time      // before which a prolongation that failed is not tried again
 }
 
 // OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query is that of its link.
@@ -152,14 +153,14 @@ func (u *Upload) Offset() int64 {
 func (u *Upload) Done() bool { return u.partial == nil }
 
 // Append adds what the body holds, up to the declared size, and gives the offset after it. What came stays, whatever happens to the
-// body. Its own fault is returned as it is.
+// body, and prolongs the reservation. Its own fault is returned as it is.
 //
 // It fails with service_unavailable when the disk is full or broken.
 func (u *Upload) Append(ctx context.Context, body io.Reader) (offset int64, err error) {
 	if u.Done() {
 		return u.Offset(), nil
 	}
-	if _, err = u.partial.Append(ctx, body, u.Size()-u.Offset()); err != nil {
+	if _, err = u.partial.Append(ctx, arriving{body, ctx, u}, u.Size()-u.Offset()); err != nil {
 		err = uploadError(err)
 	}
 	return u.Offset(), err
@@ -270,7 +271,7 @@ func (a *App) DropUpload(id string) {
 	}
 }
 
-// Until is when the upload must be whole.
+// Until is when the upload must be whole. It moves while bytes arrive.
 func (u *Upload) Until() time.Time { return u.submission.ReservedUntil }
 
 // forget removes what came. What cannot be removed now is tidied later.

@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -78,6 +79,16 @@ const (
 
 	roomInterval = 1 << 20 // bytes between two looks at it
 )
+
+// Room is how many bytes of uploads the disk has room for.
+func (i *Incoming) Room() int64 {
+	free, all, err := room(i.dir)
+	if err != nil {
+		return math.MaxInt64 // unknown; hasRoom and writing tell
+	}
+	kept := min(all/reservePart, mostReserve)
+	return int64(min(free-min(free, kept), math.MaxInt64))
+}
 
 // hasRoom fails when the disk has nothing left for uploads.
 func (i *Incoming) hasRoom() error {
@@ -230,7 +241,10 @@ type Partial struct {
 // Size is how many bytes have come.
 func (p *Partial) Size() int64 { return p.size }
 
-var uploadBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+// uploadBuffer is what an upload reads at once. It is small because thousands of slow uploads may hold one each.
+const uploadBuffer = 16 << 10
+
+var uploadBuffers = sync.Pool{New: func() any { return new([uploadBuffer]byte) }}
 
 // Append adds what a reader gives, but never more than limit bytes. It returns how many were added, and they stay whatever happens to
 // the reader, the caller or the machine. The reader's fault is returned as it came; [ErrNoRoom] and other kinds of [ErrUnavailable] are
@@ -249,7 +263,7 @@ func (p *Partial) Append(ctx context.Context, r io.Reader, limit int64) (n int64
 }
 
 func (p *Partial) copy(r io.Reader) error {
-	buffer := uploadBuffers.Get().(*[64 << 10]byte)
+	buffer := uploadBuffers.Get().(*[uploadBuffer]byte)
 	defer uploadBuffers.Put(buffer)
 	for due := p.size; ; {
 		if p.size >= due { // asking costs about as much as writing a buffer

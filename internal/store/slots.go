@@ -41,9 +41,10 @@ func (s Slots) running(now time.Time) bool {
 type OpenSlots struct {
 	Slots
 	Mission json.RawMessage // normalized, as answers carry it
+	FreeAt  *time.Time      // when the next reservation ends without a file; nil where slots are left, or every file has arrived
 }
 
-// OpenFilter chooses a page of missions that take submissions, newest first.
+// OpenFilter chooses a page of missions that are not full of accepted submissions, newest first.
 type OpenFilter struct {
 	MediaType sortie.MediaType // empty: any
 	Anywhere  bool             // only those without a place
@@ -158,7 +159,7 @@ var (
 	anywherePages = map[sortie.MediaType]string{"": selectAnywhere, sortie.MediaPhoto: selectAnywherePhotos, sortie.MediaVideo: selectAnywhereVideos}
 )
 
-// OpenSlots reads a page of the missions that take submissions now. What it costs depends on the missions that are open, or
+// OpenSlots reads a page of the missions that are open now and not full of accepted submissions. Their free slots may all be reserved. What it costs depends on the missions that are open, or
 // will be, and not on how deep the page lies.
 func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, error) {
 	before := filter.BeforeSeq
@@ -181,11 +182,12 @@ func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, er
 func (s *session) openSlots(ctx context.Context, budget byteBudget, query string, args ...any) (found []OpenSlots, err error) {
 	err = s.each(ctx, query, args, func(row scanner) error {
 		var missionJSON []byte
-		slots, err := scanSlots(joined{row: row, more: []any{&missionJSON}})
+		var freeAt sql.NullInt64
+		slots, err := scanSlots(joined{row: row, more: []any{&missionJSON, &freeAt}})
 		if err != nil {
 			return err
 		}
-		found = append(found, OpenSlots{Slots: slots, Mission: missionJSON})
+		found = append(found, OpenSlots{Slots: slots, Mission: missionJSON, FreeAt: optionalTime(freeAt)})
 		return budget.spend(len(missionJSON))
 	})
 	if err != nil {
@@ -211,13 +213,13 @@ func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) 
 }
 
 // slotCounts is what a transaction adds to a mission's counters.
-type slotCounts struct{ reserved, accepted, finals, acceptances int }
+type slotCounts struct{ reserved, accepted, finals, acceptances, newcomers int }
 
 // countSlots adds to the counters of a mission, which the transaction holds from then on: numbers are given in the order in
 // which they are committed. An acceptance to a mission that is closed by then, or one that becomes final, is [ErrMissionClosed],
 // whatever its caller saw before: it would not be paid.
 func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int64, err error) {
-	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances},
+	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances, add.newcomers},
 		func(row scanner) error { return row.Scan(&acceptSeq, &finals) })
 	if errors.Is(err, ErrNotFound) && (add.acceptances > 0 || add.finals > 0) {
 		err = ErrMissionClosed // the mission is there: it has submissions
@@ -229,26 +231,32 @@ func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int6
 }
 
 // reserveSlot keeps a place for a submission, and fails the transaction when there is none: the submission is already inserted.
-func (tx *Tx) reserveSlot(draftID string, contributor sortie.Address) error {
-	changed, err := tx.session.exec(tx.ctx, reserveSlot, draftID, tx.Now.UnixMicro())
+func (tx *Tx) reserveSlot(submission NewSubmission) error {
+	newcomers, percent := 0, submission.Bounds.NewcomerPercent
+	if submission.Bounds.Newcomer && percent > 0 {
+		newcomers = 1
+	}
+	changed, err := tx.session.exec(tx.ctx, reserveSlot, submission.DraftID, tx.Now.UnixMicro(), newcomers, percent)
 	if err != nil {
 		return err
 	}
 	if changed == 0 {
-		return tx.session.refuse(tx.whyNoSlot(draftID))
+		return tx.session.refuse(tx.whyNoSlot(submission.DraftID, newcomers > 0))
 	}
-	changed, err = tx.session.exec(tx.ctx, addContribution, draftID, hexAddress(contributor))
+	changed, err = tx.session.exec(tx.ctx, addContribution, submission.DraftID, hexAddress(submission.Contributor))
 	if err == nil && changed == 0 {
 		err = tx.session.refuse(ErrContributorLimit)
 	}
 	return err
 }
 
-func (tx *Tx) whyNoSlot(draftID string) error {
+func (tx *Tx) whyNoSlot(draftID string, newcomer bool) error {
 	slots, err := tx.SlotsOf(draftID)
 	switch {
 	case err != nil:
 		return err
+	case newcomer && slots.Open(tx.Now):
+		return ErrNewcomersFull
 	case slots.running(tx.Now), slots.Accepted == slots.Target && tx.Now.Before(slots.EndsAt): // done with, too, because it is full
 		return ErrMissionFull // or it was, a moment ago
 	default:
@@ -273,10 +281,12 @@ WHERE draft_id = $1`
 	isPublished = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = mission_slots.draft_id
 	AND decision = 'approved' AND depth = 'locked')`
 
-	reserveSlot = `UPDATE mission_slots SET reserved = reserved + 1
-WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2`
+	// One newcomer is always let in. The next are as long as newcomers hold less than their part of what is free or theirs.
+	reserveSlot = `UPDATE mission_slots SET reserved = reserved + 1, newcomers = newcomers + $3
+WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2
+	AND ($3 = 0 OR newcomers * 100 < (target_count - accepted - reserved + newcomers) * $4)`
 	addToSlots = `UPDATE mission_slots SET reserved = reserved + $2, accepted = accepted + $3, finals = finals + $4,
-	accept_seq = accept_seq + $5
+	accept_seq = accept_seq + $5, newcomers = newcomers + $6
 WHERE draft_id = $1 AND ($4 = 0 AND $5 = 0 OR closed_at IS NULL) RETURNING accept_seq, finals`
 
 	addContribution = `INSERT INTO contributors (draft_id, wallet, active) VALUES ($1, $2, 1)
@@ -289,7 +299,11 @@ WHERE contributors.active < (SELECT per_contributor FROM mission_slots WHERE mis
 	AND ` + isPublished + `
 ORDER BY completable_at LIMIT $2 + 0`
 
-	selectSlotsAndMission = `SELECT ` + slotColumns + `, mission FROM mission_slots
+	// The next end of a reservation is looked for where nothing else is free.
+	selectSlotsAndMission = `SELECT ` + slotColumns + `, mission,
+	CASE WHEN accepted + reserved >= mission_slots.target_count THEN (SELECT expires_at FROM submissions
+		WHERE submissions.draft_id = mission_slots.draft_id AND expires_at IS NOT NULL ORDER BY expires_at LIMIT 1) END
+FROM mission_slots
 JOIN drafts ON drafts.draft_id = mission_slots.draft_id `
 
 	selectSlotsByMission = selectSlotsAndMission + `WHERE mission_slots.mission_id = $1`
@@ -303,7 +317,7 @@ JOIN drafts ON drafts.draft_id = mission_slots.draft_id `
 	selectAnywherePhotos = selectSlotsAndMission + `WHERE lat IS NULL AND media_type = 'photo' AND ` + openPage
 	selectAnywhereVideos = selectSlotsAndMission + `WHERE lat IS NULL AND media_type = 'video' AND ` + openPage
 
-	openPage = `takes_work AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2
+	openPage = `listed AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2
 ORDER BY mission_slots.seq DESC LIMIT $3 + 0`
 
 	selectUnpublishedSlots = `SELECT ` + draftColumns + ` FROM drafts

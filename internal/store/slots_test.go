@@ -69,12 +69,14 @@ func testUnpublishedSlots(t *testing.T, url string) {
 	}
 }
 
+// testOpenSlots has missions of which some are over, not begun, closed, full of accepted submissions, or all reserved.
 func testOpenSlots(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(time.Now().UnixMicro())
 	db := open(t, url, Options{Clock: clock.now})
 	now := time.UnixMicro(clock.micros.Load()).UTC()
 	var photos, videos []int64
+	reserved := make(map[int64]bool)
 	for i := range 24 {
 		slots := publish(t, db, func(s *Slots) {
 			switch s.Target = 1; i % 8 {
@@ -87,12 +89,16 @@ func testOpenSlots(t *testing.T, url string) {
 			}
 		})
 		switch i % 8 {
-		case 0, 7:
+		case 0:
 			photos = append(photos, slots.Seq)
+		case 7: // full
+			mustMove(t, db, mustUpload(t, db, mustDeclare(t, db, slots, bob, slots.DraftID)), sortie.SubmissionAccepted)
 		case 1, 5:
 			videos = append(videos, slots.Seq)
-		case 4:
-			mustDeclare(t, db, slots, bob, slots.DraftID) // full
+		case 4: // every slot is reserved, which does not hide it
+			mustDeclare(t, db, slots, bob, slots.DraftID)
+			photos = append(photos, slots.Seq)
+			reserved[slots.Seq] = true
 		case 6:
 			mustTx(t, db, func(tx *Tx) error { return tx.CloseSlots(slots.DraftID, true) })
 		}
@@ -106,8 +112,11 @@ func testOpenSlots(t *testing.T, url string) {
 				t.Fatal(err)
 			}
 			for _, slots := range page {
-				if got = append(got, slots.Seq); !slots.Open(now) || len(slots.Mission) == 0 {
-					t.Errorf("in the feed: %+v", slots)
+				if got = append(got, slots.Seq); len(slots.Mission) == 0 {
+					t.Errorf("the feed has mission %d without its text", slots.Seq)
+				}
+				if open, free := slots.Open(now), slots.FreeAt != nil; open == reserved[slots.Seq] || free != reserved[slots.Seq] {
+					t.Errorf("mission %d is open: %t, has a time when a slot is free: %t; want %t and %t", slots.Seq, open, free, !reserved[slots.Seq], reserved[slots.Seq])
 				}
 			}
 			if len(page) < 2 {

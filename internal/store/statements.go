@@ -10,7 +10,7 @@ var (
 		selectFundingsToDeepen, selectRefundsToConfirm,
 		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectAnywhere, selectAnywherePhotos, selectAnywhereVideos, selectNear, selectSlotsToComplete,
 		selectSubmission, selectSubmissionByKey, selectSubmissionsOf, selectSubmissionsInStatus, selectSubmissionsOfMission,
-		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue, selectOpenReceipts,
+		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue, selectOpenReceipts, selectAccepted, selectNextReservationEnd, selectIdleMeter,
 		selectDeliverablesByDraftID, selectDeliverablesByMissionID, selectDeliverables, selectServedMedia,
 		selectExactDuplicate, selectServedDuplicate, selectLookalikes, selectLookalikesOfWord, selectEarliest, selectSlotsBySeq,
 	}
@@ -18,7 +18,8 @@ var (
 		savepoint, rollbackToSavepoint, releaseSavepoint,
 		insertDraft, moveDraft, addUnfundedDraft, addWalletEvent, addWalletEvents, insertEvent,
 		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
-		insertSubmission, reserveSlot, addContribution, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
+		insertSubmission, reserveSlot, addContribution, chargeMeter, refundMeter, insertReservation, selectReservation, deleteReservation,
+		addReservedBytes, subtractReservedBytes, deleteReservedBytes, prolongReservation, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
 		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, prolongHold, numberSlot, putReceipt, completeSlots,
 		renewReceipt, notePayments, holdOperatorHour, updateOperatorHour,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())

@@ -33,6 +33,9 @@ var (
 	ErrMissionFull      = errors.New("every place of the mission is taken or reserved")
 	ErrMissionClosed    = errors.New("the mission does not take submissions now")
 	ErrContributorLimit = errors.New("the contributor has as many submissions for the mission as are allowed")
+	ErrNewcomersFull    = errors.New("contributors without an accepted submission hold their share of the mission")
+	ErrContributorBytes = errors.New("the files that the contributor has declared and not uploaded are too large in sum")
+	ErrReservedBytes    = errors.New("the files that are declared and not uploaded are too large in sum")
 
 	ErrOverloaded  = errors.New("too many writes are waiting: try again later")
 	ErrUnavailable = errors.New("the database cannot be used now: try again later")

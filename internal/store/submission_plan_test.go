@@ -11,6 +11,9 @@ func repeated(value string, times int) string {
 	return strings.TrimSuffix(strings.Repeat(value+", ", times), ", ")
 }
 
+// reservingWay is how the next end of a reservation of a mission is found.
+const reservingWay = "submissions_reserving (draft_id=? AND expires_at>?)"
+
 // submissionQueries are what contributors, creators, their media links and the work behind them repeat. What they cost must not
 // depend on how many submissions and missions there ever were.
 var submissionQueries = []struct {
@@ -82,28 +85,30 @@ var submissionQueries = []struct {
 		"payments of slots", notePayments, []string{"submissions_of_slot (draft_id=? AND slot=?)"}, []string{"submissions_of_slot"},
 		"'draft_1', 9000, " + repeated("7", lookupSize),
 	},
-	{"reserve", reserveSlot, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 9000"},
-	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0"},
+	{"reserve", reserveSlot, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 9000, 1, 50"},
+	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0, 0"},
+	{"history of a contributor", selectAccepted, []string{"submissions_accepted (contributor=? AND accept_seq>?)"}, []string{"submissions_accepted"}, "'by2'"},
+	{"next end of a reservation", selectNextReservationEnd, []string{reservingWay}, []string{"submissions_reserving"}, "'draft_3'"},
 	{
 		"to complete", selectSlotsToComplete, []string{"slots_to_complete (completable_at>? AND completable_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
 		[]string{"slots_to_complete", "drafts_pkey"}, "9000, 100",
 	},
 	{
-		"feed", selectOpenSlots, []string{"slots_open (seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"slots_open", "drafts_pkey"}, "9000, 1, 100",
+		"feed", selectOpenSlots, []string{"slots_open (seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", reservingWay},
+		[]string{"slots_open", "drafts_pkey", "submissions_reserving"}, "9000, 1, 100",
 	},
 	{
-		"feed of a media type", selectOpenVideos, []string{"slots_open_of_media (media_type=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"slots_open_of_media", "drafts_pkey"}, "9000, 1, 100",
+		"feed of a media type", selectOpenVideos, []string{"slots_open_of_media (media_type=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", reservingWay},
+		[]string{"slots_open_of_media", "drafts_pkey", "submissions_reserving"}, "9000, 1, 100",
 	},
 	{
-		"anywhere", selectAnywhere, []string{"slots_anywhere (seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"slots_anywhere", "drafts_pkey"}, "9000, 1, 100",
+		"anywhere", selectAnywhere, []string{"slots_anywhere (seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", reservingWay},
+		[]string{"slots_anywhere", "drafts_pkey", "submissions_reserving"}, "9000, 1, 100",
 	},
 	{"near", selectNear, []string{"slots_near (lat_band=? AND lng>? AND lng<?)"}, []string{"slots_near"}, "13000000, 13100000, 1, 'photo', " + repeated("525", maxBands)},
 	{
-		"nearest", selectSlotsBySeq, []string{"INTEGER PRIMARY KEY (rowid=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"slots_open", "drafts_pkey"}, repeated("7", lookupSize),
+		"nearest", selectSlotsBySeq, []string{"INTEGER PRIMARY KEY (rowid=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", reservingWay},
+		[]string{"slots_open", "drafts_pkey", "submissions_reserving"}, repeated("7", lookupSize),
 	},
 	{
 		"published without slots", selectUnpublishedSlots, []string{"SCAN drafts USING INDEX drafts_published", "sqlite_autoindex_mission_slots_1 (draft_id=?)"},

@@ -31,7 +31,20 @@ type SubmissionMove struct {
 // MarkUploaded notes that the file of a pending submission is here, whole, with this hash. When somebody else changed the
 // submission first, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
-	return tx.changeSubmission("note the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String())
+	if err := tx.changeSubmission("note the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String()); err != nil {
+		return err
+	}
+	reservation, err := tx.reservationOf(was)
+	if err == nil && reservation.newcomers() > 0 {
+		_, _, err = tx.countSlots(was.DraftID, slotCounts{newcomers: -reservation.newcomers()})
+	}
+	if err == nil {
+		err = tx.closeReservation(reservation, true)
+	}
+	if err != nil {
+		return fmt.Errorf("note the upload of submission %s: %w", was.ID, err)
+	}
+	return nil
 }
 
 // NoteFailure notes that the checks of a submission fail from now on, unless that is noted. [Tx.RecordMedia] ends it. It changes no
@@ -137,26 +150,36 @@ func (move *SubmissionMove) apply(was Submission, now time.Time) Submission {
 // follow changes what depends on a submission's status.
 func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
 	before, after := holdings(was.Status), holdings(moved.Status)
+	var reservation *reservation
+	if was.Status == sortie.SubmissionPending && was.UploadedAt == nil {
+		var err error
+		if reservation, err = tx.reservationOf(was); err != nil {
+			return err
+		}
+	}
 	if mission.HoldsSlot(was.Status) {
 		if _, err := tx.session.exec(tx.ctx, deleteDeliverable, was.DraftID, was.AcceptSeq); err != nil {
 			return err
 		}
 	}
-	if add := (slotCounts{reserved: after.reserved - before.reserved, accepted: after.accepted - before.accepted, acceptances: after.accepted}); add != (slotCounts{}) {
+	if add := (slotCounts{reserved: after.reserved - before.reserved, accepted: after.accepted - before.accepted, acceptances: after.accepted, newcomers: -reservation.newcomers()}); add != (slotCounts{}) {
 		acceptSeq, _, err := tx.countSlots(was.DraftID, add)
 		if err != nil {
 			return err
 		}
 		if mission.HoldsSlot(moved.Status) {
 			moved.AcceptSeq = acceptSeq
-			return tx.deliver(moved, fragment)
+			if err := tx.deliver(moved, fragment); err != nil {
+				return err
+			}
 		}
 	}
 	if after == (slotCounts{}) {
-		_, err := tx.session.exec(tx.ctx, endContribution, was.DraftID, hexAddress(was.Contributor))
-		return err
+		if _, err := tx.session.exec(tx.ctx, endContribution, was.DraftID, hexAddress(was.Contributor)); err != nil {
+			return err
+		}
 	}
-	return nil
+	return tx.closeReservation(reservation, false)
 }
 
 // deliver shows an acceptance to the creator.

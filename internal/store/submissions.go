@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// NewSubmission is what a submission is made of. None of it ever changes.
+// NewSubmission is what a submission is made of. Only the end of its reservation changes. Its bounds are not stored.
 type NewSubmission struct {
 	ID            string
 	DraftID       string
@@ -21,7 +21,8 @@ type NewSubmission struct {
 	Key           string // the contributor's idempotency key
 	Fingerprint   sortie.Hash
 	Declaration   mission.Declaration
-	ReservedUntil time.Time // by when the file must be uploaded
+	ReservedUntil time.Time // by when the file must be uploaded, unless it is prolonged
+	Bounds        ReservationBounds
 }
 
 // Submission is a stored submission.
@@ -104,8 +105,9 @@ type QueueFilter struct {
 // declares the same is for the caller to see.
 //
 // It fails, and the transaction with it, with [ErrMissionClosed] when the mission takes no submissions now, [ErrMissionFull]
-// when every place is taken or reserved, and [ErrContributorLimit] when the contributor holds as many as one may; and with
-// [ErrIDTaken], after which the transaction can go on with another id.
+// when every place is taken or reserved, and [ErrContributorLimit] when the contributor holds as many as one may; with
+// [ErrNewcomersFull], [MeterError], [ErrContributorBytes] and [ErrReservedBytes] when a bound is exceeded; and with [ErrIDTaken],
+// after which the transaction can continue with another id.
 func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool, err error) {
 	d := &submission.Declaration
 	_, err = tx.session.insert(tx.ctx, insertSubmission, submission.ID, submission.DraftID, hexAddress(submission.Contributor),
@@ -120,7 +122,10 @@ func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool
 		return stored, false, err
 	}
 	if err == nil {
-		err = tx.reserveSlot(submission.DraftID, submission.Contributor)
+		err = tx.reserveSlot(submission)
+	}
+	if err == nil {
+		err = tx.openReservation(submission)
 	}
 	if err == nil {
 		stored, err = tx.Submission(submission.ID)

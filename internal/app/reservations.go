@@ -1,0 +1,188 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+const (
+	// ReservationTime is how long a slot is kept for a file of which no byte arrives.
+	ReservationTime = 10 * time.Minute
+	// MaxReservationTime is how long a slot is kept for a file that keeps arriving.
+	MaxReservationTime = time.Hour
+	// prolongStep is the least by which a reservation is prolonged: one write in this time, however many bytes arrive.
+	prolongStep = 2 * time.Minute
+	// prolongRetry is when a prolongation that failed is tried again.
+	prolongRetry = 10 * time.Second
+
+	// longestLink is how long the longest-lived link lives: that of an upload.
+	longestLink = MaxReservationTime
+)
+
+// ReservationLimits bound what can be reserved without uploading anything. The zero value bounds nothing but the bytes that the disk
+// has room for.
+type ReservationLimits struct {
+	// PerAddress is how many reservations wallets without an accepted submission may make from one network address in an hour
+	// without uploading the file. An IPv6 address is its /64; a /48 may make four times as many.
+	PerAddress int
+	// PerWallet is the same for one wallet that has an accepted submission, from any address.
+	PerWallet int
+	// NewcomerPercent is the part of a mission's slots, of those that nobody else holds, that wallets without an accepted submission
+	// may hold together without a file. One is always theirs.
+	NewcomerPercent int
+	// WalletBytes and TotalBytes bound the declared sizes of files that have not arrived.
+	WalletBytes, TotalBytes int64
+}
+
+// DefaultReservationLimits are the limits of a service in production.
+func DefaultReservationLimits() ReservationLimits {
+	return ReservationLimits{PerAddress: 16, PerWallet: 64, NewcomerPercent: 50, WalletBytes: 4 << 30, TotalBytes: 64 << 30}
+}
+
+const (
+	siteBits  = 48 // of an IPv6 network that one customer may have
+	siteShare = 4  // how many times as much as an address a site may reserve
+)
+
+// reservationBounds are what holds for a declaration of a wallet from a network.
+func (a *App) reservationBounds(ctx context.Context, contributor sortie.Address, network netip.Prefix) (bounds store.ReservationBounds, err error) {
+	limits := a.reserves
+	bounds.ContributorBytes, bounds.TotalBytes = limits.WalletBytes, a.reservableBytes()
+	if limits.PerAddress == 0 && limits.PerWallet == 0 && limits.NewcomerPercent == 0 {
+		return bounds, nil
+	}
+	known, err := a.store.HasAccepted(ctx, contributor)
+	if err != nil {
+		return bounds, storeError(err)
+	}
+	if known {
+		bounds.Meter = store.ReservationMeter{Holder: contributor.String(), Burst: limits.PerWallet}
+		return bounds, nil
+	}
+	bounds.Newcomer, bounds.NewcomerPercent = true, limits.NewcomerPercent
+	bounds.Meter = store.ReservationMeter{Holder: network.String(), Burst: limits.PerAddress}
+	if network.IsValid() && network.Addr().Is6() {
+		if site, err := network.Addr().Prefix(siteBits); err == nil {
+			bounds.WideMeter = store.ReservationMeter{Holder: site.String(), Burst: siteShare * limits.PerAddress}
+		}
+	}
+	return bounds, nil
+}
+
+// reservableBytes is the largest sum of declared sizes: what is configured, and what the disk of uploads has room for. It is at least
+// one byte, because zero would mean no limit.
+func (a *App) reservableBytes() int64 {
+	most := a.reserves.TotalBytes
+	if most == 0 {
+		most = math.MaxInt64
+	}
+	return max(1, min(most, a.incoming.Room()))
+}
+
+// errMissionFull refuses a declaration to a mission without a free slot, and says whether a later try can succeed, and when.
+func (a *App) errMissionFull(ctx context.Context, was store.OpenSlots, cause error) error {
+	slots, err := a.store.SlotsOf(ctx, was.DraftID)
+	if err != nil {
+		return storeError(err)
+	}
+	if slots.Accepted >= slots.Target {
+		return sortie.NewError(sortie.CodeMissionFull, "this mission has all it asked for; choose another mission").Because(cause)
+	}
+	end, err := a.store.NextReservationEnd(ctx, was.DraftID)
+	if err != nil {
+		return storeError(err)
+	}
+	message := "every slot of this mission is reserved; a slot whose file does not arrive or is not accepted becomes free, so try again later or choose another mission"
+	if errors.Is(cause, store.ErrNewcomersFull) {
+		message = "wallets without an accepted submission have reserved their share of this mission; try again when one of them has uploaded its file, or choose another mission"
+	}
+	retryIn := time.Minute // files are being checked, or a slot has become free just now
+	full := sortie.NewError(sortie.CodeMissionFull, "%s", message).Because(cause).Detail("slotsLeft", slots.Left()).Detail("slotsReserved", slots.Reserved)
+	if end != nil {
+		free := freeAt(*end)
+		full = full.Detail("nextSlotAt", sortie.FormatTime(free))
+		retryIn = free.Sub(a.now())
+	}
+	return full.Detail("retryAfterSeconds", secondsUntil(retryIn))
+}
+
+// freeAt is when the slot of a reservation becomes free, if its file does not arrive: see expireReservations.
+func freeAt(reservedUntil time.Time) time.Time { return reservedUntil.Add(takeInTime) }
+
+func secondsUntil(wait time.Duration) int { return max(1, int(math.Ceil(wait.Seconds()))) }
+
+// boundError says what a refusal by the bounds of reservations means to a client.
+func (a *App) boundError(err error) error {
+	var meter *store.MeterError
+	switch {
+	case errors.As(err, &meter):
+		wait := secondsUntil(meter.RetryAt.Sub(a.now()))
+		return sortie.NewError(sortie.CodeRateLimited, "%d reservations of this network or wallet have no file yet; upload the declared files, or try again in %d s", meter.Meter.Burst, wait).
+			Detail("limit", "reservations").Detail("maxReservations", meter.Meter.Burst).Detail("retryAfterSeconds", wait).Because(err)
+	case errors.Is(err, store.ErrContributorBytes):
+		return sortie.NewError(sortie.CodeContributorLimit, "the files that this wallet has declared and not uploaded have %d bytes at most; upload or withdraw them, then declare this one", a.reserves.WalletBytes).
+			Detail("maxReservedBytes", a.reserves.WalletBytes).Detail("retryAfterSeconds", secondsUntil(ReservationTime)).Because(err)
+	case errors.Is(err, store.ErrReservedBytes):
+		return sortie.NewError(sortie.CodeServiceUnavailable, "the service waits for as many bytes of declared files as it has room for; try again in a minute").
+			Detail("retryAfterSeconds", 60).Because(err)
+	default:
+		return storeError(err)
+	}
+}
+
+// dropIdleMeters forgets the networks and wallets whose reservations no longer count.
+func (a *App) dropIdleMeters(ctx context.Context) error {
+	idle, err := a.store.HasIdleMeters(ctx)
+	if err != nil || !idle {
+		return err
+	}
+	return a.store.Tx(ctx, func(tx *store.Tx) error { return tx.DropIdleMeters(maxDue) })
+}
+
+// longestReservation is when a reservation ends however well its file arrives.
+func longestReservation(submission store.Submission) time.Time {
+	return submission.CreatedAt.Add(MaxReservationTime).Truncate(time.Second)
+}
+
+// arriving reads the body of an upload, and prolongs the reservation while bytes arrive.
+type arriving struct {
+	io.Reader
+	ctx    context.Context
+	upload *Upload
+}
+
+func (r arriving) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 {
+		r.upload.prolong(r.ctx)
+	}
+	return n, err
+}
+
+// prolong moves the end of the reservation, at most once in prolongStep. When that fails the reservation stays as it is: the upload
+// continues, and it is tried again.
+func (u *Upload) prolong(ctx context.Context) {
+	now, ends, longest := u.app.now(), u.submission.ReservedUntil, longestReservation(u.submission)
+	until := now.Add(ReservationTime).Truncate(time.Second)
+	if until.After(longest) {
+		until = longest
+	}
+	isStep := until.Sub(ends) >= prolongStep || until.Equal(longest)
+	if !until.After(ends) || !isStep || !now.Before(ends) || now.Before(u.prolongAt) {
+		return
+	}
+	err := u.app.store.Tx(ctx, func(tx *store.Tx) error { return tx.Prolong(u.submission.ID, until) })
+	if err != nil {
+		u.prolongAt = now.Add(prolongRetry)
+		u.app.log.Warn("the reservation of an upload could not be prolonged", "submissionId", u.submission.ID, "error", err)
+		return
+	}
+	u.submission.ReservedUntil = until
+}
