@@ -41,6 +41,7 @@ type serviceConfig struct {
 	confirmations  uint64
 	finality       chain.Finality
 	ttl            time.Duration
+	draftRetention time.Duration // 0: unfunded drafts are kept for ever
 	media          mediaConfig
 	limits         *api.Limits
 	trustedProxies []netip.Prefix
@@ -145,7 +146,7 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 			sortie.TokenService: {Address: s.config.deployment.ServiceToken, Decimals: chain.Decimals(sortie.TokenService)},
 		},
 		Queue: s.queue, Operators: s.config.operators, AutoApprove: s.config.autoApprove, Confirmations: s.config.confirmations,
-		Wake: func() { s.chain.follower.Wake() },
+		DraftRetention: s.config.draftRetention, Wake: func() { s.chain.follower.Wake() },
 	}
 	if s.config.refunds() {
 		config.Sender = s.config.sender.Address()

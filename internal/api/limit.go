@@ -15,6 +15,7 @@ type Limits struct {
 	AddressRequests       int // per address, before authentication
 	AddressFailures       int // per address: failed authentications
 	AddressContractChecks int // per address: signatures that need the chain to be checked
+	AddressDraftKiB       int // per address: kibibytes of posted drafts, since wallets cost nothing and drafts are kept
 	WalletDrafts          int // per wallet: posted drafts
 	WalletReads           int // per wallet: everything else
 	AddressUploads        int // per address: at a time, unlike those above
@@ -24,7 +25,7 @@ type Limits struct {
 // DefaultLimits are the limits of a service in production.
 func DefaultLimits() *Limits {
 	return &Limits{
-		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120,
+		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, AddressDraftKiB: 512, WalletDrafts: 30, WalletReads: 120,
 		AddressUploads: 16, AddressDownloads: 64,
 	}
 }
@@ -39,6 +40,7 @@ const (
 type limiter[K comparable] struct {
 	name  string // as the RateLimit headers call it
 	quota int
+	unit  string // of the quota, in the plural
 
 	mu      sync.Mutex
 	buckets map[K]bucket
@@ -53,13 +55,22 @@ func newLimiter[K comparable](name string, quota int) *limiter[K] {
 	if quota <= 0 {
 		return nil
 	}
-	return &limiter[K]{name: name, quota: quota, buckets: make(map[K]bucket)}
+	return &limiter[K]{name: name, quota: quota, unit: "requests", buckets: make(map[K]bucket)}
+}
+
+// of says what the quota counts, where that is not requests.
+func (l *limiter[K]) of(unit string) *limiter[K] {
+	if l != nil {
+		l.unit = unit
+	}
+	return l
 }
 
 // allowance is what is left of a quota after a request. Its zero value is that of no limit.
 type allowance struct {
 	limit     string
 	quota     int
+	unit      string
 	remaining int
 	retryIn   time.Duration // positive when the request is refused
 }
@@ -88,7 +99,7 @@ func (l *limiter[K]) use(key K, now time.Time, tokens float64) allowance {
 		b.tokens = min(float64(l.quota), b.tokens+elapsed.Seconds()*perSecond)
 		b.at = now
 	}
-	left := allowance{limit: l.name, quota: l.quota}
+	left := allowance{limit: l.name, quota: l.quota, unit: l.unit}
 	if b.tokens < 1 {
 		left.retryIn = time.Duration((1 - b.tokens) / perSecond * float64(time.Second))
 	} else {
@@ -121,6 +132,7 @@ func (l *limiter[K]) sweep(now time.Time) {
 // limiters holds one limiter for each limit.
 type limiters struct {
 	requests, failures, contractChecks *limiter[netip.Prefix]
+	draftKiB                           *limiter[netip.Prefix]
 	drafts, reads                      *limiter[sortie.Address]
 	uploads, downloads                 *shares
 }
@@ -133,6 +145,7 @@ func newLimiters(limits *Limits) *limiters {
 		requests:       newLimiter[netip.Prefix]("address", limits.AddressRequests),
 		failures:       newLimiter[netip.Prefix]("failed-authentication", limits.AddressFailures),
 		contractChecks: newLimiter[netip.Prefix]("contract-wallet-checks", limits.AddressContractChecks),
+		draftKiB:       newLimiter[netip.Prefix]("draft-bytes", limits.AddressDraftKiB).of("KiB of drafts"),
 		drafts:         newLimiter[sortie.Address]("drafts", limits.WalletDrafts),
 		reads:          newLimiter[sortie.Address]("reads", limits.WalletReads),
 		uploads:        newShares(limits.AddressUploads),
@@ -163,7 +176,7 @@ func (a allowance) refusal(header map[string][]string) error {
 		return nil
 	}
 	a.writeHeaders(header)
-	return sortie.NewError(sortie.CodeRateLimited, "more than %d requests a minute (limit %q); try again in %d s", a.quota, a.limit, ceilSeconds(a.retryIn)).
+	return sortie.NewError(sortie.CodeRateLimited, "more than %d %s a minute (limit %q); try again in %d s", a.quota, a.unit, a.limit, ceilSeconds(a.retryIn)).
 		Detail("limit", a.limit).Detail("retryAfterSeconds", ceilSeconds(a.retryIn))
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -100,6 +101,22 @@ func TestLimitOfFailedAuthentication(t *testing.T) {
 	mustBe(t, "a success costs nothing", s.send(request{target: listPath}), http.StatusOK)
 	mustBe(t, "unsigned after 30 s", s.send(request{target: listPath, unsigned: true}), http.StatusUnauthorized)
 	limited(t, s.send(request{target: listPath}), "failed-authentication", 2, 30)
+}
+
+// Wallets cost nothing, so one address could fill the disk with drafts of wallets that it makes up.
+func TestLimitOfDraftBytesOfAnAddress(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{AddressDraftKiB: 60}})
+	large := strings.Replace(goodMission, "{", `{"description":"`+strings.Repeat("x", 4000)+`","a":"`+strings.Repeat("y", 7*1024)+`",`, 1)
+	for i := range 5 { // 11 to 12 KiB each; the last is more than is left, and the first to be so
+		wallet := mustKey(fmt.Sprintf("0x%064x", i+1))
+		mustBe(t, fmt.Sprint("large draft ", i), s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
+	}
+	wallet := mustKey(fmt.Sprintf("0x%064x", 9))
+	limited(t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), "draft-bytes", 60, 1)
+	mustBe(t, "a read from the address", s.send(request{target: listPath, signer: wallet}), http.StatusOK)
+	s.clock.advance(time.Minute)
+	mustBe(t, "a minute later", s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
 }
 
 func TestLimitOfContractWalletChecks(t *testing.T) {
@@ -297,7 +314,7 @@ func TestAClockThatGoesBackGivesNothing(t *testing.T) {
 func TestDefaultLimits(t *testing.T) {
 	t.Parallel()
 	want := Limits{
-		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120,
+		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, AddressDraftKiB: 512, WalletDrafts: 30, WalletReads: 120,
 		AddressUploads: 16, AddressDownloads: 64,
 	}
 	if got := *DefaultLimits(); got != want {

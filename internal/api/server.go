@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
@@ -382,7 +383,10 @@ func (s *Server) authenticate(x *exchange, route route) error {
 	}
 	left := limit.take(x.wallet, now)
 	left.writeHeaders(x.Header())
-	return left.refusal(x.Header())
+	if err := left.refusal(x.Header()); err != nil || !route.drafts {
+		return err
+	}
+	return s.limits.draftKiB.use(x.address, now, math.Ceil(float64(len(x.body))/1024)).refusal(x.Header())
 }
 
 // log writes one line for each request. The reason of an internal error is there and only there.

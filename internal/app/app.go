@@ -44,7 +44,9 @@ type Config struct {
 	AutoApprove   bool             // a confirmed funding is its own approval
 	Confirmations uint64           // blocks after which a funding is reviewed; 0: DefaultConfirmations
 	Sender        sortie.Address   // the account that pays for the service's own transactions
-	Wake          func()           // makes the follower look at the chain now; nil: it looks when its time has come
+	// DraftRetention is how long a draft may stay unfunded before it is removed; 0: for ever.
+	DraftRetention time.Duration
+	Wake           func() // makes the follower look at the chain now; nil: it looks when its time has come
 
 	Media          *media.Objects   // nil: nobody can submit anything
 	Incoming       *media.Incoming  // where uploads are until they are whole; nil only if Media is
@@ -87,6 +89,7 @@ type App struct {
 	autoApprove   bool
 	confirmations uint64
 	sender        sortie.Address
+	retention     time.Duration
 	wake          func()
 
 	objects  *media.Objects // nil: no submissions
@@ -125,7 +128,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
 		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
-		sender: config.Sender, wake: config.Wake,
+		sender: config.Sender, wake: config.Wake, retention: config.DraftRetention,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
 		hold: config.AcceptanceHold, settle: config.Settler, baseURL: config.BaseURL,
 	}

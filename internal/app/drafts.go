@@ -267,7 +267,7 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 		TargetCount: uint64(draft.TargetCount), Creator: draft.Wallet, Nonce: draft.Nonce,
 	}
 	now := a.now()
-	terms.Deadline = a.issuer.Deadline(now)
+	terms.Deadline = a.lastDeadline(draft, a.issuer.Deadline(now))
 	if frozen := draft.QuoteDeadline; frozen != 0 && !draft.State.QuoteLive() {
 		terms.Deadline = min(frozen, terms.Deadline) // the clock of the process that froze it may be ahead of this one
 	}

@@ -182,7 +182,7 @@ func (a *App) quoteDeadline(draft store.Draft, next mission.State, now time.Time
 	case draft.QuoteDeadline != 0:
 		return draft.QuoteDeadline
 	default:
-		return a.issuer.Deadline(now)
+		return a.lastDeadline(draft, a.issuer.Deadline(now))
 	}
 }
 

@@ -13,6 +13,7 @@ var (
 		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue,
 		selectDeliverablesByDraftID, selectDeliverablesByMissionID, selectDeliverables, selectServedMedia,
 		selectExactDuplicate, selectServedDuplicate, selectLookalikes, selectLookalikesOfWord, selectEarliest, selectSlotsBySeq,
+		selectRemovableDrafts,
 	}
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
@@ -20,5 +21,6 @@ var (
 		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
 		insertSubmission, reserveSlot, addContribution, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
 		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, numberSlot, putReceipt,
+		deleteEventsOfDrafts, deleteUnfundedDrafts,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())
 )
