@@ -74,6 +74,7 @@ const (
 
 	settling              = time.Second // after which the start is over: every part has begun its work
 	databaseProbeInterval = 2 * time.Second
+	clockInterval         = 5 * time.Second
 )
 
 // service is everything of Sortie in this process.
@@ -146,7 +147,7 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 			sortie.TokenService: {Address: s.config.deployment.ServiceToken, Decimals: chain.Decimals(sortie.TokenService)},
 		},
 		Queue: s.queue, Operators: s.config.operators, AutoApprove: s.config.autoApprove, Confirmations: s.config.confirmations,
-		DraftRetention: s.config.draftRetention, Wake: func() { s.chain.follower.Wake() },
+		TrustBlockTime: !chain.IsDevelopment(s.config.deployment.ChainID), DraftRetention: s.config.draftRetention, Wake: func() { s.chain.follower.Wake() },
 	}
 	if s.config.refunds() {
 		config.Sender = s.config.sender.Address()
@@ -184,6 +185,7 @@ func (s *service) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.nodes.Run(ctx) })
 	group.Go(func() error { return s.watchDatabase(ctx) })
+	group.Go(func() error { return s.watchClock(ctx) })
 	group.Go(func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve HTTP: %w", err)
@@ -225,6 +227,25 @@ func (s *service) watchDatabase(ctx context.Context) error {
 		if s.store.Ping(ctx) != nil && s.store.Heartbeat(ctx) == nil {
 			s.config.logger.Info("the database can be written again")
 		}
+	}
+}
+
+// watchClock tells the use cases of new blocks in a process that does not follow the chain. One that does is told by the
+// follower before.
+func (s *service) watchClock(ctx context.Context) error {
+	ticker := time.NewTicker(clockInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		position, err := s.store.ChainPosition(ctx, s.config.deployment.ChainID)
+		if err == nil && position.Head == position.Tip.Number { // what is older says nothing about now
+			s.app.ObserveBlock(position.Tip.Number, position.Tip.Time)
+		}
+		s.app.Clock() // tells the log
 	}
 }
 

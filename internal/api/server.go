@@ -371,12 +371,14 @@ func (s *Server) authenticate(x *exchange, route route) error {
 		return s.limits.contractChecks.take(x.address, now).refusal(x.Header())
 	})
 	if err != nil {
+		s.observeRefusal(x, err)
 		if sortie.ErrorCode(err).HTTPStatus() == http.StatusUnauthorized {
 			s.limits.failures.take(x.address, now)
 		}
 		return err
 	}
 	x.wallet, x.base, x.digest = identity.Wallet, identity.Base, identity.Digest
+	s.config.App.ObserveRequest(x.address, identity.SignedAt)
 	limit := s.limits.reads
 	if route.drafts {
 		limit = s.limits.drafts
@@ -424,4 +426,15 @@ func printable(method string) string {
 		}
 		return r
 	}, method)
+}
+
+// observeRefusal tells what time a client has whose own key signed a request that was refused because of its timestamp: those
+// say most about the service's clock.
+func (s *Server) observeRefusal(x *exchange, refusal error) {
+	if sortie.ErrorCode(refusal) != sortie.CodeTimestampOutOfRange {
+		return
+	}
+	if signed, ok := s.config.Verifier.SignedAt(x.r, x.body); ok {
+		s.config.App.ObserveRequest(x.address, signed)
+	}
 }

@@ -44,6 +44,8 @@ type Config struct {
 	AutoApprove   bool             // a confirmed funding is its own approval
 	Confirmations uint64           // blocks after which a funding is reviewed; 0: DefaultConfirmations
 	Sender        sortie.Address   // the account that pays for the service's own transactions
+	// TrustBlockTime says that the times of blocks are those of the world: not on a development chain, which can jump.
+	TrustBlockTime bool
 	// DraftRetention is how long a draft may stay unfunded before it is removed; 0: for ever.
 	DraftRetention time.Duration
 	Wake           func() // makes the follower look at the chain now; nil: it looks when its time has come
@@ -102,6 +104,7 @@ type App struct {
 	links    linkRing
 	proven   provenFiles
 	outcomes outcomes
+	clock    *clockWatch
 }
 
 // New prepares the use cases: it reads, or on the first start makes, the keys that cursors and links are signed with, and remembers
@@ -130,7 +133,8 @@ func New(ctx context.Context, config Config) (*App, error) {
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
 		sender: config.Sender, wake: config.Wake, retention: config.DraftRetention,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
-		hold: config.AcceptanceHold, settle: config.Settler, baseURL: config.BaseURL,
+		clock: newClockWatch(config.Now, config.TrustBlockTime, config.Logger),
+		hold:  config.AcceptanceHold, settle: config.Settler, baseURL: config.BaseURL,
 	}
 	if err := a.prepareSubmissions(ctx); err != nil {
 		return nil, fmt.Errorf("prepare the use cases: %w", err)
