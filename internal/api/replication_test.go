@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,9 +28,14 @@ func TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt(t *testing.T) {
 	post := request{method: http.MethodPost, target: draftsPath, key: "key", body: goodMission}
 	other := request{method: http.MethodPost, target: draftsPath, key: "key", body: goodMission, signer: stranger}
 
+	ends := s.clock.Now().Add(2 * time.Hour).UTC().Format(time.RFC3339)
+	timed := request{method: http.MethodPost, target: draftsPath, key: "key", signer: reviewer,
+		body: strings.Replace(goodMission, "{", `{"endsAt":"`+ends+`",`, 1)}
+
 	primary.LoseStandby()
 	unavailable(t, "a create without a standby", s.send(post), sortie.CodeServiceUnavailable)
-	primary.AwaitCommitsWaiting(1)
+	unavailable(t, "another create without a standby", s.send(timed), sortie.CodeServiceUnavailable)
+	primary.AwaitCommitsWaiting(2)
 	for range 2 {
 		unavailable(t, "a repeat while the first commit waits", s.send(post), sortie.CodeServiceUnavailable)
 	}
@@ -42,6 +48,8 @@ func TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt(t *testing.T) {
 	primary.AwaitCommitsWaiting(0)
 	unavailable(t, "a repeat after the wait was cancelled", s.send(post), sortie.CodeServiceUnavailable)
 	unavailable(t, "a create of another wallet", s.send(other), sortie.CodeServiceUnavailable)
+	s.clock.advance(3 * time.Hour) // now the time of the mission would be refused, were it new
+	unavailable(t, "a repeat after the mission's end", s.send(timed), sortie.CodeServiceUnavailable)
 
 	primary.RestoreStandby()
 	primary.AwaitCommitsWaiting(0)
@@ -52,4 +60,5 @@ func TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt(t *testing.T) {
 	if replayed := a.Header.Get("Idempotent-Replayed"); a.StatusCode != http.StatusOK || replayed != "true" {
 		t.Errorf("a repeat with a standby: %d, Idempotent-Replayed %q, want 200 and true: %s", a.StatusCode, replayed, a.body)
 	}
+	mustBe(t, "a repeat after the mission's end, with a standby", s.send(timed), http.StatusOK)
 }
