@@ -43,7 +43,7 @@ func newChainWork(s *service) *chainWork {
 		holder: newHolder(s.store.Stats().Engine),
 		follower: chain.NewFollower(chain.FollowerConfig{
 			Nodes: s.nodes, Ledger: s.app, ChainID: config.deployment.ChainID, Confirmations: config.confirmations,
-			Finality: config.finality, Logger: config.logger,
+			Finality: config.finality, Logger: config.logger, OnHead: s.app.ObserveBlock,
 		}),
 	}
 	if config.refunds() {

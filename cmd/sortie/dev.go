@@ -135,6 +135,7 @@ func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serv
 	deployment := net.Deployment()
 	config := serviceConfig{
 		roles:          everyRole,
+		draftRetention: defaultDraftRetention,
 		listen:         options.listen,
 		database:       "sqlite:" + filepath.Join(options.data, devDatabase),
 		rpcURLs:        []string{net.RPCURL()},

@@ -16,7 +16,7 @@ func (s *service) health(ctx context.Context) api.Health {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	health := api.Health{Ready: true, Parts: map[string]string{
-		"database": "ok", "chain": s.chain.chainHealth(), "sender": s.chain.senderHealth(), "media": s.media.health(),
+		"database": s.databaseHealth(), "clock": s.clockHealth(), "chain": s.chain.chainHealth(), "sender": s.chain.senderHealth(), "media": s.media.health(),
 	}}
 	if err := s.store.Ping(ctx); err != nil {
 		health.Ready = false
@@ -32,6 +32,22 @@ func (s *service) health(ctx context.Context) api.Health {
 		health.Parts["chain"] = "halted"
 	}
 	return health
+}
+
+// databaseHealth is one word for a database that answers.
+func (s *service) databaseHealth() string {
+	if s.store.Stats().Unconfirmed > 0 {
+		return "waiting_for_standby"
+	}
+	return "ok"
+}
+
+// clockHealth is one word for what other clocks say about this machine's.
+func (s *service) clockHealth() string {
+	if s.app.Clock().InDoubt {
+		return "in_doubt"
+	}
+	return "ok"
 }
 
 // chainHealth is one word for what this process sees of the chain.

@@ -48,10 +48,11 @@ type mediaWork struct {
 	ingester *media.Ingester
 	log      *slog.Logger
 
-	works    bool         // this process does what is due
-	checking atomic.Int64 // files that are being looked at
-	unsigned atomic.Bool  // there are receipts that could not be signed
-	lastDue  atomic.Int64 // when everything that was due was last done, in Unix seconds
+	works         bool         // this process does what is due
+	checking      atomic.Int64 // files that are being looked at
+	unsigned      atomic.Bool  // there are receipts that could not be signed
+	removedDrafts atomic.Int64 // that were never funded
+	lastDue       atomic.Int64 // when everything that was due was last done, in Unix seconds
 }
 
 // openMediaWork opens the places that keep files, in a process that reads or writes them.
@@ -124,6 +125,7 @@ func (w *mediaWork) run(ctx context.Context, roles roles) error {
 		repeat(dueInterval, "sign receipts", w.sign)
 		repeat(renewInterval, "sign receipts of former settlers again", w.app.RenewReceipts)
 		repeat(sweepInterval, "rotate link keys", w.app.RotateLinkKeys)
+		repeat(sweepInterval, "remove drafts that were never funded", w.removeDrafts)
 	}
 	if roles.api || roles.worker {
 		repeat(linkKeyInterval, "read the link keys again", w.app.ReloadLinkKeys)
@@ -173,6 +175,15 @@ func (w *mediaWork) due(ctx context.Context) error {
 		w.lastDue.Store(time.Now().Unix())
 	}
 	return nil
+}
+
+// removeDrafts has no file to do with, but the same pace as what is removed here.
+func (w *mediaWork) removeDrafts(ctx context.Context) error {
+	removed, err := w.app.RemoveUnfundedDrafts(ctx)
+	if w.removedDrafts.Add(int64(removed)); removed > 0 {
+		w.log.InfoContext(ctx, "removed drafts that were never funded", "drafts", removed)
+	}
+	return err
 }
 
 // sign is beside what is due by time, which does not wait for a signer.

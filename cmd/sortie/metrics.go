@@ -42,6 +42,10 @@ func (s *service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
 	gauge("sortie_database_connections_in_use", "Connections that run a statement.", func() float64 { return float64(db.Stats().ReadersInUse) })
 	counter("sortie_jobs_total", "Attempts at jobs by this process.", prometheus.Labels{"result": "done"}, func() float64 { return float64(s.queue.Stats().Done) })
 	counter("sortie_jobs_total", "Attempts at jobs by this process.", prometheus.Labels{"result": "failed"}, func() float64 { return float64(s.queue.Stats().Failed) })
+	counter("sortie_drafts_removed_total", "Drafts removed by this process because they were never funded.", nil, func() float64 { return float64(s.media.removedDrafts.Load()) })
+	gauge("sortie_database_unconfirmed_commits", "Commits that wait for a synchronous standby after their callers gave up.", func() float64 { return float64(db.Stats().Unconfirmed) })
+	gauge("sortie_clock_in_doubt", "1 while blocks or requests say that this machine's clock is more than a minute off.", func() float64 { return boolean(s.app.Clock().InDoubt) })
+	gauge("sortie_clock_ahead_seconds", "By how much this machine's clock is ahead of the times of new blocks, or of signed requests; 0 while not known.", func() float64 { return s.app.Clock().Offset.Seconds() })
 	return registry
 }
 

@@ -30,7 +30,7 @@ type serveOptions struct {
 	confirmations                    int
 	maxFeePerGas                     uint64
 	media                            mediaOptions
-	ttl                              time.Duration
+	ttl, draftRetention              time.Duration
 	roles, rateLimits                string
 	trustedProxies, allowedOrigins   []string
 	logLevel                         string
@@ -67,6 +67,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "most that the sender pays for a unit of gas, in gwei")
 	o.media.define(flags)
 	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
+	flags.DurationVar(&o.draftRetention, "draft-retention", defaultDraftRetention, "how long a draft may stay unfunded before it is removed, 24h to 87600h; 0 for ever")
 	flags.StringVar(&o.roles, "roles", "api,worker,chain", "what this process does, comma-separated")
 	flags.StringVar(&o.rateLimits, "rate-limits", "on", "on or off")
 	flags.StringSliceVar(&o.trustedProxies, "trusted-proxies", nil, "networks of load balancers whose X-Forwarded-For is believed")
@@ -79,6 +80,13 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 const (
 	defaultMaxFeePerGas = 500
 	highestMaxFeePerGas = 100_000
+)
+
+// How long unfunded drafts are kept.
+const (
+	defaultDraftRetention  = 30 * 24 * time.Hour
+	shortestDraftRetention = 24 * time.Hour
+	longestDraftRetention  = 10 * 365 * 24 * time.Hour
 )
 
 func runServe(cmd *cobra.Command, options serveOptions) error {
@@ -133,7 +141,7 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 		return serviceConfig{}, err
 	}
 	config = serviceConfig{
-		listen: o.listen, operationsListen: o.operationsListen, operationsOptional: !cmd.Flags().Changed("operations-listen"), database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, allowedOrigins: o.allowedOrigins, warnsOfCaps: true,
+		listen: o.listen, operationsListen: o.operationsListen, operationsOptional: !cmd.Flags().Changed("operations-listen"), database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, draftRetention: o.draftRetention, allowedOrigins: o.allowedOrigins, warnsOfCaps: true,
 		deployment: chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
 	}
 	if err := o.parseChainWork(&config); err != nil {
@@ -249,6 +257,9 @@ func (o serveOptions) check() error {
 				return err
 			}
 		}
+	}
+	if o.draftRetention != 0 && (o.draftRetention < shortestDraftRetention || o.draftRetention > longestDraftRetention) {
+		return usageError("--draft-retention %s: want %s to %s, or 0 to keep unfunded drafts for ever", o.draftRetention, shortestDraftRetention, longestDraftRetention)
 	}
 	if o.rateLimits != "on" && o.rateLimits != "off" {
 		return usageError("--rate-limits %q: want on or off", o.rateLimits)

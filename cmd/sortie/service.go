@@ -47,6 +47,7 @@ type serviceConfig struct {
 	confirmations  uint64
 	finality       chain.Finality
 	ttl            time.Duration
+	draftRetention time.Duration // 0: unfunded drafts are kept for ever
 	media          mediaConfig
 	limits         *api.Limits
 	trustedProxies []netip.Prefix
@@ -81,6 +82,7 @@ const (
 	databaseProbeInterval = 2 * time.Second
 	capsInterval          = 5 * time.Second
 	capsTimeout           = 3 * time.Second
+	clockInterval         = 5 * time.Second
 )
 
 // service is everything of Sortie in this process.
@@ -153,8 +155,9 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 		},
 		Queue: s.queue, Operators: s.config.operators, AutoApprove: s.config.autoApprove, Confirmations: s.config.confirmations,
 		OperatorLimits: s.config.operatorLimits.perHour, SecondOperator: s.config.operatorLimits.second,
-		SettlerRole: s.nodes.HoldsSettlerRole,
-		Wake:        func() { s.chain.follower.Wake() },
+		SettlerRole:    s.nodes.HoldsSettlerRole,
+		TrustBlockTime: !chain.IsDevelopment(s.config.deployment.ChainID), DraftRetention: s.config.draftRetention,
+		Wake: func() { s.chain.follower.Wake() },
 	}
 	if s.config.refunds() {
 		config.Sender = s.config.sender.Address()
@@ -192,6 +195,7 @@ func (s *service) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.nodes.Run(ctx) })
 	group.Go(func() error { return s.watchDatabase(ctx) })
+	group.Go(func() error { return s.watchClock(ctx) })
 	if s.config.warnsOfCaps && !s.tryToWarnOfCaps(ctx) {
 		group.Go(func() error { s.warnOfCaps(ctx); return nil })
 	}
@@ -250,6 +254,25 @@ func (s *service) tryToWarnOfCaps(ctx context.Context) bool {
 			"token", token, "factory", s.config.deployment.Factory.String())
 	}
 	return true
+}
+
+// watchClock tells the use cases of new blocks in a process that does not follow the chain. One that does is told by the
+// follower before.
+func (s *service) watchClock(ctx context.Context) error {
+	ticker := time.NewTicker(clockInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		position, err := s.store.ChainPosition(ctx, s.config.deployment.ChainID)
+		if err == nil && position.Head == position.Tip.Number { // what is older says nothing about now
+			s.app.ObserveBlock(position.Tip.Number, position.Tip.Time)
+		}
+		s.app.Clock() // tells the log
+	}
 }
 
 func (s *service) close() {

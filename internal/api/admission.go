@@ -27,19 +27,35 @@ func (s *Server) authenticate(x *exchange, route route) error {
 		return s.limits.contractChecks.take(x.address, now).refusal(x.Header())
 	})
 	if err != nil {
+		s.observeRefusal(x, err)
 		if sortie.ErrorCode(err).HTTPStatus() == http.StatusUnauthorized {
 			return s.failAuthentication(x, err)
 		}
 		return err
 	}
 	x.wallet, x.base, x.digest = identity.Wallet, identity.Base, identity.Digest
+	s.config.App.ObserveRequest(x.address, identity.SignedAt)
 	limit := s.limits.reads
 	if route.drafts {
 		limit = s.limits.drafts
 	}
 	left := limit.take(x.wallet, now)
 	left.writeHeaders(x.Header())
-	return left.refusal(x.Header())
+	if err := left.refusal(x.Header()); err != nil || !route.drafts {
+		return err
+	}
+	return s.takeDraftBytes(x)
+}
+
+// takeDraftBytes counts the size of a posted draft against its address: wallets cost nothing, so one address could fill the disk
+// with drafts of wallets that it makes up.
+func (s *Server) takeDraftBytes(x *exchange) error {
+	now := s.config.Now()
+	if err := s.limits.draftKiB.take(x.address, now).refusal(x.Header()); err != nil {
+		return err
+	}
+	s.limits.draftKiB.charge(x.address, now, len(x.body)/1024) // with the one that was taken, rounded up
+	return nil
 }
 
 // failAuthentication counts a failed authentication against its address. It returns the failure, or the refusal of an address
@@ -87,5 +103,16 @@ func (s *Server) chargeCost(x *exchange, route route) {
 	s.limits.requests.charge(x.address, now, cost)
 	if route.access.isSigned() {
 		s.limits.reads.charge(x.wallet, now, cost)
+	}
+}
+
+// observeRefusal tells what time a client has whose own key signed a request that was refused because of its timestamp: those
+// say most about the service's clock.
+func (s *Server) observeRefusal(x *exchange, refusal error) {
+	if sortie.ErrorCode(refusal) != sortie.CodeTimestampOutOfRange {
+		return
+	}
+	if signed, ok := s.config.Verifier.SignedAt(x.r, x.body); ok {
+		s.config.App.ObserveRequest(x.address, signed)
 	}
 }

@@ -15,6 +15,7 @@ type Limits struct {
 	AddressRequests       int // per address, before authentication
 	AddressFailures       int // per address: failed authentications
 	AddressContractChecks int // per address: signatures that need the chain to be checked
+	AddressDraftKiB       int // per address: kibibytes of posted drafts, since wallets cost nothing and drafts are kept
 	WalletDrafts          int // per wallet: posted drafts
 	WalletReads           int // per wallet: everything else
 	AddressUploads        int // per address: at a time, unlike those above
@@ -27,7 +28,7 @@ type Limits struct {
 // DefaultLimits are the limits of a service in production.
 func DefaultLimits() *Limits {
 	return &Limits{
-		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120,
+		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, AddressDraftKiB: 512, WalletDrafts: 30, WalletReads: 120,
 		AddressUploads: 16, AddressDownloads: 64, AddressBodies: 64, AddressLists: 16, WalletLists: 4,
 	}
 }
@@ -42,6 +43,7 @@ const (
 type limiter[K comparable] struct {
 	name  string // as the RateLimit headers call it
 	quota int
+	unit  string // of the quota, in the plural
 
 	mu      sync.Mutex
 	buckets map[K]bucket
@@ -56,13 +58,22 @@ func newLimiter[K comparable](name string, quota int) *limiter[K] {
 	if quota <= 0 {
 		return nil
 	}
-	return &limiter[K]{name: name, quota: quota, buckets: make(map[K]bucket)}
+	return &limiter[K]{name: name, quota: quota, unit: "requests", buckets: make(map[K]bucket)}
+}
+
+// of says what the quota counts, where that is not requests.
+func (l *limiter[K]) of(unit string) *limiter[K] {
+	if l != nil {
+		l.unit = unit
+	}
+	return l
 }
 
 // allowance is what is left of a quota after a request. Its zero value is that of no limit.
 type allowance struct {
 	limit     string
 	quota     int
+	unit      string
 	remaining int
 	retryIn   time.Duration // positive when the request is refused
 }
@@ -98,7 +109,7 @@ func (l *limiter[K]) use(key K, now time.Time, tokens float64, charged bool) all
 		b.tokens = min(float64(l.quota), b.tokens+elapsed.Seconds()*perSecond)
 		b.at = now
 	}
-	left := allowance{limit: l.name, quota: l.quota}
+	left := allowance{limit: l.name, quota: l.quota, unit: l.unit}
 	if b.tokens < 1 && !charged {
 		left.retryIn = time.Duration((1 - b.tokens) / perSecond * float64(time.Second))
 	} else {
@@ -149,6 +160,11 @@ func newAddressLimiter(name string, quota int) addressLimiter {
 	return addressLimiter{newLimiter[netip.Prefix](name, quota), newLimiter[netip.Prefix](name+"-network", networkQuota*quota)}
 }
 
+// of says what the quota counts, where that is not requests.
+func (l addressLimiter) of(unit string) addressLimiter {
+	return addressLimiter{l.addresses.of(unit), l.networks.of(unit)}
+}
+
 // take uses up one request of the address and of its network, unless one of them has none left.
 func (l addressLimiter) take(address netip.Prefix, now time.Time) allowance {
 	network, ok := networkOf(address)
@@ -185,6 +201,7 @@ func (l addressLimiter) charge(address netip.Prefix, now time.Time, requests int
 // limiters holds one limiter for each limit.
 type limiters struct {
 	requests, failures, contractChecks addressLimiter
+	draftKiB                           addressLimiter
 	drafts, reads                      *limiter[sortie.Address]
 	uploads, downloads, lists          *shares
 	walletLists                        *walletShares
@@ -198,6 +215,7 @@ func newLimiters(limits *Limits) *limiters {
 		requests:       newAddressLimiter("address", limits.AddressRequests),
 		failures:       newAddressLimiter("failed-authentication", limits.AddressFailures),
 		contractChecks: newAddressLimiter("contract-wallet-checks", limits.AddressContractChecks),
+		draftKiB:       newAddressLimiter("draft-bytes", limits.AddressDraftKiB).of("KiB of drafts"),
 		drafts:         newLimiter[sortie.Address]("drafts", limits.WalletDrafts),
 		reads:          newLimiter[sortie.Address]("reads", limits.WalletReads),
 		uploads:        newShares(limits.AddressUploads),
@@ -239,7 +257,7 @@ func (a allowance) refusal(header map[string][]string) error {
 		return nil
 	}
 	a.writeHeaders(header)
-	return sortie.NewError(sortie.CodeRateLimited, "more than %d requests a minute (limit %q); try again in %d s", a.quota, a.limit, ceilSeconds(a.retryIn)).
+	return sortie.NewError(sortie.CodeRateLimited, "more than %d %s a minute (limit %q); try again in %d s", a.quota, a.unit, a.limit, ceilSeconds(a.retryIn)).
 		Detail("limit", a.limit).Detail("retryAfterSeconds", ceilSeconds(a.retryIn))
 }
 

@@ -234,6 +234,22 @@ func TestForwardedForOfAnUntrustedPeerIsLoggedOnce(t *testing.T) {
 	}
 }
 
+// Wallets cost nothing, so one address could fill the disk with drafts of wallets that it makes up.
+func TestLimitOfDraftBytesOfAnAddress(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{AddressDraftKiB: 60}})
+	large := strings.Replace(goodMission, "{", `{"description":"`+strings.Repeat("x", 4000)+`","a":"`+strings.Repeat("y", 7*1024)+`",`, 1)
+	for i := range 5 { // 11 to 12 KiB each; the last is more than is left, and the first to be so
+		wallet := mustKey(fmt.Sprintf("0x%064x", i+1))
+		mustBe(t, fmt.Sprint("large draft ", i), s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
+	}
+	wallet := mustKey(fmt.Sprintf("0x%064x", 9))
+	limited(t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), "draft-bytes", 60, 1)
+	mustBe(t, "a read from the address", s.send(request{target: listPath, signer: wallet}), http.StatusOK)
+	s.clock.advance(time.Minute)
+	mustBe(t, "a minute later", s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
+}
+
 func TestLimitOfContractWalletChecks(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -436,7 +452,7 @@ func TestAClockThatGoesBackGivesNothing(t *testing.T) {
 func TestDefaultLimits(t *testing.T) {
 	t.Parallel()
 	want := Limits{
-		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, WalletDrafts: 30, WalletReads: 120,
+		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, AddressDraftKiB: 512, WalletDrafts: 30, WalletReads: 120,
 		AddressUploads: 16, AddressDownloads: 64, AddressBodies: 64, AddressLists: 16, WalletLists: 4,
 	}
 	if got := *DefaultLimits(); got != want {

@@ -75,8 +75,9 @@ func (c *testClock) advance(d time.Duration) {
 
 // serviceOptions change what a test service is made of.
 type serviceOptions struct {
-	database string // empty: a SQLite file of its own
-	files    string // the directory of media and uploads; empty: one of its own
+	database string        // empty: a SQLite file of its own
+	deadline time.Duration // of a transaction on PostgreSQL; 0: the store's own
+	files    string        // the directory of media and uploads; empty: one of its own
 	limits   *Limits
 	call     wallet.Caller
 	signer   funding.Signer
@@ -100,7 +101,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 		options.database = "sqlite:" + filepath.Join(t.TempDir(), "sortie.db")
 	}
 	logger := slog.New(slog.DiscardHandler)
-	db, err := store.Open(context.Background(), options.database, store.Options{Clock: clock.Now, Logger: logger})
+	db, err := store.Open(context.Background(), options.database, store.Options{Clock: clock.Now, Logger: logger, TransactionTimeout: options.deadline})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,11 @@ type Config struct {
 	OperatorLimits map[sortie.Token]*big.Int // base units that an operator accepts within an hour without an alarm; none: no limit
 	SecondOperator bool                      // above the limit a second operator must accept, too
 
+	// TrustBlockTime says that the times of blocks are those of the world: not on a development chain, which can jump.
+	TrustBlockTime bool
+	// DraftRetention is how long a draft may stay unfunded before it is removed; 0: for ever.
+	DraftRetention time.Duration
+
 	Wake func() // makes the follower look at the chain now; nil: it looks when its time has come
 
 	Media          *media.Objects   // nil: nobody can submit anything
@@ -98,6 +103,7 @@ type App struct {
 	autoApprove   bool
 	confirmations uint64
 	sender        sortie.Address
+	retention     time.Duration
 	wake          func()
 
 	objects  *media.Objects // nil: no submissions
@@ -113,6 +119,7 @@ type App struct {
 	links    linkRing
 	proven   provenFiles
 	outcomes outcomes
+	clock    *clockWatch
 }
 
 // New prepares the use cases: it reads, or on the first start makes, the keys that cursors and links are signed with, and remembers
@@ -144,9 +151,10 @@ func New(ctx context.Context, config Config) (*App, error) {
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
 		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
-		sender: config.Sender, wake: config.Wake,
+		sender: config.Sender, wake: config.Wake, retention: config.DraftRetention,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
-		hold: config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
+		clock: newClockWatch(config.Now, config.TrustBlockTime, config.Logger),
+		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
 		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
 		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}

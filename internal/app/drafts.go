@@ -43,8 +43,14 @@ func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string
 	// Most drafts are new, so the key is looked up only when one could not be stored: what stands against a new draft does not
 	// stand against one that is there.
 	draft, created, err := a.firstDraft(ctx, wallet, key, normalized)
+	if errors.Is(err, store.ErrUnavailable) { // the draft may be there and not be durable: only a repeat can tell
+		return View{}, false, storeError(err)
+	}
 	if err != nil {
 		known, lookup := a.store.DraftByKey(ctx, wallet, key)
+		if lookup == nil {
+			lookup = a.store.AwaitDurable(ctx)
+		}
 		switch {
 		case errors.Is(lookup, store.ErrNotFound):
 			return View{}, false, storeError(err)
@@ -283,9 +289,9 @@ func (a *App) view(ctx context.Context, draft store.Draft) (View, error) {
 }
 
 // liveDeadline is the deadline of a quote issued now. It is before the mission's end, so that after the end no quote is good: the
-// draft stays in the answers with one that has expired.
+// draft stays in the answers with one that has expired. It is not after the draft's retention either.
 func (a *App) liveDeadline(draft store.Draft, now time.Time) uint64 {
-	deadline := a.issuer.Deadline(now)
+	deadline := a.lastDeadline(draft, a.issuer.Deadline(now))
 	if draft.EndsAt == nil {
 		return deadline
 	}

@@ -50,7 +50,7 @@ func (a *App) OpenUpload(ctx context.Context, id, variant, rawQuery string) (*Up
 		return nil, storeError(err) // the link was ours, so it is there
 	}
 	if !awaitsUpload(submission) {
-		if err := a.uploadOver(submission); err != nil {
+		if err := a.uploadDone(ctx, submission); err != nil {
 			return nil, err
 		}
 		return &Upload{app: a, submission: submission}, nil
@@ -73,8 +73,11 @@ func (u *Upload) begin(ctx context.Context) (err error) {
 		return storeError(err)
 	}
 	if !awaitsUpload(u.submission) {
-		u.forget()
-		return u.app.uploadOver(u.submission)
+		err := u.app.uploadDone(ctx, u.submission)
+		if !errors.Is(err, store.ErrUnavailable) {
+			u.forget()
+		}
+		return err
 	}
 	if !u.app.now().Before(u.submission.ReservedUntil) {
 		return errReservationOver()
@@ -103,7 +106,18 @@ func errReservationOver() error {
 	return sortie.NewError(sortie.CodeMediaURLExpired, "the time for this upload is over, and its slot is free for others; declare the file again under another idempotency key")
 }
 
-// uploadOver says why a file that never came is not waited for any more. It is nil if the file came.
+// uploadDone is nil if the file came and that is durable. Otherwise it explains why the upload window is closed.
+func (a *App) uploadDone(ctx context.Context, submission store.Submission) error {
+	if err := a.uploadOver(submission); err != nil {
+		return err
+	}
+	if err := a.store.AwaitDurable(ctx); err != nil {
+		return storeError(err)
+	}
+	return nil
+}
+
+// uploadOver explains why the upload window is closed. It is nil if the file came.
 func (a *App) uploadOver(submission store.Submission) error {
 	switch {
 	case submission.UploadedAt != nil:

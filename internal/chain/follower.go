@@ -77,7 +77,9 @@ type FollowerConfig struct {
 	MaxClockLead time.Duration
 	Clock        func() time.Time // nil: time.Now
 	Logger       *slog.Logger     // nil: slog.Default()
-	OnProgress   func(Progress)   // nil: nobody; called by Run after each step that changed something
+	// OnHead is called with the number and time of a node's newest block, whenever one is asked; nil: nobody.
+	OnHead     func(number uint64, at time.Time)
+	OnProgress func(Progress) // nil: nobody; called by Run after each step that changed something
 }
 
 func (c FollowerConfig) withDefaults() FollowerConfig {
@@ -92,6 +94,9 @@ func (c FollowerConfig) withDefaults() FollowerConfig {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.OnHead == nil {
+		c.OnHead = func(uint64, time.Time) {}
 	}
 	if c.OnProgress == nil {
 		c.OnProgress = func(Progress) {}

@@ -64,6 +64,7 @@ func (f *Follower) look(ctx context.Context, node *Node, tip uint64) (sight, err
 	if len(replies) > 2 {
 		v.final, v.unfinal = replies[2].anyHeader()
 	}
+	f.config.OnHead(v.head.Number, v.head.Time)
 	return v, f.plausible(v.head)
 }
 

@@ -23,7 +23,9 @@ func openPostgres(pool *pgxpool.Pool, log *slog.Logger) (engine, error) {
 		takeTurn: func(ctx context.Context, migrate func(context.Context) error) error {
 			return takeTurn(ctx, pool, migrate)
 		},
-		reclaim: func(context.Context) error { return nil }, // others may be at it
+		tend: func(ctx context.Context, id string, pace pace) (stop func(), err error) {
+			return startHeart(ctx, heart{pool: pool, id: id, pace: pace, log: log})
+		},
 	}, log)
 }
 

@@ -23,7 +23,7 @@ type engine interface {
 	migrate(ctx context.Context, log *slog.Logger) error
 	insert(tx *store.Tx, args river.JobArgs) (*rivertype.JobInsertResult, error)
 	// work runs jobs until ctx ends, and then until those under way have ended.
-	work(ctx context.Context, config *river.Config) error
+	work(ctx context.Context, config *river.Config, pace pace) error
 }
 
 // Open brings the queue's own tables up to date. It starts nothing: jobs are worked by [Queue.Run]. The queue must not be used

@@ -156,7 +156,7 @@ func testReconcile(t *testing.T, b *bench) {
 	config := b.open().config(Work{Reconcile: work.reconcile, Refund: work.refund})
 	config.PeriodicJobs = append(config.PeriodicJobs, river.NewPeriodicJob(river.PeriodicInterval(time.Hour),
 		func() (river.JobArgs, *river.InsertOpts) { return refundArgs{DraftID: "draft_a"}, nil }, &river.PeriodicJobOpts{RunOnStart: true}))
-	b.start(func(ctx context.Context) error { return queue.engine.work(ctx, config) })
+	b.start(func(ctx context.Context) error { return queue.engine.work(ctx, config, queue.pace) })
 	await(t, work.more, "the refund of the start")
 	b.awaitEmpty()
 	if done := work.all(); !slices.Equal(done, []string{"reconcile", "reconcile", "draft_a"}) {

@@ -21,7 +21,9 @@ type onRiver[TTx any] struct {
 	inserter *river.Client[TTx]                                                   // runs nothing of its own
 	within   func(*store.Tx, func(TTx) error) error                               // lends the transaction below the store's
 	takeTurn func(ctx context.Context, migrate func(context.Context) error) error // one process migrates at a time
-	reclaim  func(ctx context.Context) error                                      // takes jobs back that dead processes began, where they are known to be dead
+	// tend takes back the jobs that dead processes began, and lets other processes know that this one lives until stop is
+	// called. It returns after the first time.
+	tend func(ctx context.Context, id string, pace pace) (stop func(), err error)
 }
 
 func newOnRiver[TTx any](e onRiver[TTx], log *slog.Logger) (*onRiver[TTx], error) {
@@ -58,13 +60,14 @@ func (e *onRiver[TTx]) insert(tx *store.Tx, args river.JobArgs) (result *riverty
 	return result, err
 }
 
-func (e *onRiver[TTx]) work(ctx context.Context, config *river.Config) error {
+func (e *onRiver[TTx]) work(ctx context.Context, config *river.Config, pace pace) error {
 	client, err := river.NewClient(e.driver, config)
 	if err != nil {
 		return fmt.Errorf("work jobs: %w", err)
 	}
-	err = e.reclaim(ctx)
+	stop, err := e.tend(ctx, client.ID(), pace)
 	if err == nil {
+		defer stop() // jobs may be under way until the client has stopped
 		err = client.Start(ctx)
 	}
 	if err != nil {

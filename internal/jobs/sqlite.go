@@ -20,7 +20,9 @@ func openSQLite(writer *sql.DB, log *slog.Logger) (engine, error) {
 		driver:   soleDriver{riversqlite.New(writer)},
 		within:   func(tx *store.Tx, fn func(*sql.Tx) error) error { return fn(tx.SQL()) },
 		takeTurn: func(ctx context.Context, migrate func(context.Context) error) error { return migrate(ctx) },
-		reclaim:  func(ctx context.Context) error { return reclaim(ctx, writer) },
+		tend: func(ctx context.Context, _ string, _ pace) (stop func(), err error) {
+			return func() {}, reclaim(ctx, writer)
+		},
 	}, log)
 }
 

@@ -16,7 +16,16 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(childVariable); url != "" {
+		if err := beginForever(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(pgtest.Main(m))
+}
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
@@ -88,6 +97,8 @@ var hurry = pace{
 	reconcileEvery: time.Hour,
 	jobTimeout:     10 * time.Second,
 	rescueAfter:    20 * time.Second,
+	heartbeat:      5 * time.Millisecond,
+	deadAfter:      30 * time.Second,
 	firstRetry:     20 * time.Millisecond,
 	lastRetry:      200 * time.Millisecond,
 	patience:       4,

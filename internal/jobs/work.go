@@ -28,15 +28,17 @@ const (
 	checkWorkers   = 2 // each has a child process compute
 
 	reconcileTimeout  = 10 * time.Minute
-	reconcileAttempts = 3               // then the next round has its turn
-	checkTimeout      = 3 * time.Minute // also how long PostgreSQL waits for a process that was killed
+	reconcileAttempts = 3 // then the next round has its turn
+	checkTimeout      = 3 * time.Minute
 )
 
 // pace is how quickly things happen. Tests are in more of a hurry than the service.
 type pace struct {
 	reconcileEvery        time.Duration
 	jobTimeout            time.Duration
-	rescueAfter           time.Duration // a job begun so long ago was begun by a process that is dead
+	rescueAfter           time.Duration // a job begun so long ago, and longer than it may take, is River's to rescue
+	heartbeat             time.Duration // between signs of life of a process that works jobs on PostgreSQL
+	deadAfter             time.Duration // without a sign of life, after which others take the jobs of a process
 	firstRetry, lastRetry time.Duration
 	patience              int           // failures of a job that are kept with it; it goes on after that, without adding to the list
 	refundPoll            time.Duration // between looks for refunds, where nothing tells of them
@@ -51,6 +53,8 @@ var steady = pace{
 	reconcileEvery: 10 * time.Minute,
 	jobTimeout:     15 * time.Second,
 	rescueAfter:    20 * time.Second,
+	heartbeat:      2 * time.Second,
+	deadAfter:      8 * time.Second,
 	firstRetry:     time.Second,
 	lastRetry:      5 * time.Minute,
 	patience:       20,
@@ -78,11 +82,12 @@ func (q *Queue) Run(ctx context.Context, work Work) error {
 		<-ctx.Done()
 		return nil
 	}
-	return q.engine.work(ctx, config)
+	return q.engine.work(ctx, config, q.pace)
 }
 
 func (q *Queue) config(work Work) *river.Config {
 	config := &river.Config{
+		ID:                   newWorkerID(),
 		Logger:               slog.New(warnings{q.outcomes.log.Handler()}),
 		Queues:               make(map[string]river.QueueConfig),
 		Workers:              river.NewWorkers(),

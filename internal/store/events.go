@@ -18,7 +18,7 @@ type NewEvent struct {
 	Data json.RawMessage
 }
 
-// Event is a stored event. Events are never changed or removed.
+// Event is a stored event. Events are never changed, and removed only with a draft that was never funded.
 type Event struct {
 	NewEvent
 	Wallet    sortie.Address

@@ -22,6 +22,7 @@ var hotQueries = []struct {
 	{"replay", selectDraftByKey, "sqlite_autoindex_drafts_3 (wallet=? AND idempotency_key=?)", "drafts_wallet_idempotency_key_key", "", "'0x01', 'key-1'"},
 	{"list", selectDrafts, "drafts_of_wallet (wallet=? AND seq<?)", "drafts_of_wallet", "", "'0x01', 9000, 100"},
 	{"filtered list", selectDraftsInStatus, "drafts_of_wallet_in_status (wallet=? AND list_status=? AND seq<?)", "drafts_of_wallet_in_status", "", "'0x01', 9000, 100, 'published'"},
+	{"drafts to remove", selectRemovableDrafts, "drafts_unfunded (created_at<?)", "drafts_unfunded", "", "100, 64"},
 	{"events", selectEvents, "PRIMARY KEY (wallet=? AND seq>?)", "events_pkey", "", "'0x01', 1, 100"},
 }
 

@@ -25,9 +25,6 @@ import (
 const (
 	minPostgres = 15
 	maxAttempts = 5 // of a transaction that PostgreSQL asks to run again
-
-	// A transaction takes milliseconds. This is for a server that no longer answers.
-	postgresTimeout = 30 * time.Second
 )
 
 // The settings of every connection, unless the URL has its own.
@@ -43,8 +40,14 @@ type postgresEngine struct {
 	connections *pgxpool.Pool // shared with the job queue
 	pool        *sql.DB       // the same connections, for statements that both engines share
 	maxWaiting  int64
+	timeout     time.Duration // of waiting for the right to write
+	detached    func(context.Context) (context.Context, context.CancelFunc)
+	writers     chan struct{} // one for each connection that writes
+	log         *slog.Logger
 
 	waiting, writes, overloads, retries, failures atomic.Int64
+
+	unconfirmed atomic.Int64 // commits that continue without their callers
 }
 
 func openPostgres(ctx context.Context, address string, options Options) (engine, error) {
@@ -56,10 +59,14 @@ func openPostgres(ctx context.Context, address string, options Options) (engine,
 	if options.Connections > 0 {
 		config.MaxConns = int32(min(options.Connections, math.MaxInt32))
 	}
+	config.BeforeConnect = prepareConnection
 	config.AfterConnect = checkCommitDurability
 	config.MaxConnIdleTime = 5 * time.Minute
 	config.MaxConnLifetime = time.Hour // so that connections move to a new address some day
-	e := &postgresEngine{maxWaiting: int64(options.MaxWaiting)}
+	e := &postgresEngine{
+		maxWaiting: int64(options.MaxWaiting), timeout: options.TransactionTimeout, detached: detached(options.TransactionTimeout), log: options.Logger,
+		writers: make(chan struct{}, max(1, config.MaxConns-max(1, config.MaxConns/4))),
+	}
 	if e.connections, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("open database: %w", oneLine{err})
 	}
@@ -94,6 +101,7 @@ func parsePostgresURL(address string) (*pgxpool.Config, error) {
 	if connection.ConnectTimeout == 0 {
 		connection.ConnectTimeout = 5 * time.Second
 	}
+	connection.DialFunc = newDialer(connection.ConnectTimeout).DialContext
 	for name, value := range postgresSettings {
 		if _, given := connection.RuntimeParams[name]; !given {
 			connection.RuntimeParams[name] = value
@@ -146,26 +154,35 @@ var postgresTurn = []string{
 	"SELECT pg_advisory_xact_lock(7236834210041)",
 }
 
-// onConnection lends fn a connection. The caller's context counts while it waits for one, and no longer: cancelling a
-// statement would cost the connection.
-func (e *postgresEngine) onConnection(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
+// connection waits for a connection. The caller's context counts while it waits, and no longer: cancelling a statement would
+// cost the connection.
+func (e *postgresEngine) connection(ctx context.Context) (*sql.Conn, error) {
 	conn, err := e.pool.Conn(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
-		return explainPostgres(err)
+		return nil, explainPostgres(err)
 	}
-	defer func() { _ = conn.Close() }() // gives it back
-	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), postgresTimeout)
-	defer cancel()
-	return fn(detached, conn)
+	return conn, nil
+}
+
+// detached gives statements their context: they run to their end or to the deadline, whether or not their caller still waits.
+func detached(timeout time.Duration) func(context.Context) (context.Context, context.CancelFunc) {
+	return func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	}
 }
 
 func (e *postgresEngine) read(ctx context.Context, fn func(context.Context, *session) error) error {
-	return e.onConnection(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		return fn(ctx, &session{runner: conn, explain: explainPostgres})
-	})
+	conn, err := e.connection(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // gives it back
+	detached, cancel := e.detached(ctx)
+	defer cancel()
+	return fn(detached, &session{runner: conn, explain: explainPostgres})
 }
 
 func (e *postgresEngine) write(ctx context.Context, fn func(context.Context, *session) error) error {
@@ -174,31 +191,42 @@ func (e *postgresEngine) write(ctx context.Context, fn func(context.Context, *se
 		e.overloads.Add(1)
 		return ErrOverloaded
 	}
-	return e.onConnection(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		for attempt := 1; ; attempt++ {
-			err := e.attempt(ctx, conn, fn)
-			if !wantsRetry(err) || attempt == maxAttempts {
-				return err
-			}
-			e.retries.Add(1)
+	conn, err := e.writeConnection(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.release()
+	detached, cancel := e.detached(ctx)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		err := e.attempt(detached, conn, fn)
+		if !wantsRetry(err) || attempt == maxAttempts {
+			return err
 		}
-	})
+		e.retries.Add(1)
+	}
 }
 
-func (e *postgresEngine) attempt(ctx context.Context, conn *sql.Conn, fn func(context.Context, *session) error) error {
-	tx, err := conn.BeginTx(ctx, nil)
+func (e *postgresEngine) attempt(ctx context.Context, conn *writeConnection, fn func(context.Context, *session) error) error {
+	within := &transactionContext{Context: ctx}
+	tx, err := conn.BeginTx(within, nil)
 	if err != nil {
 		return explainPostgres(err)
 	}
 	defer func() { _ = tx.Rollback() }() // also after a panic; does nothing after a commit
-	session := (&session{explain: explainPostgres, returnsSeq: true, conn: conn}).begun(tx)
+	session := (&session{explain: explainPostgres, returnsSeq: true, conn: conn.Conn}).begun(tx)
 	if err := fn(ctx, session); err != nil {
 		if wantsRetry(session.failure) {
 			return session.failure
 		}
 		return err
 	}
-	if err := tx.Commit(); err != nil {
+	if !session.changed {
+		if _, err := session.exec(ctx, barrier); err != nil {
+			return err
+		}
+	}
+	if err := conn.commit(ctx, within, tx); err != nil {
 		e.failures.Add(1)
 		return fmt.Errorf("commit: %w: %w", ErrUnavailable, err)
 	}
@@ -239,13 +267,20 @@ func (e *postgresEngine) stats() Stats {
 		Retries:      e.retries.Load(),
 		Failures:     e.failures.Load(),
 		ReadersInUse: e.pool.Stats().InUse,
+		Unconfirmed:  int(e.unconfirmed.Load()),
 	}
 }
 
 func (e *postgresEngine) queuePool() QueuePool { return QueuePool{Postgres: e.connections} }
 
+// close does not wait for commits that wait for a standby: their callers have been told that the outcome is unknown.
 func (e *postgresEngine) close() error {
 	err := e.pool.Close()
+	if waiting := e.unconfirmed.Load(); waiting > 0 {
+		e.log.Warn("commits still wait for a synchronous standby and are left to the server", "commits", waiting)
+		go e.connections.Close()
+		return err
+	}
 	e.connections.Close()
 	return err
 }

@@ -23,6 +23,7 @@ type session struct {
 	tx      *sql.Tx              // nil outside transactions
 	bound   map[string]*sql.Stmt // prepared statements as tx knows them, shared by all sessions in it
 	failure error                // the first statement that failed in this transaction: nothing after it counts
+	changed bool                 // a statement of this transaction is known to have changed rows
 }
 
 // runner is what *sql.DB, *sql.Conn and *sql.Tx have in common.
@@ -49,6 +50,7 @@ func (s *session) exec(ctx context.Context, query string, args ...any) (changed 
 	if err == nil {
 		changed, err = result.RowsAffected()
 	}
+	s.changed = s.changed || changed > 0
 	return changed, s.fail(err)
 }
 
@@ -67,6 +69,7 @@ func (s *session) run(ctx context.Context, query string, args []any) (sql.Result
 func (s *session) insert(ctx context.Context, query string, args ...any) (seq int64, err error) {
 	if s.returnsSeq {
 		err = s.one(ctx, query+" RETURNING seq", args, func(row scanner) error { return row.Scan(&seq) })
+		s.changed = s.changed || err == nil
 		return seq, err
 	}
 	result, err := s.run(ctx, query, args)

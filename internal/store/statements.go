@@ -13,6 +13,7 @@ var (
 		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue, selectOpenReceipts, selectAccepted, selectNextReservationEnd, selectIdleMeter,
 		selectDeliverablesByDraftID, selectDeliverablesByMissionID, selectDeliverables, selectServedMedia,
 		selectExactDuplicate, selectServedDuplicate, selectLookalikes, selectLookalikesOfWord, selectEarliest, selectSlotsBySeq,
+		selectRemovableDrafts,
 	}
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,
@@ -22,5 +23,6 @@ var (
 		addReservedBytes, subtractReservedBytes, deleteReservedBytes, prolongReservation, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
 		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, prolongHold, numberSlot, putReceipt, completeSlots,
 		renewReceipt, notePayments, holdOperatorHour, updateOperatorHour,
+		deleteEventsOfDrafts, deleteUnfundedDrafts,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())
 )

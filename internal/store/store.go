@@ -49,6 +49,10 @@ type Options struct {
 	Connections int              // readers of SQLite, or all connections to PostgreSQL; 0: chosen by engine
 	MaxWaiting  int              // writes that may wait before more are refused with ErrOverloaded; 0: 1024
 
+	// TransactionTimeout bounds a transaction on PostgreSQL, which takes milliseconds, for a server that no longer answers;
+	// 0: 30 seconds. A COMMIT that waits for a synchronous standby continues after it, without its caller.
+	TransactionTimeout time.Duration
+
 	onMigrated func(version int64, statement int) // tests interrupt migrations with it
 }
 
@@ -61,6 +65,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxWaiting <= 0 {
 		o.MaxWaiting = 1024
+	}
+	if o.TransactionTimeout <= 0 {
+		o.TransactionTimeout = 30 * time.Second
 	}
 	return o
 }
@@ -149,6 +156,7 @@ type Stats struct {
 	Failures     int64 // commits that failed
 	WALBytes     int64 // size of SQLite's write-ahead log
 	ReadersInUse int   // connections that run a statement; on PostgreSQL those of writes included
+	Unconfirmed  int   // commits that wait for a synchronous standby after their callers gave up; PostgreSQL only
 }
 
 // Stats returns the counters for metrics.

@@ -57,6 +57,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"a swallowed refusal fails the transaction", testSwallowedRefusal},
 		{"the five lists part all drafts", testListPartition},
 		{"pages neither skip nor repeat while drafts come in", testPagesWhileWriting},
+		{"drafts that were never funded are removed", testRemoveUnfundedDrafts},
 		{"one of many transitions wins", testTransitionRace},
 		{"many drafts move at once, or none", testTransitionsTogether},
 		{"events have no gaps for a reader", testEventsWhileWriting},

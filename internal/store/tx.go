@@ -13,7 +13,7 @@ type Tx struct {
 	session *session
 }
 
-// Tx runs fn in a transaction. When it returns nil, everything fn wrote is durable. When fn returns an error, or panics,
+// Tx runs fn in a transaction. When it returns nil, everything fn wrote, or read, is durable. When fn returns an error, or panics,
 // nothing it wrote remains; the error is returned as it is. fn may be run more than once, after a rollback, and must then do
 // the same again: no effects outside the transaction, and no reads on db, which would see the time before it.
 //
@@ -37,6 +37,15 @@ func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 		}
 		return session.failure
 	})
+}
+
+// AwaitDurable returns when all that a read sees now is durable. An answer that says "this was done before" needs it: on
+// PostgreSQL a row can be visible although no synchronous standby has it. It fails like [DB.Tx].
+func (db *DB) AwaitDurable(ctx context.Context) error {
+	if _, shared := db.engine.(*postgresEngine); !shared {
+		return nil // a row of SQLite is on the disk before it is visible
+	}
+	return db.Tx(ctx, func(*Tx) error { return nil })
 }
 
 // read runs one reading function outside of transactions. It fails with [ErrClosed] once the database is closed.

@@ -6,7 +6,7 @@ import (
 )
 
 // checksVersion is part of every verdict's policy. Another check, weight, bound or consequence is another version.
-const checksVersion = "checks-2"
+const checksVersion = "checks-3"
 
 type consequence byte
 
@@ -24,7 +24,10 @@ type check struct {
 	ofMedia   bool // asks about what was found in the file
 }
 
-const readableCheck = "readable"
+const (
+	readableCheck = "readable"
+	windowCheck   = "captured_in_window"
+)
 
 var checks = []check{
 	{name: readableCheck, weight: 15, onFailure: reject, question: isReadable},
@@ -35,7 +38,7 @@ var checks = []check{
 	{name: "exact_duplicate", weight: 10, onFailure: flag, question: isNotRepeated},
 	{name: "near_duplicate", weight: 10, onFailure: flag, question: isNotAlike, ofMedia: true},
 	{name: "area", weight: 15, onFailure: reject, question: isInArea},
-	{name: "captured_in_window", weight: 10, onFailure: reject, question: isCapturedInWindow},
+	{name: windowCheck, weight: 10, onFailure: reject, question: isCapturedInWindow},
 	{name: "file_place_agrees", weight: 5, onFailure: flag, question: filePlaceAgrees, ofMedia: true},
 	{name: "file_time_agrees", weight: 5, onFailure: flag, question: fileTimeAgrees, ofMedia: true},
 }
@@ -52,9 +55,13 @@ func (c check) judge(in Input) (passed bool, reason string) {
 const notChecked = "not checked: "
 
 // rejects reports whether a check that failed is enough to reject. A file that was taken in, but of which no picture could be made,
-// may still be a good one for other programs: a person looks at it.
+// may still be a good one for other programs: a person looks at it. So does a person when the service's own clock is in doubt.
 func (c check) rejects(in Input) bool {
-	return c.onFailure == reject && !(c.name == readableCheck && in.Media != nil)
+	switch {
+	case c.name == readableCheck && in.Media != nil, c.name == windowCheck && in.ClockInDoubt:
+		return false
+	}
+	return c.onFailure == reject
 }
 
 // whyUnseen says why nothing is known of the file's contents.
@@ -162,6 +169,9 @@ const clockSlack = 5 * time.Minute
 func isCapturedInWindow(in Input) (bool, string) {
 	at := in.CapturedAt
 	said := "captured at " + instant(at)
+	if in.ClockInDoubt {
+		said = "the clock of the service is in doubt; " + said
+	}
 	switch {
 	case at.Before(in.OpensAt.Add(-clockSlack)):
 		return false, said + ", before the mission began at " + instant(in.OpensAt)

@@ -52,7 +52,7 @@ func TestTheVerifiersScoreDecides(t *testing.T) {
 		"70": sortie.SubmissionAccepted, "100": sortie.SubmissionAccepted, "7e1": sortie.SubmissionAccepted, "85.0": sortie.SubmissionAccepted, "-0": sortie.SubmissionRejected,
 	} {
 		got, err := ask(t, saying(t, `{"score":`+text+`,"reason":"Seen.","model":"ignored"}`), links)
-		if err != nil || got.Status != want || got.Reason != "Seen." || got.Policy != "checks-2/http-70-30" || got.DuplicateOf != "" {
+		if err != nil || got.Status != want || got.Reason != "Seen." || got.Policy != "checks-3/http-70-30" || got.DuplicateOf != "" {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 		last := got.Checks[len(got.Checks)-1]
@@ -290,7 +290,7 @@ func TestAVerifierThatIsAway(t *testing.T) {
 	}
 
 	instead, err := verifier.WithoutAnswer(goodPhoto(t))
-	if err != nil || instead.Status != sortie.SubmissionFlagged || instead.Score != 100 || instead.Policy != "checks-2/http-70-30" ||
+	if err != nil || instead.Status != sortie.SubmissionFlagged || instead.Score != 100 || instead.Policy != "checks-3/http-70-30" ||
 		instead.Reason != "all checks passed, but the verifier gave no answer; waits for a person" {
 		t.Errorf("without an answer: %+v, %v", instead, err)
 	}

@@ -101,7 +101,7 @@ func TestTheDocumentedVerifier(t *testing.T) {
 		"/dark":   {Status: sortie.SubmissionRejected, Score: 7, Reason: "Of all light, 7 % are there."},
 	} {
 		got, err := verifier.Check(t.Context(), goodPhoto(t), func() (string, string) { return media.URL + path, "" })
-		if err != nil || got.Status != want.Status || got.Score != want.Score || got.Reason != want.Reason || got.Policy != "checks-2/http-70-30" {
+		if err != nil || got.Status != want.Status || got.Score != want.Score || got.Reason != want.Reason || got.Policy != "checks-3/http-70-30" {
 			t.Errorf("%s: %+v, %v", path, got, err)
 		}
 	}

@@ -33,6 +33,8 @@ type Input struct {
 	Media        *Media   // what was found in the file; nil when it was refused or not looked at
 	Problem      *Problem // why it was refused; beside Media, why it is in doubt
 
+	ClockInDoubt bool // UploadedAt, OpensAt and EndsAt may be those of a wrong clock
+
 	ExactDuplicate string // the id of an earlier submission of the same bytes; empty when there is none
 	NearDuplicate  string // the id of an earlier submission that looks the same
 }

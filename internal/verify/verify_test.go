@@ -26,9 +26,9 @@ func TestWhoDecidesAboutWhatPassed(t *testing.T) {
 		reason string
 		policy string
 	}{
-		{verify.Mode{}, sortie.SubmissionFlagged, "all checks passed; waits for a person", "checks-2/curate"},
-		{verify.Curate, sortie.SubmissionFlagged, "all checks passed; waits for a person", "checks-2/curate"},
-		{verify.Auto, sortie.SubmissionAccepted, "all checks passed", "checks-2/auto"},
+		{verify.Mode{}, sortie.SubmissionFlagged, "all checks passed; waits for a person", "checks-3/curate"},
+		{verify.Curate, sortie.SubmissionFlagged, "all checks passed; waits for a person", "checks-3/curate"},
+		{verify.Auto, sortie.SubmissionAccepted, "all checks passed", "checks-3/auto"},
 	} {
 		for _, in := range []verify.Input{goodPhoto(t), goodVideo(t)} {
 			got := decide(t, c.mode, in)

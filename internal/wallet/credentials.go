@@ -91,6 +91,18 @@ func isTimestamp(text string) bool {
 	return true
 }
 
+// signedAt is the timestamp as a time.
+func (c credentials) signedAt() (time.Time, bool) {
+	claimed, err := strconv.ParseInt(c.timestampText, 10, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if len(c.timestampText) == 13 {
+		return time.UnixMilli(claimed), true
+	}
+	return time.Unix(claimed, 0), true
+}
+
 // checkClock compares the timestamp with the service's clock in the timestamp's own unit: a client that counts seconds has
 // dropped the fraction, so the service drops it too. Code: timestamp_out_of_range.
 func (c credentials) checkClock(now time.Time) error {

@@ -35,6 +35,8 @@ type Identity struct {
 	Digest sortie.Hash
 	// Base is the base URL of the service that the request was signed for: links in the answer begin with it.
 	Base string
+	// SignedAt is the timestamp of the request.
+	SignedAt time.Time
 }
 
 // Verifier verifies signed requests. It is safe for concurrent use.
@@ -75,7 +77,8 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 		return Identity{}, err
 	}
 	text := request.Text()
-	identity := Identity{credentials.wallet, sortie.MessageDigest([]byte(text)), v.bases.of(r.Host)}
+	identity := Identity{Wallet: credentials.wallet, Digest: sortie.MessageDigest([]byte(text)), Base: v.bases.of(r.Host)}
+	identity.SignedAt, _ = credentials.signedAt() // it was read before
 	if signedByKey(identity.Wallet, identity.Digest, credentials.signature) {
 		v.counts.plain.Add(1)
 		return identity, nil
@@ -84,7 +87,8 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 		request.BodySHA256 = sortie.EmptyBodySHA256
 		if digest := request.Digest(); signedByKey(identity.Wallet, digest, credentials.signature) {
 			v.counts.plain.Add(1)
-			return Identity{identity.Wallet, digest, identity.Base}, nil
+			identity.Digest = digest
+			return identity, nil
 		}
 	}
 	question := question{identity.Wallet, identity.Digest, credentials.signature}
@@ -109,8 +113,27 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 	return identity, nil
 }
 
+// SignedAt gives the timestamp of a request that the key of its wallet signed, however far it is from the service's clock. It
+// allows nothing: it says what time it is where the request came from.
+func (v *Verifier) SignedAt(r *http.Request, body []byte) (signed time.Time, ok bool) {
+	request, credentials, err := v.readUntimed(r, body)
+	if err != nil || !signedByKey(credentials.wallet, request.Digest(), credentials.signature) {
+		return time.Time{}, false
+	}
+	return credentials.signedAt()
+}
+
 // read does every check that needs no cryptography.
 func (v *Verifier) read(r *http.Request, body []byte) (sortie.Request, credentials, error) {
+	request, credentials, err := v.readUntimed(r, body)
+	if err == nil {
+		err = credentials.checkClock(v.now())
+	}
+	return request, credentials, err
+}
+
+// readUntimed leaves out the check of the timestamp.
+func (v *Verifier) readUntimed(r *http.Request, body []byte) (sortie.Request, credentials, error) {
 	if err := checkTarget(r); err != nil {
 		return sortie.Request{}, credentials{}, err
 	}
@@ -120,9 +143,6 @@ func (v *Verifier) read(r *http.Request, body []byte) (sortie.Request, credentia
 	}
 	credentials, err := readCredentials(r.Header)
 	if err != nil {
-		return sortie.Request{}, credentials, err
-	}
-	if err := credentials.checkClock(v.now()); err != nil {
 		return sortie.Request{}, credentials, err
 	}
 	return sortie.Request{

@@ -1,0 +1,181 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// clockTest is a service whose clock may be off, in a world whose time is right.
+type clockTest struct {
+	watch *clockWatch
+	world time.Time
+	ahead time.Duration // of the service's clock
+	block uint64
+}
+
+func newClockTest(ahead time.Duration) *clockTest {
+	c := &clockTest{world: time.Unix(1_770_000_000, 0), ahead: ahead}
+	c.watch = newClockWatch(func() time.Time { return c.world.Add(c.ahead) }, true, slog.New(slog.DiscardHandler))
+	return c
+}
+
+// look lets the follower look every second, while a chain makes a block every so many.
+func (c *clockTest) look(seconds, blockTime int) {
+	for second := range seconds {
+		c.world = c.world.Add(time.Second)
+		if blockTime > 0 && second%blockTime == 0 {
+			c.block++
+		}
+		c.watch.sawBlock(c.block, c.timeOf(blockTime))
+	}
+}
+
+// timeOf is that of the newest block, which was made a second before it arrived.
+func (c *clockTest) timeOf(int) time.Time { return c.world.Add(-time.Second) }
+
+func (c *clockTest) requests(addresses int, off time.Duration) {
+	for i := range addresses {
+		address := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, byte(off / time.Minute), byte(i)}), 32)
+		c.watch.sawRequest(address, c.world.Add(off))
+	}
+}
+
+func TestAClockThatIsOffIsNoticed(t *testing.T) {
+	t.Parallel()
+	const off = 10 * time.Minute
+	for _, test := range []struct {
+		name    string
+		ahead   time.Duration
+		run     func(*clockTest)
+		inDoubt bool
+		by      string
+	}{
+		{"right by blocks", 0, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
+		{"ten minutes ahead of blocks", off, func(c *clockTest) { c.look(120, 12) }, true, "blocks"},
+		{"ten minutes behind blocks", -off, func(c *clockTest) { c.look(120, 12) }, true, "blocks"},
+		{"ten minutes ahead of fast blocks", off, func(c *clockTest) { c.look(120, 1) }, true, "blocks"},
+		{"ten minutes behind blocks of ten minutes", -off, func(c *clockTest) { c.look(3600, 600) }, true, "blocks"},
+		{"fifty seconds ahead of blocks", 50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
+		{"fifty seconds behind blocks", -50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
+		{"one block is not enough", off, func(c *clockTest) { c.look(12, 12) }, false, ""},
+		{"a chain that stands still", 0, func(c *clockTest) {
+			made := c.world
+			for range 7200 {
+				c.world = c.world.Add(time.Second)
+				c.watch.sawBlock(7, made)
+			}
+		}, false, ""},
+		{"a chain that stood still and goes on", 0, func(c *clockTest) {
+			for range 1200 {
+				c.world = c.world.Add(time.Second)
+				c.watch.sawBlock(1, time.Unix(1_760_000_000, 0))
+			}
+			c.block = 1
+			c.look(120, 12)
+		}, false, "blocks"},
+		{"a node that catches up with yesterday", 0, func(c *clockTest) {
+			yesterday := c.world.Add(-24 * time.Hour)
+			for i := range 120 {
+				c.world = c.world.Add(time.Second)
+				c.watch.sawBlock(uint64(i), yesterday.Add(time.Duration(i)*12*time.Second))
+			}
+		}, false, ""},
+		{"a development chain that jumped", 0, func(c *clockTest) {
+			c.watch.trustBlocks = false
+			c.ahead = off
+			c.look(120, 12)
+		}, false, ""},
+		{"put right since", off, func(c *clockTest) {
+			c.look(120, 12)
+			c.ahead = 0
+			c.look(13, 12)
+		}, false, ""},
+		{"put right since, and looked at for a while", -off, func(c *clockTest) {
+			c.look(120, 12)
+			c.ahead = 0
+			c.look(120, 12)
+		}, false, "blocks"},
+		{"out of doubt when the chain has been still for long", off, func(c *clockTest) {
+			c.look(120, 12)
+			c.world = c.world.Add(2 * time.Hour)
+		}, false, ""},
+		{"right by requests", 0, func(c *clockTest) { c.requests(20, 0) }, false, "requests"},
+		{"ten minutes ahead of the requests of many", off, func(c *clockTest) { c.requests(5, 0) }, true, "requests"},
+		{"ten minutes ahead of the requests of few", off, func(c *clockTest) { c.requests(4, 0) }, false, ""},
+		{"requests of one address", 0, func(c *clockTest) {
+			for range 100 {
+				c.requests(1, off)
+			}
+		}, false, ""},
+		{"requests that lie, among honest ones", 0, func(c *clockTest) { c.requests(10, off); c.requests(4, 0) }, false, "requests"},
+		{"requests that lie, while blocks say that it is right", 0, func(c *clockTest) { c.look(120, 12); c.requests(60, off) }, false, "blocks"},
+		{"requests of long ago", off, func(c *clockTest) { c.requests(20, 0); c.world = c.world.Add(time.Hour) }, false, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := newClockTest(test.ahead)
+			test.run(c)
+			got := c.watch.state()
+			if got.InDoubt != test.inDoubt || got.By != test.by || got.Known != (test.by != "") {
+				t.Errorf("got %+v, want in doubt %t by %q", got, test.inDoubt, test.by)
+			}
+			if wrong := (got.Offset - test.ahead).Abs(); got.InDoubt && wrong > 2*time.Second {
+				t.Errorf("got offset %s, want %s", got.Offset, test.ahead)
+			}
+		})
+	}
+}
+
+func TestRequestsOfManyAddressesTakeBoundedMemory(t *testing.T) {
+	t.Parallel()
+	c := newClockTest(0)
+	for i := range 10_000 {
+		c.watch.sawRequest(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 32), c.world)
+	}
+	if got := len(c.watch.requests); got != requestSources {
+		t.Errorf("%d addresses are kept, want %d", got, requestSources)
+	}
+}
+
+// TestAPhotoIsNotRejectedForAClockInDoubt has an honest contributor submit to a service whose clock is ten minutes behind.
+func TestAPhotoIsNotRejectedForAClockInDoubt(t *testing.T) {
+	t.Parallel()
+	const behind = 10 * time.Minute
+	for _, test := range []struct {
+		name    string
+		noticed bool
+		want    sortie.SubmissionStatus
+	}{
+		{"not noticed", false, sortie.SubmissionRejected},
+		{"noticed by blocks", true, sortie.SubmissionFlagged},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.TrustBlockTime = true })
+			draft := s.publish("k", 3, "")
+			for block := range uint64(10) {
+				s.pass(12 * time.Second)
+				if test.noticed {
+					s.app.ObserveBlock(block, s.clock().Add(behind))
+				}
+			}
+			if got := s.app.Clock().InDoubt; got != test.noticed {
+				t.Fatalf("the clock is in doubt: %t, want %t", got, test.noticed)
+			}
+			file := photo(1)
+			declared, _, err := s.app.Declare(context.Background(), testBase, bob, testNetwork, draft.MissionID, "one", declaration(file, s.clock().Add(behind)))
+			s.must(err)
+			s.upload(declared, file)
+			s.must(s.app.CheckSubmission(context.Background(), declared.SubmissionID))
+			if got := s.submission(declared.SubmissionID); got.Status != test.want {
+				t.Errorf("the submission is %s (%s), want %s", got.Status, fmt.Sprint(got.Reason), test.want)
+			}
+		})
+	}
+}

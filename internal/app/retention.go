@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// A draft that stays unfunded for the retention is removed. No funding can be lost by that:
+//
+//   - No authorization of a draft is signed with a deadline later than the draft's creation plus the retention.
+//   - A draft is removed only when a block was followed whose time is later than that by the margin. Times of blocks grow, and
+//     the contract refuses an authorization after its deadline, so no later block can hold a funding of the draft.
+//   - The margin leaves room for reorganizations, and for authorizations that a process signed under another retention: those
+//     live for an hour at most, and the first removal under a new retention waits for the margin, too.
+const (
+	retentionMargin = 2 * funding.MaxTTL
+	removalBatch    = 64 // drafts removed in one transaction
+	removalsAtOnce  = 10_000
+)
+
+// retentionSetting is where processes agree since when a retention holds.
+const retentionSetting = "draft-retention"
+
+type retentionRecord struct {
+	Seconds int64 `json:"seconds"`
+	Since   int64 `json:"since"` // Unix seconds
+}
+
+// lastDeadline is the latest deadline that a quote of the draft may have.
+func (a *App) lastDeadline(draft store.Draft, deadline uint64) uint64 {
+	if a.retention == 0 || draft.CreatedAt.IsZero() { // not stored yet
+		return deadline
+	}
+	return min(deadline, uint64(draft.CreatedAt.Add(a.retention).Unix()))
+}
+
+// RemoveUnfundedDrafts removes drafts that stayed unfunded for the retention, a bounded number at a time.
+func (a *App) RemoveUnfundedDrafts(ctx context.Context) (removed int, err error) {
+	if a.retention == 0 {
+		return 0, nil
+	}
+	before, err := a.removableBefore(ctx)
+	for err == nil && removed < removalsAtOnce && !before.IsZero() {
+		batch := 0
+		err = a.store.Tx(ctx, func(tx *store.Tx) (err error) {
+			batch, err = tx.RemoveUnfundedDrafts(before, removalBatch)
+			return err
+		})
+		if err == nil {
+			removed += batch
+		}
+		if errors.Is(err, store.ErrConflict) { // another process removes them
+			return removed, nil
+		}
+		if batch < removalBatch {
+			break
+		}
+	}
+	if err != nil {
+		return removed, fmt.Errorf("remove drafts that were never funded: %w", err)
+	}
+	return removed, nil
+}
+
+// removableBefore is the time before which unfunded drafts were created that can be removed; zero while none can.
+func (a *App) removableBefore(ctx context.Context) (time.Time, error) {
+	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	if errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	since, err := a.retentionSince(ctx)
+	if err != nil || a.now().Before(since.Add(retentionMargin)) {
+		return time.Time{}, err
+	}
+	seen := a.now()
+	if position.Tip.Time.Before(seen) { // nothing is known about what came after it
+		seen = position.Tip.Time
+	}
+	return seen.Add(-a.retention - retentionMargin), nil
+}
+
+// retentionSince is when all processes began to sign by this retention.
+func (a *App) retentionSince(ctx context.Context) (time.Time, error) {
+	record := retentionRecord{}
+	stored, err := a.store.LastSetting(ctx, retentionSetting)
+	if err == nil {
+		err = json.Unmarshal(stored, &record)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, fmt.Errorf("read the draft retention: %w", err)
+	}
+	if record.Seconds == int64(a.retention/time.Second) {
+		return time.Unix(record.Since, 0), nil
+	}
+	record = retentionRecord{Seconds: int64(a.retention / time.Second), Since: a.now().Unix()}
+	encoded, err := json.Marshal(record)
+	if err == nil {
+		err = a.store.Tx(ctx, func(tx *store.Tx) error { return tx.PutSetting(retentionSetting, encoded) })
+	}
+	return time.Unix(record.Since, 0), err
+}

@@ -1,0 +1,23 @@
+package store
+
+import (
+	"net"
+	"time"
+)
+
+// A commit waits for its answer without a deadline. What ends it when the server's machine is gone is the connection: after
+// lostAfter without an answer of the other side's TCP.
+const (
+	keepAliveIdle     = 15 * time.Second
+	keepAliveInterval = 5 * time.Second
+	keepAliveCount    = 3
+	lostAfter         = keepAliveIdle + keepAliveCount*keepAliveInterval
+)
+
+func newDialer(timeout time.Duration) *net.Dialer {
+	return &net.Dialer{
+		Timeout:         timeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount},
+		Control:         setUserTimeout,
+	}
+}

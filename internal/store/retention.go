@@ -1,0 +1,78 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// RemoveUnfundedDrafts removes drafts that were created before a time, with their events: up to limit of those that no funding
+// is known of and no operator decided about, oldest first. Their idempotency keys can be used again.
+//
+// It fails with [ErrConflict], and with it the transaction, when one of them moved in the meantime.
+func (tx *Tx) RemoveUnfundedDrafts(before time.Time, limit int) (removed int, err error) {
+	var ids []string
+	counts := make(map[sortie.Address]walletCount)
+	err = tx.session.each(tx.ctx, selectRemovableDrafts, []any{before.UnixMicro(), limit}, func(row scanner) error {
+		var id, wallet string
+		if err := row.Scan(&id, &wallet); err != nil {
+			return err
+		}
+		address, err := sortie.ParseAddress(wallet)
+		count := counts[address]
+		count.unfunded--
+		counts[address] = count
+		ids = append(ids, id)
+		return err
+	})
+	if err == nil {
+		err = tx.deleteDrafts(ids)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("remove unfunded drafts: %w", err)
+	}
+	// In one order by all who take several wallets; see appendEvents.
+	for _, wallet := range slices.SortedFunc(maps.Keys(counts), func(a, b sortie.Address) int { return bytes.Compare(a[:], b[:]) }) {
+		if _, err := tx.count(wallet, counts[wallet]); err != nil {
+			return 0, fmt.Errorf("remove unfunded drafts: %w", err)
+		}
+	}
+	return len(ids), nil
+}
+
+func (tx *Tx) deleteDrafts(ids []string) error {
+	err := lookups(ids, func(args []any) error {
+		_, err := tx.session.exec(tx.ctx, deleteEventsOfDrafts, args...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	deleted := int64(0)
+	err = lookups(ids, func(args []any) error {
+		changed, err := tx.session.exec(tx.ctx, deleteUnfundedDrafts, args...)
+		deleted += changed
+		return err
+	})
+	if err == nil && deleted != int64(len(ids)) {
+		err = tx.session.refuse(ErrConflict)
+	}
+	return err
+}
+
+var (
+	deleteEventsOfDrafts = `DELETE FROM events WHERE draft_id IN (` + placeholders(1, lookupSize) + `)`
+	deleteUnfundedDrafts = `DELETE FROM drafts WHERE ` + unfundedDraft + ` AND draft_id IN (` + placeholders(1, lookupSize) + `)`
+)
+
+const (
+	// unfundedDraft is the condition of the index drafts_unfunded.
+	unfundedDraft = `depth = 'none' AND decision = 'none'`
+
+	selectRemovableDrafts = `SELECT draft_id, wallet FROM drafts WHERE ` + unfundedDraft + ` AND created_at < $1
+ORDER BY created_at LIMIT $2 + 0`
+)
