@@ -106,7 +106,15 @@ func newSieve(factories []sortie.Address) *sieve {
 	return s
 }
 
-// narrow leaves one event of one mission.
+// of is the sieve for one kind of event.
+func (s *sieve) of(topic sortie.Hash) *sieve {
+	one := *s
+	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
+	one.query = addresses + `,"topics":["` + topic.String() + `"]`
+	return &one
+}
+
+// only leaves one event of one mission.
 func (s *sieve) only(topic, missionKey sortie.Hash) {
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
 	s.query = addresses + `,"topics":["` + topic.String() + `","` + missionKey.String() + `"]`

@@ -180,8 +180,8 @@ func (l *plainLedger) Advance(ctx context.Context, a store.Advance) (moved store
 	return moved, err
 }
 
-func (l *plainLedger) ToDeepen(context.Context, uint64, uint64, uint64) ([]store.Deepening, error) {
-	return nil, nil
+func (l *plainLedger) ToDeepen(context.Context, uint64, uint64, uint64, store.DeepenPlace) ([]store.Deepening, store.DeepenPlace, error) {
+	return nil, store.DeepenPlace{}, nil
 }
 
 // bare fetches, decodes and inserts each range, and checks nothing: what no follower can do without.
