@@ -61,23 +61,24 @@ func (r *rig) wantIncidents(want ...string) {
 	}
 }
 
-// A receipt is asked for once in each stage, however many fundings its transaction holds.
+// A receipt is asked for once in each stage, however many fundings its transaction holds, and not at all where the gas of the
+// transaction does not bound its size.
 func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 	t.Parallel()
-	const fundings = 200
-	r := newRig(t, 1, Finalized)
-	r.promise(fundings)
-	r.mustSettle()
-	r.fundTogether(0, fundings)
-	r.lock()
-	for n := range fundings {
-		r.wantLocked(n)
+	for fundings, most := range map[int]int{10: 4, 200: 0} {
+		r := newRig(t, 1, Finalized)
+		r.promise(fundings)
+		r.mustSettle()
+		r.fundTogether(0, fundings)
+		r.lock()
+		for n := range fundings {
+			r.wantLocked(n)
+		}
+		if got := r.nodes[0].count("eth_getTransactionReceipt"); got > most {
+			t.Errorf("%d fundings: got %d receipts asked for, want at most %d", fundings, got, most)
+		}
+		r.canonical()
 	}
-	// Once when the block is read, and once for each page of what may be locked.
-	if got, most := r.nodes[0].count("eth_getTransactionReceipt"), 1+2*(fundings/deepenPage+1); got > most {
-		t.Errorf("got %d receipts asked for, want at most %d", got, most)
-	}
-	r.canonical()
 }
 
 // Receipts that are too large to read, or that the node refuses, are not needed: log and contract state say the same.
@@ -91,6 +92,7 @@ func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
 		lie     lie
 	}{
 		"40,000 foreign logs":                     {foreign: 40_000},
+		"40,000 foreign logs, the gas is unknown": {foreign: 40_000, lie: about("eth_getTransactionByHash", func([]any, map[string]any) any { return nil })},
 		"the node refuses by size":                {lie: refusing(-32003)},
 		"the node refuses for another reason":     {lie: refusing(-32005)},
 		"the node hangs up on every such request": {lie: lie{http: hangsUpOn("eth_getTransactionReceipt")}},
@@ -297,9 +299,13 @@ func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 	r := newRig(t, 2, Finalized)
 	r.promise(contradicted + 1)
 	r.mustSettle()
-	hidden := r.fundTogether(0, contradicted)
-	r.nodes[1].tell(about("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
-		if common.HexToHash(params[0].(string)) == hidden {
+	var logs []*types.Log
+	for n := range contradicted {
+		logs = append(logs, fundingLog(draftNumber(n)))
+	}
+	hidden := r.chain.mine(logs...)
+	r.nodes[1].tell(about("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
+		if receipt["blockHash"] == hidden.hash {
 			return nil
 		}
 		return receipt

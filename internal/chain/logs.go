@@ -114,10 +114,14 @@ func (s *sieve) of(topic sortie.Hash) *sieve {
 	return &one
 }
 
-// only leaves one event of one mission.
-func (s *sieve) only(topic, missionKey sortie.Hash) {
+// only leaves one kind of event of some missions.
+func (s *sieve) only(topic sortie.Hash, missionKeys ...sortie.Hash) {
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
-	s.query = addresses + `,"topics":["` + topic.String() + `","` + missionKey.String() + `"]`
+	keys := make([]string, len(missionKeys))
+	for i, key := range missionKeys {
+		keys[i] = `"` + key.String() + `"`
+	}
+	s.query = addresses + `,"topics":["` + topic.String() + `",[` + strings.Join(keys, ",") + `]]`
 }
 
 func (s *sieve) blockCall(hash sortie.Hash) call {

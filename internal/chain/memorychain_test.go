@@ -237,6 +237,16 @@ func (c *memoryChain) answer(method string, params []any, behind uint64) any {
 		return blockJSON(c.blocks[number])
 	case "eth_getLogs":
 		return c.getLogs(params[0].(map[string]any), head)
+	case "eth_getTransactionByHash":
+		transaction := common.HexToHash(params[0].(string))
+		for _, b := range c.blocks[:head+1] {
+			for _, log := range b.logs {
+				if log.TxHash == transaction {
+					return map[string]any{"hash": transaction, "gas": hexutil.EncodeUint64(c.gasOf(b, transaction)), "input": "0x"}
+				}
+			}
+		}
+		return nil
 	case "eth_getTransactionReceipt":
 		for _, b := range c.blocks[:head+1] {
 			for _, log := range b.logs {
@@ -298,6 +308,17 @@ func (c *memoryChain) receiptOf(b *memoryBlock, transaction common.Hash) map[str
 	}
 	receipt["logs"] = logs
 	return receipt
+}
+
+// gasOf is what a transaction may use: a little more than its logs take.
+func (c *memoryChain) gasOf(b *memoryBlock, transaction common.Hash) uint64 {
+	gas := uint64(21_000 + 375*c.foreign[transaction])
+	for _, log := range b.logs {
+		if log.TxHash == transaction {
+			gas += 75_000
+		}
+	}
+	return gas
 }
 
 // crowd lets logs of other contracts be in a transaction.

@@ -17,13 +17,15 @@ import (
 )
 
 // A funding or a closing is proved by the receipt of its transaction. Whoever sends the transaction decides how large that is:
-// it may hold any number of events of ours and of foreign logs. So each transaction's receipt is read once, within a limit. One
-// that exceeds it is not read: the node is asked for the one log with the mission's key, and for the mission itself, whose
-// sizes the contract bounds.
+// it may hold any number of events of ours and of foreign logs, which cost the node as much as us. So a receipt is asked for
+// once, however many events it has, and only where the transaction's gas bounds its size. In place of the others the node is
+// asked for the logs with the missions' keys and for the missions themselves, whose sizes the contract bounds.
 
 const (
-	maxReceiptBytes    = 1 << 20 // of the receipts in one answer; two hundred fundings in one transaction take half of it
+	maxReceiptGas      = 800_000 // of a transaction; a log takes 375, so that there are at most 2,133 of them
+	maxReceiptBytes    = 1 << 20 // of one answer with receipts or transactions
 	receiptsAtOnce     = 16      // in one request
+	keysAtOnce         = 48      // in one request
 	maxHeavyRemembered = 4096    // transactions of one node
 )
 
@@ -74,7 +76,7 @@ func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[
 	group.SetLimit(parallelBatches)
 	for part := range slices.Chunk(light, receiptsAtOnce) {
 		group.Go(func() error {
-			some, err := n.readReceipts(ctx, part)
+			some, err := n.readLightReceipts(ctx, part)
 			mutex.Lock()
 			defer mutex.Unlock()
 			maps.Copy(readings, some)
@@ -82,6 +84,54 @@ func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[
 		})
 	}
 	return readings, group.Wait()
+}
+
+// readLightReceipts reads the receipts of those transactions whose gas bounds their size.
+func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
+	calls := make([]call, len(transactions))
+	for i, transaction := range transactions {
+		calls[i] = call{"eth_getTransactionByHash", `["` + transaction.String() + `"]`}
+	}
+	replies, err := n.batchWithin(ctx, calls, maxReceiptBytes)
+	if err != nil {
+		return nil, err
+	}
+	var light []sortie.Hash
+	for i, transaction := range transactions {
+		if gas, known := replies[i].gas(); known && gas > maxReceiptGas || tooLarge(replies[i].err) {
+			n.heavy.add(transaction)
+		} else {
+			light = append(light, transaction)
+		}
+	}
+	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+	if len(light) > 0 {
+		if readings, err = n.readReceipts(ctx, light); err != nil {
+			return nil, err
+		}
+	}
+	for _, transaction := range transactions {
+		if _, read := readings[transaction]; !read {
+			readings[transaction] = receiptReading{err: errHeavy}
+		}
+	}
+	return readings, nil
+}
+
+// gas reads the most gas that a transaction may use. A node that does not say it is asked for the receipt all the same.
+func (r reply) gas() (gas uint64, known bool) {
+	text, err := r.value()
+	if err != nil {
+		return 0, false
+	}
+	err = eachMember(text, func(name, value []byte) (err error) {
+		if string(name) == "gas" {
+			gas, err = quantity(value)
+			known = err == nil
+		}
+		return err
+	})
+	return gas, known && err == nil
 }
 
 // readReceipts reads receipts in one request, or one by one when the node does not answer that: any of them may be the reason.
@@ -169,47 +219,73 @@ func (f *Follower) prove(ctx context.Context, node *Node, events []*store.ChainE
 	return verdicts, f.proveByKey(ctx, node, events, without, verdicts)
 }
 
-// proveByKey looks at the one log of each event and at the contract's state, where there is no receipt to read.
+// proveByKey looks at the logs of events and at the contract's state, where there is no receipt to read.
 func (f *Follower) proveByKey(ctx context.Context, node *Node, events []*store.ChainEvent, which []int, verdicts []error) error {
-	const questions = 2
-	for part := range slices.Chunk(which, maxCalls/questions-1) {
-		calls := make([]call, 0, questions*len(part))
-		for _, i := range part {
-			calls = append(calls, keyedLogCall(events[i]), missionCall(events[i].Factory, events[i].MissionKey, tagLatest))
+	for len(which) > 0 {
+		first, end := events[which[0]], 1
+		for end < min(len(which), keysAtOnce) && inOneFilter(first, events[which[end]]) {
+			end++
 		}
+		part := make([]*store.ChainEvent, end)
+		calls := make([]call, 1, 1+end)
+		for at, i := range which[:end] {
+			part[at] = events[i]
+			calls = append(calls, missionCall(events[i].Factory, events[i].MissionKey, tagLatest))
+		}
+		calls[0] = keyedLogsCall(part)
 		replies, err := f.ask(ctx, node, calls)
 		if err != nil {
 			return err
 		}
-		for at, i := range part {
-			verdicts[i] = errors.Join(replies[questions*at].hasLog(events[i]), replies[questions*at+1].holds(events[i]))
+		logs, err := replies[0].logsByKey()
+		for at, i := range which[:end] {
+			verdicts[i] = err
+			if err == nil {
+				verdicts[i] = errors.Join(isLogged(part[at], logs), replies[1+at].holds(part[at]))
+			}
 		}
+		which = which[end:]
 	}
 	return nil
 }
 
-// keyedLogCall asks for the one log of a funding or a closing, in its block.
-func keyedLogCall(event *store.ChainEvent) call {
-	one := newSieve([]sortie.Address{event.Factory})
-	topic := topicMissionFunded
-	if event.Kind == store.EventMissionClosed {
-		topic = topicMissionClosed
-	}
-	one.only(topic, event.MissionKey)
-	return one.blockCall(event.BlockHash)
+// inOneFilter reports whether the logs of two events can be asked for together.
+func inOneFilter(a, b *store.ChainEvent) bool {
+	return a.BlockHash == b.BlockHash && a.Factory == b.Factory && a.Kind == b.Kind
 }
 
-// hasLog reads a reply to a keyedLogCall and refuses one that does not have exactly this event.
-func (r reply) hasLog(event *store.ChainEvent) error {
+// keyedLogsCall asks for the logs of fundings, or of closings, of one block. There is one of each mission.
+func keyedLogsCall(events []*store.ChainEvent) call {
+	topic := topicMissionFunded
+	if events[0].Kind == store.EventMissionClosed {
+		topic = topicMissionClosed
+	}
+	keys := make([]sortie.Hash, len(events))
+	for i, event := range events {
+		keys[i] = event.MissionKey
+	}
+	one := newSieve([]sortie.Address{events[0].Factory})
+	one.only(topic, keys...)
+	return one.blockCall(events[0].BlockHash)
+}
+
+// logsByKey reads a reply to a keyedLogsCall.
+func (r reply) logsByKey() (map[sortie.Hash][]store.ChainEvent, error) {
 	logs, err := r.value()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := knownEvents(logs)
-	if err != nil {
-		return err
+	byKey := make(map[sortie.Hash][]store.ChainEvent, len(found))
+	for _, event := range found {
+		byKey[event.MissionKey] = append(byKey[event.MissionKey], event)
 	}
-	if len(found) != 1 || !same(event, &found[0]) {
+	return byKey, err
+}
+
+// isLogged refuses logs that do not have exactly this event of its mission.
+func isLogged(event *store.ChainEvent, logs map[sortie.Hash][]store.ChainEvent) error {
+	if found := logs[event.MissionKey]; len(found) != 1 || !same(event, &found[0]) {
 		return badAnswer("the block has no such log")
 	}
 	return nil

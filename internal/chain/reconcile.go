@@ -267,14 +267,13 @@ func (n *Node) mined(ctx context.Context, event *store.ChainEvent) (bool, error)
 	case !errors.Is(reading.err, errHeavy):
 		return false, fmt.Errorf("%s: %w", n.name, reading.err)
 	}
-	replies, err := n.batch(ctx, []call{keyedLogCall(event)})
+	replies, err := n.batch(ctx, []call{keyedLogsCall([]*store.ChainEvent{event})})
 	if err != nil {
 		return false, err
 	}
-	logs, err := replies[0].value()
+	found, err := replies[0].logsByKey()
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", n.name, err)
 	}
-	found, err := knownEvents(logs)
-	return len(found) > 0, err
+	return len(found) > 0, nil
 }
