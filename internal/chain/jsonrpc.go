@@ -100,7 +100,7 @@ func (n *Node) fill(ctx context.Context, calls []call, replies []reply, limit in
 		replies[0] = reply{err: err}
 		return nil
 	}
-	if tooLarge(err) {
+	if tooLarge(err) && mayExceed(calls, limit) {
 		return n.fillHalves(ctx, calls, replies, limit)
 	}
 	if err != nil {
@@ -114,6 +114,24 @@ func (n *Node) fill(ctx context.Context, calls []call, replies []reply, limit in
 		}
 	}
 	return n.fillAgain(ctx, calls, replies, refused, limit)
+}
+
+// mayExceed reports whether honest answers to calls can have more bytes together than a limit, or than nodes send. A node that
+// sends more than they can have is broken or hostile: asking it again would only cost more.
+func mayExceed(calls []call, limit int64) bool {
+	const header, state = 4 << 20, 64 << 10
+	var most int64
+	for _, c := range calls {
+		switch c.method {
+		case "eth_getLogs", "eth_getTransactionReceipt", "eth_getTransactionByHash":
+			return true
+		case "eth_getBlockByNumber":
+			most += header
+		default:
+			most += state
+		}
+	}
+	return most > min(limit, maxAnswerBytes/2)
 }
 
 func (n *Node) fillHalves(ctx context.Context, calls []call, replies []reply, limit int64) error {

@@ -22,11 +22,11 @@ import (
 // asked for the logs with the missions' keys and for the missions themselves, whose sizes the contract bounds.
 
 const (
-	maxReceiptGas      = 800_000 // of a transaction; a log takes 375, so that there are at most 2,133 of them
-	maxReceiptBytes    = 1 << 20 // of one answer with receipts or transactions
-	receiptsAtOnce     = 16      // in one request
-	keysAtOnce         = 48      // in one request
-	maxHeavyRemembered = 4096    // transactions of one node
+	maxReceiptGas      = 1_200_000 // of a transaction; a log takes 375, so that there are at most 3,200 of them
+	maxReceiptBytes    = 3 << 19   // of one answer with receipts or transactions
+	receiptsAtOnce     = 16        // in one request
+	keysAtOnce         = 48        // in one request
+	maxHeavyRemembered = 4096      // transactions of one node
 )
 
 // heavyReceipts are the transactions whose receipts a node could not give within the limits. They are not asked for again.
