@@ -23,12 +23,15 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 
 		asked := map[string]func() error{
 			"create": func() error {
-				_, _, err := w.app.CreateDraft(ctx, alice, "another", []byte(missionBody))
+				_, _, err := w.app.CreateDraft(ctx, alice, "another", []byte(`{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`))
 				return err
 			},
-			"create again": func() error { _, _, err := w.app.CreateDraft(ctx, alice, "k", []byte(missionBody)); return err },
-			"status":       func() error { _, err := w.app.Mission(ctx, alice, draft.ID); return err },
-			"list":         func() error { _, err := w.app.Drafts(ctx, alice, DraftQuery{}); return err },
+			"create again": func() error {
+				_, _, err := w.app.CreateDraft(ctx, alice, "k", []byte(`{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`))
+				return err
+			},
+			"status": func() error { _, err := w.app.Mission(ctx, alice, draft.ID); return err },
+			"list":   func() error { _, err := w.app.Drafts(ctx, alice, DraftQuery{}); return err },
 		}
 		for name, ask := range asked {
 			var coded *sortie.Error
@@ -74,9 +77,42 @@ func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 		if got, want := listed(), []string{live.ID, rejected.ID}; !slices.Equal(got, want) {
 			t.Errorf("while an authorization is alive: got %v, want %v", got, want)
 		}
-		w.clock.advance(2 * maxAuthorization)
+		w.pass(2 * maxAuthorization)
 		if got, want := listed(), []string{live.ID}; !slices.Equal(got, want) {
 			t.Errorf("when none is: got %v, want %v", got, want)
+		}
+	})
+}
+
+// A walk over drafts that could be funded ends after a number of them, and the next one begins there.
+func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		ctx := context.Background()
+		w := openWorld(t, database, worldOptions{})
+		var drafts []string
+		for _, key := range []string{"a", "b", "c"} {
+			drafts = append(drafts, w.create(alice, key).ID)
+		}
+		walk := func(after string) (ids []string) {
+			page, next, err := w.app.OpenMissions(ctx, testChain, after, 10)
+			w.must(err)
+			if next != "" {
+				t.Errorf("the walk from %q continues at %q, want its end", after, next)
+			}
+			for _, each := range page {
+				ids = append(ids, each.Draft.ID)
+			}
+			return ids
+		}
+		if got := walk("unfunded 0 2"); !slices.Equal(got, drafts[:2]) {
+			t.Errorf("a walk of two: got %v, want %v", got, drafts[:2])
+		}
+		if got := walk(""); !slices.Equal(got, drafts[2:]) {
+			t.Errorf("the walk after it: got %v, want %v", got, drafts[2:])
+		}
+		if got := walk(""); !slices.Equal(got, drafts) {
+			t.Errorf("the walk after the last draft: got %v, want %v", got, drafts)
 		}
 	})
 }
