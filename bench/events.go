@@ -130,7 +130,7 @@ func (b *bench) record(ctx context.Context, h history, database string) (r *reco
 	if err != nil {
 		return nil, err
 	}
-	drafts, err := db.UnfundedDrafts(ctx, b.dev.ChainID, 0, h.missions)
+	drafts, err := db.FundableDrafts(ctx, b.dev.ChainID, 0, 0, h.missions)
 	if err != nil {
 		return nil, err
 	}

@@ -209,7 +209,7 @@ var factoryABI = missionfactory.NewMissionFactory().GetABI()
 // followedKinds are the events of the contract that the service keeps, and the names it keeps them under.
 var followedKinds = map[string]string{
 	"MissionFunded": "mission_funded", "SubmissionPaid": "submission_paid", "PayoutDeferred": "payout_deferred",
-	"MissionClosed": "mission_closed", "DeferredClaimed": "deferred_claimed", "AuthorizationRevoked": "authorization_revoked",
+	"MissionClosed": "mission_closed",
 }
 
 // minedBy is how many transactions of an account the canonical chain has.

@@ -24,8 +24,12 @@ func (s *service) health(ctx context.Context) api.Health {
 		return health
 	}
 	halted, err := s.app.Halted(ctx)
-	if err != nil {
+	stuck, stuckErr := s.app.FollowerStuck(ctx)
+	if err != nil || stuckErr != nil {
 		health.Parts["database"] = "unavailable"
+	}
+	if stuck {
+		health.Parts["chain"] = "stuck"
 	}
 	if halted {
 		health.Halted = true

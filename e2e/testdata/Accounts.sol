@@ -54,3 +54,42 @@ contract EventForger {
         }
     }
 }
+
+/// An account without an owner: anyone may make it do many things in one transaction, and everything is signed by it. After the
+/// calls it writes empty logs.
+contract Crowd {
+    struct Call {
+        address target;
+        bytes data;
+    }
+
+    function run(Call[] calldata calls, uint256 logs) external {
+        for (uint256 i = 0; i < calls.length; ++i) {
+            (bool success, bytes memory result) = calls[i].target.call(calls[i].data);
+            if (!success) {
+                assembly ("memory-safe") {
+                    revert(add(result, 0x20), mload(result))
+                }
+            }
+        }
+        assembly ("memory-safe") {
+            for {} gt(logs, 7) { logs := sub(logs, 8) } {
+                log0(0, 0)
+                log0(0, 0)
+                log0(0, 0)
+                log0(0, 0)
+                log0(0, 0)
+                log0(0, 0)
+                log0(0, 0)
+                log0(0, 0)
+            }
+            for {} logs { logs := sub(logs, 1) } {
+                log0(0, 0)
+            }
+        }
+    }
+
+    function isValidSignature(bytes32, bytes calldata) external pure returns (bytes4) {
+        return this.isValidSignature.selector;
+    }
+}

@@ -124,7 +124,7 @@ func (c *testChain) advance(step store.Advance) {
 	if c.position, err = c.app.Advance(ctx, step); err != nil {
 		c.t.Fatal(err)
 	}
-	deepenings, err := c.app.ToDeepen(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final)
+	deepenings, _, err := c.app.ToDeepen(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final, store.DeepenPlace{})
 	if err != nil {
 		c.t.Fatal(err)
 	}

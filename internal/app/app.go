@@ -97,6 +97,7 @@ type App struct {
 	log     *slog.Logger
 	cursors cursorKey
 	quotes  *quoteCache
+	stuck   stuckCache
 
 	queue         Queue
 	operators     map[sortie.Address]bool

@@ -23,6 +23,9 @@ const (
 	incidentUnexpectedPayment = "unexpected_payment" // halting: a slot was paid with the settler's signature and not as we promised
 )
 
+// incidentSetAside is what package chain reports when a block was followed without a part of its events.
+const incidentSetAside = "events_set_aside"
+
 // keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization that cannot happen.
 const keptBlocks = 1024
 
@@ -362,7 +365,44 @@ func (b *books) undoFunding(c *account) error {
 	return b.move(c, mission.FundingReverted, facts)
 }
 
-// ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is open.
+// ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is open. For events that were set
+// aside the missions are compared with the contract soon.
 func (a *App) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
-	return a.write(ctx, func(books *books) error { return books.incident(kind, halting, "%s", detail) })
+	err := a.write(ctx, func(books *books) error {
+		if err := books.incident(kind, halting, "%s", detail); err != nil {
+			return err
+		}
+		return books.reconcileAfter(kind)
+	})
+	a.stuck.forget()
+	return err
+}
+
+// reconcileAfter has the missions compared with the contract when an incident of events that were set aside opens or is cleared.
+func (b *books) reconcileAfter(kind string) error {
+	if kind != incidentSetAside {
+		return nil
+	}
+	if err := b.app.queue.Reconcile(b.tx); err != nil && !errors.Is(err, errNoQueue) {
+		return fmt.Errorf("queue a reconcile: %w", err)
+	}
+	return nil
+}
+
+// ResolveIncidents ends the incidents of a kind: their cause is gone.
+func (a *App) ResolveIncidents(ctx context.Context, kind string) error {
+	err := a.write(ctx, func(books *books) error {
+		ended, err := books.tx.ClearIncidents(kind, actorChain)
+		if err != nil {
+			return err
+		}
+		for _, id := range ended {
+			if err := books.audit(actorChain, "incident.cleared", id, map[string]any{"kind": kind}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	a.stuck.forget()
+	return err
 }

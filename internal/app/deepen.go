@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/sortie-labs/sortie/internal/mission"
@@ -12,39 +14,60 @@ import (
 // maxDeepenings is how many fundings of a kind go deeper in one step. The rest comes with the next.
 const maxDeepenings = 256
 
-// ToDeepen lists the fundings that may go deeper, now that the blocks up to confirmedUpTo have enough confirmations and those
-// up to lockedUpTo are final, and the closings that are final and not yet counted as refunds. Nothing is locked while the
-// service is halted. A funding that is both new and final is listed twice, so that one step does not wait for the other.
-func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64) ([]store.Deepening, error) {
+// ToDeepen lists, in pages, the fundings that may go deeper, now that the blocks up to confirmedUpTo have enough confirmations and
+// those up to lockedUpTo are final, and the closings that are final and not yet counted as refunds. Nothing is locked while the
+// service is halted. A funding that is both new and final is listed twice, so that one step does not wait for the other. The next
+// page begins at next, which is zero after the last.
+func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (page []store.Deepening, next store.DeepenPlace, err error) {
 	halted, err := a.store.Halted(ctx)
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
-	seen, err := a.store.FundingsToDeepen(ctx, chainID, mission.DepthSeen, confirmedUpTo, maxDeepenings)
+	seen, err := a.store.FundingsToDeepen(ctx, chainID, mission.DepthSeen, confirmedUpTo, after.Seen, maxDeepenings)
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
-	confirmed, err := a.store.FundingsToDeepen(ctx, chainID, mission.DepthConfirmed, lockedUpTo, maxDeepenings)
+	confirmed, err := a.store.FundingsToDeepen(ctx, chainID, mission.DepthConfirmed, lockedUpTo, after.Confirmed, maxDeepenings)
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
-	closed, err := a.store.RefundsToConfirm(ctx, chainID, lockedUpTo, maxDeepenings)
+	closed, err := a.store.RefundsToConfirm(ctx, chainID, lockedUpTo, after.Closed, maxDeepenings)
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
-	var deepenings []store.Deepening
 	for _, funded := range seen {
-		deepenings = append(deepenings, store.Deepening{FundedDraft: funded, To: mission.DepthConfirmed})
+		page = append(page, store.Deepening{FundedDraft: funded, To: mission.DepthConfirmed})
 	}
-	for _, funded := range append(seen, confirmed...) {
+	for _, funded := range slices.Concat(seen, confirmed) {
 		if !halted && funded.Block <= lockedUpTo && mayLock(funded.Draft, &funded.Funding, a.now()) {
-			deepenings = append(deepenings, store.Deepening{FundedDraft: funded, To: mission.DepthLocked})
+			page = append(page, store.Deepening{FundedDraft: funded, To: mission.DepthLocked})
 		}
 	}
 	for _, funded := range closed {
-		deepenings = append(deepenings, store.Deepening{FundedDraft: funded, To: mission.DepthLocked, Refund: true})
+		page = append(page, store.Deepening{FundedDraft: funded, To: mission.DepthLocked, Refund: true})
 	}
-	return deepenings, nil
+	return page, placeAfter(seen, confirmed, closed), nil
+}
+
+// placeAfter is where the next page begins: after the last of each list that may have more, and after everything for the others,
+// as long as one has more.
+func placeAfter(seen, confirmed, closed []store.FundedDraft) store.DeepenPlace {
+	end := store.ChainPlace{Block: math.MaxInt64}
+	next := store.DeepenPlace{Seen: end, Confirmed: end, Closed: end}
+	if len(seen) == maxDeepenings {
+		next.Seen = store.ChainPlace{Block: seen[maxDeepenings-1].Block, Index: seen[maxDeepenings-1].LogIndex}
+	}
+	if len(confirmed) == maxDeepenings {
+		next.Confirmed = store.ChainPlace{Block: confirmed[maxDeepenings-1].Block, Index: confirmed[maxDeepenings-1].LogIndex}
+	}
+	if len(closed) == maxDeepenings {
+		last := closed[maxDeepenings-1]
+		next.Closed = store.ChainPlace{Block: last.Closed.Block, Index: uint64(last.Draft.Seq)}
+	}
+	if next.Seen == end && next.Confirmed == end && next.Closed == end {
+		return store.DeepenPlace{}
+	}
+	return next
 }
 
 // mayLock reports whether a final funding may count as locked. A mission that was approved must not be published by it when its

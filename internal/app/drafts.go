@@ -309,6 +309,11 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 	if frozen := draft.QuoteDeadline; frozen != 0 && !draft.State.QuoteLive() {
 		terms.Deadline = min(frozen, terms.Deadline) // the clock of the process that froze it may be ahead of this one
 	}
+	if draft.State.QuoteLive() {
+		if err := a.refuseWhileStuck(ctx); err != nil {
+			return sortie.Quote{}, err
+		}
+	}
 	domain := sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}
 	key := newQuoteKey(domain, terms)
 	if known, ok := a.quotes.get(key); ok {

@@ -192,6 +192,9 @@ func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, re
 		if answer.Halted, err = tx.Halted(); err != nil {
 			return err
 		}
+		if err := books.reconcileAfter(incident.Kind); err != nil {
+			return err
+		}
 		return books.audit(operator.String(), "incident.cleared", id, map[string]any{"kind": incident.Kind, "detail": incident.Detail, "reason": reason})
 	})
 	switch {
@@ -202,6 +205,7 @@ func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, re
 	case err != nil:
 		return sortie.IncidentCleared{}, storeError(err)
 	}
+	a.stuck.forget()
 	a.wake() // what was held back may go on
 	return answer, nil
 }

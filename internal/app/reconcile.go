@@ -5,38 +5,50 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"time"
 
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // OpenMissions lists, in pages, what the database holds to be true of the missions that are not over: those whose refund is on
-// its way, those that are funded, then those that could be. Next is where the next page begins, empty behind the last.
+// its way, those that are funded, then those that could be. Next is where the next page begins, empty after the last.
+//
+// Of the drafts that could be funded one walk lists at most [maxFundable]. The next walk begins where this one ended.
 func (a *App) OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error) {
-	phase, seq, err := parsePlace(after)
+	at, err := parsePlace(after)
 	for err == nil && limit > len(missions) {
-		var page []store.Expected
-		if page, err = a.openMissionsIn(ctx, phase, chainID, seq, limit-len(missions)); err != nil {
+		if at.phase == phaseUnfunded && at.left == 0 {
 			break
 		}
-		full := len(page) == limit-len(missions)
+		want := limit - len(missions)
+		if at.phase == phaseUnfunded {
+			want = min(want, at.left)
+		}
+		var page []store.Expected
+		if page, err = a.openMissionsIn(ctx, at, chainID, want); err != nil {
+			break
+		}
 		missions = append(missions, page...)
-		if full {
-			seq = page[len(page)-1].Draft.Seq
+		if at, err = a.placeAfterPage(ctx, chainID, at, page, want); err != nil || at == (walkPlace{}) {
+			break
 		}
-		switch {
-		case phase == phaseClosed: // only the oldest of them: there are few, and they stay until they are settled
-			phase, seq = phaseFunded, 0
-		case !full && phase == phaseFunded:
-			phase, seq = phaseUnfunded, 0
-		case !full:
-			return missions, "", nil
-		}
+	}
+	if err == nil && at.phase == phaseUnfunded && at.left == 0 {
+		err = a.endWalk(ctx, chainID, at.seq)
+		at = walkPlace{}
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("list open missions: %w", err)
 	}
-	return missions, formatPlace(phase, seq), nil
+	return missions, at.String(), nil
 }
+
+// maxFundable is how many drafts without a funding are compared with the contract in one walk. Anyone can make drafts.
+const maxFundable = 9800
+
+// maxAuthorization is how long the contract takes an authorization at most, with some time for clocks that differ.
+const maxAuthorization = 25 * time.Hour
 
 // A walk over the open missions goes through them by what is known of them. One that changes meanwhile may be missed by that
 // walk: the follower has just seen it.
@@ -46,16 +58,85 @@ const (
 	phaseUnfunded = "unfunded"
 )
 
-func (a *App) openMissionsIn(ctx context.Context, phase string, chainID uint64, seq int64, limit int) (page []store.Expected, err error) {
+// walkPlace is where a walk over the open missions is. The zero value is its end.
+type walkPlace struct {
+	phase string
+	seq   int64
+	left  int // drafts that this walk may still list, in the last phase
+}
+
+func (p walkPlace) String() string {
+	if p == (walkPlace{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %d", p.phase, p.seq, p.left)
+}
+
+func parsePlace(text string) (at walkPlace, err error) {
+	if text == "" {
+		return walkPlace{phase: phaseClosed}, nil
+	}
+	if n, _ := fmt.Sscanf(text, "%s %d %d", &at.phase, &at.seq, &at.left); n != 3 || at.phase != phaseFunded && at.phase != phaseUnfunded {
+		return walkPlace{}, fmt.Errorf("no page begins at %.40q: begin without a place and continue with what the page before gave", text)
+	}
+	return at, nil
+}
+
+// placeAfterPage is where a walk is after a page that was to have so many missions.
+func (a *App) placeAfterPage(ctx context.Context, chainID uint64, at walkPlace, page []store.Expected, want int) (walkPlace, error) {
+	full := len(page) == want
+	if full {
+		at.seq = page[len(page)-1].Draft.Seq
+	}
+	switch {
+	case at.phase == phaseClosed: // only the oldest of them: there are few, and they stay until they are settled
+		return walkPlace{phase: phaseFunded}, nil
+	case at.phase == phaseFunded && !full:
+		begin, err := a.walkBegin(ctx, chainID)
+		return walkPlace{phase: phaseUnfunded, seq: begin, left: maxFundable}, err
+	case at.phase == phaseUnfunded && !full:
+		return walkPlace{}, a.endWalk(ctx, chainID, 0)
+	case at.phase == phaseUnfunded:
+		at.left -= len(page)
+	}
+	return at, nil
+}
+
+func walkSetting(chainID uint64) string { return fmt.Sprintf("reconcile-drafts-after:%d", chainID) }
+
+// walkBegin is the draft after which the next walk lists those that could be funded.
+func (a *App) walkBegin(ctx context.Context, chainID uint64) (seq int64, err error) {
+	stored, err := a.store.LastSetting(ctx, walkSetting(chainID))
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err == nil {
+		seq, err = strconv.ParseInt(string(stored), 10, 64)
+	}
+	return seq, err
+}
+
+// endWalk keeps where the next walk begins, if that is not where this one did.
+func (a *App) endWalk(ctx context.Context, chainID uint64, seq int64) error {
+	begin, err := a.walkBegin(ctx, chainID)
+	if err != nil || begin == seq {
+		return err
+	}
+	return a.store.Tx(ctx, func(tx *store.Tx) error {
+		return tx.PutSetting(walkSetting(chainID), strconv.AppendInt(nil, seq, 10))
+	})
+}
+
+func (a *App) openMissionsIn(ctx context.Context, at walkPlace, chainID uint64, limit int) (page []store.Expected, err error) {
 	var funded []store.FundedDraft
 	var unfunded []store.Draft
-	switch phase {
+	switch at.phase {
 	case phaseClosed:
-		funded, err = a.store.RefundsToConfirm(ctx, chainID, math.MaxInt64, limit)
+		funded, err = a.store.RefundsToConfirm(ctx, chainID, math.MaxInt64, store.ChainPlace{}, limit)
 	case phaseFunded:
-		funded, err = a.store.FundedDrafts(ctx, chainID, seq, limit)
+		funded, err = a.store.FundedDrafts(ctx, chainID, at.seq, limit)
 	default:
-		unfunded, err = a.store.UnfundedDrafts(ctx, chainID, seq, limit)
+		unfunded, err = a.store.FundableDrafts(ctx, chainID, a.now().Add(-maxAuthorization).Unix(), at.seq, limit)
 	}
 	for _, each := range funded {
 		page = append(page, store.Expected{Draft: each.Draft, Funding: &each.Funding})
@@ -64,18 +145,6 @@ func (a *App) openMissionsIn(ctx context.Context, phase string, chainID uint64, 
 		page = append(page, store.Expected{Draft: draft})
 	}
 	return page, err
-}
-
-func formatPlace(phase string, seq int64) string { return fmt.Sprintf("%s %d", phase, seq) }
-
-func parsePlace(text string) (phase string, seq int64, err error) {
-	if text == "" {
-		return phaseClosed, 0, nil
-	}
-	if n, _ := fmt.Sscanf(text, "%s %d", &phase, &seq); n != 2 || phase != phaseFunded && phase != phaseUnfunded {
-		return "", 0, fmt.Errorf("no page begins at %.40q: begin without a place and go on with what the page before gave", text)
-	}
-	return phase, seq, nil
 }
 
 // Adopt adds an event that is on the chain, at or below the tip, and that was missed. It does what following would have done.

@@ -274,7 +274,7 @@ func (w *world) toDeepen() []store.Deepening {
 	if w.position.Head+1 > testConfirmations {
 		confirmedUpTo = w.position.Head + 1 - testConfirmations
 	}
-	list, err := w.app.ToDeepen(context.Background(), testChain, confirmedUpTo, w.position.Final)
+	list, _, err := w.app.ToDeepen(context.Background(), testChain, confirmedUpTo, w.position.Final, store.DeepenPlace{})
 	w.must(err)
 	return list
 }

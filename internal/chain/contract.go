@@ -69,6 +69,7 @@ type receipt struct {
 	block       uint64
 	succeeded   bool
 	events      []store.ChainEvent // those we know, of whatever contract
+	byKey       map[sortie.Hash][]int
 }
 
 func receiptCall(transaction sortie.Hash) call {
@@ -112,15 +113,16 @@ func (r reply) receipt() (*receipt, error) {
 	if err == nil && found != all {
 		err = badAnswer("a receipt that lacks one of its members")
 	}
+	one.byKey = make(map[sortie.Hash][]int, len(one.events))
+	for i := range one.events {
+		key := one.events[i].MissionKey
+		one.byKey[key] = append(one.byKey[key], i)
+	}
 	return one, err
 }
 
-// hasEvent reads a reply to a receiptCall and refuses one that does not have exactly this event.
-func (r reply) hasEvent(event *store.ChainEvent) error {
-	one, err := r.receipt()
-	if err != nil {
-		return err
-	}
+// hasEvent refuses a receipt that does not have exactly this event.
+func (one *receipt) hasEvent(event *store.ChainEvent) error {
 	switch {
 	case one.transaction != event.Transaction:
 		return badAnswer("the receipt of another transaction")
@@ -129,7 +131,7 @@ func (r reply) hasEvent(event *store.ChainEvent) error {
 	case !one.succeeded:
 		return badAnswer("the transaction failed")
 	}
-	for i := range one.events {
+	for _, i := range one.byKey[event.MissionKey] {
 		if same(event, &one.events[i]) {
 			return nil
 		}

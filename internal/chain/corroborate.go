@@ -27,16 +27,34 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 	f.deepened.tip, f.deepened.final, f.deepened.at = position.Tip.Number, final, now
 
 	confirmed := position.Tip.Number + 1 - min(f.config.Confirmations, position.Tip.Number+1)
-	due, err := f.ledger.ToDeepen(ctx, f.chainID, confirmed, final)
-	if err != nil {
-		return ledgerFault(err)
+	var place store.DeepenPlace
+	var doubts error
+	defer func() { f.monitor.settle(aboutFundings, doubts) }()
+	for page := 0; page < maxDeepenPages; page++ { // items that nodes contradict stay at the front; others come after them
+		due, next, err := f.ledger.ToDeepen(ctx, f.chainID, confirmed, final, place)
+		if err != nil {
+			return ledgerFault(err)
+		}
+		found := f.corroborate(ctx, v.node, due)
+		doubts = errors.Join(doubts, found.doubts)
+		f.noteUnverified(ctx, found)
+		f.reconsider(ctx, found.contradicted, progress)
+		if len(found.agreed) > 0 {
+			return f.storeDeepened(ctx, v, final, found.agreed, progress)
+		}
+		if place = next; place == (store.DeepenPlace{}) {
+			break
+		}
 	}
-	agreed, contradicted, doubts := f.corroborate(ctx, v.node, due)
-	f.monitor.settle(aboutFundings, doubts)
-	f.reconsider(ctx, contradicted, progress)
-	if len(agreed) == 0 {
-		return nil
-	}
+	return nil
+}
+
+// maxDeepenPages is how many pages of items without a single one that is confirmed are asked about in one step.
+const maxDeepenPages = 16
+
+// storeDeepened stores what the chain confirms.
+func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agreed []store.Deepening, progress *Progress) (err error) {
+	position := progress.Position
 	if final > position.Final { // the ledger locks nothing beyond what it knows to be final
 		progress.Position, err = f.ledger.Advance(ctx, store.Advance{
 			ChainID: f.chainID, Was: position, After: position.Tip, Head: max(position.Head, position.Tip.Number), Final: final,
@@ -70,9 +88,31 @@ func (f *Follower) reconsider(ctx context.Context, contradicted []store.Deepenin
 	progress.More = progress.More || report.Repaired > 0
 }
 
-// corroborate gives the items that the chain confirms, those that a node contradicts, and the doubts about them. What money
-// depends on comes first: a funding that may be locked is confirmed with it, and need not be asked about again.
-func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.Deepening) (agreed, contradicted []store.Deepening, doubts error) {
+// findings are what nodes say about items.
+type findings struct {
+	agreed       []store.Deepening // enough nodes confirm them
+	contradicted []store.Deepening // a node contradicts them
+	unverified   []store.Deepening // a node that answers does not confirm them
+	doubts       error             // all of them
+}
+
+func (f *findings) note(item store.Deepening, enough bool, doubt error, verdict error) {
+	f.doubts = errors.Join(f.doubts, doubt)
+	if enough {
+		f.agreed = append(f.agreed, item)
+		return
+	}
+	if errors.Is(doubt, errBadAnswer) {
+		f.contradicted = append(f.contradicted, item)
+	}
+	if verdict != nil && !errors.Is(verdict, errNotFinalYet) {
+		f.unverified = append(f.unverified, item)
+	}
+}
+
+// corroborate asks nodes about items. What money depends on comes first: a funding that may be locked is confirmed with it, and
+// need not be asked about again.
+func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.Deepening) (found findings) {
 	var begin, money []store.Deepening
 	for _, item := range due {
 		if item.To == depthConfirmed && !item.Refund {
@@ -81,30 +121,34 @@ func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.
 			money = append(money, item)
 		}
 	}
-	done := make(map[string]bool)
-	note := func(item store.Deepening, enough bool, doubt error) {
-		doubts = errors.Join(doubts, doubt)
-		if enough {
-			done[item.Draft.ID] = true
-			agreed = append(agreed, item)
-		} else if errors.Is(doubt, errBadAnswer) {
-			contradicted = append(contradicted, item)
-		}
-	}
 	if len(money) > 0 {
 		votes := pollNodes(ctx, f, func(ctx context.Context, node *Node) ([]error, error) { return f.examineFinal(ctx, node, money) })
 		for i, item := range money {
 			enough, doubt := f.enough(votes, i)
-			note(item, enough, doubt)
+			found.note(item, enough, doubt, worst(votes, i))
 		}
+	}
+	done := make(map[string]bool, len(found.agreed))
+	for _, item := range found.agreed {
+		done[item.Draft.ID] = true
 	}
 	begin = slices.DeleteFunc(begin, func(item store.Deepening) bool { return done[item.Draft.ID] })
 	verdicts, err := f.examine(ctx, followed, begin)
-	doubts = errors.Join(doubts, err)
+	found.doubts = errors.Join(found.doubts, err)
 	for i, verdict := range verdicts {
-		note(begin[i], verdict == nil, verdict)
+		found.note(begin[i], verdict == nil, verdict, verdict)
 	}
-	return agreed, contradicted, doubts
+	return found
+}
+
+// worst is what a node that was asked has against the i-th of the items; nil: none has anything but that it is not final yet.
+func worst(votes []vote[[]error], i int) error {
+	for _, v := range votes {
+		if v.err == nil && v.value[i] != nil && !errors.Is(v.value[i], errNotFinalYet) {
+			return v.value[i]
+		}
+	}
+	return nil
 }
 
 // depthConfirmed is a mission's depth at which its review begins.
@@ -174,24 +218,39 @@ func eventOf(item *store.Deepening) *store.ChainEvent {
 }
 
 // examine asks a node about each item and says what of its answers contradicts the ledger: nil for an item that it confirms.
+// It fails only when the node cannot be asked: what the node does not say about one item is that item's verdict.
 func (f *Follower) examine(ctx context.Context, node *Node, items []store.Deepening) ([]error, error) {
-	const questions = 3
+	if len(items) == 0 {
+		return nil, nil
+	}
+	expected := make([]*store.ChainEvent, len(items))
+	for i := range items {
+		expected[i] = eventOf(&items[i])
+	}
+	proofs, err := f.prove(ctx, node, expected)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := f.headersOf(ctx, node, expected)
+	if err != nil {
+		return nil, err
+	}
 	verdicts := make([]error, 0, len(items))
-	for len(verdicts) < len(items) {
-		part := items[len(verdicts):]
-		part = part[:min(len(part), maxCalls/questions)]
-		calls := make([]call, 0, questions*len(part))
+	for part := range slices.Chunk(items, maxCalls-1) {
+		calls := make([]call, len(part))
 		for i := range part {
-			event := eventOf(&part[i])
-			calls = append(calls, headerCall(hexNumber(event.Block)), receiptCall(event.Transaction),
-				missionCall(part[i].Factory, part[i].MissionKey, tagLatest))
+			calls[i] = missionCall(part[i].Factory, part[i].MissionKey, tagLatest)
 		}
-		replies, err := f.ask(ctx, node, calls)
+		replies, err := f.ask(ctx, node, calls) // after the others: a node that is of another chain by now is caught
 		if err != nil {
 			return nil, err
 		}
 		for i := range part {
-			verdict := confirm(&part[i], replies[questions*i:questions*(i+1)])
+			at := len(verdicts)
+			verdict := confirm(&part[i], headers[expected[at].Block], replies[i])
+			if verdict == nil {
+				verdict = proofs[at]
+			}
 			if verdict != nil {
 				verdict = fmt.Errorf("%s on mission %s: %w", node.Name(), part[i].MissionID, verdict)
 			}
@@ -201,14 +260,40 @@ func (f *Follower) examine(ctx context.Context, node *Node, items []store.Deepen
 	return verdicts, nil
 }
 
-// confirm holds a node's three answers against an item.
-func confirm(item *store.Deepening, replies []reply) error {
+// headersOf reads the headers of the blocks that events are in, each once.
+func (f *Follower) headersOf(ctx context.Context, node *Node, events []*store.ChainEvent) (map[uint64]reply, error) {
+	headers := make(map[uint64]reply)
+	var numbers []uint64
+	for _, event := range events {
+		if _, known := headers[event.Block]; !known {
+			headers[event.Block] = reply{}
+			numbers = append(numbers, event.Block)
+		}
+	}
+	for part := range slices.Chunk(numbers, maxCalls-1) {
+		calls := make([]call, len(part))
+		for i, number := range part {
+			calls[i] = headerCall(hexNumber(number))
+		}
+		replies, err := f.ask(ctx, node, calls)
+		if err != nil {
+			return nil, err
+		}
+		for i, number := range part {
+			headers[number] = replies[i]
+		}
+	}
+	return headers, nil
+}
+
+// confirm holds a node's block and its contract's state against an item.
+func confirm(item *store.Deepening, block, state reply) error {
 	expected := eventOf(item)
-	h, err := replies[0].header(expected.Block)
+	h, err := block.header(expected.Block)
 	if err != nil {
 		return err
 	}
-	m, err := replies[2].mission()
+	m, err := state.mission()
 	switch {
 	case err != nil:
 		return fmt.Errorf("contract: %w", err)
@@ -219,5 +304,5 @@ func confirm(item *store.Deepening, replies []reply) error {
 	case item.Refund && m.closed != item.Closed.Reason:
 		return badAnswer("the contract holds the mission as it is")
 	}
-	return replies[1].hasEvent(expected)
+	return nil
 }

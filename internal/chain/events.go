@@ -1,8 +1,11 @@
 package chain
 
 import (
+	"bytes"
 	"encoding/binary"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -36,14 +39,17 @@ var (
 	topicMissionClosed = topicOf("MissionClosed(bytes32,uint256,bool,uint8)")
 )
 
+// eventShapes are the events that are followed: those that something is done with. Others of the contract, which anyone can
+// make it write for the price of the gas, are not asked for.
 var eventShapes = map[sortie.Hash]eventShape{
 	topicMissionFunded: {store.EventMissionFunded, 4, 6, true, readMissionFunded},
 	topicMissionClosed: {store.EventMissionClosed, 2, 3, false, readMissionClosed},
 	topicOf("SubmissionPaid(bytes32,bytes32,address,uint256,uint256)"): {store.EventSubmissionPaid, 4, 2, false, readPayment},
 	topicOf("PayoutDeferred(bytes32,bytes32,address,uint256,uint256)"): {store.EventPayoutDeferred, 4, 2, false, readPayment},
-	topicOf("DeferredClaimed(address,address,uint256)"):                {store.EventDeferredClaimed, 3, 1, false, readClaim},
-	topicOf("AuthorizationRevoked(address,bytes32)"):                   {store.EventAuthorizationRevoked, 3, 0, false, readRevocation},
 }
+
+// followedTopics are the keys of eventShapes in a fixed order.
+var followedTopics = slices.SortedFunc(maps.Keys(eventShapes), func(a, b sortie.Hash) int { return bytes.Compare(a[:], b[:]) })
 
 // event turns a log into the event it reports, if that is one that we follow.
 func (l *rawLog) event() (event store.ChainEvent, known bool, err error) {
@@ -122,19 +128,6 @@ func readPayment(event *store.ChainEvent, l *rawLog) bool {
 	event.MissionKey = l.topics[1]
 	event.Payment = &store.Payment{SubmissionKey: l.topics[2], Recipient: recipient, Slot: slot, Amount: new(big.Int).SetBytes(l.data.word(1))}
 	return recipientFits && slotFits
-}
-
-func readClaim(event *store.ChainEvent, l *rawLog) bool {
-	token, tokenFits := addressOf(l.topics[1][:])
-	account, accountFits := addressOf(l.topics[2][:])
-	event.Claim = &store.Claim{Token: token, Account: account, Amount: new(big.Int).SetBytes(l.data.word(0))}
-	return tokenFits && accountFits
-}
-
-func readRevocation(event *store.ChainEvent, l *rawLog) bool {
-	creator, creatorFits := addressOf(l.topics[1][:])
-	event.Revocation = &store.Revocation{Creator: creator, Nonce: l.topics[2]}
-	return creatorFits
 }
 
 // words are the contract's values of fixed length, one after the other.

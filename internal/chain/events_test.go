@@ -33,7 +33,7 @@ var followedFactory = sortie.MustAddress("0x00000000000000000000000000000000000f
 // drawLog makes a log as the contract writes it.
 func drawLog(t *rapid.T) *types.Log {
 	name := rapid.SampledFrom([]string{
-		"MissionFunded", "SubmissionPaid", "PayoutDeferred", "MissionClosed", "DeferredClaimed", "AuthorizationRevoked",
+		"MissionFunded", "SubmissionPaid", "PayoutDeferred", "MissionClosed",
 	}).Draw(t, "event")
 	word := func(label string) common.Hash {
 		return common.Hash(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, label))
@@ -59,11 +59,6 @@ func drawLog(t *rapid.T) *types.Log {
 	case "MissionClosed":
 		log.Topics = append(log.Topics, word("mission"))
 		values = []any{number("refund", 113), rapid.Bool().Draw(t, "deferred"), uint8(rapid.IntRange(1, 2).Draw(t, "reason"))}
-	case "DeferredClaimed":
-		log.Topics = append(log.Topics, address("token"), address("account"))
-		values = []any{number("amount", 256)}
-	case "AuthorizationRevoked":
-		log.Topics = append(log.Topics, address("creator"), word("nonce"))
 	}
 	data, err := event.Inputs.NonIndexed().Pack(values...)
 	if err != nil {
@@ -119,18 +114,6 @@ func byBinding(log *types.Log) (event store.ChainEvent, err error) {
 		}
 		event.MissionKey = got.MissionKey
 		event.Closed = &store.MissionClosed{Refund: got.Refund, RefundDeferred: got.RefundDeferred, Reason: got.Reason}
-	case store.EventDeferredClaimed:
-		got, failed := factory.UnpackDeferredClaimedEvent(log)
-		if failed != nil {
-			return event, failed
-		}
-		event.Claim = &store.Claim{Token: sortie.Address(got.Token), Account: sortie.Address(got.Account), Amount: got.Amount}
-	case store.EventAuthorizationRevoked:
-		got, failed := factory.UnpackAuthorizationRevokedEvent(log)
-		if failed != nil {
-			return event, failed
-		}
-		event.Revocation = &store.Revocation{Creator: sortie.Address(got.Creator), Nonce: got.Nonce}
 	default:
 		return event, errors.New("unknown")
 	}

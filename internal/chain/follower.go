@@ -27,15 +27,17 @@ type Ledger interface {
 	Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error)
 	// Advance moves the position, with all that follows. It fails with [store.ErrConflict] when somebody else moved it.
 	Advance(ctx context.Context, advance store.Advance) (store.Position, error)
-	// ToDeepen lists what the chain may confirm now, Deepen stores that it did.
-	ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64) ([]store.Deepening, error)
+	// ToDeepen lists in pages what the chain may confirm now, Deepen stores that it did. The next page begins at next, which is
+	// zero after the last.
+	ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (page []store.Deepening, next store.DeepenPlace, err error)
 	Deepen(ctx context.Context, deepenings []store.Deepening) error
 	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was missed.
 	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error)
 	Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error
 	Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error
-	// ReportIncident opens what a person must look at.
+	// ReportIncident opens what a person must look at. ResolveIncidents ends those of a kind whose cause is gone.
 	ReportIncident(ctx context.Context, kind, detail string, halting bool) error
+	ResolveIncidents(ctx context.Context, kind string) error
 }
 
 // Finality says when a block counts as final: when it is at least so many blocks deep, the newest being one deep. [Finalized]
@@ -132,6 +134,10 @@ type Follower struct {
 		tip, final uint64
 		at         time.Time
 	} // what was last tried to go deeper, and when
+	obstacles  obstacles
+	passing    sortie.Hash // the block that is followed now without what cannot be verified of it; zero: none
+	stuck      stuck
+	unverified map[string]*failing // items that nodes contradict, by draft
 }
 
 // NewFollower makes a follower. It asks nobody anything yet.
@@ -141,7 +147,7 @@ func NewFollower(config FollowerConfig) *Follower {
 		config: config, nodes: config.Nodes, ledger: config.Ledger, chainID: config.ChainID,
 		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After,
 		moved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
-		sieve: newSieve(nil),
+		sieve: newSieve(nil), unverified: make(map[string]*failing),
 	}
 }
 
@@ -204,11 +210,8 @@ func (f *Follower) converge(ctx context.Context) (Progress, error) {
 		return Progress{}, err
 	}
 	f.monitor.moved(position, 0)
-	var progress Progress
-	err = f.onSomeNode(ctx, func(node *Node) error {
-		progress, err = f.stepOn(ctx, node, position)
-		return err
-	})
+	progress, err := f.stepOnSome(ctx, position)
+	f.noteStep(ctx, position, err)
 	if errors.Is(err, errLagging) {
 		f.noteLag()
 		return Progress{Position: position}, nil
@@ -217,6 +220,25 @@ func (f *Follower) converge(ctx context.Context) (Progress, error) {
 		return Progress{Position: position}, err
 	}
 	return progress, nil
+}
+
+// stepOnSome does one step with a node that serves. When an obstacle has kept all of them from it often enough, the step is done
+// without what cannot be verified.
+func (f *Follower) stepOnSome(ctx context.Context, position store.Position) (progress Progress, err error) {
+	f.stuck.news = false
+	var blocked *obstacle // of any node: that another one lags does not hide it
+	step := func(node *Node) (err error) {
+		progress, err = f.stepOn(ctx, node, position)
+		_ = errors.As(err, &blocked)
+		return err
+	}
+	err = f.onSomeNode(ctx, step)
+	if err != nil && blocked != nil && ctx.Err() == nil && f.exhausted(blocked) {
+		f.passing = blocked.block.Hash
+		err = f.onSomeNode(ctx, step)
+		f.passing = sortie.Hash{}
+	}
+	return progress, err
 }
 
 // onSomeNode does something with the node that served last, or with the next one if it does not. Nodes that fail are blamed.

@@ -25,7 +25,7 @@ import (
 func canonicalRows(t *testing.T, client *ethclient.Client, factory sortie.Address) []string {
 	t.Helper()
 	var topics []common.Hash
-	for _, name := range []string{"MissionFunded", "SubmissionPaid", "PayoutDeferred", "MissionClosed", "DeferredClaimed", "AuthorizationRevoked"} {
+	for _, name := range []string{"MissionFunded", "SubmissionPaid", "PayoutDeferred", "MissionClosed"} {
 		topics = append(topics, factoryABI.GetABI().Events[name].ID)
 	}
 	logs, err := client.FilterLogs(t.Context(), ethereum.FilterQuery{

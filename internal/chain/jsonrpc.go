@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,24 +73,100 @@ var errAbsent = errors.New("the node does not have it")
 // order. It is all or nothing: an answer that is not one reply with a result or an error for each call fails as a whole. The
 // error wraps [ErrUnreachable] when there was no JSON to be read, errBadAnswer when it was of the wrong shape, and is a
 // *nodeError when the node refused a request itself. It never holds the node's URL.
+//
+// Answers that are too large together are asked for again in smaller requests. A call whose answer is too large alone has a
+// reply that is an errTooLarge: it does not fail the others.
 func (n *Node) batch(ctx context.Context, calls []call) ([]reply, error) {
+	return n.batchWithin(ctx, calls, maxAnswerBytes)
+}
+
+// batchWithin is batch with a limit on the bytes of each answer.
+func (n *Node) batchWithin(ctx context.Context, calls []call, limit int64) ([]reply, error) {
+	replies := make([]reply, len(calls))
 	size := n.limit.size()
-	if len(calls) <= size {
-		return n.request(ctx, calls)
-	}
-	replies := make([]reply, 0, len(calls))
-	for part := range slices.Chunk(calls, size) {
-		some, err := n.request(ctx, part)
-		if err != nil {
+	for begin := 0; begin < len(calls); begin += size {
+		end := min(begin+size, len(calls))
+		if err := n.fill(ctx, calls[begin:end], replies[begin:end], limit); err != nil {
 			return nil, err
 		}
-		replies = append(replies, some...)
 	}
 	return replies, nil
 }
 
-func (n *Node) request(ctx context.Context, calls []call) ([]reply, error) {
-	body, err := n.post(ctx, appendRequest(nil, calls))
+// fill sends calls as one request and stores their replies. What is too large is asked for again, in halves down to one call.
+func (n *Node) fill(ctx context.Context, calls []call, replies []reply, limit int64) error {
+	some, err := n.request(ctx, calls, limit)
+	if tooLarge(err) && len(calls) == 1 {
+		replies[0] = reply{err: err}
+		return nil
+	}
+	if tooLarge(err) && mayExceed(calls, limit) {
+		return n.fillHalves(ctx, calls, replies, limit)
+	}
+	if err != nil {
+		return err
+	}
+	copy(replies, some)
+	var refused []int // nodes that answer a batch up to their limit refuse the rest of it, call by call
+	for i := range some {
+		if len(some) > 1 && tooLarge(some[i].err) {
+			refused = append(refused, i)
+		}
+	}
+	return n.fillAgain(ctx, calls, replies, refused, limit)
+}
+
+// mayExceed reports whether honest answers to calls can have more bytes together than a limit, or than nodes send. A node that
+// sends more than they can have is broken or hostile: asking it again would only cost more.
+func mayExceed(calls []call, limit int64) bool {
+	const header, state = 4 << 20, 64 << 10
+	var most int64
+	for _, c := range calls {
+		switch c.method {
+		case "eth_getLogs", "eth_getTransactionReceipt", "eth_getTransactionByHash":
+			return true
+		case "eth_getBlockByNumber":
+			most += header
+		default:
+			most += state
+		}
+	}
+	return most > min(limit, maxAnswerBytes/2)
+}
+
+func (n *Node) fillHalves(ctx context.Context, calls []call, replies []reply, limit int64) error {
+	half := len(calls) / 2
+	if err := n.fill(ctx, calls[:half], replies[:half], limit); err != nil {
+		return err
+	}
+	return n.fill(ctx, calls[half:], replies[half:], limit)
+}
+
+// fillAgain asks for some of the calls again, in fewer at a time than before.
+func (n *Node) fillAgain(ctx context.Context, calls []call, replies []reply, which []int, limit int64) error {
+	if len(which) == 0 {
+		return nil
+	}
+	again := make([]call, len(which))
+	for at, i := range which {
+		again[at] = calls[i]
+	}
+	answered := make([]reply, len(which))
+	ask := n.fill
+	if len(which) == len(calls) {
+		ask = n.fillHalves
+	}
+	if err := ask(ctx, again, answered, limit); err != nil {
+		return err
+	}
+	for at, i := range which {
+		replies[i] = answered[at]
+	}
+	return nil
+}
+
+func (n *Node) request(ctx context.Context, calls []call, limit int64) ([]reply, error) {
+	body, err := n.post(ctx, appendRequest(nil, calls), limit)
 	if err != nil {
 		n.limit.learn(err, len(calls))
 		return nil, err
@@ -102,6 +177,20 @@ func (n *Node) request(ctx context.Context, calls []call) ([]reply, error) {
 		return nil, fmt.Errorf("%s: %w", n.name, err)
 	}
 	return replies, nil
+}
+
+// errTooLarge says that an answer has more bytes than are read.
+var errTooLarge = fmt.Errorf("%w: the answer is too large", ErrUnreachable)
+
+// tooLarge reports whether an answer was refused for its size, here or by the node. Other refusals may be about size, too, but
+// also about how often a node is asked: they are not answered with more requests.
+func tooLarge(err error) bool {
+	const geth, rust, rustBatch = -32003, -32008, -32011 // go-ethereum; nodes that are written in Rust
+	var refused *nodeError
+	if errors.As(err, &refused) {
+		return refused.code == geth || refused.code == rust || refused.code == rustBatch
+	}
+	return errors.Is(err, errTooLarge)
 }
 
 // batchLimit is how many calls a node takes in one request, as far as is known: half of what it refused, for an hour. What
@@ -130,7 +219,7 @@ const maxRequest = 1000
 func (l *batchLimit) learn(err error, calls int) {
 	var refused *nodeError
 	var status statusError
-	asWhole := errors.As(err, &refused) ||
+	asWhole := errors.As(err, &refused) && !tooLarge(err) ||
 		errors.As(err, &status) && (status == http.StatusRequestEntityTooLarge || status == http.StatusBadRequest)
 	if !asWhole || calls < 2 {
 		return
@@ -162,7 +251,7 @@ func appendRequest(dst []byte, calls []call) []byte {
 
 // post gives the body of the node's answer. A status that is no success is a statusError, unless the body explains it in
 // JSON-RPC.
-func (n *Node) post(ctx context.Context, request []byte) ([]byte, error) {
+func (n *Node) post(ctx context.Context, request []byte, limit int64) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.endpoint, bytes.NewReader(request))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
@@ -173,7 +262,10 @@ func (n *Node) post(ctx context.Context, request []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := readAll(response)
+	body, err := readAll(response, limit)
+	if errors.Is(err, errTooLarge) {
+		return nil, fmt.Errorf("%s: %w", n.name, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
 	}
@@ -187,13 +279,19 @@ func (n *Node) post(ctx context.Context, request []byte) ([]byte, error) {
 	return body, nil
 }
 
-// readAll reads a body whose length is bounded by the transport, into one allocation where the length is known.
-func readAll(response *http.Response) ([]byte, error) {
-	var body bytes.Buffer
-	if length := response.ContentLength; length > 0 && length <= maxAnswerBytes {
-		body.Grow(int(length) + bytes.MinRead)
+// readAll reads a body of at most so many bytes, into one allocation where the length is known.
+func readAll(response *http.Response, limit int64) ([]byte, error) {
+	if response.ContentLength > limit {
+		return nil, errTooLarge
 	}
-	_, err := body.ReadFrom(response.Body)
+	var body bytes.Buffer
+	if response.ContentLength > 0 {
+		body.Grow(int(response.ContentLength) + bytes.MinRead)
+	}
+	read, err := body.ReadFrom(io.LimitReader(response.Body, limit+1))
+	if read > limit || errors.As(err, new(*http.MaxBytesError)) {
+		return nil, errTooLarge
+	}
 	return body.Bytes(), err
 }
 

@@ -106,10 +106,22 @@ func newSieve(factories []sortie.Address) *sieve {
 	return s
 }
 
-// narrow leaves one event of one mission.
-func (s *sieve) only(topic, missionKey sortie.Hash) {
+// of is the sieve for one kind of event.
+func (s *sieve) of(topic sortie.Hash) *sieve {
+	one := *s
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
-	s.query = addresses + `,"topics":["` + topic.String() + `","` + missionKey.String() + `"]`
+	one.query = addresses + `,"topics":["` + topic.String() + `"]`
+	return &one
+}
+
+// only leaves one kind of event of some missions.
+func (s *sieve) only(topic sortie.Hash, missionKeys ...sortie.Hash) {
+	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
+	keys := make([]string, len(missionKeys))
+	for i, key := range missionKeys {
+		keys[i] = `"` + key.String() + `"`
+	}
+	s.query = addresses + `,"topics":["` + topic.String() + `",[` + strings.Join(keys, ",") + `]]`
 }
 
 func (s *sieve) blockCall(hash sortie.Hash) call {

@@ -165,14 +165,19 @@ func (l *memoryLedger) remove(gone store.ChainEvent) {
 	}
 }
 
-func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo uint64) ([]store.Deepening, error) {
+// deepenPage is small, so that there are several pages.
+const deepenPage = 40
+
+func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (due []store.Deepening, next store.DeepenPlace, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	var due []store.Deepening
-	for _, draft := range l.drafts {
+	for i, draft := range l.drafts {
 		funding := l.fundings[draft.MissionID]
-		if funding == nil {
+		if funding == nil || uint64(i) < after.Seen.Index {
 			continue
+		}
+		if len(due) >= deepenPage {
+			return due, store.DeepenPlace{Seen: store.ChainPlace{Index: uint64(i)}}, nil
 		}
 		item := store.Deepening{FundedDraft: store.FundedDraft{Draft: draft, Funding: *funding}}
 		depth := l.depth[draft.MissionID]
@@ -189,7 +194,7 @@ func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo 
 			due = append(due, item)
 		}
 	}
-	return due, nil
+	return due, store.DeepenPlace{}, nil
 }
 
 func (l *memoryLedger) Deepen(_ context.Context, items []store.Deepening) error {
@@ -210,7 +215,16 @@ func (l *memoryLedger) Deepen(_ context.Context, items []store.Deepening) error 
 func (l *memoryLedger) ReportIncident(_ context.Context, kind, _ string, _ bool) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.incidents = append(l.incidents, kind)
+	if !slices.Contains(l.incidents, kind) {
+		l.incidents = append(l.incidents, kind)
+	}
+	return nil
+}
+
+func (l *memoryLedger) ResolveIncidents(_ context.Context, kind string) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.incidents = slices.DeleteFunc(l.incidents, func(open string) bool { return open == kind })
 	return nil
 }
 

@@ -36,6 +36,7 @@ type Node struct {
 	endpoint string // with its secrets
 	http     *http.Client
 	limit    batchLimit
+	heavy    heavyReceipts
 }
 
 // Dial prepares a node for use. It makes no request: a node that is down is found out when it is asked.
@@ -88,7 +89,7 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.Body = http.MaxBytesReader(nil, response.Body, maxAnswerBytes)
+	response.Body = http.MaxBytesReader(nil, response.Body, maxAnswerBytes+1) // one more, so that who reads a limit sees it exceeded
 	return response, nil
 }
 

@@ -1,13 +1,16 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"net"
 	"net/http"
+	"slices"
 
+	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -112,42 +115,25 @@ func (f *Follower) readBlocks(ctx context.Context, v sight, after store.Block, t
 		return stretch{}, err
 	}
 	for i, h := range headers {
-		events, err := f.eventsIn(replies[i], h)
+		events, err := f.eventsIn(ctx, v.node, replies[i], h)
+		if blocks := errors.As(err, new(*obstacle)); blocks && i > 0 {
+			s.blocks = s.blocks[:i] // the next step begins with it
+			break
+		}
 		if err != nil {
 			return stretch{}, fmt.Errorf("%s: logs of block %d: %w", v.node.name, h.Number, err)
 		}
 		s.events = append(s.events, events...)
 	}
-	return s, f.checkReceipts(ctx, v.node, s.events)
+	return f.proved(ctx, v.node, s)
 }
 
-// checkReceipts asks for the receipts of transactions that funded or closed missions. They are few, and a node that gives logs
-// which its own receipts do not have is caught before anybody sees them.
-func (f *Follower) checkReceipts(ctx context.Context, node *Node, events []store.ChainEvent) error {
-	var calls []call
-	var checked []*store.ChainEvent
-	for i := range events {
-		if event := &events[i]; event.Funded != nil || event.Closed != nil {
-			calls, checked = append(calls, receiptCall(event.Transaction)), append(checked, event)
-		}
-	}
-	for begin := 0; begin < len(calls); begin += maxCalls {
-		end := min(begin+maxCalls, len(calls))
-		replies, err := node.batch(ctx, calls[begin:end])
-		if err != nil {
-			return err
-		}
-		for i, event := range checked[begin:end] {
-			if err := replies[i].hasEvent(event); err != nil {
-				return fmt.Errorf("%s: transaction %s: %w", node.name, event.Transaction, err)
-			}
-		}
-	}
-	return nil
-}
-
-func (f *Follower) eventsIn(r reply, h *header) ([]store.ChainEvent, error) {
+// eventsIn reads the events of one block from the reply to its blockCall.
+func (f *Follower) eventsIn(ctx context.Context, node *Node, r reply, h *header) ([]store.ChainEvent, error) {
 	logs, err := r.value()
+	if refusedAlone(err) {
+		return f.eventsByKind(ctx, node, h)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +142,108 @@ func (f *Follower) eventsIn(r reply, h *header) ([]store.ChainEvent, error) {
 		return nil, err
 	}
 	return events, f.sieve.belong(events, h)
+}
+
+// refusedAlone reports whether a node refused one call, which may be for the size of its answer.
+func refusedAlone(err error) bool { return tooLarge(err) || errors.As(err, new(*nodeError)) }
+
+// eventsByKind reads the events of a block whose logs the node does not give at once, kind by kind. Logs that it does not give
+// that way either are an obstacle.
+func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (events []store.ChainEvent, err error) {
+	var unread error
+	for _, topic := range followedTopics {
+		kind := f.sieve.of(topic)
+		replies, err := node.batch(ctx, []call{kind.blockCall(h.Hash)})
+		if err != nil {
+			return nil, err
+		}
+		logs, err := replies[0].value()
+		switch {
+		case refusedAlone(err):
+			unread = errors.Join(unread, fmt.Errorf("%s: %w", eventShapes[topic].kind, err))
+			continue
+		case err != nil:
+			return nil, err
+		}
+		some, err := f.sieve.events(logs, h.Number, h.Number)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, some...)
+	}
+	slices.SortFunc(events, func(a, b store.ChainEvent) int { return cmp.Compare(a.LogIndex, b.LogIndex) })
+	if err := f.sieve.belong(events, h); err != nil {
+		return nil, err
+	}
+	if unread == nil {
+		return events, nil
+	}
+	if f.passing != h.Hash || !f.givesLogs(ctx, node, h) {
+		return nil, &obstacle{h.Block, unread}
+	}
+	return events, f.setAside(ctx, h.Block, fmt.Sprintf("The node does not give its logs: %v.", unread))
+}
+
+// givesLogs reports whether a node answers a question about a block's logs whose answer is small. One that does not answers
+// none, and what it does not say about one block is no property of that block.
+func (f *Follower) givesLogs(ctx context.Context, node *Node, h *header) bool {
+	one := newSieve(f.sieve.factories)
+	one.only(topicMissionFunded, sortie.Hash{})
+	replies, err := node.batch(ctx, []call{one.blockCall(h.Hash)})
+	return err == nil && replies[0].err == nil
+}
+
+// proved has the fundings and closings of a stretch proved. One that is not makes its block an obstacle. When that is to be
+// passed, the stretch ends before it, or, where it is the first, has it without what is not proved.
+func (f *Follower) proved(ctx context.Context, node *Node, s stretch) (stretch, error) {
+	var money []*store.ChainEvent
+	for i := range s.events {
+		if event := &s.events[i]; event.Funded != nil || event.Closed != nil {
+			money = append(money, event)
+		}
+	}
+	if len(money) == 0 {
+		return s, nil
+	}
+	verdicts, err := f.prove(ctx, node, money)
+	if err != nil {
+		return stretch{}, err
+	}
+	doubted := slices.IndexFunc(verdicts, func(verdict error) bool { return verdict != nil })
+	if doubted < 0 {
+		return s, nil
+	}
+	block := store.Block{Number: money[doubted].Block, Hash: money[doubted].BlockHash}
+	why := fmt.Errorf("%s: transaction %s: %w", node.name, money[doubted].Transaction, verdicts[doubted])
+	switch {
+	case f.passing != block.Hash: // what else is wrong with the node's answers cannot be known
+		return stretch{}, &obstacle{block, why}
+	case block.Number > s.after.Number+1:
+		return f.before(ctx, node, s, block.Number)
+	}
+	for i, event := range money {
+		if verdicts[i] != nil && event.Block == block.Number {
+			event.Kind = "" // marks it for deletion
+		}
+	}
+	s.events = slices.DeleteFunc(s.events, func(event store.ChainEvent) bool { return event.Kind == "" || event.Block > block.Number })
+	s.blocks = s.blocks[:1]
+	return s, f.setAside(ctx, block, fmt.Sprintf("Not verified: %v.", why))
+}
+
+// before is the part of a stretch that comes before a block.
+func (f *Follower) before(ctx context.Context, node *Node, s stretch, number uint64) (stretch, error) {
+	s.events = slices.DeleteFunc(s.events, func(event store.ChainEvent) bool { return event.Block >= number })
+	s.blocks = slices.DeleteFunc(s.blocks, func(block store.Block) bool { return block.Number >= number })
+	if last := s.tip().Number; last == number-1 {
+		return s, nil
+	}
+	headers, err := node.headers(ctx, []uint64{number - 1}) // a range has only the blocks with events
+	if err != nil {
+		return stretch{}, err
+	}
+	s.blocks = append(s.blocks, headers[0].Block)
+	return s, f.plausible(headers[0])
 }
 
 // linkedHeaders reads the headers behind a block, each of which must name the hash of the one before it.
@@ -222,13 +310,18 @@ func (f *Follower) readFinal(ctx context.Context, node *Node, after store.Block,
 	if len(calls) == 2 {
 		return s, nil
 	}
-	if s.events, err = f.eventsOfRange(ctx, node, replies[2], from, to); err != nil {
+	if from == to && refusedAlone(replies[2].err) {
+		s.events, err = f.eventsByKind(ctx, node, first)
+	} else {
+		s.events, err = f.eventsOfRange(ctx, node, replies[2], from, to)
+	}
+	if err != nil {
 		return stretch{}, fmt.Errorf("%s: logs of blocks %d to %d: %w", node.name, from, to, err)
 	}
 	if s.blocks, err = f.blocksOf(ctx, node, s.events, first, last); err != nil {
 		return stretch{}, err
 	}
-	return s, f.checkReceipts(ctx, node, s.events)
+	return f.proved(ctx, node, s)
 }
 
 // suspicious is how many logs make a list look like one that was cut off without a word. No known limit is lower.

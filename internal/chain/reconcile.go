@@ -225,7 +225,11 @@ func closingOf(expected *store.Expected) store.ChainEvent {
 func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, error) {
 	type said struct{ held, mined bool }
 	agreed, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said, error) {
-		replies, err := f.ask(ctx, node, []call{missionCall(event.Factory, event.MissionKey, tagLatest), receiptCall(event.Transaction)})
+		mined, err := node.mined(ctx, &event)
+		if err != nil {
+			return said{}, err
+		}
+		replies, err := f.ask(ctx, node, []call{missionCall(event.Factory, event.MissionKey, tagLatest)})
 		if err != nil {
 			return said{}, err
 		}
@@ -233,12 +237,8 @@ func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, e
 		if err != nil {
 			return said{}, fmt.Errorf("%s: %w", node.Name(), err)
 		}
-		r, err := replies[1].receipt()
-		if err != nil && !errors.Is(err, errAbsent) {
-			return said{}, fmt.Errorf("%s: %w", node.Name(), err)
-		}
 		held := m.exists() && (event.Kind == store.EventMissionFunded || m.closed != 0)
-		return said{held, err == nil && r.succeeded && r.blockHash == event.BlockHash}, nil
+		return said{held, mined}, nil
 	})
 	f.monitor.settle(aboutMissions, err)
 	if err != nil {
@@ -249,4 +249,31 @@ func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, e
 	}
 	err = f.ledger.Retract(ctx, f.chainID, event)
 	return err == nil, err
+}
+
+// mined reports whether a node has the transaction of an event in the event's block. Of a receipt that is too large to read it
+// looks at the event's log instead.
+func (n *Node) mined(ctx context.Context, event *store.ChainEvent) (bool, error) {
+	readings, err := n.receiptsOf(ctx, []sortie.Hash{event.Transaction})
+	if err != nil {
+		return false, err
+	}
+	reading := readings[event.Transaction]
+	switch {
+	case errors.Is(reading.err, errAbsent):
+		return false, nil
+	case reading.err == nil:
+		return reading.receipt.succeeded && reading.receipt.blockHash == event.BlockHash, nil
+	case !errors.Is(reading.err, errHeavy):
+		return false, fmt.Errorf("%s: %w", n.name, reading.err)
+	}
+	replies, err := n.batch(ctx, []call{keyedLogsCall([]*store.ChainEvent{event})})
+	if err != nil {
+		return false, err
+	}
+	found, err := replies[0].logsByKey()
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", n.name, err)
+	}
+	return len(found) > 0, nil
 }

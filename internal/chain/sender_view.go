@@ -171,7 +171,7 @@ func (n *Node) minings(ctx context.Context, transactions []sortie.Hash) (map[sor
 		for i, transaction := range part {
 			calls[i] = receiptCall(transaction)
 		}
-		replies, err := n.batch(ctx, calls)
+		replies, err := n.batchWithin(ctx, calls, maxReceiptBytes)
 		if err != nil {
 			return nil, err
 		}

@@ -90,6 +90,7 @@ func (f *Follower) stepOn(ctx context.Context, node *Node, was store.Position) (
 	case v.tip.Number == v.head.Number && v.tip.Hash != v.head.Hash:
 		return Progress{}, badAnswer("%s: two blocks %d at the same time", node.name, v.head.Number)
 	}
+	f.stuck.news = f.stuck.news || v.head.Number > was.Tip.Number || v.tip.Hash != was.Tip.Hash
 	f.noteFinality(v, was)
 
 	after, err := f.meet(ctx, v, was)

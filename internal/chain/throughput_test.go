@@ -101,6 +101,8 @@ func (c *recorded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				number, _ = hexutil.DecodeUint64(tag)
 			}
 			answer.Write(c.blocks[number])
+		case "eth_getTransactionByHash":
+			answer.WriteString(`{"gas":"0x30d40"}`)
 		case "eth_getTransactionReceipt":
 			answer.Write(c.receipts[strings.Trim(string(q.Params[0]), `"`)])
 		case "eth_getLogs":
@@ -180,8 +182,8 @@ func (l *plainLedger) Advance(ctx context.Context, a store.Advance) (moved store
 	return moved, err
 }
 
-func (l *plainLedger) ToDeepen(context.Context, uint64, uint64, uint64) ([]store.Deepening, error) {
-	return nil, nil
+func (l *plainLedger) ToDeepen(context.Context, uint64, uint64, uint64, store.DeepenPlace) ([]store.Deepening, store.DeepenPlace, error) {
+	return nil, store.DeepenPlace{}, nil
 }
 
 // bare fetches, decodes and inserts each range, and checks nothing: what no follower can do without.

@@ -65,10 +65,6 @@ func drawEvent(block, logIndex uint64, kind EventKind) ChainEvent {
 		event.Payment = &Payment{SubmissionKey: drawHash(), Recipient: bob, Slot: 7, Amount: draft.Reward}
 	case EventMissionClosed:
 		event.Closed = &MissionClosed{Refund: draft.Reward, RefundDeferred: true, Reason: 2}
-	case EventDeferredClaimed:
-		event.MissionKey, event.Claim = sortie.Hash{}, &Claim{Token: draft.TokenAddress, Account: bob, Amount: draft.Reward}
-	case EventAuthorizationRevoked:
-		event.MissionKey, event.Revocation = sortie.Hash{}, &Revocation{Creator: alice, Nonce: draft.Nonce}
 	}
 	return event
 }

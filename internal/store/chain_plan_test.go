@@ -27,12 +27,12 @@ var chainQueries = []struct {
 	{"oldest draft", selectOldestDraft, []string{"sqlite_autoindex_drafts_1"}, []string{"drafts_pkey"}, ""},
 	{
 		"to deepen", selectFundingsToDeepen, []string{"drafts_to_deepen (chain_id=? AND depth=?)", "PRIMARY KEY (draft_id=?)"},
-		[]string{"drafts_to_deepen", "fundings_pkey"}, "31337, 9000, 100, 'seen'",
+		[]string{"drafts_to_deepen", "fundings_pkey"}, "31337, 9000, 100, 'seen', 10, 3",
 	},
 	{
 		"to refund", selectRefundsToConfirm,
-		[]string{"fundings_to_refund (chain_id=? AND closed_block<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"fundings_to_refund", "drafts_pkey"}, "31337, 9000, 100",
+		[]string{"fundings_to_refund (chain_id=? AND closed_block>? AND closed_block<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"fundings_to_refund", "drafts_pkey"}, "31337, 9000, 100, 10, 3",
 	},
 	{"to lapse", selectDraftsToLapse, []string{"drafts_to_lapse (publish_by>? AND publish_by<?)"}, []string{"drafts_to_lapse"}, "9000, 100"},
 	{
@@ -44,11 +44,12 @@ var chainQueries = []struct {
 		[]string{"drafts_of_chain", "fundings_pkey"}, "31337, 10, 20",
 	},
 	{
-		"unfunded", selectUnfundedDrafts, []string{"INTEGER PRIMARY KEY (rowid>?)", "PRIMARY KEY (draft_id=?)"},
-		[]string{"drafts_of_chain", "fundings_pkey"}, "31337, 10, 20",
+		"fundable", selectFundableDrafts, []string{"drafts_unfunded (chain_id=? AND rowid>?)"},
+		[]string{"drafts_unfunded"}, "31337, 10, 20, 0",
 	},
 	{"audit", selectAudit, []string{"INTEGER PRIMARY KEY (rowid<?)"}, []string{"audit_pkey"}, "9000, 20"},
 	{"halted", selectHalted, []string{"incidents_halting"}, []string{"incidents_halting"}, ""},
+	{"stuck", selectFollowerStuck, []string{"incidents_stuck"}, []string{"incidents_stuck"}, ""},
 	{"open incidents", selectOpenIncidents, []string{"incidents_open"}, []string{"incidents_"}, "256"},
 	{"any intent", selectAnyIntent, []string{"intents_of_subject (kind=? AND subject=?)"}, []string{"intents_of_subject"}, "'close', 'draft_7'"},
 	{"active intent", selectActiveIntent, []string{"intents_active (kind=? AND subject=?)"}, []string{"intents_active"}, "'close', 'draft_7'"},

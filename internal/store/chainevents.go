@@ -18,12 +18,10 @@ type EventKind string
 
 // The kinds of event.
 const (
-	EventMissionFunded        EventKind = "mission_funded"
-	EventSubmissionPaid       EventKind = "submission_paid"
-	EventPayoutDeferred       EventKind = "payout_deferred"
-	EventMissionClosed        EventKind = "mission_closed"
-	EventDeferredClaimed      EventKind = "deferred_claimed"
-	EventAuthorizationRevoked EventKind = "authorization_revoked"
+	EventMissionFunded  EventKind = "mission_funded"
+	EventSubmissionPaid EventKind = "submission_paid"
+	EventPayoutDeferred EventKind = "payout_deferred"
+	EventMissionClosed  EventKind = "mission_closed"
 )
 
 // ChainEvent is something that a contract reported on the canonical chain. It has exactly the one part of its kind; a payment
@@ -37,11 +35,9 @@ type ChainEvent struct {
 	Kind        EventKind
 	MissionKey  sortie.Hash // zero where the event has none
 
-	Funded     *MissionFunded
-	Closed     *MissionClosed
-	Payment    *Payment
-	Claim      *Claim
-	Revocation *Revocation
+	Funded  *MissionFunded
+	Closed  *MissionClosed
+	Payment *Payment
 }
 
 // MissionFunded is the funding of a mission.
@@ -67,18 +63,6 @@ type Payment struct {
 	Recipient     sortie.Address
 	Slot          uint64
 	Amount        *big.Int
-}
-
-// Claim is a deferred amount that its owner took.
-type Claim struct {
-	Token, Account sortie.Address
-	Amount         *big.Int
-}
-
-// Revocation is a funding authorization that its creator made worthless.
-type Revocation struct {
-	Creator sortie.Address
-	Nonce   sortie.Hash
 }
 
 // AddEvents adds events of the chain, many with one statement. One that is there already is [ErrConflict], and fails the
@@ -159,7 +143,6 @@ type eventData struct {
 	Recipient     sortie.Address `json:"recipient"`
 	Slot          uint64         `json:"slot"`
 	Amount        *big.Int       `json:"amount"`
-	Account       sortie.Address `json:"account"`
 }
 
 func scanChainEvent(row scanner) (ChainEvent, error) {
@@ -197,10 +180,6 @@ func (event *ChainEvent) readData(text []byte) error {
 		event.Payment = &Payment{SubmissionKey: data.SubmissionKey, Recipient: data.Recipient, Slot: data.Slot, Amount: data.Amount}
 	case EventMissionClosed:
 		event.Closed = &MissionClosed{Refund: data.Refund, RefundDeferred: data.Deferred, Reason: data.Reason}
-	case EventDeferredClaimed:
-		event.Claim = &Claim{Token: data.Token, Account: data.Account, Amount: data.Amount}
-	case EventAuthorizationRevoked:
-		event.Revocation = &Revocation{Creator: data.Creator, Nonce: data.Nonce}
 	default:
 		return fmt.Errorf("unknown kind %q", event.Kind)
 	}
@@ -223,7 +202,6 @@ type eventWriter struct {
 var eventKinds = map[EventKind]any{
 	EventMissionFunded: string(EventMissionFunded), EventSubmissionPaid: string(EventSubmissionPaid),
 	EventPayoutDeferred: string(EventPayoutDeferred), EventMissionClosed: string(EventMissionClosed),
-	EventDeferredClaimed: string(EventDeferredClaimed), EventAuthorizationRevoked: string(EventAuthorizationRevoked),
 }
 
 // appendValues appends the values of chainEventColumns for each event.
@@ -272,10 +250,6 @@ func (event *ChainEvent) whole() bool {
 		return event.Payment != nil
 	case EventMissionClosed:
 		return event.Closed != nil
-	case EventDeferredClaimed:
-		return event.Claim != nil
-	case EventAuthorizationRevoked:
-		return event.Revocation != nil
 	}
 	return false
 }
@@ -302,14 +276,6 @@ func appendEventData(dst []byte, event *ChainEvent) []byte {
 		dst = appendInteger(append(dst, `{"refund":`...), event.Closed.Refund)
 		dst = strconv.AppendBool(append(dst, `,"deferred":`...), event.Closed.RefundDeferred)
 		dst = strconv.AppendUint(append(dst, `,"reason":`...), uint64(event.Closed.Reason), 10)
-	case EventDeferredClaimed:
-		dst = appendAddress(append(dst, `{"token":"`...), event.Claim.Token)
-		dst = appendAddress(append(dst, `","account":"`...), event.Claim.Account)
-		dst = appendInteger(append(dst, `","amount":`...), event.Claim.Amount)
-	case EventAuthorizationRevoked:
-		dst = appendAddress(append(dst, `{"creator":"`...), event.Revocation.Creator)
-		dst = appendHash(append(dst, `","nonce":"`...), event.Revocation.Nonce)
-		dst = append(dst, '"')
 	}
 	return append(dst, '}')
 }

@@ -49,6 +49,13 @@ type Deepening struct {
 	Refund bool          // instead: the closing is confirmed
 }
 
+// DeepenPlace is where a page of [Deepening] begins: after the last of the page before, for each of the lists that it is made
+// of. The zero value is the beginning.
+type DeepenPlace struct{ Seen, Confirmed, Closed ChainPlace }
+
+// ChainPlace is a place in the order of the chain: a block, and a number that orders what is in it.
+type ChainPlace struct{ Block, Index uint64 }
+
 // Expected is what the chain should hold of a draft: its funding, or nothing.
 type Expected struct {
 	Draft
@@ -143,15 +150,17 @@ func (s *session) funding(ctx context.Context, query, key string) (funding Fundi
 }
 
 // FundingsToDeepen reads up to limit drafts of a depth, seen or confirmed, that were funded at or below a block, in the order of
-// the chain.
-func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth mission.Depth, maxBlock uint64, limit int) ([]FundedDraft, error) {
-	return db.fundedDrafts(ctx, selectFundingsToDeepen, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit, string(depth))
+// the chain, after a place: the block and the index of a funding's log.
+func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth mission.Depth, maxBlock uint64, after ChainPlace, limit int) ([]FundedDraft, error) {
+	return db.fundedDrafts(ctx, selectFundingsToDeepen, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit, string(depth),
+		int64(after.Block), int64(after.Index))
 }
 
 // RefundsToConfirm reads up to limit drafts whose missions were closed at or below a block, which are rejected or undecided, and
-// do not count as refunded yet, in the order of the chain.
-func (db *DB) RefundsToConfirm(ctx context.Context, chainID, maxBlock uint64, limit int) ([]FundedDraft, error) {
-	return db.fundedDrafts(ctx, selectRefundsToConfirm, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit)
+// do not count as refunded yet, in the order of the chain, after a place: the block of a closing and the number of its draft.
+func (db *DB) RefundsToConfirm(ctx context.Context, chainID, maxBlock uint64, after ChainPlace, limit int) ([]FundedDraft, error) {
+	return db.fundedDrafts(ctx, selectRefundsToConfirm, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit,
+		int64(after.Block), int64(after.Index))
 }
 
 // FundedDrafts reads up to limit funded drafts of a chain whose missions are open, behind the one numbered seq, oldest first.
@@ -184,10 +193,11 @@ func (db *DB) fundedDrafts(ctx context.Context, query string, args ...any) ([]Fu
 	})
 }
 
-// UnfundedDrafts reads up to limit drafts of a chain that are not funded, behind the one numbered seq, oldest first.
-func (db *DB) UnfundedDrafts(ctx context.Context, chainID uint64, afterSeq int64, limit int) ([]Draft, error) {
+// FundableDrafts reads up to limit drafts of a chain that are not funded and whose quotes are live, or were until a moment (Unix
+// seconds) or longer, after the one numbered seq, oldest first.
+func (db *DB) FundableDrafts(ctx context.Context, chainID uint64, quotedSince, afterSeq int64, limit int) ([]Draft, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
-		err = s.each(ctx, selectUnfundedDrafts, []any{int64(chainID), afterSeq, limit}, func(row scanner) error {
+		err = s.each(ctx, selectFundableDrafts, []any{int64(chainID), afterSeq, limit, quotedSince}, func(row scanner) error {
 			draft, err := scanDraft(row)
 			drafts = append(drafts, draft)
 			return err
@@ -262,17 +272,18 @@ WHERE draft_id = $1`
 
 	selectFundingsToDeepen = selectFundedDraft + `
 WHERE chain_id = $1 AND depth = $4 AND depth IN ('seen', 'confirmed') AND block_number <= $2
+	AND (block_number, log_index) > ($5, $6)
 ORDER BY block_number, log_index LIMIT $3 + 0`
 	selectRefundsToConfirm = selectFundedDraft + `
-WHERE fundings.chain_id = $1 AND refund_due AND closed_block <= $2 ORDER BY closed_block, seq LIMIT $3 + 0`
+WHERE fundings.chain_id = $1 AND refund_due AND closed_block <= $2
+	AND (closed_block, seq) > ($4, $5) ORDER BY closed_block, seq LIMIT $3 + 0`
 	selectFundedDrafts = selectFundedDraft + `
 WHERE chain_id = $1 AND seq > $2 AND closed_block IS NULL ORDER BY seq LIMIT $3 + 0`
 	selectDraftsInReview = selectFundedDraft + `
 WHERE decision = 'none' AND depth IN ('confirmed', 'locked') AND seq > $1 ORDER BY seq LIMIT $2 + 0`
 
-	selectUnfundedDrafts = `SELECT ` + draftColumns + ` FROM drafts WHERE chain_id = $1 AND seq > $2
-	AND NOT EXISTS (SELECT 1 FROM fundings WHERE fundings.draft_id = drafts.draft_id)
-ORDER BY seq LIMIT $3 + 0`
+	selectFundableDrafts = `SELECT ` + draftColumns + ` FROM drafts WHERE chain_id = $1 AND depth = 'none' AND seq > $2
+	AND (quote_deadline IS NULL OR quote_deadline >= $4) ORDER BY seq LIMIT $3 + 0`
 
 	selectAnyDraftByDraftID   = `SELECT ` + draftColumns + ` FROM drafts WHERE draft_id = $1`
 	selectAnyDraftByMissionID = `SELECT ` + draftColumns + ` FROM drafts WHERE mission_id = $1`

@@ -172,13 +172,13 @@ func testFundingQueries(t *testing.T, url string) {
 		}
 		for _, depth := range []mission.Depth{mission.DepthSeen, mission.DepthConfirmed} {
 			check("to deepen from "+string(depth), func(limit int) ([]string, error) {
-				return fundedIDs(db.FundingsToDeepen(ctx, testChain, depth, maxBlock, limit))
+				return fundedIDs(db.FundingsToDeepen(ctx, testChain, depth, maxBlock, ChainPlace{}, limit))
 			}, func(e Expected) bool {
 				return e.Funding != nil && e.State.Depth == depth && e.Funding.Block <= maxBlock
 			})
 		}
 		check("to refund", func(limit int) ([]string, error) {
-			return fundedIDs(db.RefundsToConfirm(ctx, testChain, maxBlock, limit))
+			return fundedIDs(db.RefundsToConfirm(ctx, testChain, maxBlock, ChainPlace{}, limit))
 		},
 			func(e Expected) bool {
 				return e.Funding != nil && e.Funding.Closed != nil && e.Funding.Closed.Block <= maxBlock &&
@@ -190,12 +190,16 @@ func testFundingQueries(t *testing.T, url string) {
 			})
 		check("funded", func(limit int) ([]string, error) { return fundedIDs(db.FundedDrafts(ctx, testChain, 0, limit)) },
 			func(e Expected) bool { return e.Funding != nil && e.Funding.Closed == nil })
-		check("unfunded", func(limit int) ([]string, error) {
-			drafts, err := db.UnfundedDrafts(ctx, testChain, 0, limit)
-			return ids(drafts), err
-		}, func(e Expected) bool { return e.Funding == nil })
+		for _, since := range []int64{0, 1 << 40} {
+			check("fundable", func(limit int) ([]string, error) {
+				drafts, err := db.FundableDrafts(ctx, testChain, since, 0, limit)
+				return ids(drafts), err
+			}, func(e Expected) bool {
+				return e.State.Depth == mission.DepthNone && (e.QuoteDeadline == 0 || int64(e.QuoteDeadline) >= since)
+			})
+		}
 	}
-	for _, name := range []string{"to deepen from seen", "to deepen from confirmed", "to refund", "in review", "funded", "unfunded"} {
+	for _, name := range []string{"to deepen from seen", "to deepen from confirmed", "to refund", "in review", "funded", "fundable"} {
 		if found[name] < 10 {
 			t.Errorf("only %d drafts were found %s: the test proves little", found[name], name)
 		}
@@ -232,8 +236,8 @@ func disturb(t *testing.T, db *DB, draft *Draft, random *rand.Rand) {
 func testFundingOrder(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := context.Background()
-	byBlock, err1 := db.FundingsToDeepen(ctx, testChain, mission.DepthSeen, math.MaxUint64, 1000)
-	byClosing, err2 := db.RefundsToConfirm(ctx, testChain, math.MaxUint64, 1000)
+	byBlock, err1 := db.FundingsToDeepen(ctx, testChain, mission.DepthSeen, math.MaxUint64, ChainPlace{}, 1000)
+	byClosing, err2 := db.RefundsToConfirm(ctx, testChain, math.MaxUint64, ChainPlace{}, 1000)
 	bySeq, err3 := db.FundedDrafts(ctx, testChain, 0, 1000)
 	inReview, err4 := db.DraftsInReview(ctx, 0, 1000)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {

@@ -55,6 +55,38 @@ func (tx *Tx) ClearIncident(id, by string) error {
 	return nil
 }
 
+// ClearIncidents clears the open incidents of a kind and gives their ids.
+func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
+	err = tx.session.each(tx.ctx, clearIncidentsOfKind, []any{kind, tx.Now.UnixMicro(), by}, func(row scanner) error {
+		var id string
+		err := row.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("clear incidents %s: %w", kind, err)
+	}
+	return ids, nil
+}
+
+// IncidentFollowerStuck is the kind of the incident that the chain goes on and cannot be followed. Every quote asks for it, so it
+// has an index of its own.
+const IncidentFollowerStuck = "follower_stuck"
+
+// FollowerStuck reports whether an incident of the kind [IncidentFollowerStuck] is open.
+func (db *DB) FollowerStuck(ctx context.Context) (bool, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (bool, error) {
+		err := s.one(ctx, selectFollowerStuck, nil, func(row scanner) error { return row.Scan(new(int)) })
+		if errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("look for the incident %s: %w", IncidentFollowerStuck, err)
+		}
+		return true, nil
+	})
+}
+
 // Incident reads one incident, open or cleared, or fails with [ErrNotFound].
 func (tx *Tx) Incident(id string) (Incident, error) {
 	incident, err := tx.session.incident(tx.ctx, id)
@@ -120,7 +152,9 @@ ON CONFLICT (fingerprint) WHERE cleared_at IS NULL DO UPDATE SET halting = TRUE 
 
 	selectOpenIncidents = `SELECT ` + incidentColumns + ` FROM incidents WHERE cleared_at IS NULL
 ORDER BY halting DESC, opened_at, id LIMIT $1 + 0`
-	selectHalted = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`
+	clearIncidentsOfKind = `UPDATE incidents SET cleared_at = $2, cleared_by = $3 WHERE kind = $1 AND cleared_at IS NULL RETURNING id`
+	selectFollowerStuck  = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + IncidentFollowerStuck + `' LIMIT 1`
+	selectHalted         = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`
 )
 
 func scanIncident(row scanner) (incident Incident, err error) {

@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// Nothing that funds a mission is handed out while a funding would not be noticed. What is funded is shown as always.
+func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		ctx := context.Background()
+		w := openWorld(t, database, worldOptions{})
+		draft, funded := w.create(alice, "k"), w.create(bob, "k")
+		w.extend([]store.ChainEvent{fundingOf(funded)}, nil, nil, nil)
+		w.settle()
+		w.must(w.app.ReportIncident(ctx, store.IncidentFollowerStuck, "it is stuck", false))
+
+		asked := map[string]func() error{
+			"create": func() error {
+				_, _, err := w.app.CreateDraft(ctx, alice, "another", []byte(`{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`))
+				return err
+			},
+			"create again": func() error {
+				_, _, err := w.app.CreateDraft(ctx, alice, "k", []byte(`{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`))
+				return err
+			},
+			"status": func() error { _, err := w.app.Mission(ctx, alice, draft.ID); return err },
+			"list": func() error {
+				_, err := w.app.Drafts(ctx, alice, DraftQuery{}, func(View) (bool, error) { return true, nil })
+				return err
+			},
+		}
+		for name, ask := range asked {
+			var coded *sortie.Error
+			if err := ask(); !errors.As(err, &coded) || coded.Code != sortie.CodeFundingQuoteUnavailable {
+				t.Errorf("%s: got %v, want %s", name, err, sortie.CodeFundingQuoteUnavailable)
+			}
+		}
+		if _, err := w.app.Mission(ctx, bob, funded.ID); err != nil {
+			t.Errorf("status of a funded mission: got %v, want none", err)
+		}
+		w.must(w.app.ResolveIncidents(ctx, store.IncidentFollowerStuck))
+		for name, ask := range asked {
+			if err := ask(); err != nil {
+				t.Errorf("%s, when it goes on: got %v, want none", name, err)
+			}
+		}
+		if incidents, err := w.db.OpenIncidents(ctx); err != nil || len(incidents) > 0 {
+			t.Errorf("the incidents are %v, %v, want none", incidents, err)
+		}
+	})
+}
+
+// A draft that no authorization can fund any more is not compared with the contract, and of the others a bounded number is.
+func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		ctx := context.Background()
+		w := openWorld(t, database, worldOptions{})
+		live, rejected := w.create(alice, "live"), w.create(alice, "rejected")
+		w.reject(rejected)
+		listed := func() (ids []string) {
+			for after := ""; ; {
+				page, next, err := w.app.OpenMissions(ctx, testChain, after, 1)
+				w.must(err)
+				for _, each := range page {
+					ids = append(ids, each.Draft.ID)
+				}
+				if after = next; next == "" {
+					return ids
+				}
+			}
+		}
+		if got, want := listed(), []string{live.ID, rejected.ID}; !slices.Equal(got, want) {
+			t.Errorf("while an authorization is alive: got %v, want %v", got, want)
+		}
+		w.pass(2 * maxAuthorization)
+		if got, want := listed(), []string{live.ID}; !slices.Equal(got, want) {
+			t.Errorf("when none is: got %v, want %v", got, want)
+		}
+	})
+}
+
+// A walk over drafts that could be funded ends after a number of them, and the next one begins there.
+func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		ctx := context.Background()
+		w := openWorld(t, database, worldOptions{})
+		var drafts []string
+		for _, key := range []string{"a", "b", "c"} {
+			drafts = append(drafts, w.create(alice, key).ID)
+		}
+		walk := func(after string) (ids []string) {
+			page, next, err := w.app.OpenMissions(ctx, testChain, after, 10)
+			w.must(err)
+			if next != "" {
+				t.Errorf("the walk from %q continues at %q, want its end", after, next)
+			}
+			for _, each := range page {
+				ids = append(ids, each.Draft.ID)
+			}
+			return ids
+		}
+		if got := walk("unfunded 0 2"); !slices.Equal(got, drafts[:2]) {
+			t.Errorf("a walk of two: got %v, want %v", got, drafts[:2])
+		}
+		if got := walk(""); !slices.Equal(got, drafts[2:]) {
+			t.Errorf("the walk after it: got %v, want %v", got, drafts[2:])
+		}
+		if got := walk(""); !slices.Equal(got, drafts) {
+			t.Errorf("the walk after the last draft: got %v, want %v", got, drafts)
+		}
+	})
+}

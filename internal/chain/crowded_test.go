@@ -1,0 +1,394 @@
+package chain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+)
+
+// promise adds drafts to the ledger, so that there are those numbered below a limit.
+func (r *rig) promise(below int) {
+	for n := len(r.ledger.drafts); n < below; n++ {
+		r.ledger.drafts = append(r.ledger.drafts, draftNumber(n))
+	}
+}
+
+// fundTogether mines a block in which one transaction funds drafts.
+func (r *rig) fundTogether(from, below int) common.Hash {
+	transaction := someHash()
+	var logs []*types.Log
+	for n := from; n < below; n++ {
+		log := fundingLog(draftNumber(n))
+		log.TxHash = transaction
+		logs = append(logs, log)
+	}
+	r.chain.mine(logs...)
+	return transaction
+}
+
+// lock mines until everything that was mined before is final and was asked about.
+func (r *rig) lock() {
+	r.t.Helper()
+	r.chain.mineEmpty(3)
+	r.chain.finalize(r.chain.head() - 1)
+	for range 3 {
+		r.mustSettle()
+		r.later()
+	}
+}
+
+func (r *rig) wantLocked(drafts ...int) {
+	r.t.Helper()
+	for _, n := range drafts {
+		if depth := r.ledger.depthOf(n); depth != "locked" {
+			r.t.Errorf("mission %d is %q, want locked", n, depth)
+		}
+	}
+}
+
+func (r *rig) wantIncidents(want ...string) {
+	r.t.Helper()
+	if got := r.ledger.incidentKinds(); !slices.Equal(got, want) {
+		r.t.Errorf("the incidents are %q, want %q", got, want)
+	}
+}
+
+// A receipt is asked for once in each stage, however many fundings its transaction holds, and not at all where the gas of the
+// transaction does not bound its size.
+func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
+	t.Parallel()
+	for fundings, most := range map[int]int{10: 4, 200: 0} {
+		r := newRig(t, 1, Finalized)
+		r.promise(fundings)
+		r.mustSettle()
+		r.fundTogether(0, fundings)
+		r.lock()
+		for n := range fundings {
+			r.wantLocked(n)
+		}
+		if got := r.nodes[0].count("eth_getTransactionReceipt"); got > most {
+			t.Errorf("%d fundings: got %d receipts asked for, want at most %d", fundings, got, most)
+		}
+		r.canonical()
+	}
+}
+
+// Receipts that are too large to read, or that the node refuses, are not needed: log and contract state say the same.
+func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
+	t.Parallel()
+	refusing := func(code int) lie {
+		return about("eth_getTransactionReceipt", func([]any, map[string]any) any { return &nodeError{code, "response too large"} })
+	}
+	for name, c := range map[string]struct {
+		foreign int
+		lie     lie
+	}{
+		"40,000 foreign logs":                     {foreign: 40_000},
+		"40,000 foreign logs, the gas is unknown": {foreign: 40_000, lie: about("eth_getTransactionByHash", func([]any, map[string]any) any { return nil })},
+		"the node refuses by size":                {lie: refusing(-32003)},
+		"the node refuses for another reason":     {lie: refusing(-32005)},
+		"the node hangs up on every such request": {lie: lie{http: hangsUpOn("eth_getTransactionReceipt")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 2, Finalized)
+			r.promise(20)
+			r.mustSettle()
+			for _, node := range r.nodes {
+				node.tell(c.lie)
+			}
+			r.chain.crowd(r.fundTogether(0, 3), c.foreign)
+			r.chain.mine(fundingLog(draftNumber(3)))
+			r.lock()
+			r.wantLocked(0, 1, 2, 3)
+			r.canonical()
+			r.wantIncidents()
+			if alarms := r.alarms(); len(alarms) > 0 {
+				t.Errorf("the alarms are %v, want none", alarms)
+			}
+		})
+	}
+}
+
+func hangsUpOn(text string) func(http.ResponseWriter, *http.Request) bool {
+	return func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), text) {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+}
+
+// A node that hides a forged log in a receipt that it does not show is caught by its contract.
+func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.mustSettle()
+	r.nodes[0].tell(lie{result: func(method string, _ []any, result any) any {
+		switch method {
+		case "eth_getTransactionReceipt":
+			return &nodeError{-32003, "response too large"}
+		case "eth_call":
+			return "0x" + strings.Repeat("0", 2*7*wordSize)
+		}
+		return result
+	}})
+	r.chain.mine(fundingLog(draftNumber(1)))
+	if err := r.settle(); !errors.Is(err, errBadAnswer) {
+		t.Errorf("got %v, want the answer refused", err)
+	}
+	if depth := r.ledger.depthOf(1); depth != "" {
+		t.Errorf("it is %q, want it not to be seen", depth)
+	}
+}
+
+// One transaction that stays unverified does not hold up the chain. It is found again when the node gives its receipt.
+func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range []int{1, 100} { // near the head, and where blocks are final
+		r := newRig(t, 1, Finalized)
+		r.mustSettle()
+		r.chain.mineEmpty(blocks)
+		hidden := r.fundTogether(1, 2)
+		r.nodes[0].tell(about("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
+			if common.HexToHash(params[0].(string)) == hidden {
+				return nil
+			}
+			return receipt
+		}))
+		r.chain.mine(fundingLog(draftNumber(2)))
+		r.chain.mineEmpty(blocks)
+		r.chain.finalize(r.chain.head() - 1)
+		r.strive(setAsideTries + 10)
+		r.lock()
+		r.wantLocked(2)
+		if depth := r.ledger.depthOf(1); depth != "" {
+			t.Errorf("the hidden one is %q, want it to be set aside", depth)
+		}
+		r.wantIncidents(IncidentSetAside)
+
+		r.nodes[0].tell(lie{})
+		if report := reconcile(t, r); report.Repaired != 1 {
+			t.Errorf("reconciling repaired %d, want 1: %+v", report.Repaired, report)
+		}
+		r.lock()
+		r.wantLocked(1, 2)
+		r.canonical()
+	}
+}
+
+// strive tries for a number of times, with time in between, and does not mind failures.
+func (r *rig) strive(times int) {
+	for range times {
+		_ = r.settle()
+		r.clock.advance(setAsideAfter / 4)
+	}
+}
+
+// Logs of a block that are too many for one answer are read kind by kind.
+func TestLogsThatAreTooLargeTogetherAreReadByKind(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range []int{0, 100} {
+		r := newRig(t, 1, Finalized)
+		r.mustSettle()
+		r.chain.mineEmpty(blocks)
+		r.chain.mine(paymentLog(draftNumber(2), 1), fundingLog(draftNumber(1)), paymentLog(draftNumber(2), 2))
+		r.chain.mineEmpty(blocks)
+		r.chain.finalize(r.chain.head())
+		r.nodes[0].tell(about("eth_getLogs", func(_ []any, logs []*types.Log) any {
+			if len(logs) > 2 {
+				return &nodeError{-32005, "query returned more than 2 results"}
+			}
+			return logs
+		}))
+		r.strive(20)
+		r.lock()
+		r.wantLocked(1)
+		r.canonical()
+		r.wantIncidents()
+	}
+}
+
+// Logs of a block that are not given kind by kind either are set aside; those of other kinds and blocks are not.
+func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.mustSettle()
+	r.chain.mine(fundingLog(draftNumber(1)), paymentLog(draftNumber(2), 1), paymentLog(draftNumber(2), 2))
+	r.chain.mine(fundingLog(draftNumber(2)))
+	r.nodes[0].tell(about("eth_getLogs", func(_ []any, logs []*types.Log) any {
+		if len(logs) > 1 {
+			return &nodeError{-32003, "response too large"}
+		}
+		return logs
+	}))
+	r.strive(setAsideTries + 5)
+	r.lock()
+	r.wantLocked(1, 2)
+	r.wantIncidents(IncidentSetAside)
+}
+
+// A node that gives no logs at all is no reason to follow without them: the follower is stuck.
+func TestANodeWithoutLogsMakesTheFollowerStuck(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(2)
+	r.mustSettle()
+	r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return &nodeError{-32601, "the method does not exist"} }))
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.strive(20)
+	r.wantIncidents(IncidentStuck)
+	if rows := r.ledger.rows(); len(rows) > 0 || r.ledger.position.Tip.Number == r.chain.head() {
+		t.Errorf("the tip is %d of %d with %d rows, want it to wait", r.ledger.position.Tip.Number, r.chain.head(), len(rows))
+	}
+	r.nodes[0].tell(lie{})
+	r.lock()
+	r.wantLocked(1)
+	r.wantIncidents()
+}
+
+// A node that is away, or lags, does not make the follower stuck.
+func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]lie{
+		"hangs up": {http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
+		"refuses":  answersWith(429, "slow down"),
+		"lags":     {behind: 5},
+	} {
+		r := newRig(t, 1, Finalized)
+		r.chain.mineEmpty(10)
+		r.mustSettle()
+		r.nodes[0].tell(l)
+		r.chain.mine(fundingLog(draftNumber(1)))
+		r.strive(40)
+		if got := r.ledger.incidentKinds(); len(got) > 0 {
+			t.Errorf("%s: the incidents are %q, want none", name, got)
+		}
+	}
+}
+
+// The blocks of a chain that has replaced the followed one cannot be followed, for as long as that lasts.
+func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(lieStart)
+	r.mustSettle()
+	other := newMemoryChain(r.clock.now)
+	other.mineEmpty(100)
+	r.nodes[0].serve(other)
+	r.strive(20)
+	r.wantIncidents(IncidentStuck)
+	r.nodes[0].serve(r.chain)
+	r.mustSettle()
+	r.wantIncidents()
+}
+
+// Items that one of two nodes contradicts, however many there are, do not hold up others. An operator is told of them.
+func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
+	t.Parallel()
+	const contradicted = 3 * deepenPage
+	r := newRig(t, 2, Finalized)
+	r.promise(contradicted + 1)
+	r.mustSettle()
+	var logs []*types.Log
+	for n := range contradicted {
+		logs = append(logs, fundingLog(draftNumber(n)))
+	}
+	hidden := r.chain.mine(logs...)
+	r.nodes[1].tell(about("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
+		if receipt["blockHash"] == hidden.hash {
+			return nil
+		}
+		return receipt
+	}))
+	r.lock()
+	r.chain.mine(fundingLog(draftNumber(contradicted)))
+	r.lock()
+	r.wantLocked(contradicted)
+	if depth := r.ledger.depthOf(0); depth != "confirmed" {
+		t.Errorf("a contradicted one is %q, want confirmed", depth)
+	}
+	for range unverifiedTries {
+		r.clock.advance(unverifiedAfter)
+		r.mustSettle()
+	}
+	r.wantIncidents(IncidentUnverified)
+	r.nodes[1].tell(lie{})
+	r.later()
+	r.mustSettle()
+	r.wantLocked(0, contradicted-1)
+}
+
+// Nodes answer a batch up to a number of bytes and refuse the rest of it, as go-ethereum does, or all of it.
+func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
+	t.Parallel()
+	const limit = 20_000
+	for name, l := range map[string]lie{
+		"the rest is refused": envelope(func(replies []map[string]any) any {
+			size := 0
+			for _, reply := range replies {
+				text, _ := json.Marshal(reply)
+				if size += len(text); size > limit && len(replies) > 1 {
+					delete(reply, "result")
+					reply["error"] = map[string]any{"code": -32003, "message": "response too large"}
+				}
+			}
+			return single(replies)
+		}),
+		"all is refused": envelope(func(replies []map[string]any) any {
+			if text, _ := json.Marshal(replies); len(text) > limit && len(replies) > 1 {
+				return map[string]any{"id": nil, "error": map[string]any{"code": -32003, "message": "response too large"}}
+			}
+			return single(replies)
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 1, Finalized)
+			r.mustSettle()
+			r.nodes[0].tell(l)
+			for i := range 100 {
+				r.chain.mine(paymentLog(draftNumber(2), i), paymentLog(draftNumber(3), i))
+			}
+			r.chain.mine(fundingLog(draftNumber(1)))
+			for range 3 { // not one step fails for it
+				r.mustSettle()
+				r.later()
+			}
+			r.lock()
+			r.wantLocked(1)
+			r.canonical()
+		})
+	}
+}
+
+// single is what a node answers to a request that is no batch.
+func single(replies []map[string]any) any {
+	if len(replies) == 1 {
+		return replies[0]
+	}
+	return replies
+}
+
+// What anyone can make the contract write for the price of the gas is not asked for.
+func TestEventsWithoutAUseAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	query := newSieve(nil).query
+	for _, name := range []string{"DeferredClaimed", "AuthorizationRevoked", "DailyCapSet", "RoleGranted"} {
+		if id := factoryABI.Events[name].ID.Hex(); strings.Contains(query, id) {
+			t.Errorf("the filter %s asks for %s, want it not to", query, name)
+		}
+	}
+	if got, want := fmt.Sprint(len(followedTopics)), "4"; got != want {
+		t.Errorf("got %s kinds of event, want %s", got, want)
+	}
+}
