@@ -28,6 +28,7 @@ type serveOptions struct {
 	maxFeePerGas                     uint64
 	media                            mediaOptions
 	ttl                              time.Duration
+	allowDelegated                   bool
 	roles, rateLimits                string
 	trustedProxies, allowedOrigins   []string
 	logLevel                         string
@@ -62,6 +63,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "most that the sender pays for a unit of gas, in gwei")
 	o.media.define(flags)
 	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
+	flags.BoolVar(&o.allowDelegated, "allow-delegated-accounts", false, "let the delegate of an EIP-7702 account decide who signed for it; otherwise only its own key counts")
 	flags.StringVar(&o.roles, "roles", "api,worker,chain", "what this process does, comma-separated")
 	flags.StringVar(&o.rateLimits, "rate-limits", "on", "on or off")
 	flags.StringSliceVar(&o.trustedProxies, "trusted-proxies", nil, "networks of load balancers whose X-Forwarded-For is believed")
@@ -107,6 +109,9 @@ func (c serviceConfig) announce(address string, options serveOptions) {
 	if strings.HasPrefix(c.database, "sqlite:") && c.roles != everyRole {
 		c.logger.Warn("an SQLite database has room for one process, and this one does not do everything: give --roles api,worker,chain")
 	}
+	if c.roles.api && c.allowDelegated {
+		c.logger.Warn("delegates of EIP-7702 accounts decide who signed for them: a delegate that accepts every signature opens its account to everyone; leave --allow-delegated-accounts out to accept only their keys")
+	}
 	if c.roles.api && len(c.operators) == 0 {
 		c.logger.Warn("nobody can review missions and submissions: give the wallets that may in --operators")
 	}
@@ -126,7 +131,8 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 	}
 	config = serviceConfig{
 		listen: o.listen, database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, allowedOrigins: o.allowedOrigins,
-		deployment: chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
+		allowDelegated: o.allowDelegated,
+		deployment:     chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
 	}
 	if err := o.parseChainWork(&config); err != nil {
 		return serviceConfig{}, err

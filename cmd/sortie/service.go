@@ -41,6 +41,7 @@ type serviceConfig struct {
 	confirmations  uint64
 	finality       chain.Finality
 	ttl            time.Duration
+	allowDelegated bool // the delegate of an EIP-7702 account decides who signed for it
 	media          mediaConfig
 	limits         *api.Limits
 	trustedProxies []netip.Prefix
@@ -104,7 +105,7 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	if s.nodes, err = chain.OpenNodes(ctx, config.rpcURLs, config.deployment, config.logger); err != nil {
 		return nil, err
 	}
-	verifier, err := wallet.New(wallet.Config{PublicURLs: config.publicURLs, Call: s.nodes.RunCreationCode})
+	verifier, err := wallet.New(wallet.Config{PublicURLs: config.publicURLs, Call: s.nodes.RunCreationCode, AllowDelegated: config.allowDelegated})
 	if err != nil {
 		return nil, fmt.Errorf("--public-url: %w", err)
 	}
