@@ -79,6 +79,9 @@ const (
 )
 
 func runServe(cmd *cobra.Command, options serveOptions) error {
+	if err := hideMemory(); err != nil { // before it holds a key
+		return err
+	}
 	config, err := options.config(cmd)
 	if err != nil {
 		return err
