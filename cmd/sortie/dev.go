@@ -16,6 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -27,6 +28,7 @@ type devOptions struct {
 	reset       bool
 	autoApprove bool
 	readyFile   string
+	isolation   string
 }
 
 func newDevCmd() *cobra.Command {
@@ -51,6 +53,7 @@ The keys are public knowledge: never send them anything of value.`,
 	flags.StringVar(&options.data, "data", ".sortie", "directory for everything that is kept")
 	flags.BoolVar(&options.reset, "reset", false, "forget what an earlier run kept")
 	flags.BoolVar(&options.autoApprove, "auto-approve", false, "approve every funded mission without a review")
+	defineIsolation(flags, &options.isolation, media.IsolationBestEffort)
 	flags.StringVar(&options.readyFile, "ready-file", "", "write addresses and keys to this file as JSON when ready")
 	return cmd
 }
@@ -67,10 +70,17 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	if err := options.checkExposure(stderr); err != nil {
 		return err
 	}
+	isolation, err := media.ParseIsolation(options.isolation)
+	if err != nil {
+		return usageError("--media-isolation %w", err)
+	}
 	if options.reset {
 		if err := forget(options.data); err != nil {
 			return fmt.Errorf("--reset: %w", err)
 		}
+	}
+	if err := hideMemory(); err != nil {
+		return err
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	// The chain outlives ctx, so that the service stops before what it stands on.
@@ -81,7 +91,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, net.Close()) }()
-	config, err := devConfig(net, options, logger)
+	config, err := devConfig(net, options, isolation, logger)
 	if err != nil {
 		return err
 	}
@@ -131,7 +141,7 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 }
 
 // devConfig is the service on the development chain: every role, no limits, any host, the development keys.
-func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serviceConfig, error) {
+func devConfig(net *devnet.Chain, options devOptions, isolation media.Isolation, logger *slog.Logger) (serviceConfig, error) {
 	deployment := net.Deployment()
 	config := serviceConfig{
 		roles:          everyRole,
@@ -142,7 +152,7 @@ func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serv
 		operators:      []sortie.Address{devnet.WalletByRole(devnet.RoleOperator).Address},
 		autoApprove:    options.autoApprove,
 		confirmations:  app.DefaultConfirmations,
-		media:          devMedia(filepath.Join(options.data, devMediaDir)),
+		media:          devMedia(filepath.Join(options.data, devMediaDir), isolation),
 		ttl:            funding.DefaultTTL,
 		allowedOrigins: []string{"*"},
 		logger:         logger,
@@ -169,9 +179,11 @@ func devConfig(net *devnet.Chain, options devOptions, logger *slog.Logger) (serv
 }
 
 // devMedia accepts what passes the checks, at once and for good: nobody waits for himself.
-func devMedia(dir string) mediaConfig {
+func devMedia(dir string, isolation media.Isolation) mediaConfig {
 	ffmpeg, _ := findFFmpeg("ffmpeg") // without it, videos have no thumbnails
-	return mediaConfig{store: "file:" + dir, uploads: filepath.Join(dir, uploadsDir), ffmpeg: ffmpeg, verification: verify.Auto}
+	return mediaConfig{
+		store: "file:" + dir, uploads: filepath.Join(dir, uploadsDir), ffmpeg: ffmpeg, isolation: isolation, verification: verify.Auto,
+	}
 }
 
 // forget removes what an earlier run kept, and nothing else that may lie in the directory.

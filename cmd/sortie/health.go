@@ -17,6 +17,7 @@ func (s *service) health(ctx context.Context) api.Health {
 	defer cancel()
 	health := api.Health{Ready: true, Parts: map[string]string{
 		"database": s.databaseHealth(), "clock": s.clockHealth(), "chain": s.chain.chainHealth(), "sender": s.chain.senderHealth(), "media": s.media.health(),
+		"mediaIsolation": s.media.isolationHealth(),
 	}}
 	if err := s.store.Ping(ctx); err != nil {
 		health.Ready = false

@@ -14,16 +14,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
 // mediaOptions are the flags of `serve` about submissions.
 type mediaOptions struct {
-	store, uploads, ffmpeg, verification string
-	hold                                 time.Duration
-	reservationsPerAddress               int
-	reservedBytes                        int64
+	store, uploads, ffmpeg, verification, isolation string
+	hold                                            time.Duration
+	reservationsPerAddress                          int
+	reservedBytes                                   int64
 }
 
 const (
@@ -38,11 +39,16 @@ func (o *mediaOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.store, "media", "", "where submitted files are kept: file:DIR or s3://bucket?...; submissions are off without it")
 	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; for s3: beside an SQLite database, otherwise in the user's cache)")
 	flags.StringVar(&o.ffmpeg, "ffmpeg", "ffmpeg", `program that makes the thumbnails of videos; "" for none`)
+	defineIsolation(flags, &o.isolation, media.IsolationRequired)
 	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
 	limits := app.DefaultReservationLimits()
 	flags.IntVar(&o.reservationsPerAddress, "reservations-per-address", limits.PerAddress, "slots that wallets without an accepted submission may reserve from one address in an hour without uploading a file")
 	flags.Int64Var(&o.reservedBytes, "reserved-bytes", limits.TotalBytes, "largest sum of the sizes of files that are declared and not uploaded; never more than --uploads has room for")
 	flags.DurationVar(&o.hold, "acceptance-hold", defaultHold, "how long an acceptance can be taken back before its receipt is signed, 0 to 720h")
+}
+
+func defineIsolation(flags *pflag.FlagSet, value *string, standard media.Isolation) {
+	flags.StringVar(value, "media-isolation", standard.String(), "how the processes that read submitted files are isolated: required, best-effort or off")
 }
 
 // parse checks everything that can be checked before anything is opened.
@@ -57,6 +63,9 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaCo
 	}
 	if config.verification, err = verify.ParseMode(o.verification); err != nil {
 		return mediaConfig{}, usageError("--verification %w", err)
+	}
+	if config.isolation, err = media.ParseIsolation(o.isolation); err != nil {
+		return mediaConfig{}, usageError("--media-isolation %w", err)
 	}
 	if o.hold < 0 || o.hold > longestHold {
 		return mediaConfig{}, usageError("--acceptance-hold %s: want 0 to %s", o.hold, longestHold)

@@ -24,6 +24,7 @@ type mediaConfig struct {
 	store        string // file:DIR or s3://...; empty: nobody can submit anything
 	uploads      string // directory of uploads that are not whole yet, and of files that are being looked at
 	ffmpeg       string // empty: videos have no thumbnails
+	isolation    media.Isolation
 	verification verify.Mode
 	hold         time.Duration
 	reservations app.ReservationLimits
@@ -47,6 +48,8 @@ type mediaWork struct {
 	incoming *media.Incoming
 	ingester *media.Ingester
 	log      *slog.Logger
+
+	exposed []string // layers of isolation that are missing
 
 	works         bool         // this process does what is due
 	checking      atomic.Int64 // files that are being looked at
@@ -82,8 +85,34 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 		return nil, fmt.Errorf("--uploads: %w", err)
 	}
 	w.objects.TempDir = temporary
-	w.ingester = media.NewIngester(media.Config{TempDir: temporary, FFmpeg: config.media.ffmpeg})
-	return w, nil
+	return w, w.openIngester(ctx, config, temporary)
+}
+
+// openIngester makes what looks at files. A process that will use it first finds out what it is isolated by.
+func (w *mediaWork) openIngester(ctx context.Context, config serviceConfig, temporary string) (err error) {
+	settings := media.Config{TempDir: temporary, FFmpeg: config.media.ffmpeg, Isolation: config.media.isolation}
+	w.ingester = media.NewIngester(settings)
+	if !config.roles.worker {
+		return nil
+	}
+	if w.exposed, err = w.ingester.CheckIsolation(ctx); errors.Is(err, media.ErrNotIsolated) {
+		return fmt.Errorf(`--media-isolation required: %w: use Linux 5.13 or newer on amd64 or arm64, with Landlock among its security modules and with seccomp and landlock_* allowed by the container's profile; without Landlock alone, --ffmpeg "" is enough; --media-isolation best-effort runs without what is missing`, err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, layer := range w.exposed {
+		w.log.Warn("the processes that read submitted files are not fully isolated", "missing", layer, "isolation", settings.Isolation.String())
+	}
+	if settings.FFmpeg == "" {
+		return nil
+	}
+	if err := w.ingester.CheckFFmpeg(ctx); err != nil {
+		w.log.Warn("videos get no thumbnails: ffmpeg does not run where it is isolated; name the program itself in --ffmpeg, not a script", "error", err)
+		settings.FFmpeg = ""
+		w.ingester = media.NewIngester(settings)
+	}
+	return nil
 }
 
 // configure gives the use cases what they need of this.
@@ -210,6 +239,17 @@ func (w *mediaWork) probe(ctx context.Context) (err error) {
 		err = errors.Join(err, w.incoming.Probe())
 	}
 	return err
+}
+
+// isolationHealth is one word for how the processes that read files are isolated.
+func (w *mediaWork) isolationHealth() string {
+	switch {
+	case w.ingester == nil || !w.works:
+		return "off" // this process reads no files
+	case len(w.exposed) > 0:
+		return "partial"
+	}
+	return "ok"
 }
 
 // health is one word for whether files can be kept and served.

@@ -31,6 +31,7 @@ type serveOptions struct {
 	maxFeePerGas                     uint64
 	media                            mediaOptions
 	ttl, draftRetention              time.Duration
+	allowDelegated                   bool
 	roles, rateLimits                string
 	trustedProxies, allowedOrigins   []string
 	logLevel                         string
@@ -68,6 +69,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	o.media.define(flags)
 	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
 	flags.DurationVar(&o.draftRetention, "draft-retention", defaultDraftRetention, "how long a draft may stay unfunded before it is removed, 24h to 87600h; 0 for ever")
+	flags.BoolVar(&o.allowDelegated, "allow-delegated-accounts", false, "let the delegate of an EIP-7702 account decide who signed for it; otherwise only its own key counts")
 	flags.StringVar(&o.roles, "roles", "api,worker,chain", "what this process does, comma-separated")
 	flags.StringVar(&o.rateLimits, "rate-limits", "on", "on or off")
 	flags.StringSliceVar(&o.trustedProxies, "trusted-proxies", nil, "networks of load balancers whose X-Forwarded-For is believed")
@@ -90,6 +92,9 @@ const (
 )
 
 func runServe(cmd *cobra.Command, options serveOptions) error {
+	if err := hideMemory(); err != nil { // before it holds a key
+		return err
+	}
 	config, err := options.config(cmd)
 	if err != nil {
 		return err
@@ -123,6 +128,9 @@ func (c serviceConfig) announce(service *service, options serveOptions) {
 	if c.roles.api && c.limits != nil && len(c.trustedProxies) == 0 && strings.HasPrefix(c.publicURLs[0], "https:") {
 		c.logger.Warn("clients use https, so there is a proxy in front, and none is trusted: the rate limits count all clients of the proxy as one; name its network in --trusted-proxies")
 	}
+	if c.roles.api && c.allowDelegated {
+		c.logger.Warn("delegates of EIP-7702 accounts decide who signed for them: a delegate that accepts every signature opens its account to everyone; leave --allow-delegated-accounts out to accept only their keys")
+	}
 	if c.roles.api && len(c.operators) == 0 {
 		c.logger.Warn("nobody can review missions and submissions: give the wallets that may in --operators")
 	}
@@ -142,7 +150,8 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 	}
 	config = serviceConfig{
 		listen: o.listen, operationsListen: o.operationsListen, operationsOptional: !cmd.Flags().Changed("operations-listen"), database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, draftRetention: o.draftRetention, allowedOrigins: o.allowedOrigins, warnsOfCaps: true,
-		deployment: chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
+		allowDelegated: o.allowDelegated,
+		deployment:     chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
 	}
 	if err := o.parseChainWork(&config); err != nil {
 		return serviceConfig{}, err

@@ -48,6 +48,7 @@ type serviceConfig struct {
 	finality       chain.Finality
 	ttl            time.Duration
 	draftRetention time.Duration // 0: unfunded drafts are kept for ever
+	allowDelegated bool          // the delegate of an EIP-7702 account decides who signed for it
 	media          mediaConfig
 	limits         *api.Limits
 	trustedProxies []netip.Prefix
@@ -118,7 +119,7 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	if s.nodes, err = chain.OpenNodes(ctx, config.rpcURLs, config.deployment, config.logger); err != nil {
 		return nil, err
 	}
-	verifier, err := wallet.New(wallet.Config{PublicURLs: config.publicURLs, Call: s.nodes.RunCreationCode})
+	verifier, err := wallet.New(wallet.Config{PublicURLs: config.publicURLs, Call: s.nodes.RunCreationCode, AllowDelegated: config.allowDelegated})
 	if err != nil {
 		return nil, fmt.Errorf("--public-url: %w", err)
 	}

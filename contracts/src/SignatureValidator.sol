@@ -5,7 +5,9 @@ import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 
 /// @title Does this contract account accept this signature?
 /// @notice Never deployed. A caller that has already tried to recover a plain key runs this as an `eth_call` without a
-/// `to`, with creation code + ABI-encoded constructor arguments as data; the answer is one word: 1 = valid, 0 = not.
+/// `to`, with creation code + ABI-encoded constructor arguments as data. The answer is one word of two bits:
+/// ACCEPTED (1), the account accepts the signature, and DELEGATED (2), the account is a key with delegated code
+/// (EIP-7702). So 1 = valid, 0 = not, and for 3 the delegate says yes: whether that counts is the caller's decision.
 ///
 /// - An account with code is asked by ERC-1271, with the inner signature if it came in an ERC-6492 wrapper. Nothing is
 ///   called before it, so no wrapper can bring a deployed account into a state in which it would say yes.
@@ -24,29 +26,49 @@ contract SignatureValidator {
     /// @dev ERC-6492: the last word of a wrapped signature.
     bytes32 private constant WRAPPER_SUFFIX = 0x6492649264926492649264926492649264926492649264926492649264926492;
 
+    /// @dev EIP-7702: the code of a delegated account is this prefix and the delegate's address.
+    bytes3 private constant DELEGATION_PREFIX = 0xef0100;
+    uint256 private constant DELEGATION_LENGTH = 23;
+
+    uint256 private constant ACCEPTED = 1;
+    uint256 private constant DELEGATED = 2;
+
     /// @param account Who is said to have signed.
     /// @param hash What was signed.
     /// @param signature An ERC-1271 signature, or an ERC-6492 wrapper around one.
     constructor(address account, bytes32 hash, bytes memory signature) {
-        bool valid = _isValid(account, hash, signature);
+        uint256 answer = _examine(account, hash, signature);
         // The "code" of this contract is the answer.
         assembly ("memory-safe") {
-            mstore(0x00, valid)
+            mstore(0x00, answer)
             return(0x00, 0x20)
         }
     }
 
-    function _isValid(address account, bytes32 hash, bytes memory signature) private returns (bool) {
-        bool wrapped = _hasWrapperSuffix(signature);
-        if (account.code.length != 0) {
-            if (!wrapped) return _accepts(account, hash, signature);
-            (bool ok,,, bytes memory inner) = _unwrap(signature);
-            return ok && _accepts(account, hash, inner);
+    function _examine(address account, bytes32 hash, bytes memory signature) private returns (uint256) {
+        bool deployed = account.code.length != 0;
+        if (_hasWrapperSuffix(signature)) {
+            (bool decoded, address factory, bytes memory factoryCalldata, bytes memory inner) = _unwrap(signature);
+            if (!decoded) return _delegation(account);
+            if (!deployed) deployed = _deploys(factory, factoryCalldata) && account.code.length != 0;
+            signature = inner;
         }
-        if (!wrapped) return false;
-        (bool decoded, address factory, bytes memory factoryCalldata, bytes memory innerSignature) = _unwrap(signature);
-        return decoded && _deploys(factory, factoryCalldata) && account.code.length != 0
-            && _accepts(account, hash, innerSignature);
+        if (!deployed) return 0;
+        // Before the account is asked, because it may burn the gas.
+        uint256 delegation = _delegation(account);
+        return _accepts(account, hash, signature) ? delegation | ACCEPTED : delegation;
+    }
+
+    /// @dev The code of a delegated account is its designator: EXTCODECOPY does not follow it. No contract can have
+    /// such code, because code that begins with 0xef cannot be deployed (EIP-3541).
+    function _delegation(address account) private view returns (uint256) {
+        if (account.code.length != DELEGATION_LENGTH) return 0;
+        bytes32 start;
+        assembly ("memory-safe") {
+            extcodecopy(account, 0x00, 0x00, 0x20)
+            start := mload(0x00)
+        }
+        return bytes3(start) == DELEGATION_PREFIX ? DELEGATED : 0;
     }
 
     function _hasWrapperSuffix(bytes memory signature) private pure returns (bool wrapped) {

@@ -12,6 +12,10 @@ contract SignatureValidatorTest is Base {
     /// @dev What a caller is told to give at least.
     uint256 private constant GAS_LIMIT = 1_000_000;
     uint256 private constant OWNER_KEY = CREATOR_KEY;
+    uint256 private constant ACCEPTED = 1;
+    uint256 private constant DELEGATED = 2;
+    /// @dev Answers everything with the magic value; as long as a designator.
+    bytes private constant YES_CODE = hex"631626ba7e60e01b5f5260205ff3000000000000000000";
 
     WalletFactory private wallets;
     address private owner;
@@ -60,10 +64,33 @@ contract SignatureValidatorTest is Base {
         accepted(address(wallet), good);
     }
 
-    function test_delegatedAccount_isAskedThroughItsDelegate() public {
+    // -------------------------------------------------------------------------------------------------------- EIP-7702
+
+    function test_delegatedAccount_isMarked() public {
         vm.signAndAttachDelegation(address(new OwnedWallet(stranger)), OWNER_KEY);
-        accepted(owner, bad);
-        refused(owner, good);
+        answered(owner, bad, DELEGATED | ACCEPTED);
+        answered(owner, good, DELEGATED);
+    }
+
+    /// @dev No wrapper, and no factory that it calls, takes the mark away.
+    function test_delegatedAccount_inAWrapper_isMarked() public {
+        vm.etch(stranger, YES_CODE);
+        vm.signAndAttachDelegation(stranger, OWNER_KEY);
+        answered(owner, wrap(address(wallets), abi.encodeCall(wallets.make, (owner)), hex"01"), DELEGATED | ACCEPTED);
+        answered(owner, wrap(address(4), "", hex"01"), DELEGATED | ACCEPTED);
+        answered(owner, abi.encodePacked(hex"01", SUFFIX), DELEGATED);
+    }
+
+    function test_delegatedAccount_burningDelegate_isMarked() public {
+        vm.signAndAttachDelegation(address(new LoopingWallet()), OWNER_KEY);
+        answered(owner, good, DELEGATED);
+    }
+
+    /// @dev A contract of the same length as a designator is a contract.
+    function test_contractAsLongAsADesignator_isNotMarked() public {
+        vm.etch(stranger, YES_CODE);
+        vm.assertEq(stranger.code.length, 23);
+        accepted(stranger, good);
     }
 
     // -------------------------------------------------------------------------------------------------------- ERC-6492
@@ -200,11 +227,15 @@ contract SignatureValidatorTest is Base {
     }
 
     function accepted(address account, bytes memory signature) private {
-        vm.assertEq(this.validate{gas: GAS_LIMIT}(account, HASH, signature), 1);
+        answered(account, signature, ACCEPTED);
     }
 
     function refused(address account, bytes memory signature) private {
-        vm.assertEq(this.validate{gas: GAS_LIMIT}(account, HASH, signature), 0);
+        answered(account, signature, 0);
+    }
+
+    function answered(address account, bytes memory signature, uint256 answer) private {
+        vm.assertEq(this.validate{gas: GAS_LIMIT}(account, HASH, signature), answer);
     }
 
     function wrap(address maker, bytes memory factoryCalldata, bytes memory inner) private pure returns (bytes memory) {

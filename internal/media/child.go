@@ -23,8 +23,10 @@ type childRequest struct {
 	Served    string           `json:"served,omitempty"`
 	Thumbnail string           `json:"thumbnail,omitempty"`
 	Declared  container.Format `json:"declared,omitempty"`
-	Command   []string         `json:"command,omitempty"` // become this program instead, under the same kind of limits
+	Command   []string         `json:"command,omitempty"` // become this program instead, which may read Input, under the same kind of limits
+	Probe     bool             `json:"probe,omitempty"`   // look at no file, and answer which isolation holds
 	Limits    childLimits      `json:"limits"`
+	Isolation Isolation        `json:"isolation"`
 }
 
 // childLimits are what a child gives itself before it looks at a file. It can not take them back.
@@ -38,8 +40,10 @@ type childLimits struct {
 // childAnswer is what the child writes to its standard output, behind childReady.
 type childAnswer struct {
 	Problem       *Problem         `json:"problem,omitempty"`
-	Fault         string           `json:"fault,omitempty"` // the service's, not the file's
-	Panic         string           `json:"panic,omitempty"` // of our code, because of the file
+	Fault         string           `json:"fault,omitempty"`       // the service's, not the file's
+	Panic         string           `json:"panic,omitempty"`       // of our code, because of the file
+	NoFilter      string           `json:"noFilter,omitempty"`    // why system calls are not filtered
+	NoFileRules   string           `json:"noFileRules,omitempty"` // why another program's files would not be restricted
 	Format        container.Format `json:"format,omitempty"`
 	UploadedHash  sortie.Hash      `json:"uploadedHash"`
 	ServedHash    sortie.Hash      `json:"servedHash"`
@@ -92,14 +96,15 @@ func ChildMain() int {
 		return 2
 	}
 	if len(request.Command) > 0 {
-		err := becomeLimited(request.Command, request.Limits)
+		code, err := becomeLimited(request)
 		fmt.Fprintln(os.Stderr, "start", request.Command[0]+":", err)
-		return exitNotStarted
+		return code
 	}
 	files, err := openChildFiles(request)
 	if err != nil {
 		return writeAnswer(childAnswer{Fault: err.Error()})
 	}
+	prepareThreads()
 	time.AfterFunc(request.Limits.Timeout+lastGasp, func() { os.Exit(exitGaveUp) }) // if nobody is left to end us
 	go exitWithParent()
 	debug.SetMaxStack(childStack)
@@ -107,13 +112,34 @@ func ChildMain() int {
 	if err := limitSelf(request.Limits); err != nil {
 		return writeAnswer(childAnswer{Fault: err.Error()})
 	}
+	probe := isolateSelf(request.Isolation)
+	if probe.NoFilter != "" && request.Isolation == IsolationRequired {
+		return writeAnswer(probe)
+	}
 	if _, err := os.Stdout.WriteString(childReady); err != nil {
 		return 1
 	}
 	if misbehave != nil {
 		misbehave()
 	}
+	if request.Probe {
+		return writeAnswer(probe)
+	}
 	return writeAnswer(files.answer(request))
+}
+
+// isolateSelf leaves this process nothing but its open files. It answers what it could not do.
+func isolateSelf(isolation Isolation) (missing childAnswer) {
+	if isolation == IsolationOff {
+		return childAnswer{}
+	}
+	if err := fileRulesMissing(); err != nil {
+		missing.NoFileRules = err.Error()
+	}
+	if err := filterFileReader(); err != nil {
+		missing.NoFilter = err.Error()
+	}
+	return missing
 }
 
 // misbehave is what tests have a child do before it looks at its file, to see that it cannot.
@@ -139,6 +165,9 @@ type childFiles struct {
 }
 
 func openChildFiles(request childRequest) (files childFiles, err error) {
+	if request.Probe {
+		return childFiles{}, nil
+	}
 	if files.input, err = os.Open(request.Input); err != nil {
 		return files, err
 	}

@@ -39,6 +39,7 @@ type Config struct {
 	Timeout     time.Duration // of one file, by the clock; a minute, if 0
 	FFmpeg      string        // the program that takes a still out of a video; no thumbnails of videos, if empty
 	Parallel    int           // files looked at at once; 2, if 0
+	Isolation   Isolation     // of the processes that look at files; all of it is required, if 0
 	TempDir     string        // where results wait for their caller; the system's, if empty
 }
 
@@ -78,6 +79,9 @@ type Ingester struct {
 	config Config
 	slots  chan struct{}
 	ended  func(*os.ProcessState) // how tests see what a child took
+
+	stillMemory int64        // of ffmpeg
+	complained  func(string) // how tests see what ffmpeg said
 }
 
 const resultPattern = "sortie-media-*"
@@ -89,7 +93,7 @@ func NewIngester(config Config) *Ingester {
 	setDefault(&config.CPUTime, 20*time.Second)
 	setDefault(&config.Timeout, time.Minute)
 	setDefault(&config.Parallel, 2)
-	return &Ingester{config: config, slots: make(chan struct{}, config.Parallel)}
+	return &Ingester{config: config, slots: make(chan struct{}, config.Parallel), stillMemory: stillMemory}
 }
 
 func setDefault[T int | int64 | time.Duration](value *T, fallback T) {
@@ -159,6 +163,7 @@ func (i *Ingester) ingest(ctx context.Context, path string, declared container.F
 	}
 	request := childRequest{
 		Input: path, Served: filepath.Join(dir, "served"), Thumbnail: filepath.Join(dir, "thumbnail"), Declared: declared, Limits: i.limits(),
+		Isolation: i.config.Isolation,
 	}
 	answer, err := i.runChild(ctx, request)
 	if err != nil {

@@ -2,6 +2,12 @@
 
 package media
 
-import "os/exec"
+import "errors"
 
-func withoutNetwork(*exec.Cmd) bool { return false }
+var errNoLayer = errors.New("only Linux has it")
+
+func filterFileReader() error { return errNoLayer }
+
+func fileRulesMissing() error { return errNoLayer }
+
+func prepareThreads() {}

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
-// limitSelf takes away from this process, for good, what it does not need to look at a file: memory, time, the sizes of files, and the
-// ability to open anything. Without a free file descriptor there are no new files, no sockets and no pipes: no network, too.
-//
-// Not enforced, because that takes privileges or a filter of system calls: starting another program (which could open nothing), sending
-// signals to processes of the same user, and reading the clock or the system's name.
+// limitSelf takes away from this process, for good, what it does not need to look at a file: memory, time, the sizes of files, and free
+// file descriptors, without which there are no new files, sockets and pipes. A filter of system calls takes the rest, see
+// filterFileReader.
 func limitSelf(limits childLimits) error {
 	memory, addresses, err := memoryRoom(limits.Memory)
 	if err != nil {
@@ -33,8 +32,8 @@ func limitSelf(limits childLimits) error {
 
 // limitProcess sets the limits that hold for other programs, too.
 func limitProcess(limits childLimits, memory, addresses uint64) error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up privileges: %w", err)
+	if err := giveUpPrivileges(); err != nil {
+		return err
 	}
 	for _, limit := range []struct {
 		name     string
@@ -86,11 +85,21 @@ func memoryRoom(limit int64) (memory, addresses uint64, err error) {
 	return uint64(limit + untouched), uint64(limit + size*page + arena), nil
 }
 
-// becomeLimited replaces this process by another program under limits. It returns only if it fails.
-func becomeLimited(command []string, limits childLimits) error {
+// becomeLimited replaces this process by another program under limits. It returns only if it fails, with the exit code to use.
+func becomeLimited(request childRequest) (int, error) {
 	const libraries = 1 << 30 // addresses, most of them never touched
-	if err := limitProcess(limits, uint64(limits.Memory), uint64(limits.Memory)+libraries); err != nil {
-		return err
+	runtime.LockOSThread()    // the restriction of files is this thread's, and the program takes over on this thread
+	if err := limitProcess(request.Limits, uint64(request.Limits.Memory), uint64(request.Limits.Memory)+libraries); err != nil {
+		return exitNotIsolated, err
 	}
-	return unix.Exec(command[0], command, nil)
+	if request.Isolation != IsolationOff {
+		loader, err := loaderOf(request.Command[0])
+		if err != nil {
+			return exitNotStarted, err
+		}
+		if err := restrictForeign(foreignFiles{request.Command[0], loader, request.Input}, request.Isolation); err != nil {
+			return exitNotIsolated, err
+		}
+	}
+	return exitNotStarted, unix.Exec(request.Command[0], request.Command, nil)
 }

@@ -29,6 +29,6 @@ func limitSelf(limits childLimits) error {
 // exitLimit is how Go ends a program that the system gives no more memory.
 const exitLimit = 2
 
-func becomeLimited([]string, childLimits) error {
-	return errors.New("a program of somebody else cannot be limited on this system: run without ffmpeg")
+func becomeLimited(childRequest) (int, error) {
+	return exitNotIsolated, errors.New("another program cannot be limited on this system: run without ffmpeg")
 }

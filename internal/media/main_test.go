@@ -20,6 +20,14 @@ import (
 const misbehaviour = "SORTIE_TEST_MISBEHAVE"
 
 func TestMain(m *testing.M) {
+	name := filepath.Base(os.Args[0])
+	if fake := fakes[strings.TrimPrefix(name, fakePrefix)]; fake != nil && strings.HasPrefix(name, fakePrefix) {
+		fake()
+		os.Exit(0)
+	}
+	if misbehaviours[name] != nil {
+		media.Misbehave(misbehaviours[name])
+	}
 	if len(os.Args) == 2 && os.Args[1] == media.ChildArgument {
 		if how := os.Getenv(misbehaviour); how != "" {
 			media.Misbehave(misbehaviours[how])
@@ -33,6 +41,11 @@ func TestMain(m *testing.M) {
 	stopServers()
 	os.Exit(code)
 }
+
+// fakes are what this program does instead of ffmpeg, by the name after the prefix under which it was started.
+var fakes = map[string]func(){}
+
+const fakePrefix = "ffmpeg-"
 
 // otherMains are what else this program can be, by its first argument.
 var otherMains = map[string]func(args []string) int{}

@@ -114,6 +114,8 @@ func parseAnswer(output []byte) (answer childAnswer, err error) {
 		return childAnswer{}, fmt.Errorf("look at media: read the child's answer: %w", err)
 	}
 	switch {
+	case answer.NoFilter != "" && !found:
+		return childAnswer{}, fmt.Errorf("look at media: %w: %s", ErrNotIsolated, answer.NoFilter)
 	case answer.Fault != "" || !found:
 		return childAnswer{}, fmt.Errorf("look at media: %s", answer.Fault)
 	case answer.Panic != "":

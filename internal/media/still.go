@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -45,7 +44,7 @@ func (i *Ingester) addStill(ctx context.Context, result *Result) error {
 	}
 	request := childRequest{
 		Input: still, Served: filepath.Join(result.dir, "still-served"), Thumbnail: filepath.Join(result.dir, "still-thumbnail"),
-		Declared: container.JPEG, Limits: i.limits(),
+		Declared: container.JPEG, Limits: i.limits(), Isolation: i.config.Isolation,
 	}
 	answer, err := i.runChild(ctx, request)
 	if err != nil || !answer.HasThumbnail {
@@ -65,37 +64,33 @@ func (i *Ingester) takeStill(ctx context.Context, result *Result, after time.Dur
 	bounded, cancel := context.WithTimeout(ctx, i.config.Timeout)
 	defer cancel()
 	limits := i.limits()
-	limits.Memory, limits.Output = stillMemory, 0
-	request := childRequest{Limits: limits, Command: []string{
+	limits.Memory, limits.Output = i.stillMemory, 0
+	request := childRequest{Input: result.Served, Limits: limits, Isolation: i.config.Isolation, Command: []string{
 		i.config.FFmpeg, "-nostdin", "-hide_banner", "-loglevel", "error", "-threads", "1",
 		"-protocol_whitelist", "file", "-f", demuxers[container.Format(result.Type)],
 		"-ss", seconds(after), "-i", "file:" + result.Served,
 		"-map", "0:v:0", "-frames:v", "1", "-vf", "scale=w=1024:h=1024:force_original_aspect_ratio=decrease",
 		"-map_metadata", "-1", "-threads", "1", "-c:v", "mjpeg", "-q:v", "3", "-pix_fmt", "yuvj420p", "-f", "mjpeg", "pipe:1",
 	}}
-	for _, isolate := range []func(*exec.Cmd) bool{withoutNetwork, func(*exec.Cmd) bool { return true }} {
-		process, err := i.childCommand(bounded)
-		if err != nil {
-			return nil, err
-		}
-		if !isolate(process) {
-			continue
-		}
-		picture, complaint := &headWriter{left: maxStill}, &headWriter{left: maxComplaint}
-		process.Stdout, process.Stderr = picture, complaint
-		err = runWithRequest(process, request)
-		if process.Process == nil {
-			continue // it could not be started this way
-		}
-		switch {
-		case bounded.Err() != nil:
-			return nil, ctx.Err() // the machine is too busy, or nobody waits any longer
-		case err == nil && bytes.HasPrefix(picture.Bytes(), []byte{0xff, 0xd8}) && picture.left > 0:
-			return picture.Bytes(), nil
-		case picture.left > 0 && i.blamesVideo(process.ProcessState, complaint.String()):
-			return nil, errNoPicture
-		}
-		return nil, nil
+	process, err := i.childCommand(bounded)
+	if err != nil {
+		return nil, err
+	}
+	picture, complaint := &headWriter{left: maxStill}, &headWriter{left: maxComplaint}
+	process.Stdout, process.Stderr = picture, complaint
+	err = runWithRequest(process, request)
+	if i.complained != nil {
+		i.complained(complaint.String())
+	}
+	switch {
+	case bounded.Err() != nil:
+		return nil, ctx.Err() // the machine is too busy, or the caller has left
+	case process.ProcessState != nil && process.ProcessState.ExitCode() == exitNotIsolated:
+		return nil, fmt.Errorf("take a still: %w: %s", ErrNotIsolated, firstLine(complaint.String()))
+	case err == nil && bytes.HasPrefix(picture.Bytes(), []byte{0xff, 0xd8}) && picture.left > 0:
+		return picture.Bytes(), nil
+	case picture.left > 0 && i.blamesVideo(process.ProcessState, complaint.String()):
+		return nil, errNoPicture
 	}
 	return nil, nil
 }
@@ -103,7 +98,7 @@ func (i *Ingester) takeStill(ctx context.Context, result *Result, after time.Dur
 // lacking is what ffmpeg says when it, or the way in which it was asked, is at fault.
 var lacking = []string{
 	"not found for input stream", "no decoder found", "Unknown decoder", "Unknown encoder", "Unknown input format", "No such filter",
-	"Unrecognized option", "Option not found", "Permission denied", "No such file",
+	"Unrecognized option", "Option not found", "Permission denied", "Operation not permitted", "No such file", "Resource temporarily unavailable",
 }
 
 // blamesVideo reports whether it was the video's doing that ffmpeg ended without a picture: not that it is missing, lacks a decoder, or was

@@ -2,11 +2,13 @@ package media_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"syscall"
+	"runtime/debug"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,45 +16,75 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
-// fakeFFmpeg is a script that stands in for ffmpeg.
-func fakeFFmpeg(t *testing.T, script string) string {
+// fakeFFmpeg is this program under the name of something that it does instead of ffmpeg.
+func fakeFFmpeg(t *testing.T, does string) string {
 	t.Helper()
-	if runtime.GOOS != "linux" {
+	switch {
+	case runtime.GOOS != "linux":
 		t.Skip("other systems start no ffmpeg")
+	case raceDetector:
+		t.Skip("a program with the race detector needs more memory than ffmpeg has")
+	case fakes[does] == nil:
+		t.Fatalf("no fake ffmpeg %q", does)
 	}
-	path := filepath.Join(t.TempDir(), "ffmpeg")
-	syscall.ForkLock.RLock() // a process that is started meanwhile would hold the program open, which then cannot be run
-	err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)
-	syscall.ForkLock.RUnlock()
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	path := filepath.Join(t.TempDir(), fakePrefix+does)
+	if err := os.Link(self, path); err != nil {
+		t.Fatal(err)
+	}
 	return path
+}
+
+// fakeMemory is for a fake ffmpeg: a Go program reserves more addresses than ffmpeg.
+const fakeMemory = 4 << 30
+
+func init() {
+	complain := func(said string, code int) func() {
+		return func() { fmt.Fprintln(os.Stderr, said); os.Exit(code) }
+	}
+	maps.Copy(fakes, map[string]func(){
+		"cannot-decode":        complain("Invalid data found when processing input", 1),
+		"shows-nothing":        func() {},
+		"shows-something-else": func() { fmt.Println("text") },
+		"crashes":              func() { debug.SetTraceback("crash"); panic("crashes") },
+		"is-killed":            func() { _ = killSelf() },
+		"lacks-a-decoder":      complain("Decoder (codec av1) not found for input stream #0:0", 1),
+		"lacks-its-libraries":  complain("", 127),
+		"shows-too-much":       func() { _, _ = os.Stdout.Write(make([]byte, 9_000_000)) },
+		"sleeps":               func() { time.Sleep(time.Hour) },
+		"shows-the-beginning": func() {
+			if at := slices.Index(os.Args, "-ss"); os.Args[at+1] != "0.000" {
+				os.Exit(1)
+			}
+			_, _ = os.Stdout.Write(specimen.JPEG(specimen.Picture(64, 48, 1)))
+		},
+	})
 }
 
 // A video of which no picture can be made is in doubt, unless that is our fault.
 func TestVideosWithoutAPictureAreInDoubt(t *testing.T) {
 	t.Parallel()
 	film := writeFile(t, specimen.File("plain.mp4"))
-	for name, c := range map[string]struct {
-		script  string
-		inDoubt bool
-	}{
-		"says that it cannot decode": {"echo 'Invalid data found when processing input' >&2; exit 1", true},
-		"gives nothing":              {"exit 0", true},
-		"gives something else":       {"echo text", true},
-		"crashes":                    {"kill -SEGV $$", true},
-		"is killed":                  {"kill -KILL $$", false},
-		"lacks a decoder":            {"echo 'Decoder (codec av1) not found for input stream #0:0' >&2; exit 1", false},
-		"lacks its libraries":        {"exit 127", false},
-		"gives more than it should":  {"exec /usr/bin/head -c 9000000 /dev/zero", false},
+	for does, inDoubt := range map[string]bool{
+		"cannot-decode":        true,
+		"shows-nothing":        true,
+		"shows-something-else": true,
+		"crashes":              true,
+		"is-killed":            false,
+		"lacks-a-decoder":      false,
+		"lacks-its-libraries":  false,
+		"shows-too-much":       false,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(does, func(t *testing.T) {
 			t.Parallel()
-			ingester := newIngester(t, func(c2 *media.Config) { c2.FFmpeg = fakeFFmpeg(t, c.script) })
+			ingester := newIngester(t, func(c *media.Config) { c.FFmpeg = fakeFFmpeg(t, does) })
+			ingester.SetStillMemory(fakeMemory)
 			result, err := ingester.Ingest(t.Context(), film, "video/mp4")
-			if err != nil || result.Thumbnail != "" || (result.Doubt != nil) != c.inDoubt {
-				t.Errorf("%v, thumbnail %q, doubt %v", err, result.Thumbnail, result.Doubt)
+			if err != nil || result.Thumbnail != "" || (result.Doubt != nil) != inDoubt {
+				t.Errorf("got %v, thumbnail %q, doubt %v, want none, none, doubt: %t", err, result.Thumbnail, result.Doubt, inDoubt)
 			}
 		})
 	}
@@ -60,22 +92,22 @@ func TestVideosWithoutAPictureAreInDoubt(t *testing.T) {
 
 func TestSlowFFmpegIsNotTheVideosFault(t *testing.T) {
 	t.Parallel()
-	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "exec /bin/sleep 600"), 5*time.Second })
+	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "sleeps"), 5*time.Second })
+	ingester.SetStillMemory(fakeMemory)
 	result, err := ingester.Ingest(t.Context(), writeFile(t, specimen.File("plain.mp4")), "video/mp4")
 	if err != nil || result.Doubt != nil {
-		t.Errorf("%v, doubt %v", err, result.Doubt)
+		t.Errorf("got %v, doubt %v, want neither", err, result.Doubt)
 	}
 }
 
 // Where a video shows nothing after a while, its beginning is looked at.
 func TestStillsOfTheBeginning(t *testing.T) {
 	t.Parallel()
-	still := writeFile(t, specimen.JPEG(specimen.Picture(64, 48, 1)))
-	script := fmt.Sprintf(`case "$*" in *"-ss 0.000 "*) exec /bin/cat %q;; esac; exit 1`, still)
-	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg = fakeFFmpeg(t, script) })
+	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg = fakeFFmpeg(t, "shows-the-beginning") })
+	ingester.SetStillMemory(fakeMemory)
 	result, err := ingester.Ingest(t.Context(), writeFile(t, specimen.File("plain.mp4")), "video/mp4")
 	if err != nil || result.Doubt != nil || result.Thumbnail == "" {
-		t.Errorf("%v, thumbnail %q, doubt %v", err, result.Thumbnail, result.Doubt)
+		t.Errorf("got %v, thumbnail %q, doubt %v, want a thumbnail", err, result.Thumbnail, result.Doubt)
 	}
 }
 

@@ -62,6 +62,18 @@ func (q question) callData() []byte {
 	return contracts.SignatureValidator.CreateWith(validator.PackConstructor(common.Address(q.wallet), q.digest, q.signature))
 }
 
+// verdict is the validator's answer about a signature: the bits of SignatureValidator.sol.
+type verdict byte
+
+const (
+	refused  verdict = 0
+	accepted verdict = 1 << 0 // the account's code accepts the signature
+	// delegated marks a key's account with delegated code (EIP-7702). Its code is whatever its delegate says.
+	delegated verdict = 1 << 1
+
+	allVerdicts = accepted | delegated
+)
+
 // contractChecks asks contract wallets: each question once, a bounded number at a time.
 type contractChecks struct {
 	call     Caller
@@ -74,18 +86,21 @@ type contractChecks struct {
 	verdicts verdicts
 }
 
-// check is one question on its way. valid and err are set before done is closed and never after.
+// check is one question on its way. verdict and err are set before done is closed and never after.
 type check struct {
-	done  chan struct{}
-	valid bool
-	err   error
+	done    chan struct{}
+	verdict verdict
+	err     error
 }
 
-// decided are the checks whose answer is remembered: [0] is "no", [1] is "yes".
-var decided = func() (checks [2]*check) {
+// decided are the checks whose answer is remembered, by verdict.
+var decided = func() (checks [allVerdicts + 1]*check) {
 	done := make(chan struct{})
 	close(done)
-	return [2]*check{{done: done}, {done: done, valid: true}}
+	for v := range checks {
+		checks[v] = &check{done: done, verdict: verdict(v)}
+	}
+	return checks
 }()
 
 func newContractChecks(call Caller, maxCalls, maxVerdicts int) *contractChecks {
@@ -104,32 +119,32 @@ func newContractChecks(call Caller, maxCalls, maxVerdicts int) *contractChecks {
 }
 
 // ask answers a question. allow decides whether it may cost a call. An undecided question gives errUnavailable.
-func (c *contractChecks) ask(ctx context.Context, q question, allow func() error) (bool, error) {
+func (c *contractChecks) ask(ctx context.Context, q question, allow func() error) (verdict, error) {
 	if c.call == nil {
-		return false, fmt.Errorf("%w: no node is configured", errUnavailable)
+		return refused, fmt.Errorf("%w: no node is configured", errUnavailable)
 	}
 	id := q.id()
 	current := c.find(id)
 	if current == nil {
 		// Asked outside the lock, and before anything is shared: being turned away is about this client alone.
 		if err := allow(); err != nil {
-			return false, err
+			return refused, err
 		}
 		var mine bool
 		if current, mine = c.findOrBegin(id); mine {
 			c.run(ctx, id, current, q)
-			return current.valid, current.err
+			return current.verdict, current.err
 		}
 	}
 	if current == nil {
-		return false, fmt.Errorf("%w: %d calls are running already", errUnavailable, c.maxCalls)
+		return refused, fmt.Errorf("%w: %d calls are running already", errUnavailable, c.maxCalls)
 	}
 	c.remembered.Add(1)
 	select {
 	case <-current.done:
-		return current.valid, current.err
+		return current.verdict, current.err
 	case <-ctx.Done():
-		return false, fmt.Errorf("%w: %w", errUnavailable, ctx.Err())
+		return refused, fmt.Errorf("%w: %w", errUnavailable, ctx.Err())
 	}
 }
 
@@ -141,11 +156,8 @@ func (c *contractChecks) find(id questionID) *check {
 }
 
 func (c *contractChecks) findLocked(id questionID) *check {
-	if valid, known := c.verdicts.get(id); known {
-		if valid {
-			return decided[1]
-		}
-		return decided[0]
+	if known, found := c.verdicts.get(id); found {
+		return decided[known]
 	}
 	return c.running[id]
 }
@@ -173,7 +185,7 @@ func (c *contractChecks) run(ctx context.Context, id questionID, current *check,
 		defer c.mu.Unlock()
 		delete(c.running, id)
 		if current.err == nil {
-			c.verdicts.put(id, current.valid)
+			c.verdicts.put(id, current.verdict)
 		}
 		close(current.done)
 	}()
@@ -185,13 +197,13 @@ func (c *contractChecks) run(ctx context.Context, id questionID, current *check,
 		current.err = fmt.Errorf("%w: eth_call: %w", errUnavailable, err)
 		return
 	}
-	current.valid, current.err = verdict(answer)
+	current.verdict, current.err = parseVerdict(answer)
 }
 
-// verdict reads the validator's answer. Anything but the words 0 and 1 did not come from the validator.
-func verdict(answer []byte) (valid bool, err error) {
-	if len(answer) == 32 && [31]byte(answer[:31]) == [31]byte{} && answer[31] <= 1 {
-		return answer[31] == 1, nil
+// parseVerdict reads the validator's answer. Anything but a word of the known bits did not come from the validator.
+func parseVerdict(answer []byte) (verdict, error) {
+	if len(answer) == 32 && [31]byte(answer[:31]) == [31]byte{} && verdict(answer[31]) <= allVerdicts {
+		return verdict(answer[31]), nil
 	}
-	return false, fmt.Errorf("%w: the node answered %d bytes, %.40x, want the word 0 or 1", errUnavailable, len(answer), answer)
+	return refused, fmt.Errorf("%w: the node answered %d bytes, %.40x, want a word from 0 to %d", errUnavailable, len(answer), answer, allVerdicts)
 }

@@ -3,6 +3,7 @@ package wallet_test
 import (
 	"fmt"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,11 +78,7 @@ func TestContractWallets(t *testing.T) {
 		{"an answer of true", c.wallets["TrueWallet"], carrying(c.wallets["TrueWallet"], garbage), false},
 		{"an echo", c.wallets["EchoWallet"], carrying(c.wallets["EchoWallet"], garbage), false},
 
-		// EIP-7702: the key first, then the code. Code that says yes to everybody admits everybody: so its owner wanted.
 		{"delegated, its key signs", c.ownerKey.Address(), carrying(c.ownerKey.Address(), signatureOf(c.ownerKey, c.ownerKey.Address())), true},
-		{"delegated, whom the code accepts signs", c.ownerKey.Address(), carrying(c.ownerKey.Address(), signatureOf(owner, c.ownerKey.Address())), true},
-		{"delegated, a stranger signs", c.ownerKey.Address(), carrying(c.ownerKey.Address(), signatureOf(stranger, c.ownerKey.Address())), false},
-		{"delegated to yes, a stranger signs", c.yesKey.Address(), carrying(c.yesKey.Address(), signatureOf(stranger, c.yesKey.Address())), true},
 	}
 	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
@@ -93,6 +90,44 @@ func TestContractWallets(t *testing.T) {
 				wantRefused(t, got, sortie.CodeInvalidSignature)
 			}
 		})
+	}
+}
+
+// Only the key counts for an account with delegated code, unless the operator allows delegates.
+func TestDelegatedAccounts(t *testing.T) {
+	t.Parallel()
+	c := openChain()
+	yes, owned := c.yesKey.Address(), c.ownerKey.Address()
+	deploy := deployCall(t, c.ownerWallet(owner.Address()))
+	for _, test := range []struct {
+		name               string
+		message            message
+		wallet             sortie.Address
+		byDefault, allowed bool
+	}{
+		{"the delegate accepts everything", carrying(yes, sortie.Bytes{0x01}), yes, false, true},
+		{"the delegate accepts everything, in a wrapper", carrying(yes, wrap(t, c.factory, deploy, sortie.Bytes{0x01})), yes, false, true},
+		{"the delegate accepts its owner", carrying(owned, signatureOf(owner, owned)), owned, false, true},
+		{"the delegate refuses a stranger", carrying(owned, signatureOf(stranger, owned)), owned, false, false},
+		{"the account's own key", carrying(owned, signatureOf(c.ownerKey, owned)), owned, true, true},
+	} {
+		for allow, accepted := range map[bool]bool{false: test.byDefault, true: test.allowed} {
+			t.Run(fmt.Sprintf("%s, allowed %t", test.name, allow), func(t *testing.T) {
+				t.Parallel()
+				door := openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Call: c.call, AllowDelegated: allow})
+				for _, time := range []string{"asked", "remembered"} {
+					got := door.send(t, test.message.String())
+					if accepted {
+						wantAccepted(t, got, test.wallet)
+						continue
+					}
+					wantRefused(t, got, sortie.CodeInvalidSignature)
+					if saysWhy := strings.Contains(got.Error.Message, "EIP-7702"); saysWhy == allow {
+						t.Errorf("%s: got the message %q, want it to name EIP-7702: %t", time, got.Error.Message, !allow)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package wallet says which wallet signed a request. It rebuilds the text of package sortie's Request from exactly the
 // characters on the wire, and accepts the signature of a plain key, of a deployed contract wallet (ERC-1271), of one that
-// is not deployed yet (ERC-6492) and of a key with delegated code (EIP-7702).
+// is not deployed yet (ERC-6492) and of the key of an account with delegated code (EIP-7702).
 //
 // # The order of checks, and why
 //
@@ -9,8 +9,10 @@
 // every node is down. Only what is left over costs an eth_call: it might be a contract wallet.
 //
 // An account with delegated code (EIP-7702) is both a key and a contract. Its key is tried first, because the key can
-// replace the code at any time and so always has the last word. Then its code is asked, like that of any contract: code
-// that accepts a stranger's signature admits the stranger, which is what its owner installed it for.
+// replace the code at any time and so always has the last word. Its code is whatever its delegate says: people delegate
+// to get batches or sponsored gas, and a delegate that accepts every signature would open their account to everyone. So
+// only the key counts, unless the operator allows delegates (Config.AllowDelegated). The same eth_call that would ask
+// the code reports that it is delegated; an ERC-6492 wrapper does not change that.
 //
 // # What an attacker can buy
 //

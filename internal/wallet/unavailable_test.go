@@ -54,7 +54,7 @@ func TestANodeThatFailsIsNotHeldAgainstTheWallet(t *testing.T) {
 		"31 bytes":         func(w http.ResponseWriter) { _, _ = io.WriteString(w, result("0x"+strings.Repeat("00", 30)+"01")) },
 		"33 bytes":         func(w http.ResponseWriter) { _, _ = io.WriteString(w, result("0x"+strings.Repeat("00", 32)+"01")) },
 		"64 bytes":         func(w http.ResponseWriter) { _, _ = io.WriteString(w, result("0x"+strings.Repeat("00", 63)+"01")) },
-		"the word 2":       func(w http.ResponseWriter) { _, _ = io.WriteString(w, result("0x"+strings.Repeat("00", 31)+"02")) },
+		"the word 4":       func(w http.ResponseWriter) { _, _ = io.WriteString(w, result("0x"+strings.Repeat("00", 31)+"04")) },
 		"a word of ones":   func(w http.ResponseWriter) { _, _ = io.WriteString(w, result("0x"+strings.Repeat("ff", 32))) },
 		"the magic itself": func(w http.ResponseWriter) { _, _ = io.WriteString(w, result("0x1626ba7e"+strings.Repeat("00", 28))) },
 		"a hang-up":        func(http.ResponseWriter) { panic(http.ErrAbortHandler) },

@@ -5,25 +5,25 @@ package wallet
 // It knows no time. A verdict is wanted only for a request inside the clock window, which is checked before, so one that
 // outlives its window is never looked at. One that is dropped early, because many came in one window, costs another call.
 type verdicts struct {
-	newer, older map[questionID]bool
+	newer, older map[questionID]verdict
 	limit        int
 }
 
 func newVerdicts(limit int) verdicts {
-	return verdicts{newer: make(map[questionID]bool), limit: limit}
+	return verdicts{newer: make(map[questionID]verdict), limit: limit}
 }
 
-func (v *verdicts) get(id questionID) (valid, known bool) {
-	if valid, known = v.newer[id]; known {
-		return valid, true
+func (v *verdicts) get(id questionID) (known verdict, found bool) {
+	if known, found = v.newer[id]; found {
+		return known, true
 	}
-	valid, known = v.older[id]
-	return valid, known
+	known, found = v.older[id]
+	return known, found
 }
 
-func (v *verdicts) put(id questionID, valid bool) {
+func (v *verdicts) put(id questionID, decided verdict) {
 	if len(v.newer) >= max(1, v.limit/2) {
-		v.older, v.newer = v.newer, make(map[questionID]bool)
+		v.older, v.newer = v.newer, make(map[questionID]verdict)
 	}
-	v.newer[id] = valid
+	v.newer[id] = decided
 }

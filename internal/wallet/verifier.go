@@ -21,6 +21,9 @@ type Config struct {
 	Now func() time.Time
 	// Call asks a node of the funding chain. Without it a request that no plain key signed is answered "unavailable".
 	Call Caller
+	// AllowDelegated lets the delegate of an account with delegated code (EIP-7702) decide who signed for it. Unless set, only the
+	// account's own key counts.
+	AllowDelegated bool
 	// MaxCalls bounds the calls at one time; 32 unless set. At 50 ms a call that is 640 contract wallets a second.
 	MaxCalls int
 	// MaxVerdicts bounds how many verdicts about contract wallets are remembered; 8192 unless set.
@@ -41,10 +44,11 @@ type Identity struct {
 
 // Verifier verifies signed requests. It is safe for concurrent use.
 type Verifier struct {
-	bases  baseURLs
-	now    func() time.Time
-	checks *contractChecks
-	counts counts
+	bases          baseURLs
+	now            func() time.Time
+	checks         *contractChecks
+	allowDelegated bool
+	counts         counts
 }
 
 // New makes a verifier. It fails on a public URL that no client could sign.
@@ -57,9 +61,10 @@ func New(config Config) (*Verifier, error) {
 		config.Now = time.Now
 	}
 	return &Verifier{
-		bases:  bases,
-		now:    config.Now,
-		checks: newContractChecks(config.Call, config.MaxCalls, config.MaxVerdicts),
+		bases:          bases,
+		now:            config.Now,
+		checks:         newContractChecks(config.Call, config.MaxCalls, config.MaxVerdicts),
+		allowDelegated: config.AllowDelegated,
 	}, nil
 }
 
@@ -92,7 +97,7 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 		}
 	}
 	question := question{identity.Wallet, identity.Digest, credentials.signature}
-	accepted, err := v.checks.ask(ctx, question, func() error {
+	verdict, err := v.checks.ask(ctx, question, func() error {
 		if allow == nil {
 			return nil
 		}
@@ -105,7 +110,10 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 	case err != nil:
 		v.counts.limited.Add(1)
 		return Identity{}, err
-	case !accepted:
+	case verdict&delegated != 0 && !v.allowDelegated:
+		v.counts.refused.Add(1)
+		return Identity{}, delegateNotAllowed(text)
+	case verdict&accepted == 0:
 		v.counts.refused.Add(1)
 		return Identity{}, wrongSignature(text)
 	}
@@ -158,6 +166,13 @@ func (v *Verifier) readUntimed(r *http.Request, body []byte) (sortie.Request, cr
 func wrongSignature(text string) *sortie.Error {
 	return sortie.NewError(sortie.CodeInvalidSignature, "the signature is not the wallet's for this request: sign "+
 		"details.signedMessage, byte for byte, with EIP-191 personal_sign; a smart account names its own address, not its owner's").
+		Detail("signedMessage", text)
+}
+
+func delegateNotAllowed(text string) *sortie.Error {
+	return sortie.NewError(sortie.CodeInvalidSignature, "the wallet's own key did not make this signature, and the wallet's code is "+
+		"delegated (EIP-7702): this service does not accept what a delegate says; sign details.signedMessage, byte for byte, with "+
+		"the wallet's own key and EIP-191 personal_sign").
 		Detail("signedMessage", text)
 }
 
