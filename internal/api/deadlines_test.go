@@ -132,7 +132,7 @@ func TestAMissionThatCouldBeReclaimedTooSoonIsRefundedInsteadOfApproved(t *testi
 	s.chain.mine(funding, another)
 	s.chain.mine()
 	s.chain.finalize()
-	s.clock.advance(reclaim.Add(-(30 + 74) * days).Sub(s.clock.Now()) - time.Second)
+	s.clock.advance(reclaim.Add(-(30+74)*days).Sub(s.clock.Now()) - time.Second)
 	s.due()
 	if _, err := s.client(reviewer).Approve(context.Background(), early.DraftID, ""); err != nil {
 		t.Errorf("approve in time: %v", err)

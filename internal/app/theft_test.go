@@ -295,4 +295,3 @@ func TestNothingCompletesWhileTheServiceIsHalted(t *testing.T) {
 		t.Errorf("cleared: the creator was told of the end %d times, want 1", got)
 	}
 }
-
