@@ -109,6 +109,7 @@ func TestNothingLapsesWhileTheServiceIsHalted(t *testing.T) {
 	w.pass(2 * time.Hour)
 	w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true))
 	w.dueByTime()
+	w.must(w.app.write(context.Background(), func(books *books) error { return books.lapse(draft.ID) })) // listed before the halt
 	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
 	w.clearIncidents()
 	w.dueByTime()
