@@ -73,7 +73,9 @@ func newClockWatch(now func() time.Time, trustBlocks bool, log *slog.Logger) *cl
 func (a *App) ObserveBlock(number uint64, at time.Time) { a.clock.sawBlock(number, at) }
 
 // ObserveRequest tells of the timestamp of a signed request, and of the address that it came from.
-func (a *App) ObserveRequest(address netip.Prefix, signed time.Time) { a.clock.sawRequest(address, signed) }
+func (a *App) ObserveRequest(address netip.Prefix, signed time.Time) {
+	a.clock.sawRequest(address, signed)
+}
 
 // Clock says what is known about the service's clock. The log is told when it comes into doubt, so ask from time to time.
 func (a *App) Clock() ClockState { return a.clock.state() }
