@@ -88,7 +88,8 @@ func TestALongJobOfALivingProcessIsLeftToIt(t *testing.T) {
 	b.check(queue, "sub_a")
 	b.run(queue, Work{Check: check})
 	await(t, begun, "the check")
-	b.exec("UPDATE river_job SET attempted_at = now() - interval '1 hour'")
+	// Longer ago than a dead process is waited for, and not so long that River itself rescues it.
+	b.exec("UPDATE river_job SET attempted_at = now() - interval '40 seconds'")
 	neighbour, err := Open(context.Background(), openDatabase(t, url), b.log)
 	if err != nil {
 		t.Fatal(err)
