@@ -120,13 +120,16 @@ func TestFullDiskWhileUploading(t *testing.T) {
 	f.service = &server{p, launchedURL(t, f.environment)}
 	f.service.awaitReady(t)
 	f.creator, f.operator = f.client("creator"), f.client("operator")
-	mission := f.publish(photoMission(2))
+	mission, other := f.publish(photoMission(2)), f.publish(photoMission(1))
 
+	waiting, leaving := f.declare("contributor1", mission, largePhoto(1, 2<<20)), f.declare("contributor2", mission, largePhoto(2, 2<<20))
 	ballast := filepath.Join(inside, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 7<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	waiting, leaving := f.declare("contributor1", mission, largePhoto(1, 2<<20)), f.declare("contributor2", mission, largePhoto(2, 2<<20))
+	if _, err := f.tryToDeclare(f.client("contributor3"), other, largePhoto(3, 2<<20)); !isCode(err, sortie.CodeServiceUnavailable) {
+		t.Errorf("a reservation for which the disk has no room: got %v, want %s", err, sortie.CodeServiceUnavailable)
+	}
 	for _, s := range []submission{waiting, leaving} {
 		if _, err := f.resume(s); !isCode(err, sortie.CodeServiceUnavailable) {
 			t.Fatalf("an upload that does not fit: %v", err)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/media"
-	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -58,8 +57,8 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaCo
 	switch {
 	case o.reservationsPerAddress < 1:
 		return mediaConfig{}, usageError("--reservations-per-address %d: want at least 1", o.reservationsPerAddress)
-	case o.reservedBytes < mission.MaxUploadBytes:
-		return mediaConfig{}, usageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, mission.MaxUploadBytes)
+	case o.reservedBytes < app.MaxUploadBytes:
+		return mediaConfig{}, usageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, app.MaxUploadBytes)
 	}
 	if config.verification, err = verify.ParseMode(o.verification); err != nil {
 		return mediaConfig{}, usageError("--verification %w", err)

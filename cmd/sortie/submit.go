@@ -152,7 +152,7 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 	}
 	declared, err := declare(ctx, api, missionID, declaration, options)
 	if err != nil {
-		return client.requestError(err)
+		return withNextSlot(client.requestError(err))
 	}
 	result := submitResult{}
 	if declared.Upload != nil {
@@ -174,6 +174,17 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 		return failed(exitFailure, fmt.Errorf("the submission was rejected: %s", remedy(result.Submission)))
 	}
 	return nil
+}
+
+// withNextSlot adds to the refusal of a full mission when a slot may be free.
+func withNextSlot(err error) error {
+	var refused *sortie.Error
+	if errors.As(err, &refused) && refused.Code == sortie.CodeMissionFull {
+		if next, known := refused.Details["nextSlotAt"].(string); known {
+			return failed(exitCodeOf(err), fmt.Errorf("%w (a slot may be free at %s)", err, clean(next)))
+		}
+	}
+	return err
 }
 
 // remedy is what helps after a rejection. Its reason is not repeated: it stands above, or in the JSON. The same file again helps only

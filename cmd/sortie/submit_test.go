@@ -87,3 +87,27 @@ func TestRejectionsSayWhatHelps(t *testing.T) {
 		}
 	}
 }
+
+// A contributor who finds every slot reserved is told when one may be free.
+func TestSubmitSaysWhenASlotMayBeFree(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_ = json.NewEncoder(w).Encode(sortie.OpenMissionDetail{OK: true})
+			return
+		}
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, `{"ok":false,"error":{"code":"mission_full","message":"every slot is reserved","details":{"nextSlotAt":"2026-02-02T02:52:00.000Z"}}}`)
+	}))
+	defer server.Close()
+	photo := filepath.Join(t.TempDir(), "photo.jpg")
+	if err := os.WriteFile(photo, []byte("\xff\xd8\xff\xe0 a photo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, complaints bytes.Buffer
+	code := run(t.Context(), []string{"submit", "m-1", photo, "--lat", "1", "--lng", "2", "--accuracy", "5", "--wallet", "contributor1", "--url", server.URL},
+		func(string) (string, bool) { return "", false }, &out, &complaints)
+	if want := "every slot is reserved (a slot may be free at 2026-02-02T02:52:00.000Z)"; code != int(exitConflict) || !strings.Contains(complaints.String(), want) {
+		t.Errorf("got exit code %d and %q, want %d and %q", code, complaints.String(), exitConflict, want)
+	}
+}

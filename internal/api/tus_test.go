@@ -255,7 +255,7 @@ func TestTusSaysWhatItCan(t *testing.T) {
 	s, _, declared := awaiting(t, serviceOptions{})
 	a := s.send(preflight(s.target(declared.Upload.TusURL), http.MethodPatch, page))
 	for name, want := range map[string]string{
-		"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation,creation-with-upload,termination", "Tus-Max-Size": fmt.Sprint(mission.MaxUploadBytes),
+		"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation,creation-with-upload,termination,expiration", "Tus-Max-Size": fmt.Sprint(mission.MaxUploadBytes),
 		"Allow": "POST, HEAD, PATCH, DELETE, OPTIONS", "Access-Control-Allow-Methods": "POST, HEAD, PATCH, DELETE, OPTIONS", "Access-Control-Allow-Origin": "*",
 	} {
 		if got := a.Header.Get(name); got != want || a.StatusCode != http.StatusNoContent {

@@ -322,9 +322,7 @@ func TestSlowUploadsAreCutOff(t *testing.T) {
 			}
 		}
 	}()
-	s.until(t, "the upload has no place", func() bool {
-		return s.put(declared.Upload.PutURL, file.data).StatusCode == http.StatusServiceUnavailable
-	})
+	s.untilBusy(t, declared)
 	a := w.read()
 	if a == nil || a.StatusCode != http.StatusBadRequest || a.code() != sortie.CodeInvalidRequest {
 		t.Fatalf("%+v", a)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -21,6 +22,9 @@ const (
 	prolongStep = 2 * time.Minute
 	// prolongRetry is when a prolongation that failed is tried again.
 	prolongRetry = 10 * time.Second
+
+	// MaxUploadBytes is the size of the largest file.
+	MaxUploadBytes = mission.MaxUploadBytes
 
 	// longestLink is how long the longest-lived link lives: that of an upload.
 	longestLink = MaxReservationTime
