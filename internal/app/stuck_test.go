@@ -45,7 +45,7 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 		w.must(w.app.ResolveIncidents(ctx, store.IncidentFollowerStuck))
 		for name, ask := range asked {
 			if err := ask(); err != nil {
-				t.Errorf("%s, when it goes on: got %v, want none", name, err)
+				t.Errorf("%s, when it is not stuck: got %v, want none", name, err)
 			}
 		}
 		if incidents, err := w.db.OpenIncidents(ctx); err != nil || len(incidents) > 0 {
