@@ -35,8 +35,8 @@ var crowdABI = func() abi.ABI {
 	return parsed
 }()
 
-// A transaction that funds very many missions, and one with a funding among very many foreign logs, are followed like any
-// other, and others are shown as soon as without them.
+// A transaction that funds very many missions, and one with a funding among very many foreign logs,
+// are followed like any other, and others are shown as soon as without them.
 func TestCrowdedTransactionsAreFollowed(t *testing.T) {
 	t.Parallel()
 	t.Run("anvil", func(t *testing.T) {
@@ -188,7 +188,8 @@ func (m *crowdedMarket) run(funded []sortie.DraftCreated, logs int64) *types.Tra
 	return m.transact(m.stranger, &m.contract, must(crowdABI.Pack("run", calls, big.NewInt(logs))), crowdGas)
 }
 
-// honestRounds funds missions one after the other, and measures how long each takes from the block to its creator.
+// honestRounds funds missions one after the other, and measures how long each takes from the block
+// to its creator.
 func (m *crowdedMarket) honestRounds(name string) []time.Duration {
 	return m.honestRoundsWith(name, nil)
 }

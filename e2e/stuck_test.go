@@ -8,7 +8,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Quotes need no node. They are withheld while the chain goes on and cannot be followed: a funding would not be noticed.
+// Quotes need no node. They are withheld while the chain advances and cannot be followed: a funding
+// would not be noticed.
 func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// stuckLife is how long a process relies on what it read about the follower, which may run in another one.
+// stuckLife is how long a process relies on what it read about the follower, which may run in
+// another one.
 const stuckLife = time.Second
 
 // stuckCache remembers whether the follower is stuck, so that not every quote asks the database.
@@ -42,8 +43,8 @@ func (c *stuckCache) keep(stuck bool, changes int) {
 	}
 }
 
-// FollowerStuck reports whether the chain goes on and cannot be followed, as an open incident says. That nodes are away does not
-// make the follower stuck.
+// FollowerStuck reports whether the chain advances and cannot be followed, as an open incident
+// says. That nodes are away does not make the follower stuck.
 func (a *App) FollowerStuck(ctx context.Context) (bool, error) {
 	stuck, known, changes := a.stuck.get()
 	if known {

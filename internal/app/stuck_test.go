@@ -48,7 +48,7 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 		w.must(w.app.ResolveIncidents(ctx, store.IncidentFollowerStuck))
 		for name, ask := range asked {
 			if err := ask(); err != nil {
-				t.Errorf("%s, when it goes on: got %v, want none", name, err)
+				t.Errorf("%s, when it is not stuck: got %v, want none", name, err)
 			}
 		}
 		if incidents, err := w.db.OpenIncidents(ctx); err != nil || len(incidents) > 0 {
@@ -116,6 +116,29 @@ func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
 		}
 		if got := walk(""); !slices.Equal(got, drafts) {
 			t.Errorf("the walk after the last draft: got %v, want %v", got, drafts)
+		}
+	})
+}
+
+// Events that were set aside are looked for in the contract when the incident opens, and again when it is cleared.
+func TestClearingSetAsideEventsReconciles(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		ctx := context.Background()
+		w := openWorld(t, database, worldOptions{})
+		w.must(w.app.ReportIncident(ctx, incidentSetAside, "Block 7.", false))
+		incidents, err := w.db.OpenIncidents(ctx)
+		if err != nil || len(incidents) != 1 {
+			t.Fatalf("the incidents are %v, %v, want one", incidents, err)
+		}
+		jobs := func() int { return w.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`) }
+		if got := jobs(); got != 1 {
+			t.Errorf("opened: got %d reconcile jobs, want 1", got)
+		}
+		_, err = w.app.ClearIncident(ctx, reviewer, incidents[0].ID, "the node was repaired")
+		w.must(err)
+		if got := jobs(); got != 2 {
+			t.Errorf("cleared: got %d reconcile jobs, want 2", got)
 		}
 	})
 }

@@ -61,8 +61,8 @@ func (r *rig) wantIncidents(want ...string) {
 	}
 }
 
-// A receipt is asked for once in each stage, however many fundings its transaction holds, and not at all where the gas of the
-// transaction does not bound its size.
+// A receipt is asked for once in each stage, however many fundings its transaction holds, and not
+// at all where the gas of the transaction does not bound its size.
 func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 	t.Parallel()
 	for fundings, most := range map[int]int{10: 4, 200: 0} {
@@ -81,7 +81,8 @@ func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 	}
 }
 
-// Receipts that are too large to read, or that the node refuses, are not needed: log and contract state say the same.
+// Receipts that are too large to read, or that the node refuses, are not needed: log and contract
+// state say the same.
 func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	refusing := func(code int) lie {
@@ -151,7 +152,8 @@ func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
 	}
 }
 
-// One transaction that stays unverified does not hold up the chain. It is found again when the node gives its receipt.
+// One transaction that stays unverified does not hold up the chain. It is found again when the node
+// gives its receipt.
 func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 	t.Parallel()
 	for _, blocks := range []int{1, 100} { // near the head, and where blocks are final
@@ -218,7 +220,8 @@ func TestLogsThatAreTooLargeTogetherAreReadByKind(t *testing.T) {
 	}
 }
 
-// Logs of a block that are not given kind by kind either are set aside; those of other kinds and blocks are not.
+// Logs of a block that are not given kind by kind either are set aside; those of other kinds and
+// blocks are not.
 func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
@@ -276,7 +279,8 @@ func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
 	}
 }
 
-// The blocks of a chain that has replaced the followed one cannot be followed, for as long as that lasts.
+// The blocks of a chain that has replaced the followed one cannot be followed, for as long as that
+// lasts.
 func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
@@ -292,7 +296,8 @@ func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
 	r.wantIncidents()
 }
 
-// Items that one of two nodes contradicts, however many there are, do not hold up others. An operator is told of them.
+// Items that one of two nodes contradicts, however many there are, do not hold up others. An
+// operator is told of them.
 func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
 	const contradicted = 3 * deepenPage
@@ -328,7 +333,8 @@ func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 	r.wantLocked(0, contradicted-1)
 }
 
-// Nodes answer a batch up to a number of bytes and refuse the rest of it, as go-ethereum does, or all of it.
+// Nodes answer a batch up to a number of bytes and refuse the rest of it, as go-ethereum does, or
+// all of it.
 func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 	t.Parallel()
 	const limit = 20_000

@@ -12,11 +12,13 @@ import (
 
 // The incidents that following opens. None of them halts the service.
 const (
-	// IncidentSetAside is a block that was followed without what could not be read or verified of it.
+	// IncidentSetAside is a block that was followed without what could not be read or verified of
+	// it.
 	IncidentSetAside = "events_set_aside"
-	// IncidentUnverified is a funding or a refund that nodes keep contradicting, so that it goes no deeper.
+	// IncidentUnverified is a funding or a refund that nodes keep contradicting, so that it goes no
+	// deeper.
 	IncidentUnverified = "funding_unverified"
-	// IncidentStuck is a chain that goes on and cannot be followed. It ends by itself when following does go on.
+	// IncidentStuck is a chain that advances and cannot be followed. It ends by itself when it can.
 	IncidentStuck = store.IncidentFollowerStuck
 )
 
@@ -68,7 +70,8 @@ type obstacles struct {
 	last time.Time // when one was passed
 }
 
-// exhausted notes that no node served because of an obstacle, and reports whether it was tried often enough to pass it.
+// exhausted notes that no node served because of an obstacle, and reports whether it was tried
+// often enough to pass it.
 func (f *Follower) exhausted(o *obstacle) bool {
 	now := f.config.Clock()
 	if f.obstacles.at != o.block.Hash {
@@ -81,7 +84,8 @@ func (f *Follower) exhausted(o *obstacle) bool {
 	return f.obstacles.seen.lasts(setAsideTries, setAsideAfter, now)
 }
 
-// setAside tells an operator what of a block is left out. Reconciling finds it by the contract's state.
+// setAside tells an operator what of a block is left out. Reconciling finds it by the contract's
+// state.
 func (f *Follower) setAside(ctx context.Context, block store.Block, what string) error {
 	f.obstacles.last = f.config.Clock()
 	detail := fmt.Sprintf("Block %d (%s) was followed without a part of its events. %s Check the nodes. "+
@@ -89,15 +93,15 @@ func (f *Follower) setAside(ctx context.Context, block store.Block, what string)
 	return ledgerFault(f.ledger.ReportIncident(ctx, IncidentSetAside, detail, false))
 }
 
-// stuck is what a follower remembers of steps in which it could not follow a chain that goes on.
+// stuck is what a follower remembers of steps in which it could not follow a chain that advances.
 type stuck struct {
 	failing
 	news    bool // in this step, a node showed a block above the tip
 	settled bool // no incident of this process, or an earlier one, is open
 }
 
-// noteStep opens the incident that the follower is stuck, and ends it when it is not. A node that is away, or lags, does not
-// make it stuck: it shows no block above the tip.
+// noteStep opens the incident that the follower is stuck, and ends it when it is not. A node that
+// is away, or lags, does not make it stuck: it shows no block above the tip.
 func (f *Follower) noteStep(ctx context.Context, position store.Position, err error) {
 	now := f.config.Clock()
 	switch {
@@ -114,7 +118,7 @@ func (f *Follower) noteStep(ctx context.Context, position store.Position, err er
 			return
 		}
 		f.stuck.settled = false
-		detail := fmt.Sprintf("The chain goes on and cannot be followed past block %d. Funding quotes are withheld until it can. "+
+		detail := fmt.Sprintf("The chain advances and cannot be followed past block %d. Funding quotes are withheld until it can. "+
 			"`sortie chain status` shows what is wrong with the nodes; this incident ends by itself.", position.Tip.Number)
 		if err := f.ledger.ReportIncident(ctx, IncidentStuck, detail, false); err != nil {
 			f.config.Logger.Warn("incident not stored", "kind", IncidentStuck, "error", err)
@@ -122,8 +126,8 @@ func (f *Follower) noteStep(ctx context.Context, position store.Position, err er
 	}
 }
 
-// noteUnverified counts how often each item was not confirmed by a node that answers, and tells an operator about one that stays
-// so. Items that nodes confirm are forgotten.
+// noteUnverified counts how often each item was not confirmed by a node that answers, and tells an
+// operator about one that stays so. Items that nodes confirm are forgotten.
 func (f *Follower) noteUnverified(ctx context.Context, found findings) {
 	now := f.config.Clock()
 	for i := range found.agreed {

@@ -16,10 +16,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A funding or a closing is proved by the receipt of its transaction. Whoever sends the transaction decides how large that is:
-// it may hold any number of events of ours and of foreign logs, which cost the node as much as us. So a receipt is asked for
-// once, however many events it has, and only where the transaction's gas bounds its size. In place of the others the node is
-// asked for the logs with the missions' keys and for the missions themselves, whose sizes the contract bounds.
+// A funding or a closing is proved by the receipt of its transaction. The sender of the transaction
+// decides how large that is: it may hold any number of events of ours and of foreign logs, which
+// cost the node as much as us. So a receipt is asked for once, however many events it has, and only
+// where the transaction's gas bounds its size. In place of the others the node is asked for the
+// logs with the missions' keys and for the missions themselves, whose sizes the contract bounds.
 
 const (
 	maxReceiptGas      = 1_200_000 // of a transaction; a log takes 375, so that there are at most 3,200 of them
@@ -29,7 +30,8 @@ const (
 	maxHeavyRemembered = 4096      // transactions of one node
 )
 
-// heavyReceipts are the transactions whose receipts a node could not give within the limits. They are not asked for again.
+// heavyReceipts are the transactions whose receipts a node could not give within the limits. They
+// are not asked for again.
 type heavyReceipts struct {
 	mutex  sync.Mutex
 	hashes map[sortie.Hash]bool
@@ -59,8 +61,8 @@ type receiptReading struct {
 	err     error
 }
 
-// receiptsOf reads the receipts of transactions. It fails when the node cannot be asked; a single receipt that cannot be had is
-// in the result.
+// receiptsOf reads the receipts of transactions. It fails when the node cannot be asked; a single
+// receipt that cannot be had is in the result.
 func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
 	readings := make(map[sortie.Hash]receiptReading, len(transactions))
 	var light []sortie.Hash
@@ -118,7 +120,8 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 	return readings, nil
 }
 
-// gas reads the most gas that a transaction may use. A node that does not say it is asked for the receipt all the same.
+// gas reads the most gas that a transaction may use. A node that does not say it is asked for the
+// receipt all the same.
 func (r reply) gas() (gas uint64, known bool) {
 	text, err := r.value()
 	if err != nil {
@@ -134,7 +137,8 @@ func (r reply) gas() (gas uint64, known bool) {
 	return gas, known && err == nil
 }
 
-// readReceipts reads receipts in one request, or one by one when the node does not answer that: any of them may be the reason.
+// readReceipts reads receipts in one request, or one by one when the node does not answer that: any
+// of them may be the reason.
 func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
 	calls := make([]call, len(transactions))
 	for i, transaction := range transactions {
@@ -189,7 +193,8 @@ func isAway(err error) bool {
 	return errors.As(err, &dialling) && dialling.Op == "dial" || errors.As(err, &status) && status == http.StatusTooManyRequests
 }
 
-// prove asks a node for proof of fundings and closings. For each it gives nil, or what is wrong with the node's answer.
+// prove asks a node for proof of fundings and closings. For each it gives nil, or what is wrong
+// with the node's answer.
 func (f *Follower) prove(ctx context.Context, node *Node, events []*store.ChainEvent) ([]error, error) {
 	seen := make(map[sortie.Hash]bool, len(events))
 	var transactions []sortie.Hash
@@ -219,7 +224,8 @@ func (f *Follower) prove(ctx context.Context, node *Node, events []*store.ChainE
 	return verdicts, f.proveByKey(ctx, node, events, without, verdicts)
 }
 
-// proveByKey looks at the logs of events and at the contract's state, where there is no receipt to read.
+// proveByKey looks at the logs of events and at the contract's state, where there is no receipt to
+// read.
 func (f *Follower) proveByKey(ctx context.Context, node *Node, events []*store.ChainEvent, which []int, verdicts []error) error {
 	for len(which) > 0 {
 		first, end := events[which[0]], 1
@@ -254,7 +260,8 @@ func inOneFilter(a, b *store.ChainEvent) bool {
 	return a.BlockHash == b.BlockHash && a.Factory == b.Factory && a.Kind == b.Kind
 }
 
-// keyedLogsCall asks for the logs of fundings, or of closings, of one block. There is one of each mission.
+// keyedLogsCall asks for the logs of fundings, or of closings, of one block. There is one of each
+// mission.
 func keyedLogsCall(events []*store.ChainEvent) call {
 	topic := topicMissionFunded
 	if events[0].Kind == store.EventMissionClosed {

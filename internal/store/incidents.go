@@ -69,7 +69,7 @@ func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
 	return ids, nil
 }
 
-// IncidentFollowerStuck is the kind of the incident that the chain goes on and cannot be followed. Every quote asks for it, so it
+// IncidentFollowerStuck is the kind of the incident that the chain advances and cannot be followed. Every quote asks for it, so it
 // has an index of its own.
 const IncidentFollowerStuck = "follower_stuck"
 
