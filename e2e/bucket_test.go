@@ -15,6 +15,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/pgtest"
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 // The S3 server, which the tests of package media use too. It is built once, into the user's cache.
@@ -41,7 +42,7 @@ type bucket struct {
 
 func startBucket(t *testing.T) *bucket {
 	t.Helper()
-	b := &bucket{t: t, program: s3Program(t), address: quietAddress(t)}
+	b := &bucket{t: t, program: s3Program(t), address: porttest.Reserve(t)}
 	data, sidecar := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(data, s3Bucket), 0o700); err != nil { // a directory is a bucket
 		t.Fatal(err)
