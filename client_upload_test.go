@@ -233,7 +233,7 @@ func TestAnUploadThatStandsStillIsLost(t *testing.T) {
 	file := randomBytes(8 << 20) // more than the buffers between take
 	waits := 0
 	wake := sync.OnceFunc(func() { close(hang) })
-	client := newClient(t, service.URL, sortie.WithStallTimeout(300*time.Millisecond), sortie.WithWait(func(context.Context, time.Duration) error {
+	client := newClient(t, service.URL, sortie.WithStallTimeout(3*time.Second), sortie.WithWait(func(context.Context, time.Duration) error {
 		waits++
 		wake()
 		return nil

@@ -208,7 +208,7 @@ func TestBucketThatStandsStill(t *testing.T) {
 	if err := f.upload(s); !isCode(err, sortie.CodeServiceUnavailable) {
 		t.Fatalf("upload into a bucket that stands still: %v", err)
 	}
-	if took := time.Since(started); took > time.Minute {
+	if took := time.Since(started); took > patience {
 		t.Errorf("the contributor was told so after %s", took)
 	}
 	if h := f.health(); h.Parts["media"] != "unavailable" || h.code != http.StatusOK {

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -71,7 +70,7 @@ func (f *following) stop() {
 	if err := f.service.command.Process.Signal(syscall.SIGTERM); err != nil {
 		f.t.Fatal(err)
 	}
-	f.service.awaitStopped(f.t, 20*time.Second)
+	f.service.awaitStopped(f.t)
 }
 
 // drafted is a mission with the quote that funds it.

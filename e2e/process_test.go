@@ -223,7 +223,7 @@ func startServe(t *testing.T, environment ...string) *server {
 
 func (s *server) awaitReady(t *testing.T) {
 	t.Helper()
-	probe := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	probe := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	s.await(t, "readiness of "+s.url, func() bool {
 		response, err := probe.Get(s.url + "/readyz")
 		if err != nil {

@@ -110,7 +110,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-const patience = 3 * time.Minute // for machines that do much else
+const patience = 5 * time.Minute // for machines that do much else
 
 // waitfile FILE: waits until the file exists.
 func cmdWaitFile(ts *testscript.TestScript, _ bool, args []string) {

@@ -86,8 +86,8 @@ type bench struct {
 
 var hurry = pace{
 	reconcileEvery: time.Hour,
-	jobTimeout:     10 * time.Second,
-	rescueAfter:    20 * time.Second,
+	jobTimeout:     patienceOfTests,
+	rescueAfter:    2 * patienceOfTests,
 	firstRetry:     20 * time.Millisecond,
 	lastRetry:      200 * time.Millisecond,
 	patience:       4,
@@ -95,7 +95,7 @@ var hurry = pace{
 	reconcilePoll:  5 * time.Millisecond,
 	checkPoll:      5 * time.Millisecond,
 	fetchCooldown:  time.Millisecond,
-	softStop:       5 * time.Second,
+	softStop:       patienceOfTests,
 	hurried:        true,
 }
 

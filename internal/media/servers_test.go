@@ -30,6 +30,9 @@ const (
 	bucketName       = "media"
 )
 
+// patience is how long a test waits for what should take milliseconds. It only decides how late a failure is reported.
+const patience = 3 * time.Minute
+
 // s3Server is a running S3 server with one bucket in it.
 type s3Server struct {
 	address  string
@@ -131,8 +134,10 @@ func buildS3() (string, error) {
 
 // makeBucket makes the bucket as soon as the server listens.
 func (s *s3Server) makeBucket() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond) // it cannot tell us when it is ready
+	defer again.Stop()
 	for {
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp", s.address)
 		if err == nil {
@@ -140,7 +145,7 @@ func (s *s3Server) makeBucket() error {
 			break
 		}
 		select {
-		case <-time.After(20 * time.Millisecond): // it cannot tell us when it is ready
+		case <-again.C:
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		}

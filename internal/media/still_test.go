@@ -60,7 +60,7 @@ func TestVideosWithoutAPictureAreInDoubt(t *testing.T) {
 
 func TestSlowFFmpegIsNotTheVideosFault(t *testing.T) {
 	t.Parallel()
-	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "exec /bin/sleep 600"), 5*time.Second })
+	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "exec /bin/sleep 600"), 15*time.Second })
 	result, err := ingester.Ingest(t.Context(), writeFile(t, specimen.File("plain.mp4")), "video/mp4")
 	if err != nil || result.Doubt != nil {
 		t.Errorf("%v, doubt %v", err, result.Doubt)
