@@ -54,13 +54,14 @@ type Config struct {
 
 // Server answers the HTTP requests of the service.
 type Server struct {
-	config  Config
-	mux     *http.ServeMux
-	limits  *limiters
-	places  [accesses]places // of work
-	bodies  places
-	turns   turns // at uploads
-	metrics *metrics
+	config    Config
+	mux       *http.ServeMux
+	limits    *limiters
+	places    [accesses]places // of work
+	bodies    places
+	lingering places // connections that are read to the end after an early answer
+	turns     turns  // at uploads
+	metrics   *metrics
 
 	docsPage func() ([]byte, error)
 }
@@ -155,11 +156,12 @@ func New(config Config) *Server {
 	config.BodyTimeout = cmp.Or(config.BodyTimeout, 10*time.Second)
 	config.StallTimeout = cmp.Or(config.StallTimeout, 10*time.Second)
 	s := &Server{
-		config:  config,
-		mux:     http.NewServeMux(),
-		limits:  newLimiters(config.Limits),
-		bodies:  make(places, bodiesPerPlace*config.MaxInFlight),
-		metrics: newMetrics(config.Registry),
+		config:    config,
+		mux:       http.NewServeMux(),
+		limits:    newLimiters(config.Limits),
+		bodies:    make(places, bodiesPerPlace*config.MaxInFlight),
+		lingering: make(places, config.MaxInFlight),
+		metrics:   newMetrics(config.Registry),
 		// When it is first asked for: most processes are never asked, and what it takes would stay with each of them.
 		docsPage: sync.OnceValues(func() ([]byte, error) { return renderDocs(config.OpenAPI) }),
 	}
@@ -324,6 +326,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isCut {
 		panic(http.ErrAbortHandler) // so that the client sees it
 	}
+	s.linger(x)
 }
 
 // statusAbandoned counts requests whose client did not wait for the answer, in the way of nginx: nothing failed on our side.

@@ -87,7 +87,7 @@ type bench struct {
 var hurry = pace{
 	reconcileEvery: time.Hour,
 	jobTimeout:     patienceOfTests,
-	rescueAfter:    2 * patienceOfTests,
+	rescueAfter:    2 * patienceOfTests, // testRescue and its like wait for less
 	firstRetry:     20 * time.Millisecond,
 	lastRetry:      200 * time.Millisecond,
 	patience:       4,
