@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -250,4 +251,37 @@ func (f *following) acceptNext(d drafted) (id string) {
 		f.t.Fatalf("accept %s: %v", next.SubmissionID, err)
 	}
 	return next.SubmissionID
+}
+
+// A start without its bucket says which host was asked and what went wrong.
+func TestUnreachableBucketIsLoggedWithHostAndCause(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections wait in its queue
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	chain := startAnvil(t)
+	for name, c := range map[string]struct{ address, cause string }{
+		"refused": {porttest.Reserve(t), "connection refused"}, "silent": {silent.Addr().String(), "deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := startServe(t, append(chain.serviceEnvironment(sqliteIn(t), "8"),
+				"SORTIE_MEDIA=s3://"+s3Bucket+"?region=us-east-1&use_path_style=true&endpoint="+url.QueryEscape("http://user:password@"+c.address),
+				"SORTIE_UPLOADS="+t.TempDir(), "AWS_ACCESS_KEY_ID="+s3AccessKey, "AWS_SECRET_ACCESS_KEY="+s3SecretKey, "AWS_EC2_METADATA_DISABLED=true")...)
+			service.kill()
+			i := strings.Index(service.output.String(), "the media store cannot be reached")
+			if i < 0 {
+				t.Fatalf("the log does not say that the store is away: %s", service.output.String())
+			}
+			line, _, _ := strings.Cut(service.output.String()[i:], "\n")
+			if !strings.Contains(line, c.address) || !strings.Contains(line, c.cause) {
+				t.Errorf("got %q, want the host %s and the cause %q in it", line, c.address, c.cause)
+			}
+			if strings.Contains(service.output.String(), "password") {
+				t.Errorf("the log holds a password: %s", service.output.String())
+			}
+		})
+	}
 }

@@ -45,7 +45,9 @@ func TestTypedDataIsSignedAlikeByCast(t *testing.T) {
 	readJSON(t, "../spec/eip712.json", &documents)
 	var vectors map[string]json.RawMessage
 	readJSON(t, "../spec/vectors.json", &vectors)
-	var keys map[string]struct{ PrivateKey string }
+	var keys struct {
+		Service struct{ PrivateKey string }
+	}
 	if err := json.Unmarshal(vectors["keys"], &keys); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func TestTypedDataIsSignedAlikeByCast(t *testing.T) {
 		}
 		file := filepath.Join(t.TempDir(), name+".json")
 		write(t, file, document)
-		output, err := exec.CommandContext(t.Context(), casts[0], "wallet", "sign", "--private-key", keys["service"].PrivateKey, "--data", "--from-file", file).CombinedOutput()
+		output, err := exec.CommandContext(t.Context(), casts[0], "wallet", "sign", "--private-key", keys.Service.PrivateKey, "--data", "--from-file", file).CombinedOutput()
 		if got := strings.TrimSpace(string(output)); err != nil || got != vector.Signature {
 			t.Errorf("%s: cast wallet sign --data: got %s, %v, want %s", name, got, err, vector.Signature)
 		}

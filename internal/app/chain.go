@@ -21,6 +21,9 @@ const (
 	incidentUnexpectedClose = "unexpected_close" // a mission was closed with the settler's signature and not by us
 )
 
+// IncidentKinds lists the kinds of incidents that the use cases open, for metrics that start at 0.
+var IncidentKinds = []string{incidentFinalityBroken, incidentFundingMismatch, incidentFundingRepeated, incidentUnexpectedClose}
+
 // keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization that cannot happen.
 const keptBlocks = 1024
 
