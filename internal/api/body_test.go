@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -282,36 +281,4 @@ func TestCreatorMustBeTheWallet(t *testing.T) {
 		}
 	}
 	s.storesNothing(t)
-}
-
-// A client that reads no answer before it has sent everything, as many libraries do, still gets an answer that was made early.
-func TestEarlyAnswersReachClientsThatSendEverythingFirst(t *testing.T) {
-	t.Parallel()
-	const size = 40 << 20 // more than the buffers of both sides take
-	s, _, declared := awaiting(t, serviceOptions{})
-	for name, c := range map[string]struct {
-		target string
-		status int
-		code   sortie.Code
-	}{
-		"file larger than declared": {s.target(declared.Upload.PutURL), http.StatusRequestEntityTooLarge, sortie.CodePayloadTooLarge},
-		"link that was made up":     {s.target(declared.Upload.PutURL) + "0", http.StatusForbidden, sortie.CodeMediaURLInvalid},
-		"unknown path":              {"/nowhere", http.StatusNotFound, sortie.CodeNotFound},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := s.dial()
-			head := s.unsigned(http.MethodPut, c.target).with("Content-Length", fmt.Sprint(size)).String()
-			if _, err := io.WriteString(w.connection, head); err != nil {
-				t.Fatal(err)
-			}
-			if n, err := io.Copy(w.connection, &zeros{size}); err != nil {
-				t.Fatalf("the connection was lost after %d of %d bytes: %v", n, size, err)
-			}
-			a := w.read()
-			if a == nil || a.StatusCode != c.status || a.code() != c.code {
-				t.Errorf("got %+v, want %d %s", a, c.status, c.code)
-			}
-		})
-	}
 }
