@@ -26,7 +26,7 @@ test: setup ## Run every test: Go, Solidity, command line
 
 .PHONY: race
 race: setup ## Run the Go tests under the race detector
-	@go test -race ./...
+	@go test -race -timeout 120m ./...
 
 .PHONY: lint
 lint: ## Check formatting, vet and staticcheck

@@ -180,7 +180,7 @@ func TestADownloadThatStandsStillIsLost(t *testing.T) {
 	}}
 	t.Cleanup(func() { close(hang) })
 	waits := 0
-	client := newClient(t, service.URL, patient(&waits), sortie.WithStallTimeout(300*time.Millisecond))
+	client := newClient(t, service.URL, patient(&waits), sortie.WithStallTimeout(3*time.Second))
 	if data, _, err := download(client, t.Context(), service.link(), 0); err != nil || !bytes.Equal(data, file) || waits == 0 || service.requests[1] != "1000-" {
 		t.Errorf("%v: %d bytes after %d waits, %v", err, len(data), waits, service.requests)
 	}

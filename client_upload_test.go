@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 // tusService takes one upload as the service does: what arrived stays, whatever becomes of the connection.
@@ -211,12 +211,7 @@ func TestUploadUnderALinkThatIsNone(t *testing.T) {
 // A link is a permission, so that an error which may be logged or pasted does not hold it.
 func TestErrorsOfTransfersDoNotHoldTheLink(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := "http://" + listener.Addr().String()
-	_ = listener.Close()
+	gone := "http://" + porttest.Reserve(t) // no server listens there
 	waits := 0
 	client := newClient(t, gone, patient(&waits))
 	link := gone + "/x?sig=secret"
@@ -238,7 +233,7 @@ func TestAnUploadThatStandsStillIsLost(t *testing.T) {
 	file := randomBytes(8 << 20) // more than the buffers between take
 	waits := 0
 	wake := sync.OnceFunc(func() { close(hang) })
-	client := newClient(t, service.URL, sortie.WithStallTimeout(300*time.Millisecond), sortie.WithWait(func(context.Context, time.Duration) error {
+	client := newClient(t, service.URL, sortie.WithStallTimeout(3*time.Second), sortie.WithWait(func(context.Context, time.Duration) error {
 		waits++
 		wake()
 		return nil

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 // nginx is the limit for media: files straight from the disk through links that end and that nobody can make up, and nothing
@@ -52,10 +54,11 @@ http {
 
 // startNginx serves the files below root.
 func (b *bench) startNginx(ctx context.Context, root string) (*process, error) {
-	address, err := freeAddress()
+	address, release, err := porttest.Hold()
 	if err != nil {
 		return nil, err
 	}
+	defer release() // nginx listens by then
 	home, err := filepath.Abs(b.path("nginx"))
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 const (
@@ -31,19 +31,12 @@ type process struct {
 
 // startServer runs a server at an address that is free, and waits until it is ready.
 func startServer(ctx context.Context, binary string, args func(address string) []string) (*process, error) {
-	address, err := freeAddress()
+	address, release, err := porttest.Hold()
 	if err != nil {
 		return nil, err
 	}
+	defer release() // the server listens by then
 	return startAt(ctx, address, binary, args(address)...)
-}
-
-func freeAddress() (string, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return free.Addr().String(), free.Close()
 }
 
 // startAt runs a server that was told its address.

@@ -22,6 +22,7 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 // The accounts of the development mnemonic that play a part, by number.
@@ -47,7 +48,7 @@ func startAnvil(t *testing.T, options ...string) *anvil {
 	if err != nil || len(programs) == 0 {
 		t.Fatal("anvil is missing: run make setup")
 	}
-	address := quietAddress(t)
+	address := porttest.Reserve(t)
 	host, port, _ := strings.Cut(address, ":")
 	config := filepath.Join(t.TempDir(), "anvil.json")
 	// With states on disk anvil 1.7.1 loses all of them in a reorganization above block 900: keep a few in memory instead.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/pgtest"
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 // The S3 server, which the tests of package media use too. It is built once, into the user's cache.
@@ -41,7 +43,7 @@ type bucket struct {
 
 func startBucket(t *testing.T) *bucket {
 	t.Helper()
-	b := &bucket{t: t, program: s3Program(t), address: quietAddress(t)}
+	b := &bucket{t: t, program: s3Program(t), address: porttest.Reserve(t)}
 	data, sidecar := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(data, s3Bucket), 0o700); err != nil { // a directory is a bucket
 		t.Fatal(err)
@@ -207,7 +209,7 @@ func TestBucketThatStandsStill(t *testing.T) {
 	if err := f.upload(s); !isCode(err, sortie.CodeServiceUnavailable) {
 		t.Fatalf("upload into a bucket that stands still: %v", err)
 	}
-	if took := time.Since(started); took > time.Minute {
+	if took := time.Since(started); took > patience {
 		t.Errorf("the contributor was told so after %s", took)
 	}
 	if h := f.health(); h.Parts["media"] != "unavailable" || h.code != http.StatusOK {
@@ -249,4 +251,37 @@ func (f *following) acceptNext(d drafted) (id string) {
 		f.t.Fatalf("accept %s: %v", next.SubmissionID, err)
 	}
 	return next.SubmissionID
+}
+
+// A start without its bucket says which host was asked and what went wrong.
+func TestUnreachableBucketIsLoggedWithHostAndCause(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections wait in its queue
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	chain := startAnvil(t)
+	for name, c := range map[string]struct{ address, cause string }{
+		"refused": {porttest.Reserve(t), "connection refused"}, "silent": {silent.Addr().String(), "deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := startServe(t, append(chain.serviceEnvironment(sqliteIn(t), "8"),
+				"SORTIE_MEDIA=s3://"+s3Bucket+"?region=us-east-1&use_path_style=true&endpoint="+url.QueryEscape("http://user:password@"+c.address),
+				"SORTIE_UPLOADS="+t.TempDir(), "AWS_ACCESS_KEY_ID="+s3AccessKey, "AWS_SECRET_ACCESS_KEY="+s3SecretKey, "AWS_EC2_METADATA_DISABLED=true")...)
+			service.kill()
+			i := strings.Index(service.output.String(), "the media store cannot be reached")
+			if i < 0 {
+				t.Fatalf("the log does not say that the store is away: %s", service.output.String())
+			}
+			line, _, _ := strings.Cut(service.output.String()[i:], "\n")
+			if !strings.Contains(line, c.address) || !strings.Contains(line, c.cause) {
+				t.Errorf("got %q, want the host %s and the cause %q in it", line, c.address, c.cause)
+			}
+			if strings.Contains(service.output.String(), "password") {
+				t.Errorf("the log holds a password: %s", service.output.String())
+			}
+		})
+	}
 }

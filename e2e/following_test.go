@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/sortie-labs/sortie"
 )
@@ -26,6 +25,7 @@ type following struct {
 	service     *server // also answers under the same URL after a restart
 	creator     *sortie.Client
 	operator    *sortie.Client
+	http        *http.Client // of all clients; nil: one of their own
 }
 
 var drafts atomic.Int64 // of all tests, so that no two are of the same key
@@ -51,7 +51,11 @@ func (f *following) client(role string) *sortie.Client {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	client, err := sortie.NewClient(f.service.url, key, sortie.WithAttempts(1))
+	options := []sortie.ClientOption{sortie.WithAttempts(1)}
+	if f.http != nil {
+		options = append(options, sortie.WithHTTPClient(f.http))
+	}
+	client, err := sortie.NewClient(f.service.url, key, options...)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -71,7 +75,7 @@ func (f *following) stop() {
 	if err := f.service.command.Process.Signal(syscall.SIGTERM); err != nil {
 		f.t.Fatal(err)
 	}
-	f.service.awaitStopped(f.t, 20*time.Second)
+	f.service.awaitStopped(f.t)
 }
 
 // drafted is a mission with the quote that funds it.

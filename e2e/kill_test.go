@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -76,7 +75,7 @@ func TestTermFinishesWhatWasBegun(t *testing.T) {
 			}
 			s.service.await(t, "refusal of new connections", s.service.refusesConnections)
 			finish()
-			s.service.awaitStopped(t, 20*time.Second)
+			s.service.awaitStopped(t)
 			s.service = launchServe(t, environment...)
 		})
 		s.checkAcknowledged()
@@ -84,14 +83,12 @@ func TestTermFinishesWhatWasBegun(t *testing.T) {
 }
 
 // awaitStopped waits for an end in good order.
-func (s *server) awaitStopped(t *testing.T, limit time.Duration) {
+func (s *server) awaitStopped(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
 	select {
 	case <-s.ended:
-	case <-ctx.Done():
-		t.Fatalf("the service still runs after %s", limit)
+	case <-time.After(patience):
+		t.Fatalf("the service still runs after %s", patience)
 	}
 	if state := s.command.ProcessState; state.ExitCode() != 0 {
 		t.Errorf("the service ended with %s, want exit code 0", state)

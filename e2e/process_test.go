@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 // process is a program that runs by itself, in a process group of its own. It ends with the test that started it.
@@ -176,7 +175,7 @@ func (r ready) key(t *testing.T, role string) string {
 // own. The same environment starts the same service again.
 func (r ready) serveEnvironment(t *testing.T, database string) []string {
 	t.Helper()
-	address := quietAddress(t)
+	address := porttest.Reserve(t)
 	return []string{
 		"SORTIE_LISTEN=" + address,
 		"SORTIE_OPERATIONS_LISTEN=" + address, // the metrics too
@@ -191,22 +190,6 @@ func (r ready) serveEnvironment(t *testing.T, database string) []string {
 		"SORTIE_RATE_LIMITS=off",
 		"SORTIE_LOG_LEVEL=warn",
 	}
-}
-
-// quietAddress is a free address on this machine that stays free while a service on it is down: below the ports that
-// systems hand out for outgoing connections, so that no client, least of all one that keeps dialing this address, is given it.
-func quietAddress(t *testing.T) string {
-	t.Helper()
-	const lowest, highest = 20_000, 32_000
-	for range 100 {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(highest-lowest)))
-		if listener, err := net.Listen("tcp", address); err == nil {
-			_ = listener.Close()
-			return address
-		}
-	}
-	t.Fatal("no free port found")
-	return ""
 }
 
 // server is a running `sortie serve`.
@@ -241,7 +224,7 @@ func startServe(t *testing.T, environment ...string) *server {
 
 func (s *server) awaitReady(t *testing.T) {
 	t.Helper()
-	probe := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	probe := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	s.await(t, "readiness of "+s.url, func() bool {
 		response, err := probe.Get(s.url + "/readyz")
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sortie-labs/sortie/internal/pgtest"
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 var binaries string // directory with the sortie that scripts run
@@ -80,7 +81,7 @@ func TestScripts(t *testing.T) {
 			"waitfile": cmdWaitFile,
 			"waitport": cmdWaitPort,
 			"waithttp": cmdWaitHTTP,
-			"freeport": cmdFreePort,
+			"port":     cmdPort,
 			"keystore": cmdKeystore,
 			"field":    cmdField,
 			"photo":    cmdPhoto,
@@ -109,7 +110,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-const patience = 3 * time.Minute // for machines that do much else
+const patience = 5 * time.Minute // for machines that do much else
 
 // waitfile FILE: waits until the file exists.
 func cmdWaitFile(ts *testscript.TestScript, _ bool, args []string) {
@@ -152,13 +153,13 @@ func until(ts *testscript.TestScript, what string, done func() bool) {
 	}
 }
 
-// freeport VARIABLE: sets the variable to a port that is free now.
-func cmdFreePort(ts *testscript.TestScript, _ bool, args []string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// port VARIABLE: sets the variable to a port of 127.0.0.1 that is reserved for this script.
+func cmdPort(ts *testscript.TestScript, _ bool, args []string) {
+	address, release, err := porttest.Hold()
 	ts.Check(err)
-	_, port, err := net.SplitHostPort(listener.Addr().String())
+	ts.Defer(release)
+	_, port, err := net.SplitHostPort(address)
 	ts.Check(err)
-	ts.Check(listener.Close())
 	ts.Setenv(args[0], port)
 }
 

@@ -25,7 +25,7 @@ var installViem = sync.OnceValue(func() error {
 	if errViem == nil && errTus == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	install := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
 	install.Dir = "viem"
@@ -38,7 +38,7 @@ var installViem = sync.OnceValue(func() error {
 // A creator's developer has the documents and viem, and nothing of ours.
 func TestFirstMissionWithViem(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := installViem(); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestFirstMissionWithViem(t *testing.T) {
 // The developers of contributors have tus-js-client, too.
 func TestFirstDeliverablesWithViemAndTus(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := installViem(); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestDocumentedPrograms(t *testing.T) {
 	if err := installViem(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	p := &programs{t: t, ctx: ctx, dev: startDev(t), directory: documentedPrograms(t)}
 	ready, err := os.ReadFile(p.dev.path)

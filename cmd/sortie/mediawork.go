@@ -74,7 +74,7 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 		return nil, fmt.Errorf("--media: %w", err)
 	}
 	if !w.objects.Working() {
-		w.log.Warn("the media store cannot be reached; uploads and media wait for it")
+		w.log.Warn("the media store cannot be reached; uploads and media wait for it: check its host, network and credentials", "error", w.objects.Fault())
 	}
 	if w.incoming, err = media.OpenIncoming(config.media.uploads); err != nil {
 		return nil, fmt.Errorf("--uploads: %w", err)

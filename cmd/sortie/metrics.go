@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
@@ -96,31 +100,57 @@ func (c chainFigures) Collect(figures chan<- prometheus.Metric) {
 		gauge(chainAlarms, float64(count), kind)
 	}
 	gauge(following, boolean(c.following.Load()))
+	raised := zeros[uint64](chain.AlarmKinds)
 	if c.following.Load() {
 		status := c.follower.Status()
 		counter(chainReorgs, float64(status.Reorgs))
-		for kind, count := range status.AlarmCounts {
-			counter(chainRaised, float64(count), kind)
-		}
+		maps.Copy(raised, status.AlarmCounts)
 	}
-	gauge(sending, boolean(c.sending.Load()))
-	if c.sending.Load() {
-		status := c.sender.Status()
-		for _, alarm := range status.Alarms { // one of each kind
-			gauge(senderAlarms, 1, alarm.Kind)
-		}
-		gauge(senderAtCap, boolean(status.AtCap))
+	for kind, count := range raised {
+		counter(chainRaised, float64(count), kind)
+	}
+	c.collectSender(gauge, counter)
+}
+
+func (c chainFigures) collectSender(gauge, counter func(*prometheus.Desc, float64, ...string)) {
+	var status chain.SenderStatus
+	isSending := c.sending.Load()
+	if isSending {
+		status = c.sender.Status()
+	}
+	alarms := zeros[int](chain.SenderAlarmKinds)
+	for _, alarm := range status.Alarms { // one of each kind
+		alarms[alarm.Kind] = 1
+	}
+	for kind, count := range alarms {
+		gauge(senderAlarms, float64(count), kind)
+	}
+	gauge(sending, boolean(isSending))
+	gauge(senderAtCap, boolean(status.AtCap))
+	if isSending {
 		counter(senderSends, float64(status.Sends))
 		counter(senderBumps, float64(status.Bumps))
 		counter(senderRepeats, float64(status.Broadcasts))
 	}
 }
 
+// outOfUse is the kind of alarm about a node that is of another chain, or has other contracts.
+const outOfUse = "node_out_of_use"
+
+// zeros has 0 for each kind: an alert on a series that does not exist yet sees nothing, and misses its first event.
+func zeros[N int | uint64](kinds []string) map[string]N {
+	counts := make(map[string]N, len(kinds))
+	for _, kind := range kinds {
+		counts[kind] = 0
+	}
+	return counts
+}
+
 // alarms counts what is out of order about the nodes, by kind.
 func (c chainFigures) alarms() map[string]int {
-	counts := make(map[string]int)
+	counts := zeros[int](append(slices.Clone(chain.AlarmKinds), outOfUse))
 	if c.nodes.Problem() != "" {
-		counts["node_out_of_use"]++
+		counts[outOfUse]++
 	}
 	if c.following.Load() {
 		for _, alarm := range c.follower.Status().Alarms {
@@ -140,6 +170,9 @@ func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.
 	}
 	if open, err := c.store.OpenIncidents(ctx); err == nil {
 		isHalted, counts := false, make(map[[2]string]int)
+		for _, kind := range slices.Concat(app.IncidentKinds, chain.IncidentKinds) {
+			counts[[2]string{kind, "true"}], counts[[2]string{kind, "false"}] = 0, 0
+		}
 		for _, incident := range open {
 			isHalted = isHalted || incident.Halting
 			counts[[2]string{incident.Kind, strconv.FormatBool(incident.Halting)}]++

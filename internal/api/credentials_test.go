@@ -113,7 +113,7 @@ func TestBadWalletHeaders(t *testing.T) {
 
 	add("B28 odd number of digits", signatureIs(signature[:131]), invalid)
 	add("B28 not hex", signatureIs("0x"+strings.Repeat("zz", 65)), invalid)
-	add("B28 no digits", signatureIs("0x"), invalid)
+	add("B28 no digits, which only a contract can accept", signatureIs("0x"), wrong)
 	add("B28 no 0x", signatureIs(signature[2:]), invalid)
 	add("B29 64 bytes", signatureIs(signature[:130]), wrong)
 	add("B30 66 bytes", signatureIs(signature+"00"), wrong)

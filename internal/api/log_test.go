@@ -45,7 +45,7 @@ func (b logBook) nextText(t testing.TB) string {
 	select {
 	case text := <-b.lines:
 		return text
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("no line was written")
 		return ""
 	}

@@ -276,3 +276,23 @@ func TestContractSeesWhatIsNotDocumented(t *testing.T) {
 		t.Error("a served request with a body that is not documented: not seen")
 	}
 }
+
+// Generators make one type of each component, whatever its kind, so no two may have one name.
+func TestComponentNamesAreUnique(t *testing.T) {
+	t.Parallel()
+	components, seen := newContract(t).document.Components, map[string]string{}
+	for kind, names := range map[string][]string{
+		"schemas":       slices.Collect(maps.Keys(components.Schemas)),
+		"parameters":    slices.Collect(maps.Keys(components.Parameters)),
+		"requestBodies": slices.Collect(maps.Keys(components.RequestBodies)),
+		"responses":     slices.Collect(maps.Keys(components.Responses)),
+		"headers":       slices.Collect(maps.Keys(components.Headers)),
+	} {
+		for _, name := range names {
+			if other, taken := seen[strings.ToLower(name)]; taken {
+				t.Errorf("%s is in %s and in %s, want one", name, kind, other)
+			}
+			seen[strings.ToLower(name)] = kind
+		}
+	}
+}

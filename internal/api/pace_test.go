@@ -63,7 +63,7 @@ func ask(t *testing.T, address string) net.Conn {
 	}
 	t.Cleanup(func() { _ = connection.Close() })
 	_ = connection.(*net.TCPConn).SetReadBuffer(16 << 10)
-	_ = connection.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = connection.SetDeadline(time.Now().Add(patience))
 	if _, err := io.WriteString(connection, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -120,9 +120,10 @@ func TestDownloadsWhoseClientLeaves(t *testing.T) {
 func TestDownloadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
 	data := noise(5 << 19)
-	address, ended := downloads(t, data, time.Second, true)
+	const stall = 10 * time.Second // far more than a busy machine adds to a pause
+	address, ended := downloads(t, data, stall, true)
 	connection := ask(t, address)
-	pause := time.NewTicker(50 * time.Millisecond)
+	pause := time.NewTicker(stall / 60) // of which there are 80
 	defer pause.Stop()
 	var got bytes.Buffer
 	for buffer := make([]byte, 32<<10); ; <-pause.C {

@@ -57,15 +57,16 @@ type Config struct {
 
 // Server answers the HTTP requests of the service.
 type Server struct {
-	config  Config
-	mux     *http.ServeMux
-	private *http.ServeMux // of Operations
-	limits  *limiters
-	places  [accesses]places // of work
-	bodies  bodyPools
-	uploads *uploadPlaces
-	turns   turns // at uploads
-	metrics *metrics
+	config    Config
+	mux       *http.ServeMux
+	private   *http.ServeMux // of Operations
+	limits    *limiters
+	places    [accesses]places // of work
+	bodies    bodyPools
+	uploads   *uploadPlaces
+	turns     turns  // at uploads
+	lingering places // connections that are read to the end after an early answer
+	metrics   *metrics
 
 	proxyWarning sync.Once // at the first client address that was not believed
 
@@ -163,10 +164,11 @@ func New(config Config) *Server {
 	config.BodyTimeout = cmp.Or(config.BodyTimeout, 10*time.Second)
 	config.StallTimeout = cmp.Or(config.StallTimeout, 10*time.Second)
 	s := &Server{
-		config:  config,
-		limits:  newLimiters(config.Limits),
-		bodies:  newBodyPools(config.MaxInFlight, config.Limits),
-		metrics: newMetrics(config.Registry),
+		config:    config,
+		limits:    newLimiters(config.Limits),
+		bodies:    newBodyPools(config.MaxInFlight, config.Limits),
+		lingering: make(places, config.MaxInFlight),
+		metrics:   newMetrics(config.Registry),
 		// When it is first asked for: most processes are never asked, and what it takes would stay with each of them.
 		openAPIPage: sync.OnceValues(func() (staticPage, error) { return newStaticPage(config.OpenAPI) }),
 		docsPage:    sync.OnceValues(func() (staticPage, error) { return newDocsPage(config.OpenAPI) }),
@@ -361,6 +363,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	if isCut {
 		panic(http.ErrAbortHandler) // so that the client sees it
 	}
+	s.linger(x)
 }
 
 // statusAbandoned counts requests whose client did not wait for the answer, in the way of nginx: nothing failed on our side.

@@ -156,9 +156,9 @@ func newService(t testing.TB, options serviceOptions) *testService {
 		options.config(&config)
 	}
 	server := httptest.NewUnstartedServer(New(config))
-	server.Config.ReadHeaderTimeout = 5 * time.Second
+	server.Config.ReadHeaderTimeout = patience
 	server.Config.MaxHeaderBytes = 16 << 10
-	server.Config.WriteTimeout = time.Minute
+	server.Config.WriteTimeout = patience
 	if options.prepare != nil {
 		options.prepare(server.Config)
 	}
@@ -302,8 +302,11 @@ func (s *testService) build(r request) *http.Request {
 	return built
 }
 
+// patience is how long a test waits for what should take milliseconds. It only decides how late a failure is reported.
+const patience = 3 * time.Minute
+
 var noRedirects = &http.Client{
-	Timeout:       10 * time.Second,
+	Timeout:       patience,
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 }

@@ -132,7 +132,7 @@ func (s *testService) dial() *wire {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = connection.Close() })
-	_ = connection.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = connection.SetDeadline(time.Now().Add(patience))
 	return &wire{s.t, connection, bufio.NewReader(connection)}
 }
 
@@ -180,13 +180,20 @@ type badRequest struct {
 	closes bool        // the connection must not be used again
 }
 
-// refuseAll sends each row on a connection of its own and holds the answer against what is said of all of them: it comes
-// within a second, is an error of the API's form, leads nowhere else and leaves nothing behind.
+// refuseAll sends each row on a connection of its own and holds the answer against what is said of all of them: it is an error of
+// the API's form, leads nowhere else and leaves nothing behind. A service whose time-outs are longer than patience shows that
+// an answer waits for none of them.
 func (s *testService) refuseAll(t *testing.T, rows []badRequest) {
 	t.Helper()
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			a := s.promptly(t, row)
+			w := s.dial()
+			w.write(row.text)
+			a := w.read()
+			if row.closes && !w.isClosed() {
+				t.Error("the connection is still open")
+			}
+			_ = w.connection.Close()
 			if a == nil {
 				t.Fatal("the connection was closed without an answer")
 			}
@@ -201,28 +208,6 @@ func (s *testService) refuseAll(t *testing.T, rows []badRequest) {
 			s.storesNothing(t)
 		})
 	}
-}
-
-// promptly sends a row and times the answer. A machine that is busy with other things gets two more tries.
-func (s *testService) promptly(t *testing.T, row badRequest) (a *answer) {
-	t.Helper()
-	var took time.Duration
-	for range 3 {
-		w := s.dial()
-		start := time.Now()
-		w.write(row.text)
-		a = w.read()
-		took = time.Since(start)
-		if row.closes && !w.isClosed() {
-			t.Error("the connection is still open")
-		}
-		_ = w.connection.Close()
-		if took < time.Second {
-			return a
-		}
-	}
-	t.Errorf("the answer took %s", took)
-	return a
 }
 
 // checkError holds an answer against the one form of errors.

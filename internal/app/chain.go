@@ -26,6 +26,11 @@ const (
 // incidentSetAside is what package chain reports when a block was followed without a part of its events.
 const incidentSetAside = "events_set_aside"
 
+// IncidentKinds lists the kinds of incidents that the use cases open, for metrics that start at 0.
+var IncidentKinds = []string{
+	incidentFinalityBroken, incidentFundingMismatch, incidentFundingRepeated, incidentUnexpectedClose, incidentUnexpectedPayment, incidentSetAside, incidentOperatorLimit,
+}
+
 // keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization that cannot happen.
 const keptBlocks = 1024
 

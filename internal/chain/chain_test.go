@@ -191,7 +191,7 @@ func await(t *testing.T, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); !done(); <-tick.C {
+	for deadline := time.Now().Add(3 * time.Minute); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal("waited in vain")
 		}

@@ -17,6 +17,9 @@ const (
 	IncidentLogMissing = "log_missing"
 )
 
+// IncidentKinds lists the kinds of incidents that the follower reports, for metrics that start at 0.
+var IncidentKinds = []string{IncidentTermsDiffer, IncidentLogMissing, IncidentSetAside, IncidentUnverified, IncidentStuck}
+
 // reconcilePage is how many missions are compared at once: a request also asks for the block and for the chain.
 const reconcilePage = maxCalls - 2
 

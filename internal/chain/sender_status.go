@@ -28,6 +28,12 @@ const (
 	SenderNoQuorum      = "quorum_missing"  // too few nodes answer
 )
 
+// SenderAlarmKinds lists all of them, for metrics that start at 0.
+var SenderAlarmKinds = []string{
+	SenderHalted, SenderStuck, SenderAtCap, SenderBalanceLow, SenderGasAboveLimit, SenderUnprepared, SenderSignerFails,
+	SenderReverted, SenderReplaced, SenderNonceGap, SenderDisagreement, SenderNoQuorum,
+}
+
 // SenderAlarm is something an operator should know. It is there for as long as it is so.
 type SenderAlarm struct{ Kind, Detail string }
 

@@ -29,6 +29,12 @@ const (
 	AlarmLedger        = "ledger"         // what was read could not be stored
 )
 
+// AlarmKinds lists all of them, for metrics that start at 0.
+var AlarmKinds = []string{
+	AlarmUnreachable, AlarmNodeError, AlarmBadAnswer, AlarmWrongChain, AlarmClock, AlarmBehind, AlarmStalled, AlarmReplaced,
+	AlarmDisagree, AlarmQuorumMissing, AlarmNoFinality, AlarmFinality, AlarmLedger,
+}
+
 // alarmLife is how long an alarm about a node lasts that is neither repeated nor disproved, because the node is not asked.
 const alarmLife = 5 * time.Minute
 

@@ -184,7 +184,7 @@ func TestTrafficDoesNotPushTheClock(t *testing.T) {
 			t.Fatalf("the chain's clock is %s ahead", lead)
 		}
 	}
-	first := headNumber(t, client)
+	first, began := headNumber(t, client), time.Now()
 	var last common.Hash
 	for range 100 {
 		last = creator.send(creator.transfer(common.HexToAddress("0xbeef"))).Hash()
@@ -193,7 +193,8 @@ func TestTrafficDoesNotPushTheClock(t *testing.T) {
 	if lead := lead(receipt); lead > 2*time.Second {
 		t.Errorf("a burst pushed the chain's clock %s ahead", lead)
 	}
-	if blocks := receipt.BlockNumber.Uint64() - first; blocks > 50 {
+	idle := uint64(time.Since(began) / time.Second) // a block each second comes in any case
+	if blocks := receipt.BlockNumber.Uint64() - first; blocks > 50+idle {
 		t.Errorf("100 transactions sent one after the other took %d blocks", blocks)
 	}
 }

@@ -119,7 +119,7 @@ func TestOtherContractsAreRefused(t *testing.T) {
 	if err := stack.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	chain, err := Start(ctx, Config{DataDir: dataDir, Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {

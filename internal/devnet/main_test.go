@@ -69,11 +69,13 @@ func countGoroutines() error {
 
 // settledGoroutines counts once those that are just ending have ended. The node's peer database takes a second to.
 func settledGoroutines() int {
-	for range 1000 {
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for range 12_000 {
 		if !strings.Contains(allStacks(), "goleveldb") {
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		<-again.C
 	}
 	return runtime.NumGoroutine()
 }

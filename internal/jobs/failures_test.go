@@ -119,6 +119,7 @@ func testCheck(t *testing.T, b *bench) {
 // testRescueOthers has the one process that looks after dead ones' jobs be one that cannot do them.
 func testRescueOthers(t *testing.T, b *bench) {
 	queue := b.open()
+	queue.pace.jobTimeout, queue.pace.rescueAfter = 10*time.Second, 20*time.Second
 	b.refund(queue, "draft_a")
 	b.killWorkers()
 	work := newRecorder()
@@ -134,6 +135,7 @@ func testRescueOthers(t *testing.T, b *bench) {
 
 func testRescue(t *testing.T, b *bench) {
 	queue := b.open()
+	queue.pace.jobTimeout, queue.pace.rescueAfter = 10*time.Second, 20*time.Second
 	b.refund(queue, "draft_a")
 	b.killWorkers()
 	b.refund(queue, "draft_a") // waits behind the dead one

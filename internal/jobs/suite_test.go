@@ -95,8 +95,8 @@ type bench struct {
 
 var hurry = pace{
 	reconcileEvery: time.Hour,
-	jobTimeout:     10 * time.Second,
-	rescueAfter:    20 * time.Second,
+	jobTimeout:     patienceOfTests,
+	rescueAfter:    2 * patienceOfTests, // testRescue and its like wait for less
 	heartbeat:      5 * time.Millisecond,
 	deadAfter:      30 * time.Second,
 	firstRetry:     20 * time.Millisecond,
@@ -106,7 +106,7 @@ var hurry = pace{
 	reconcilePoll:  5 * time.Millisecond,
 	checkPoll:      5 * time.Millisecond,
 	fetchCooldown:  time.Millisecond,
-	softStop:       5 * time.Second,
+	softStop:       patienceOfTests,
 	hurried:        true,
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,7 @@ const (
 type bucket struct {
 	*blob.Bucket
 	name     string
+	host     string // that is asked, for the log
 	patience time.Duration
 	puts     chan struct{} // as many as are under way
 
@@ -53,7 +55,7 @@ func openBucket(ctx context.Context, address string) (*bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bucket{Bucket: opened, name: parsed.Host, patience: bucketPatience, puts: make(chan struct{}, parallelPuts)}, nil
+	return &bucket{Bucket: opened, name: parsed.Host, host: hostOf(parsed.Query()), patience: bucketPatience, puts: make(chan struct{}, parallelPuts)}, nil
 }
 
 func (b *bucket) probe(ctx context.Context) error {
@@ -64,9 +66,18 @@ func (b *bucket) probe(ctx context.Context) error {
 		return fmt.Errorf("there is no bucket %q, or these credentials may not list it", b.name)
 	}
 	if err != nil {
-		return bucketFault(err)
+		return fmt.Errorf("bucket %q at %s: %w", b.name, b.host, bucketFault(err))
 	}
 	return nil
+}
+
+// hostOf is the host that a bucket's URL names, without what may be secret in it. Amazon's needs no endpoint.
+func hostOf(query url.Values) string {
+	endpoint, err := url.Parse(query.Get("endpoint"))
+	if err != nil || endpoint.Host == "" {
+		return "Amazon S3, region " + strconv.Quote(query.Get("region"))
+	}
+	return endpoint.Host
 }
 
 // withoutChecksums leaves out the newer checksums of S3 unless they are asked for: not every server has them, and whoever puts or checks an object

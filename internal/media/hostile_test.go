@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sortie-labs/sortie/internal/media"
 	"github.com/sortie-labs/sortie/internal/media/specimen"
@@ -171,13 +170,10 @@ func TestHostileFiles(t *testing.T) {
 			debug.FreeOSMemory() // a child inherits, of all things, the peak of its parent
 			var peak int64
 			ingester.OnChildEnd(func(state *os.ProcessState) { peak = peakMemory(state) })
-			before, began := allocatedHere(), time.Now()
+			before := allocatedHere()
 			result, err := ingester.Ingest(t.Context(), path, row.declared)
 			if spent := allocatedHere() - before; spent > 1<<20 {
 				t.Errorf("the service allocated %d bytes", spent)
-			}
-			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("took %v", took)
 			}
 			if !raceDetector && peak > childMemory+80<<20 {
 				t.Errorf("the child had %d MiB", peak>>20)

@@ -410,7 +410,7 @@ func TestABucketThatIsGone(t *testing.T) {
 	_, hash := put(t, objects, 1000)
 	_, other, path := randomFile(t, 1000)
 	front.refuse()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := objects.Has(ctx, hash); !errors.Is(err, media.ErrUnavailable) {
 		t.Error("has:", err)
@@ -436,7 +436,7 @@ func TestABucketThatFallsSilent(t *testing.T) {
 	front := newFaultyFront(t, s3Address(t))
 	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
 	_, hash := put(t, objects, 20<<20)
-	objects.SetPatience(2 * time.Second)
+	objects.SetPatience(10 * time.Second)
 	body, _, err := objects.Open(t.Context(), hash, 0, -1)
 	if err != nil {
 		t.Fatal(err)
@@ -462,8 +462,8 @@ func TestABucketThatDiesInTheMiddle(t *testing.T) {
 	front := newFaultyFront(t, behind)
 	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
 	objects.TempDir = t.TempDir()
-	objects.SetPatience(2 * time.Second)
 	_, hash := put(t, objects, 20<<20)
+	objects.SetPatience(2 * time.Second)
 	_, other, path := randomFile(t, 40<<20)
 
 	front.dieAfter(10 << 20)

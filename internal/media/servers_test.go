@@ -17,6 +17,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob/s3blob"
+
+	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
 // The S3 server that the bucket is tested on. It is built once, into the user's cache.
@@ -28,9 +30,13 @@ const (
 	bucketName       = "media"
 )
 
+// patience is how long a test waits for what should take milliseconds. It only decides how late a failure is reported.
+const patience = 3 * time.Minute
+
 // s3Server is a running S3 server with one bucket in it.
 type s3Server struct {
 	address  string
+	release  func() // of the address
 	process  *exec.Cmd
 	lifeline io.Closer
 	dir      string
@@ -81,7 +87,7 @@ func startS3() (*s3Server, error) {
 		}
 	}
 	server := &s3Server{dir: dir}
-	if server.address, err = freeAddress(); err != nil {
+	if server.address, server.release, err = porttest.Hold(); err != nil {
 		return nil, err
 	}
 	server.process = exec.Command("/bin/sh", "-c", supervisor, "sh", dir, binary, "--port", server.address, "--quiet",
@@ -104,6 +110,7 @@ func startS3() (*s3Server, error) {
 func (s *s3Server) stop() {
 	_ = s.lifeline.Close()
 	_ = s.process.Wait()
+	s.release()
 }
 
 // buildS3 gives the path of the server's program.
@@ -125,18 +132,12 @@ func buildS3() (string, error) {
 	return binary, nil
 }
 
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
-
 // makeBucket makes the bucket as soon as the server listens.
 func (s *s3Server) makeBucket() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond) // it cannot tell us when it is ready
+	defer again.Stop()
 	for {
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp", s.address)
 		if err == nil {
@@ -144,7 +145,7 @@ func (s *s3Server) makeBucket() error {
 			break
 		}
 		select {
-		case <-time.After(20 * time.Millisecond): // it cannot tell us when it is ready
+		case <-again.C:
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		}

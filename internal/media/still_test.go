@@ -92,7 +92,7 @@ func TestVideosWithoutAPictureAreInDoubt(t *testing.T) {
 
 func TestSlowFFmpegIsNotTheVideosFault(t *testing.T) {
 	t.Parallel()
-	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "sleeps"), 5*time.Second })
+	ingester := newIngester(t, func(c *media.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "sleeps"), 15*time.Second })
 	ingester.SetStillMemory(fakeMemory)
 	result, err := ingester.Ingest(t.Context(), writeFile(t, specimen.File("plain.mp4")), "video/mp4")
 	if err != nil || result.Doubt != nil {

@@ -184,6 +184,7 @@ func TestSQLiteQueueCannotBlockForever(t *testing.T) {
 	if err := tx.Commit(); err == nil {
 		t.Error("a review of no draft was committed")
 	}
+	sqliteOf(db).connectionWait = time.Minute
 	if err := errors.Join(db.Heartbeat(ctx), db.Ping(ctx)); err != nil {
 		t.Errorf("after the queue let go: %v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/porttest"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -277,15 +277,11 @@ func TestACallerThatLeavesIsNotKept(t *testing.T) {
 
 func TestAVerifierThatIsAway(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = listener.Close()
-	verifier := verify.New(verify.Config{Mode: program(t, fmt.Sprintf("http://me:password@%s/?token=url-secret", listener.Addr()))})
+	away := porttest.Reserve(t) // no program listens there
+	verifier := verify.New(verify.Config{Mode: program(t, fmt.Sprintf("http://me:password@%s/?token=url-secret", away))})
 	got, err := verifier.Check(t.Context(), goodPhoto(t), links)
 	wantNoAnswer(t, got, err)
-	if !strings.Contains(err.Error(), listener.Addr().String()) || !strings.Contains(err.Error(), "--verification curate") {
+	if !strings.Contains(err.Error(), away) || !strings.Contains(err.Error(), "--verification curate") {
 		t.Errorf("the error does not say who is away and what to do: %v", err)
 	}
 

@@ -55,6 +55,10 @@ func (q question) id() questionID {
 	return questionID(hash.Sum(nil))
 }
 
+// dependsOnChain reports a question whose answer may change from no to yes in the next block: with an empty signature the
+// wallet is asked whether it has approved the digest on chain (Safe's SignMessageLib). A no to it is not remembered.
+func (q question) dependsOnChain() bool { return len(q.signature) == 0 }
+
 var validator = signaturevalidator.NewSignatureValidator()
 
 // callData is the validator's creation code with the question behind it.
@@ -184,7 +188,7 @@ func (c *contractChecks) run(ctx context.Context, id questionID, current *check,
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.running, id)
-		if current.err == nil {
+		if current.err == nil && (current.verdict&accepted != 0 || !q.dependsOnChain()) {
 			c.verdicts.put(id, current.verdict)
 		}
 		close(current.done)

@@ -97,7 +97,7 @@ func (d door) send(t testing.TB, raw string) answer {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	if err := connection.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := connection.SetDeadline(time.Now().Add(3 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.WriteString(connection, raw) }() // the server may answer, and close, before it has read all

@@ -89,7 +89,7 @@ func TestHeadersThatAreRefused(t *testing.T) {
 		{"timestamp the largest of 13 digits", timestampIs("9999999999999"), late},
 
 		{"signature empty", signatureIs(""), invalid},
-		{"signature 0x", signatureIs("0x"), invalid},
+		{"signature 0x, which only a contract can accept", signatureIs("0x"), wrong},
 		{"signature without 0x", signatureIs(signature[2:]), invalid},
 		{"signature of an odd number of digits", signatureIs(signature[:len(signature)-1]), invalid},
 		{"signature with a letter", signatureIs(signature[:130] + "zz"), invalid},

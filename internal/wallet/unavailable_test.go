@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/porttest"
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
@@ -87,12 +87,8 @@ func TestANodeThatFailsIsNotHeldAgainstTheWallet(t *testing.T) {
 
 func TestNoNode(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener.Close() // nobody listens here now
-	for name, call := range map[string]wallet.Caller{"refused": nodeCaller(t, "http://"+listener.Addr().String()), "not configured": nil} {
+	away := "http://" + porttest.Reserve(t) // no node listens there
+	for name, call := range map[string]wallet.Caller{"refused": nodeCaller(t, away), "not configured": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			door := openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Call: call})
