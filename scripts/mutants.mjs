@@ -44,7 +44,8 @@ function plant({ file, old, new: replacement, fault }) {
 
 /** Runs the mutant's test. GOFLAGS carries the overlay, so a test that builds the binary builds the mutant. */
 function run(mutant, overlay) {
-  const { stdout, stderr } = spawnSync("go", ["test", "-count=1", "-run", `^(${mutant.test})$`, "-v", mutant.package], {
+  const name = mutant.test.split("/").map((part) => `^(${part})$`).join("/");
+  const { stdout, stderr } = spawnSync("go", ["test", "-count=1", "-run", name, "-v", mutant.package], {
     cwd: root,
     encoding: "utf8",
     maxBuffer: 1 << 28,

@@ -32,6 +32,7 @@ func (s *studio) reservedUntil(id string) time.Time {
 	shown := s.submission(id).SlotReservedUntil
 	if shown == nil {
 		s.t.Fatalf("submission %s has no slotReservedUntil, want one", id)
+		return time.Time{}
 	}
 	until, err := time.Parse(time.RFC3339, *shown)
 	s.must(err)

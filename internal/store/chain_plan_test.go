@@ -44,8 +44,8 @@ var chainQueries = []struct {
 		[]string{"drafts_of_chain", "fundings_pkey"}, "31337, 10, 20",
 	},
 	{
-		"fundable", selectFundableDrafts, []string{"drafts_unfunded (chain_id=? AND rowid>?)"},
-		[]string{"drafts_unfunded"}, "31337, 10, 20, 0",
+		"fundable", selectFundableDrafts, []string{"drafts_fundable (chain_id=? AND rowid>?)"},
+		[]string{"drafts_fundable"}, "31337, 10, 20, 0",
 	},
 	{"audit", selectAudit, []string{"INTEGER PRIMARY KEY (rowid<?)"}, []string{"audit_pkey"}, "9000, 20"},
 	{"halted", selectHalted, []string{"incidents_halting"}, []string{"incidents_halting"}, ""},
