@@ -32,8 +32,10 @@ func TestMissionsThatAreTooLateAreRefundedOnChain(t *testing.T) {
 		t.Fatalf("%d missions wait for their publication, %v; want 2", rows, err)
 	}
 	f.service = startServe(t, f.environment...)
-	for _, late := range []drafted{undecided, approved} {
+	for _, late := range []drafted{undecided, approved} { // no block is mined before both are rejected
 		f.awaitView(late, viewRejectedFunded)
+	}
+	for _, late := range []drafted{undecided, approved} {
 		f.mineUntilView(late, viewRefunded)
 		if closings := f.chain.closings(late.missionID); closings != 1 {
 			t.Errorf("%s was closed %d times, want once", late.missionID, closings)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,8 +34,11 @@ func (m mediaFigures) Collect(figures chan<- prometheus.Metric) {
 		gauge(mediaWorking, boolean(m.health() == "ok"))
 	}
 	if m.works {
-		if left, known := m.app.ReceiptsToRenew(); known {
+		left, known := m.app.ReceiptsToRenew()
+		if known {
 			gauge(toRenew, float64(left))
+		} else {
+			gauge(toRenew, math.NaN()) // a 0 would say that the old key can be revoked
 		}
 		gauge(checksRunning, float64(m.checking.Load()))
 		gauge(dueAge, time.Since(time.Unix(m.lastDue.Load(), 0)).Seconds())
