@@ -23,12 +23,9 @@ const (
 	incidentUnexpectedPayment = "unexpected_payment" // halting: a slot was paid with the settler's signature and not as we promised
 )
 
-// incidentSetAside is what package chain reports when a block was followed without a part of its events.
-const incidentSetAside = "events_set_aside"
-
 // IncidentKinds lists the kinds of incidents that the use cases open, for metrics that start at 0.
 var IncidentKinds = []string{
-	incidentFinalityBroken, incidentFundingMismatch, incidentFundingRepeated, incidentUnexpectedClose, incidentUnexpectedPayment, incidentSetAside, incidentOperatorLimit,
+	incidentFinalityBroken, incidentFundingMismatch, incidentFundingRepeated, incidentUnexpectedClose, incidentUnexpectedPayment, incidentOperatorLimit,
 }
 
 // keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization that cannot happen.
@@ -385,7 +382,7 @@ func (a *App) ReportIncident(ctx context.Context, kind, detail string, halting b
 
 // reconcileAfter has the missions compared with the contract when an incident of events that were set aside opens or is cleared.
 func (b *books) reconcileAfter(kind string) error {
-	if kind != incidentSetAside {
+	if kind != store.IncidentEventsSetAside {
 		return nil
 	}
 	if err := b.app.queue.Reconcile(b.tx); err != nil && !errors.Is(err, errNoQueue) {

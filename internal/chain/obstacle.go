@@ -14,7 +14,7 @@ import (
 const (
 	// IncidentSetAside is a block that was followed without what could not be read or verified of
 	// it.
-	IncidentSetAside = "events_set_aside"
+	IncidentSetAside = store.IncidentEventsSetAside
 	// IncidentUnverified is a funding or a refund that nodes keep contradicting, so that it goes no
 	// deeper.
 	IncidentUnverified = "funding_unverified"

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,18 +72,12 @@ func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
 // has an index of its own.
 const IncidentFollowerStuck = "follower_stuck"
 
+// IncidentEventsSetAside is the kind of the incident that a block was followed without a part of its events.
+const IncidentEventsSetAside = "events_set_aside"
+
 // FollowerStuck reports whether an incident of the kind [IncidentFollowerStuck] is open.
 func (db *DB) FollowerStuck(ctx context.Context) (bool, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (bool, error) {
-		err := s.one(ctx, selectFollowerStuck, nil, func(row scanner) error { return row.Scan(new(int)) })
-		if errors.Is(err, ErrNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("look for the incident %s: %w", IncidentFollowerStuck, err)
-		}
-		return true, nil
-	})
+	return db.exists(ctx, "look for the incident "+IncidentFollowerStuck, selectFollowerStuck)
 }
 
 // Incident reads one incident, open or cleared, or fails with [ErrNotFound].
@@ -128,17 +121,7 @@ func (db *DB) Halted(ctx context.Context) (bool, error) {
 func (tx *Tx) Halted() (bool, error) { return tx.session.halted(tx.ctx) }
 
 func (s *session) halted(ctx context.Context) (bool, error) {
-	err := s.one(ctx, selectHalted, nil, func(row scanner) error {
-		var one int
-		return row.Scan(&one)
-	})
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for halting incidents: %w", err)
-	}
-	return true, nil
+	return s.exists(ctx, "look for halting incidents", selectHalted)
 }
 
 const (

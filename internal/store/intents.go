@@ -164,17 +164,7 @@ func (db *DB) IntentOf(ctx context.Context, kind, subject string) (Intent, error
 
 // HasIntent reports whether anything was ever wanted for a kind and subject.
 func (tx *Tx) HasIntent(kind, subject string) (bool, error) {
-	err := tx.session.one(tx.ctx, selectAnyIntent, []any{kind, subject}, func(row scanner) error {
-		var one int
-		return row.Scan(&one)
-	})
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for an intent %s %s: %w", kind, subject, err)
-	}
-	return true, nil
+	return tx.session.exists(tx.ctx, fmt.Sprintf("look for an intent %s %s", kind, subject), selectAnyIntent, kind, subject)
 }
 
 // IntentBacklog counts the intents that wait to be sent and to be mined. Oldest is when the first of them was added, zero where

@@ -87,21 +87,6 @@ func (db *DB) HasIdleMeters(ctx context.Context) (bool, error) {
 	return db.exists(ctx, "look for idle reservation meters", selectIdleMeter, db.clock().UnixMicro())
 }
 
-// exists reports whether a query has a row, which is one number.
-func (db *DB) exists(ctx context.Context, doing, query string, args ...any) (bool, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (bool, error) {
-		var one int64
-		err := s.one(ctx, query, args, func(row scanner) error { return row.Scan(&one) })
-		if errors.Is(err, ErrNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", doing, err)
-		}
-		return true, nil
-	})
-}
-
 // DropIdleMeters deletes up to limit meters that have refilled.
 func (tx *Tx) DropIdleMeters(limit int) error {
 	if _, err := tx.session.exec(tx.ctx, deleteIdleMeters, tx.Now.UnixMicro(), limit); err != nil {
