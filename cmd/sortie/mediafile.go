@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/media"
 )
 
@@ -28,7 +29,7 @@ var extensions = map[string]string{
 }
 
 // maxUploadBytes is the size of the largest file, as the service's.
-const maxUploadBytes = 512 << 20
+const maxUploadBytes = app.MaxUploadBytes
 
 // pictureBrands are the brands of still pictures in the container that videos have, too. None of them is taken.
 var pictureBrands = map[string]string{

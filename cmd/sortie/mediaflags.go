@@ -29,7 +29,6 @@ type mediaOptions struct {
 const (
 	// defaultHold leaves operators time to take back what checks accepted.
 	defaultHold = 10 * time.Minute
-	longestHold = 30 * 24 * time.Hour
 	// uploadsDir is beside the objects of a media directory, unless another is named.
 	uploadsDir = "uploads"
 )
@@ -66,8 +65,8 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaCo
 	if config.isolation, err = media.ParseIsolation(o.isolation); err != nil {
 		return mediaConfig{}, usageError("--media-isolation %w", err)
 	}
-	if o.hold < 0 || o.hold > longestHold {
-		return mediaConfig{}, usageError("--acceptance-hold %s: want 0 to %s", o.hold, longestHold)
+	if o.hold < 0 || o.hold > app.LongestHold {
+		return mediaConfig{}, usageError("--acceptance-hold %s: want 0 to %s", o.hold, app.LongestHold)
 	}
 	dir, isDirectory := strings.CutPrefix(o.store, "file:")
 	switch {

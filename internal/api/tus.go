@@ -14,7 +14,7 @@ const (
 	tusVersion     = "1.0.0"
 	tusExtensions  = "creation,creation-with-upload,termination,expiration"
 	tusContentType = "application/offset+octet-stream"
-	maxUploadBytes = 512 << 20 // the largest file that can be declared
+	maxUploadBytes = app.MaxUploadBytes
 )
 
 // tusHandler is what a tus request does with its upload.

@@ -25,6 +25,8 @@ const (
 
 	// MaxUploadBytes is the size of the largest file.
 	MaxUploadBytes = mission.MaxUploadBytes
+	// LongestHold is the longest hold of an acceptance that can be configured.
+	LongestHold = mission.LongestHold
 
 	// longestLink is how long the longest-lived link lives: that of an upload.
 	longestLink = MaxReservationTime

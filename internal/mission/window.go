@@ -9,13 +9,15 @@ const (
 
 	// What must fit between the end of a mission and the time from which its creator may reclaim the money.
 	decisionPeriod   = 14 * 24 * time.Hour // operators decide about the last submissions
-	longestHold      = 30 * 24 * time.Hour // the longest hold of an acceptance that can be configured
 	redemptionPeriod = 30 * 24 * time.Hour // contributors redeem their receipts
 )
 
+// LongestHold is the longest hold of an acceptance that can be configured.
+const LongestHold = 30 * 24 * time.Hour
+
 // SettlementPeriod is the time after a mission's end in which its submissions are decided about and paid. A mission is not
 // published unless this period ends before its creator may reclaim the money.
-const SettlementPeriod = decisionPeriod + longestHold + redemptionPeriod
+const SettlementPeriod = decisionPeriod + LongestHold + redemptionPeriod
 
 // PublishBy is the time from which a mission can no longer be published: submissions would no longer be taken, or its
 // creator could reclaim the money before everything accepted is paid. endsAt is nil for a mission without an end of its own;
