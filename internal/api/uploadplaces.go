@@ -18,9 +18,6 @@ const (
 	// slowPace is the time for leastProgress bytes from which an upload gives way to an upload of the same network, or of one that
 	// has as many.
 	slowPace = time.Second
-	// siteShare is how many times as many uploads as one IPv6 /64 its /48 may have.
-	siteShare = 4
-	siteBits  = 48
 )
 
 // errGaveWay ends the body of an upload that was the slowest when places ran out.
@@ -56,14 +53,10 @@ func newUploadPlaces(most, perAddress int, displaced func()) *uploadPlaces {
 
 // siteOf is the network that one customer may own: the /48 of an IPv6 address, any other address itself.
 func siteOf(address netip.Prefix) netip.Prefix {
-	if !address.IsValid() || !address.Addr().Is6() {
-		return address
+	if network, ok := networkOf(address); ok {
+		return network
 	}
-	site, err := address.Addr().Prefix(siteBits)
-	if err != nil {
-		return address
-	}
-	return site
+	return address
 }
 
 // take takes a place, to be released again. Without a free one, another upload gives way if one should.
@@ -71,8 +64,8 @@ func (p *uploadPlaces) take(address netip.Prefix) (*uploadPlace, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	place := &uploadPlace{address: address, site: siteOf(address)}
-	if p.perAddress > 0 && (p.byAddress[address] >= p.perAddress || len(p.bySite[place.site]) >= siteShare*p.perAddress) {
-		return nil, sortie.NewError(sortie.CodeServiceUnavailable, "%d uploads of this network are on their way, and that is the most; wait for one of them to end", p.byAddress[address])
+	if p.perAddress > 0 && (p.byAddress[address] >= p.perAddress || len(p.bySite[place.site]) >= networkShares*p.perAddress) {
+		return nil, sortie.NewError(sortie.CodeServiceUnavailable, "as many uploads of this network are on their way as it may have; wait for one of them to end")
 	}
 	if p.taken >= p.most {
 		slowest := p.slowest(len(p.bySite[place.site]))

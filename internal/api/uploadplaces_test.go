@@ -192,7 +192,7 @@ func TestUploadsOfAnIPv6Site(t *testing.T) {
 			got++
 		}
 	}
-	if want := 2 * siteShare; got != want {
+	if want := 2 * networkShares; got != want {
 		t.Errorf("20 networks of a site got %d places, want %d", got, want)
 	}
 }
