@@ -8,7 +8,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// settlerSignature is what somebody makes who has stolen the settler's key.
+// settlerSignature is what a thief makes who has stolen the settler's key.
 func (f *following) settlerSignature(digest func(separator sortie.Hash) sortie.Hash) sortie.Bytes {
 	f.t.Helper()
 	key, err := sortie.ParseKey(f.chain.key(f.t, "settler"))
@@ -27,7 +27,7 @@ func (f *following) incidentKinds() (kinds []string) {
 	return kinds
 }
 
-// A thief of the settler's key pays itself. The receipt that a contributor redeems is paid as promised and is nobody's incident.
+// A thief of the settler's key pays itself. The receipt that a contributor redeems is paid as promised and opens no incident.
 func TestAStolenSettlerKeyThatPaysItselfHalts(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

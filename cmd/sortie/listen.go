@@ -74,7 +74,7 @@ func (s *service) runHTTP(ctx context.Context) error {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		defer s.operations.Close()                        // last, so that the stop can be watched
-		if err := s.http.Shutdown(stopping); err != nil { // a file that is still on its way goes on where it was, at the next start
+		if err := s.http.Shutdown(stopping); err != nil { // an upload that is cut continues where it was, at the next start
 			s.config.logger.Warn("requests were still under way and are cut off", "after", stopTimeout.String())
 			return s.http.Close()
 		}

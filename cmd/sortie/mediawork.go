@@ -37,7 +37,8 @@ const (
 	linkKeyInterval = time.Minute
 	sweepInterval   = time.Hour
 	firstTime       = time.Minute
-	// leftoverAge is after how long without a change nobody finishes an upload, or removes a result, any more: reservations last an hour at most.
+	// leftoverAge is after how long without a change an upload is not finished any more, and a result
+	// not removed by its owner: reservations last an hour at most.
 	leftoverAge = 2 * time.Hour
 )
 

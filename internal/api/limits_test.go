@@ -87,7 +87,7 @@ func TestLimitsComeBeforeTheBody(t *testing.T) {
 }
 
 // An address that failed too often is refused further failures and questions to contract wallets. Its other clients are served:
-// those with a valid signature, operators, readers of the public feed, and whoever has a valid link.
+// those with a valid signature, operators, readers of the public feed, and clients with a valid link.
 func TestFailedAuthenticationsLockOutNoValidClient(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

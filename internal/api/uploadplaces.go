@@ -24,7 +24,7 @@ const (
 var errGaveWay = errors.New("the upload gave way to another")
 
 // uploadPlaces bounds how many uploads are received at a time. When all places are taken, the slowest upload of the network with the
-// most uploads gives way to a network with fewer: trickling uploads from a few addresses keep nobody out.
+// most uploads gives way to a network with fewer: trickling uploads from a few addresses keep no other client out.
 type uploadPlaces struct {
 	most       int
 	perAddress int // 0: as many as there are places

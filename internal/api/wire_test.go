@@ -181,7 +181,7 @@ type badRequest struct {
 }
 
 // refuseAll sends each row on a connection of its own and holds the answer against what is said of all of them: it is an error of
-// the API's form, leads nowhere else and leaves nothing behind. A service whose time-outs are longer than patience shows that
+// the API's form, leads nowhere else and leaves nothing over. A service whose time-outs are longer than patience shows that
 // an answer waits for none of them.
 func (s *testService) refuseAll(t *testing.T, rows []badRequest) {
 	t.Helper()

@@ -263,7 +263,7 @@ func (b *books) applyClosing(chainID uint64, event *store.ChainEvent) error {
 }
 
 // expectClosing opens an incident that halts when a mission was closed with a signature of the settler that the service did not ask
-// for: a theft of its key, or a bug. Creators reclaim without any signature, and a rejected mission is closed by whoever is first to
+// for: a theft of its key, or a bug. Creators reclaim without any signature, and a rejected mission is closed by the first to
 // send the signature that its refund made public.
 func (b *books) expectClosing(c *account, event *store.ChainEvent) error {
 	if event.Closed.Reason == closedByCreator || c.draft.State.Decision == mission.DecisionRejected {

@@ -64,14 +64,14 @@ func TestAClockThatIsOffIsNoticed(t *testing.T) {
 		{"fifty seconds ahead of blocks", 50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
 		{"fifty seconds behind blocks", -50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
 		{"one block is not enough", off, func(c *clockTest) { c.look(12, 12) }, false, ""},
-		{"a chain that stands still", 0, func(c *clockTest) {
+		{"a chain that makes no blocks", 0, func(c *clockTest) {
 			made := c.world
 			for range 7200 {
 				c.world = c.world.Add(time.Second)
 				c.watch.sawBlock(7, made)
 			}
 		}, false, ""},
-		{"a chain that stood still and goes on", 0, func(c *clockTest) {
+		{"a chain that made no blocks and continues", 0, func(c *clockTest) {
 			for range 1200 {
 				c.world = c.world.Add(time.Second)
 				c.watch.sawBlock(1, time.Unix(1_760_000_000, 0))

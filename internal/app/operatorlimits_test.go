@@ -71,7 +71,7 @@ func limitedAndCurated(usdc string, second bool) func(*Config) {
 	}
 }
 
-// An operator who accepts more than the limit within an hour raises one alarm, and goes on.
+// An operator who accepts more than the limit within an hour raises one alarm, and continues.
 func TestAnOperatorAboveTheHourlyLimitRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

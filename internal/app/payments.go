@@ -11,7 +11,7 @@ import (
 // that differs in slot, recipient or submission is a theft of its key, or a bug: an incident that halts.
 //
 // Payments of missions that are not in the database do not count. Contributors redeem their own receipts; those payments are as
-// the service promised them, whoever sent the transaction.
+// the service promised them, whichever account sent the transaction.
 func (b *books) applyPayments(chainID uint64, events []store.ChainEvent) error {
 	payments := make(map[sortie.Hash][]*store.ChainEvent)
 	var order []sortie.Hash // of the missions, so that incidents open in the order of the chain

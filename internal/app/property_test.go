@@ -218,7 +218,7 @@ func (m *model) replay(after uint64, step store.Advance, meanings []modelEvent) 
 			case event.Kind == store.EventMissionClosed && funding != nil && closing == nil:
 				closing = event.ChainEvent
 				if i >= kept && closing.Closed.Reason != closedByCreator && draft.state.Decision != mission.DecisionRejected {
-					m.halted = true // somebody else has the settler's key
+					m.halted = true // a thief has the settler's key
 				}
 			}
 		}

@@ -30,7 +30,7 @@ func (a *App) ReceiptsToRenew() (number int64, known bool) {
 	return max(left-1, 0), left > 0
 }
 
-// maxRenewals is how many receipts of one signer a call looks at. The next call goes on after them.
+// maxRenewals is how many receipts of one signer a call looks at. The next call continues after them.
 const maxRenewals = 16 * maxDue
 
 // RenewReceipts signs receipts again whose signer is not the present settler, while their slot is unpaid. A receipt moves

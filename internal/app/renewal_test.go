@@ -161,7 +161,7 @@ func TestReceiptsAreNotRenewedByAKeyWithoutTheRole(t *testing.T) {
 		if err := r.nextApp.RenewReceipts(ctx); err == nil {
 			t.Error("no node answers, and it is not told")
 		}
-		r.wantSigners("while nobody knows the roles", r.old, r.old, r.old)
+		r.wantSigners("while the roles are not known", r.old, r.old, r.old)
 		if *r.nextSigns != 0 {
 			t.Errorf("the next settler signed %d times, want 0", *r.nextSigns)
 		}
@@ -203,7 +203,7 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 	})
 }
 
-// More receipts than one call looks at are renewed by the calls after it, and those that the signer refuses hold nobody up.
+// More receipts than one call looks at are renewed by the calls after it, and those that the signer refuses hold no others up.
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
@@ -320,7 +320,7 @@ func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 	})
 }
 
-// Whoever reads a receipt is told what it depends on.
+// The reader of a receipt is told what it depends on.
 func TestReceiptsSayWhatTheyDependOn(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)

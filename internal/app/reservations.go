@@ -40,7 +40,7 @@ type ReservationLimits struct {
 	PerAddress int
 	// PerWallet is the same for one wallet that has an accepted submission, from any address.
 	PerWallet int
-	// NewcomerPercent is the part of a mission's slots, of those that nobody else holds, that wallets without an accepted submission
+	// NewcomerPercent is the part of a mission's slots, of those that no other wallet holds, that wallets without an accepted submission
 	// may hold together without a file. One is always theirs.
 	NewcomerPercent int
 	// WalletBytes and TotalBytes bound the declared sizes of files that have not arrived.

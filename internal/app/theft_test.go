@@ -73,7 +73,7 @@ func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 	}
 }
 
-// A slot is paid to the contributor whose submission took it, whoever redeems the receipt. Any other payment halts the service.
+// A slot is paid to the contributor whose submission took it, whichever account redeems the receipt. Any other payment halts the service.
 func TestAPaymentThatTheServiceDidNotPromiseHalts(t *testing.T) {
 	t.Parallel()
 	thief := sortie.Address{0xbd}
@@ -89,10 +89,10 @@ func TestAPaymentThatTheServiceDidNotPromiseHalts(t *testing.T) {
 			event.Kind = store.EventPayoutDeferred
 			return []store.ChainEvent{event}
 		}, false},
-		"to somebody else": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
+		"to another wallet": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
 			return []store.ChainEvent{paymentOf(draft, 0, thief, s.ID)}
 		}, true},
-		"deferred for somebody else": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
+		"deferred for another wallet": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
 			event := paymentOf(draft, 0, thief, s.ID)
 			event.Kind = store.EventPayoutDeferred
 			return []store.ChainEvent{event}

@@ -79,9 +79,9 @@ type FollowerConfig struct {
 	MaxClockLead time.Duration
 	Clock        func() time.Time // nil: time.Now
 	Logger       *slog.Logger     // nil: slog.Default()
-	// OnHead is called with the number and time of a node's newest block, whenever one is asked; nil: nobody.
+	// OnHead is called with the number and time of a node's newest block, whenever one is asked; nil: it is not told.
 	OnHead     func(number uint64, at time.Time)
-	OnProgress func(Progress) // nil: nobody; called by Run after each step that changed something
+	OnProgress func(Progress) // nil: it is not told; called by Run after each step that changed something
 }
 
 func (c FollowerConfig) withDefaults() FollowerConfig {

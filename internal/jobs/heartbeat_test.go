@@ -110,7 +110,7 @@ func TestALongJobOfALivingProcessIsLeftToIt(t *testing.T) {
 	}
 }
 
-// TestAJobThatKillsItsProcessesWaitsBetweenThem leaves a job behind as often as a job does that kills whoever works it.
+// TestAJobThatKillsItsProcessesWaitsBetweenThem abandons a job as often as a job does that kills each process that works it.
 func TestAJobThatKillsItsProcessesWaitsBetweenThem(t *testing.T) {
 	t.Parallel()
 	url := pgDatabase(t)

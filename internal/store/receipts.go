@@ -25,7 +25,7 @@ func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) (
 }
 
 // OpenReceipts reads up to limit submissions whose receipt was signed by a key and whose slot is not paid, in the order of their
-// ids, after one of them. The zero address stands for receipts whose signer was not stored.
+// ids, after one of them. The zero address means receipts whose signer was not stored.
 func (db *DB) OpenReceipts(ctx context.Context, signer sortie.Address, afterID string, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectOpenReceipts, optionalAddress(signer), afterID, limit)
 }

@@ -225,7 +225,7 @@ func testEndorsement(t *testing.T, url string) {
 	accepted := mustMove(t, db, endorsed, sortie.SubmissionCurationAccepted)
 	checkStored(t, db, accepted)
 	if accepted.EndorsedBy != "" || !mission.HoldsSlot(accepted.Status) {
-		t.Errorf("after the move: endorsed by %q, %s; want an acceptance endorsed by nobody", accepted.EndorsedBy, accepted.Status)
+		t.Errorf("after the move: endorsed by %q, %s; want an acceptance without an endorsement", accepted.EndorsedBy, accepted.Status)
 	}
 	if err := endorse(accepted); !errors.Is(err, ErrConflict) {
 		t.Errorf("endorse an acceptance: %v, want %v", err, ErrConflict)

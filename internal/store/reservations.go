@@ -16,7 +16,7 @@ type ReservationBounds struct {
 	// Newcomer says that the contributor has no accepted submission: see [DB.HasAccepted].
 	Newcomer bool
 	// NewcomerPercent is the part of a mission's slots that newcomers may hold together without a file, rounded up, of those that
-	// nobody else holds. 0: all.
+	// no other wallet holds. 0: all.
 	NewcomerPercent int
 	// Meter and WideMeter count reservations that end without a file.
 	Meter, WideMeter ReservationMeter

@@ -30,7 +30,7 @@ func reservedBytes(t testing.TB, db *DB, holder string) (size int64) {
 	return size
 }
 
-// testNewcomerShare races newcomers for a mission. They get half of what nobody else holds, and one slot of any mission.
+// testNewcomerShare races newcomers for a mission. They get half of what no other wallet holds, and one slot of any mission.
 func testNewcomerShare(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	newcomer := ReservationBounds{Newcomer: true, NewcomerPercent: 50}
@@ -74,7 +74,7 @@ func testNewcomersComeAndGo(t *testing.T, url string) {
 			t.Fatalf("newcomer %d: got %v, want a slot", i, err)
 		}
 		if _, _, err := declare(db, bounded(slots, contributor(100), "two", newcomer)); !errors.Is(err, ErrNewcomersFull) {
-			t.Errorf("a second newcomer beside %d: got %v, want %v", i, err, ErrNewcomersFull)
+			t.Errorf("a second newcomer next to %d: got %v, want %v", i, err, ErrNewcomersFull)
 		}
 		end(stored)
 		if got, want := reservedBytes(t, db, hexAddress(contributor(i)))+reservedBytes(t, db, allReservations), int64(0); got != want {
@@ -82,7 +82,7 @@ func testNewcomersComeAndGo(t *testing.T, url string) {
 		}
 	}
 	if _, _, err := declare(db, bounded(slots, contributor(100), "two", newcomer)); err != nil {
-		t.Errorf("a newcomer beside an uploaded file: got %v, want a slot", err)
+		t.Errorf("a newcomer next to an uploaded file: got %v, want a slot", err)
 	}
 }
 

@@ -192,8 +192,8 @@ func (tx *Tx) deliver(accepted *Submission, fragment []byte) error {
 	return err
 }
 
-// Endorse notes that an operator accepted a submission and a second one must accept it, too. Every move ends it. When somebody else
-// changed the submission first, it fails with [ErrConflict] and changes nothing.
+// Endorse notes that an operator accepted a submission and a second one must accept it, too. Every move ends it. When another
+// process changed the submission first, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) Endorse(was Submission, operator string) error {
 	return tx.changeSubmission("endorse", was, endorseSubmission, operator)
 }
