@@ -96,7 +96,7 @@ func (a *App) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlie
 		failed, err := signAll(due, func(submission store.Submission) error { return a.renewReceipt(ctx, submission) })
 		left += len(list) - len(due) + failed
 		if failed > 0 {
-			failures = append(failures, fmt.Errorf("%d of %d failed, for example: %w", failed, len(list), err))
+			failures = append(failures, fmt.Errorf("%d of %d failed, for example: %w", failed, len(due), err))
 		}
 		if a.renewals.after == nil {
 			a.renewals.after = make(map[sortie.Address]string)
