@@ -117,11 +117,15 @@ func (p patient) inReview() sortie.Doctor {
 	case tooLate(p.draft, p.now):
 		return p.lapsing()
 	}
+	action := "Wait for the operator's decision."
+	if publishBy := p.draft.PublishBy; publishBy != nil { // a process of an older version does not set it
+		action = fmt.Sprintf("Wait for the operator's decision; without an approval before %s the money comes back.", sortie.FormatTime(*publishBy))
+	}
 	return sortie.Doctor{
 		Health: sortie.HealthWaiting, WaitingOn: sortie.PartyOperator,
 		Summary:  "The mission is funded and waits for review.",
 		Blockers: []sortie.Blocker{pending},
-		Actions:  []string{fmt.Sprintf("Wait for the operator's decision; without an approval before %s the money comes back.", sortie.FormatTime(*p.draft.PublishBy))},
+		Actions:  []string{action},
 	}
 }
 

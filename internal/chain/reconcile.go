@@ -270,6 +270,11 @@ func (n *Node) mined(ctx context.Context, event *store.ChainEvent) (bool, error)
 	case !errors.Is(reading.err, errHeavy):
 		return false, fmt.Errorf("%s: %w", n.name, reading.err)
 	}
+	// A node refuses to give the logs of a block that it has replaced, so the block is asked for first.
+	hashes, err := n.hashes(ctx, []uint64{event.Block})
+	if err != nil || hashes[event.Block] != event.BlockHash {
+		return false, err
+	}
 	replies, err := n.batch(ctx, []call{keyedLogsCall([]*store.ChainEvent{event})})
 	if err != nil {
 		return false, err
