@@ -20,7 +20,6 @@ const (
 	slowPace = time.Second
 	// siteShare is how many times as many uploads as one IPv6 /64 its /48 may have.
 	siteShare = 4
-	siteBits  = 48
 )
 
 // errGaveWay ends the body of an upload that was the slowest when places ran out.
@@ -54,23 +53,12 @@ func newUploadPlaces(most, perAddress int, displaced func()) *uploadPlaces {
 	}
 }
 
-// siteOf is the network that one customer may own: the /48 of an IPv6 address, any other address itself.
-func siteOf(address netip.Prefix) netip.Prefix {
-	if !address.IsValid() || !address.Addr().Is6() {
-		return address
-	}
-	site, err := address.Addr().Prefix(siteBits)
-	if err != nil {
-		return address
-	}
-	return site
-}
-
 // take takes a place, to be released again. Without a free one, another upload gives way if one should.
 func (p *uploadPlaces) take(address netip.Prefix) (*uploadPlace, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	place := &uploadPlace{address: address, site: siteOf(address)}
+	site, _ := networkOf(address)
+	place := &uploadPlace{address: address, site: site}
 	if p.perAddress > 0 && (p.byAddress[address] >= p.perAddress || len(p.bySite[place.site]) >= siteShare*p.perAddress) {
 		return nil, sortie.NewError(sortie.CodeServiceUnavailable, "%d uploads of this network are on their way, and that is the most; wait for one of them to end", p.byAddress[address])
 	}
