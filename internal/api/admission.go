@@ -41,21 +41,20 @@ func (s *Server) authenticate(x *exchange, route route) error {
 	}
 	left := limit.take(x.wallet, now)
 	left.writeHeaders(x.Header())
-	if err := left.refusal(x.Header()); err != nil || !route.drafts {
-		return err
-	}
-	return s.takeDraftBytes(x)
+	return left.refusal(x.Header())
 }
 
 // takeDraftBytes counts the size of a posted draft against its address: wallets cost nothing, so one address could fill the disk
-// with drafts of wallets that it makes up.
-func (s *Server) takeDraftBytes(x *exchange) error {
+// with drafts of wallets that it makes up. It counts before the draft is stored, so that requests at the same time are bounded too;
+// giveBack is for a draft that was not stored, so that refused requests lock out no other client of the address.
+func (s *Server) takeDraftBytes(x *exchange) (giveBack func(), err error) {
 	now := s.config.Now()
 	if err := s.limits.draftKiB.take(x.address, now).refusal(x.Header()); err != nil {
-		return err
+		return nil, err
 	}
-	s.limits.draftKiB.charge(x.address, now, len(x.body)/1024) // with the one that was taken, rounded up
-	return nil
+	more := len(x.body) / 1024 // with the one that was taken, rounded up
+	s.limits.draftKiB.charge(x.address, now, more)
+	return func() { s.limits.draftKiB.giveBack(x.address, now, 1+more) }, nil
 }
 
 // failAuthentication counts a failed authentication against its address. It returns the failure, or the refusal of an address

@@ -10,14 +10,14 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// TestRequestsSayThatTheClockIsOff sends requests from several addresses to a service whose clock jumps by ten minutes. All of
+// TestRequestsSayThatTheClockIsOff sends requests from several networks to a service whose clock jumps by ten minutes. All of
 // them are refused, and what they were signed with is heard all the same.
 func TestRequestsSayThatTheClockIsOff(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: func(config *Config) {
 		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	}})
-	from := func(i int) http.Header { return http.Header{"X-Forwarded-For": {fmt.Sprint("203.0.113.", i)}} }
+	from := func(i int) http.Header { return http.Header{"X-Forwarded-For": {fmt.Sprintf("203.0.%d.1", i)}} }
 	for i := range 5 {
 		mustBe(t, "before the jump", s.send(request{target: listPath, header: from(i)}), http.StatusOK)
 	}
@@ -46,7 +46,7 @@ func TestAForgedTimestampSaysNothing(t *testing.T) {
 		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	}})
 	for i := range 10 {
-		forged := http.Header{"X-Forwarded-For": {fmt.Sprint("203.0.113.", i)}, sortie.HeaderTimestamp: {fmt.Sprint(s.clock.Now().Add(-time.Hour).Unix())}}
+		forged := http.Header{"X-Forwarded-For": {fmt.Sprintf("203.0.%d.1", i)}, sortie.HeaderTimestamp: {fmt.Sprint(s.clock.Now().Add(-time.Hour).Unix())}}
 		if a := s.send(request{target: listPath, header: forged}); a.code() != sortie.CodeTimestampOutOfRange {
 			t.Errorf("forged: %d %s, want %s", a.StatusCode, a.body, sortie.CodeTimestampOutOfRange)
 		}

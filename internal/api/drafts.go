@@ -18,7 +18,14 @@ func (s *Server) createDraft(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	giveBack, err := s.takeDraftBytes(x)
+	if err != nil {
+		return err
+	}
 	view, created, err := s.config.App.CreateDraft(x.r.Context(), x.wallet, key, x.body)
+	if isRefused := err != nil && sortie.ErrorCode(err).HTTPStatus() < http.StatusInternalServerError; isRefused || err == nil && !created {
+		giveBack() // after any other error, the draft may be stored
+	}
 	if err != nil {
 		return err
 	}

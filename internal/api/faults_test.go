@@ -189,23 +189,63 @@ func TestHalfSentBodiesDoNotKeepOperatorsOut(t *testing.T) {
 	mustBe(t, "a creator", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
 }
 
-// One address has a share of the bodies, and uses up nothing of what others have.
+// A neighbour at an operator's address, as at the exit of one company, keeps the operator out with no half-sent bodies.
+func TestHalfSentBodiesOfANeighbourDoNotKeepOperatorsOut(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: DefaultLimits(), config: func(config *Config) { config.BodyTimeout = time.Minute }})
+	bodies := s.Config.Handler.(*Server).bodies.operator
+	draft := s.create("k1", goodMission)
+	named := s.post(decidePath+"/"+draft.DraftID+"/reject", "", goodReason).with(sortie.HeaderWallet, reviewer.Address().String())
+	for range bodies.share {
+		s.halfSent(named.String())
+	}
+	eventually(t, "the bodies are on their way", func() bool { return bodies.len() == bodies.share })
+	mustBe(t, "the operator", s.decide(reviewer, draft.DraftID, "reject", goodReason), http.StatusOK)
+}
+
+// One network has a share of the bodies: the oldest of its own gives way to a new one, and none of others.
 func TestBodiesOfOneAddress(t *testing.T) {
 	t.Parallel()
 	const share = 3
-	s := newService(t, serviceOptions{limits: &Limits{AddressBodies: share}, config: func(config *Config) {
-		config.BodyTimeout = time.Minute
-		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	}})
-	bodies := s.Config.Handler.(*Server).bodies.signed
-	for i := range share {
-		s.halfSent(s.post(draftsPath, fmt.Sprint("k", i), goodMission).with("X-Forwarded-For", "203.0.113.1").String())
+	for name, c := range map[string]struct {
+		address func(i int) string
+		most    int
+	}{
+		"one IPv4 address": {func(int) string { return "203.0.113.1" }, share},
+		"one IPv6 /48":     {func(i int) string { return fmt.Sprintf("2001:db8:1:%x::1", i) }, networkShares * share},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, serviceOptions{limits: &Limits{AddressBodies: share}, config: func(config *Config) {
+				config.BodyTimeout = time.Minute
+				config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+			}})
+			bodies := s.Config.Handler.(*Server).bodies.signed
+			var slow []*wire // the first is that of another network
+			for i, address := range append([]string{"198.51.100.1"}, addresses(c.most, c.address)...) {
+				slow = append(slow, s.halfSent(s.post(draftsPath, fmt.Sprint("k", i), goodMission).with("X-Forwarded-For", address).String()))
+				eventually(t, "the body is on its way", func() bool { return bodies.len() == i+1 })
+			}
+			preview := request{method: http.MethodPost, target: previewPath, body: goodMission, header: http.Header{"X-Forwarded-For": {c.address(c.most)}}}
+			mustBe(t, "one body more of the same network", s.send(preview), http.StatusOK)
+			a := slow[1].read()
+			if a == nil {
+				t.Fatal("the oldest body of the network: got no answer, want one before its time is over")
+			}
+			unavailable(t, "the oldest body of the network", *a, sortie.CodeServiceUnavailable)
+			_, _ = io.WriteString(slow[0].connection, goodMission[len(goodMission)-10:])
+			if a := slow[0].read(); a == nil || a.StatusCode != http.StatusCreated {
+				t.Errorf("the body of another network: got %+v, want 201", a)
+			}
+		})
 	}
-	eventually(t, "the bodies are on their way", func() bool { return bodies.len() == share })
-	preview := request{method: http.MethodPost, target: previewPath, body: goodMission, header: http.Header{"X-Forwarded-For": {"203.0.113.1"}}}
-	unavailable(t, "one body more of the same address", s.send(preview), sortie.CodeServiceUnavailable)
-	preview.header.Set("X-Forwarded-For", "203.0.113.2")
-	mustBe(t, "another address", s.send(preview), http.StatusOK)
+}
+
+func addresses(n int, address func(i int) string) (all []string) {
+	for i := range n {
+		all = append(all, address(i))
+	}
+	return all
 }
 
 // The time for a body to arrive is not time for the work on it.

@@ -93,6 +93,13 @@ func (l *limiter[K]) charge(key K, now time.Time, requests int) {
 	}
 }
 
+// giveBack returns what was used up for a request that turned out to cost nothing.
+func (l *limiter[K]) giveBack(key K, now time.Time, requests int) {
+	if requests > 0 {
+		l.use(key, now, -float64(requests), true)
+	}
+}
+
 func (l *limiter[K]) use(key K, now time.Time, tokens float64, charged bool) allowance {
 	if l == nil {
 		return allowance{}
@@ -115,9 +122,9 @@ func (l *limiter[K]) use(key K, now time.Time, tokens float64, charged bool) all
 	} else {
 		b.tokens -= tokens
 	}
-	b.tokens = max(b.tokens, -float64(l.quota)) // a debt is paid back within a window
+	b.tokens = min(float64(l.quota), max(b.tokens, -float64(l.quota))) // a debt is paid back within a window
 	left.remaining = max(0, int(b.tokens))
-	if known || tokens > 0 {
+	if known || tokens != 0 {
 		l.buckets[key] = b
 	}
 	return left
@@ -144,12 +151,15 @@ func (l *limiter[K]) sweep(now time.Time) {
 // count as 65,536 clients.
 const networkQuota = 10
 
-// networkOf is the /48 of an IPv6 client; ok is false for IPv4.
+// networkBits are those of a network that one IPv6 customer may own.
+const networkBits = 48
+
+// networkOf is the /48 of an IPv6 client. For any other it is the address itself, and ok is false.
 func networkOf(address netip.Prefix) (network netip.Prefix, ok bool) {
 	if !address.Addr().Is6() {
-		return netip.Prefix{}, false
+		return address, false
 	}
-	network, err := address.Addr().Prefix(48)
+	network, err := address.Addr().Prefix(networkBits)
 	return network, err == nil
 }
 
@@ -195,6 +205,14 @@ func (l addressLimiter) charge(address netip.Prefix, now time.Time, requests int
 	l.addresses.charge(address, now, requests)
 	if network, ok := networkOf(address); ok {
 		l.networks.charge(network, now, requests)
+	}
+}
+
+// giveBack is [limiter.giveBack] for the address and its network.
+func (l addressLimiter) giveBack(address netip.Prefix, now time.Time, requests int) {
+	l.addresses.giveBack(address, now, requests)
+	if network, ok := networkOf(address); ok {
+		l.networks.giveBack(network, now, requests)
 	}
 }
 

@@ -250,6 +250,46 @@ func TestLimitOfDraftBytesOfAnAddress(t *testing.T) {
 	mustBe(t, "a minute later", s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
 }
 
+// What is not stored uses up nothing: a stranger at the same address must not lock out creators with posts that are refused.
+func TestDraftsThatAreNotStoredUseUpNoDraftBytes(t *testing.T) {
+	t.Parallel()
+	s := newService(t, serviceOptions{limits: &Limits{AddressDraftKiB: 128}})
+	post := func(key, body string) answer {
+		return s.send(request{method: http.MethodPost, target: draftsPath, key: key, body: body})
+	}
+	for i := range 5 {
+		mustBe(t, "no JSON", post(fmt.Sprint("junk", i), strings.Repeat("x", maxMissionBody)), http.StatusBadRequest)
+		mustBe(t, "no key", post("", strings.Repeat("x", maxMissionBody)), http.StatusBadRequest)
+	}
+	large := strings.Replace(goodMission, "{", `{"a":"`+strings.Repeat("y", 7*1024)+`",`, 1)
+	mustBe(t, "a draft", post("k1", large), http.StatusCreated)
+	for range 20 {
+		mustBe(t, "the same draft again", post("k1", large), http.StatusOK)
+	}
+	mustBe(t, "another draft", post("k2", large), http.StatusCreated)
+}
+
+// Drafts count from when they are taken in, so posts at the same time get no more than others.
+func TestDraftBytesCountBeforeTheDraftIsStored(t *testing.T) {
+	t.Parallel()
+	waiting, proceed, signer := make(chan struct{}), make(chan struct{}), newMoodySigner(t)
+	s := newService(t, serviceOptions{signer: signer, limits: &Limits{AddressDraftKiB: 1}})
+	signer.set(func(context.Context) error {
+		waiting <- struct{}{}
+		<-proceed
+		return nil
+	})
+	first, answered := s.build(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), make(chan answer, 1)
+	go func() { answered <- s.roundTrip(first) }()
+	<-waiting
+	a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k2", body: goodMission})
+	if a.code() != sortie.CodeRateLimited {
+		t.Errorf("a draft while the first is being stored: got %d %s, want %s", a.StatusCode, a.code(), sortie.CodeRateLimited)
+	}
+	close(proceed)
+	mustBe(t, "the first", <-answered, http.StatusCreated)
+}
+
 func TestLimitOfContractWalletChecks(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

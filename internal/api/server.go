@@ -64,8 +64,8 @@ type Server struct {
 	places    [accesses]places // of work
 	bodies    bodyPools
 	uploads   *uploadPlaces
-	turns     turns  // at uploads
-	lingering places // connections that are read to the end after an early answer
+	turns     turns // at uploads
+	lingering lingering
 	metrics   *metrics
 
 	proxyWarning sync.Once // at the first client address that was not believed
@@ -167,7 +167,7 @@ func New(config Config) *Server {
 		config:    config,
 		limits:    newLimiters(config.Limits),
 		bodies:    newBodyPools(config.MaxInFlight, config.Limits),
-		lingering: make(places, config.MaxInFlight),
+		lingering: newLingering(config.MaxInFlight, config.Limits),
 		metrics:   newMetrics(config.Registry),
 		// When it is first asked for: most processes are never asked, and what it takes would stay with each of them.
 		openAPIPage: sync.OnceValues(func() (staticPage, error) { return newStaticPage(config.OpenAPI) }),

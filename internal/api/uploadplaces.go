@@ -51,19 +51,12 @@ func newUploadPlaces(most, perAddress int, displaced func()) *uploadPlaces {
 	}
 }
 
-// siteOf is the network that one customer may own: the /48 of an IPv6 address, any other address itself.
-func siteOf(address netip.Prefix) netip.Prefix {
-	if network, ok := networkOf(address); ok {
-		return network
-	}
-	return address
-}
-
 // take takes a place, to be released again. Without a free one, another upload gives way if one should.
 func (p *uploadPlaces) take(address netip.Prefix) (*uploadPlace, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	place := &uploadPlace{address: address, site: siteOf(address)}
+	site, _ := networkOf(address)
+	place := &uploadPlace{address: address, site: site}
 	if p.perAddress > 0 && (p.byAddress[address] >= p.perAddress || len(p.bySite[place.site]) >= networkShares*p.perAddress) {
 		return nil, sortie.NewError(sortie.CodeServiceUnavailable, "as many uploads of this network are on their way as it may have; wait for one of them to end")
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -13,8 +14,9 @@ import (
 //
 //   - The time of new blocks, as they arrive. A chain that makes no blocks says nothing, nor does a node that catches up, nor a
 //     development chain, which can jump.
-//   - The timestamps of signed requests, by address. Wallets and timestamps are anyone's choice, so they count only while
-//     blocks say nothing, and only when many addresses agree.
+//   - The timestamps of signed requests, by network: the /48 of an IPv6 address, the /24 of an IPv4 address. Wallets and
+//     timestamps are anyone's choice, so they count only while blocks say nothing, and had the time to say something, and only
+//     when many networks agree.
 const (
 	// MaxClockOffset is how far the service's clock may be from the others before it is in doubt.
 	MaxClockOffset = time.Minute
@@ -25,7 +27,9 @@ const (
 	minSampleGap     = 5 * time.Second  // between samples, so that fast chains cover the span
 	blockSampleLife  = time.Hour
 	maxArrivalGap    = 30 * time.Minute // between two looks, after which the arrival of a block was not seen
+	blocksFirst      = 2 * time.Minute  // after the start, in which requests do not count where blocks can
 	requestSources   = 64
+	ipv4SourceBits   = 24
 	minSources       = 5
 	requestLife      = 10 * time.Minute
 	agreeingPercent  = 80
@@ -47,9 +51,10 @@ type clockWatch struct {
 	log         *slog.Logger
 
 	mutex    sync.Mutex
+	started  time.Time
 	lastSeen blockSample // the newest block that was seen
 	blocks   []blockSample
-	requests map[netip.Prefix]requestSample // the newest of each address
+	requests map[netip.Prefix]requestSample // the newest of each network
 	doubted  bool                           // as was logged
 }
 
@@ -66,7 +71,7 @@ type requestSample struct {
 }
 
 func newClockWatch(now func() time.Time, trustBlocks bool, log *slog.Logger) *clockWatch {
-	return &clockWatch{now: now, trustBlocks: trustBlocks, log: log, requests: make(map[netip.Prefix]requestSample)}
+	return &clockWatch{now: now, started: now(), trustBlocks: trustBlocks, log: log, requests: make(map[netip.Prefix]requestSample)}
 }
 
 // ObserveBlock tells of the newest block of the chain, each time that it is looked at.
@@ -109,20 +114,37 @@ func (c *clockWatch) sawBlock(number uint64, at time.Time) {
 	}
 }
 
+// sourceOf is the network that counts as one source of requests: one customer may own all of it.
+func sourceOf(address netip.Prefix) netip.Prefix {
+	bits := siteBits
+	if address.Addr().Is4() {
+		bits = ipv4SourceBits
+	}
+	source, err := address.Addr().Prefix(bits)
+	if err != nil {
+		return address
+	}
+	return source
+}
+
+// sawRequest keeps the newest request of each network. With all places taken, a new network replaces one that was silent for
+// long: new networks cost an attacker little, and must not outvote those that are already heard.
 func (c *clockWatch) sawRequest(address netip.Prefix, signed time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	now := c.now()
-	if _, known := c.requests[address]; !known && len(c.requests) >= requestSources {
-		var oldest netip.Prefix
-		for other, sample := range c.requests {
-			if !oldest.IsValid() || sample.seen.Before(c.requests[oldest].seen) {
-				oldest = other
-			}
+	now, source := c.now(), sourceOf(address)
+	if _, known := c.requests[source]; !known && len(c.requests) >= requestSources {
+		c.forgetRequests(now)
+		if len(c.requests) >= requestSources {
+			return
 		}
-		delete(c.requests, oldest)
 	}
-	c.requests[address] = requestSample{ahead: now.Sub(signed), seen: now}
+	c.requests[source] = requestSample{ahead: now.Sub(signed), seen: now}
+}
+
+// forgetRequests removes the requests of long ago.
+func (c *clockWatch) forgetRequests(now time.Time) {
+	maps.DeleteFunc(c.requests, func(_ netip.Prefix, sample requestSample) bool { return now.Sub(sample.seen).Abs() > requestLife })
 }
 
 func (c *clockWatch) state() ClockState {
@@ -136,6 +158,12 @@ func (c *clockWatch) state() ClockState {
 func (c *clockWatch) evaluate(now time.Time) ClockState {
 	if state := c.byBlocks(now); state.Known {
 		return state
+	}
+	if now.Before(c.started) { // the clock was set back
+		c.started = now
+	}
+	if c.trustBlocks && now.Sub(c.started) < blocksFirst {
+		return ClockState{}
 	}
 	return c.byRequests(now)
 }
@@ -163,13 +191,10 @@ func (c *clockWatch) byBlocks(now time.Time) ClockState {
 }
 
 func (c *clockWatch) byRequests(now time.Time) ClockState {
+	c.forgetRequests(now)
 	var offsets []time.Duration
 	ahead, behind := 0, 0
-	for address, sample := range c.requests {
-		if now.Sub(sample.seen) > requestLife {
-			delete(c.requests, address)
-			continue
-		}
+	for _, sample := range c.requests {
 		offsets = append(offsets, sample.ahead)
 		switch {
 		case sample.ahead > MaxClockOffset:

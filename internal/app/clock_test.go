@@ -22,6 +22,7 @@ type clockTest struct {
 func newClockTest(ahead time.Duration) *clockTest {
 	c := &clockTest{world: time.Unix(1_770_000_000, 0), ahead: ahead}
 	c.watch = newClockWatch(func() time.Time { return c.world.Add(c.ahead) }, true, slog.New(slog.DiscardHandler))
+	c.world = c.world.Add(blocksFirst)
 	return c
 }
 
@@ -39,10 +40,17 @@ func (c *clockTest) look(seconds, blockTime int) {
 // timeOf is that of the newest block, which was made a second before it arrived.
 func (c *clockTest) timeOf(int) time.Time { return c.world.Add(-time.Second) }
 
-func (c *clockTest) requests(addresses int, off time.Duration) {
-	for i := range addresses {
-		address := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, byte(off / time.Minute), byte(i)}), 32)
+func (c *clockTest) requests(networks int, off time.Duration) {
+	for i := range networks {
+		address := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51 + byte(off/time.Minute), byte(i), 1}), 32)
 		c.watch.sawRequest(address, c.world.Add(off))
+	}
+}
+
+// requestsOf has requests come from addresses that the pattern makes of numbers.
+func (c *clockTest) requestsOf(pattern string, addresses int, off time.Duration) {
+	for i := range addresses {
+		c.watch.sawRequest(netip.MustParsePrefix(fmt.Sprintf(pattern, i)), c.world.Add(off))
 	}
 }
 
@@ -115,6 +123,33 @@ func TestAClockThatIsOffIsNoticed(t *testing.T) {
 		}, false, ""},
 		{"requests that lie, among honest ones", 0, func(c *clockTest) { c.requests(10, off); c.requests(4, 0) }, false, "requests"},
 		{"requests that lie, while blocks say that it is right", 0, func(c *clockTest) { c.look(120, 12); c.requests(60, off) }, false, "blocks"},
+		{"requests of one IPv4 /24", 0, func(c *clockTest) { c.requestsOf("203.0.113.%d/32", 100, off) }, false, ""},
+		{"requests of one IPv6 /48", 0, func(c *clockTest) { c.requestsOf("2001:db8:7:%x::/64", 100, off) }, false, ""},
+		{"requests of many IPv6 /48", off, func(c *clockTest) { c.requestsOf("2001:db8:%x::/64", 5, 0) }, true, "requests"},
+		{"requests of many networks that lie, after honest ones", 0, func(c *clockTest) {
+			c.requests(20, 0)
+			c.requestsOf("2001:db8:%x::/64", 1000, off)
+		}, false, "requests"},
+		{"requests that lie, and honest ones of long ago", off, func(c *clockTest) {
+			c.requests(requestSources, -off)
+			c.world = c.world.Add(requestLife + time.Second)
+			c.requestsOf("2001:db8:%x::/64", 5, 0)
+		}, true, "requests"},
+		{"requests before blocks had the time to speak", off, func(c *clockTest) {
+			c.world = c.world.Add(-time.Second)
+			c.requests(20, 0)
+		}, false, ""},
+		{"requests at the start, where block times are not trusted", off, func(c *clockTest) {
+			c.watch.trustBlocks = false
+			c.world = c.world.Add(-blocksFirst)
+			c.requests(20, 0)
+		}, true, "requests"},
+		{"requests after the clock was set back", -off, func(c *clockTest) {
+			c.watch.started = c.watch.started.Add(off)
+			c.watch.state()
+			c.world = c.world.Add(blocksFirst)
+			c.requests(20, 0)
+		}, true, "requests"},
 		{"requests of long ago", off, func(c *clockTest) { c.requests(20, 0); c.world = c.world.Add(time.Hour) }, false, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -132,14 +167,14 @@ func TestAClockThatIsOffIsNoticed(t *testing.T) {
 	}
 }
 
-func TestRequestsOfManyAddressesTakeBoundedMemory(t *testing.T) {
+func TestRequestsOfManyNetworksTakeBoundedMemory(t *testing.T) {
 	t.Parallel()
 	c := newClockTest(0)
 	for i := range 10_000 {
-		c.watch.sawRequest(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 32), c.world)
+		c.watch.sawRequest(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}), 32), c.world)
 	}
 	if got := len(c.watch.requests); got != requestSources {
-		t.Errorf("%d addresses are kept, want %d", got, requestSources)
+		t.Errorf("%d networks are kept, want %d", got, requestSources)
 	}
 }
 
