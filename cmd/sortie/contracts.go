@@ -131,7 +131,10 @@ func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
 	}
 	units, err := sortie.ParseUnits(text, chain.Decimals(token))
 	if err != nil {
-		return nil, usageError("--%s %q: %w", flag, text, err)
+		return nil, usageError("--%s %q: %w; give an amount in whole tokens, or none for no cap", flag, text, err)
+	}
+	if units.Sign() == 0 {
+		return nil, usageError("--%s %s: nothing could ever be paid out; give an amount in whole tokens, or none for no cap", flag, text)
 	}
 	return units, nil
 }

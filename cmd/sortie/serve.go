@@ -68,7 +68,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "most that the sender pays for a unit of gas, in gwei")
 	o.media.define(flags)
 	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
-	flags.DurationVar(&o.draftRetention, "draft-retention", defaultDraftRetention, "how long a draft may stay unfunded before it is removed, 24h to 87600h; 0 for ever")
+	flags.DurationVar(&o.draftRetention, "draft-retention", defaultDraftRetention, "how long a draft may stay unfunded before it is removed, in hours: 24h to 87600h; 0 for ever")
 	flags.BoolVar(&o.allowDelegated, "allow-delegated-accounts", false, "let the delegate of an EIP-7702 account decide who signed for it; otherwise only its own key counts")
 	flags.StringVar(&o.roles, "roles", "api,worker,chain", "what this process does, comma-separated")
 	flags.StringVar(&o.rateLimits, "rate-limits", "on", "on or off")

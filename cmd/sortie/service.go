@@ -187,7 +187,13 @@ func unlessStopped(ctx context.Context, err error) error {
 }
 
 // baseURL is where the service answers on this machine.
-func (s *service) baseURL() string { return "http://" + s.listener.Addr().String() }
+func (s *service) baseURL() string {
+	address, err := netip.ParseAddrPort(s.listener.Addr().String())
+	if err == nil && address.Addr().IsUnspecified() { // every address of the machine, and so this one
+		return fmt.Sprintf("http://127.0.0.1:%d", address.Port())
+	}
+	return "http://" + s.listener.Addr().String()
+}
 
 // run does what the process is for until ctx ends, then lets what is under way finish.
 func (s *service) run(ctx context.Context) error {

@@ -67,7 +67,7 @@ func listen(address string) (*door, error) {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, fmt.Errorf("open the chain's port (choose another, or 0 for any): %w", err)
+		return nil, fmt.Errorf("open the chain's port (choose another one with --chain-listen, or 0 for any): %w", err)
 	}
 	return &door{listener: listener}, nil
 }
