@@ -100,3 +100,37 @@ func TestStrangersDoNotKeepContributorsOut(t *testing.T) {
 		t.Fatalf("upload as a newcomer at another address: %v", err)
 	}
 }
+
+// Strangers at one address upload copies of one photo with new wallets. Files that are not accepted are not given back to the
+// address, and a newcomer at another address gets a slot.
+func TestUploadedCopiesLeaveSlotsToOthers(t *testing.T) {
+	t.Parallel()
+	chain := startAnvil(t)
+	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), t.TempDir()))
+	wanted := photoMission(50)
+	wanted.MaxSubmissionsPerContributor = 1
+	mission := f.publish(wanted)
+	f.environment = append(f.environment, "SORTIE_RATE_LIMITS=on") // the last one counts
+	f.restart()
+
+	const most = 16 + 1 // the first copy may be accepted, and is given back then
+	photo, got := largePhoto(1, 20<<10), 0
+	for ; got <= most; got++ {
+		s, err := f.tryToDeclare(f.strangerFrom("127.0.0.2"), mission, photo)
+		if isCode(err, sortie.CodeRateLimited) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("declare as stranger %d: got %v, want a slot or %s", got+1, err, sortie.CodeRateLimited)
+		}
+		if err := f.upload(s); err != nil {
+			t.Fatalf("upload as stranger %d: %v", got+1, err)
+		}
+	}
+	if got > most {
+		t.Errorf("strangers at one address submitted %d copies, want %d at most", got, most)
+	}
+	if _, err := f.tryToDeclare(f.strangerFrom("127.0.0.9"), mission, largePhoto(2, 20<<10)); err != nil {
+		t.Errorf("declare as a newcomer at another address: got %v, want a slot", err)
+	}
+}

@@ -35,15 +35,17 @@ const (
 // ReservationLimits bound what can be reserved without uploading anything. The zero value bounds nothing but the bytes that the disk
 // has room for.
 type ReservationLimits struct {
-	// PerAddress is how many reservations wallets without an accepted submission may make from one network address in an hour
-	// without uploading the file. An IPv6 address is its /64; a /48 may make four times as many.
+	// PerAddress is how many reservations wallets without a final acceptance may make from one network address in an hour, not
+	// counting those that are accepted. An IPv6 address is its /64; a /48 may make four times as many. Wallets with a final acceptance
+	// may together make four times as many from one address.
 	PerAddress int
-	// PerWallet is the same for one wallet that has an accepted submission, from any address.
+	// PerWallet is the same for one wallet that has a final acceptance, from any address.
 	PerWallet int
-	// NewcomerPercent is the part of a mission's slots, of those that no other wallet holds, that wallets without an accepted submission
-	// may hold together without a file. One is always theirs.
+	// NewcomerPercent is the part of a mission's slots, of those that no other submission holds, that wallets without a final
+	// acceptance may hold together until their submissions are decided about. One is always theirs.
 	NewcomerPercent int
-	// WalletBytes and TotalBytes bound the declared sizes of files that have not arrived.
+	// WalletBytes and TotalBytes bound the declared sizes of files that have not arrived. Wallets without a final acceptance may
+	// together hold half of TotalBytes, and one network a sixteenth of what its wallet may share in: see byteShares.
 	WalletBytes, TotalBytes int64
 }
 
@@ -55,6 +57,10 @@ func DefaultReservationLimits() ReservationLimits {
 const (
 	siteBits  = 48 // of an IPv6 network that one customer may have
 	siteShare = 4  // how many times as much as an address a site may reserve
+
+	knownShare       = 4  // how many times as much as newcomers wallets with history may reserve from one address
+	newcomerFraction = 2  // newcomers hold this fraction of all declared bytes
+	networkFraction  = 16 // a network holds this fraction of what newcomers, or all, may hold
 )
 
 // reservationBounds are what holds for a declaration of a wallet from a network.
@@ -64,22 +70,39 @@ func (a *App) reservationBounds(ctx context.Context, contributor sortie.Address,
 	if limits.PerAddress == 0 && limits.PerWallet == 0 && limits.NewcomerPercent == 0 {
 		return bounds, nil
 	}
-	known, err := a.store.HasAccepted(ctx, contributor)
+	known, err := a.store.HasFinal(ctx, contributor)
 	if err != nil {
 		return bounds, storeError(err)
 	}
+	// Meters of wallets with history have names of their own: newcomers at the same address do not use them up.
+	kind, perAddress := "", limits.PerAddress
 	if known {
-		bounds.Meter = store.ReservationMeter{Holder: contributor.String(), Burst: limits.PerWallet}
-		return bounds, nil
+		kind, perAddress = "known ", knownShare*limits.PerAddress
+		bounds.OwnMeter = store.ReservationMeter{Holder: contributor.String(), Burst: limits.PerWallet}
+	} else {
+		bounds.Newcomer, bounds.NewcomerPercent = true, limits.NewcomerPercent
 	}
-	bounds.Newcomer, bounds.NewcomerPercent = true, limits.NewcomerPercent
-	bounds.Meter = store.ReservationMeter{Holder: network.String(), Burst: limits.PerAddress}
+	bounds.Meter = store.ReservationMeter{Holder: kind + network.String(), Burst: perAddress}
+	bounds.Network = network.String()
 	if network.IsValid() && network.Addr().Is6() {
 		if site, err := network.Addr().Prefix(siteBits); err == nil {
-			bounds.WideMeter = store.ReservationMeter{Holder: site.String(), Burst: siteShare * limits.PerAddress}
+			bounds.WideMeter = store.ReservationMeter{Holder: kind + site.String(), Burst: siteShare * perAddress}
+			bounds.Network = site.String()
 		}
 	}
+	bounds.NewcomerBytes, bounds.NetworkBytes = byteShares(bounds.TotalBytes, known)
 	return bounds, nil
+}
+
+// byteShares are the parts of all declared bytes that newcomers may hold together, and that the network of a wallet may hold: an IPv4
+// address or an IPv6 /48. Each has room for one file of any size that all have room for.
+func byteShares(total int64, known bool) (newcomers, network int64) {
+	least := min(total, MaxUploadBytes)
+	newcomers = max(total/newcomerFraction, least)
+	if known {
+		return newcomers, max(total/networkFraction, least)
+	}
+	return newcomers, max(newcomers/networkFraction, least)
 }
 
 // reservableBytes is the largest sum of declared sizes: what is configured, and what the disk of uploads has room for. It is at least
@@ -107,7 +130,7 @@ func (a *App) errMissionFull(ctx context.Context, was store.OpenSlots, cause err
 	}
 	message := "every slot of this mission is reserved; a slot whose file does not arrive or is not accepted becomes free, so try again later or choose another mission"
 	if errors.Is(cause, store.ErrNewcomersFull) {
-		message = "wallets without an accepted submission have reserved their share of this mission; try again when one of them has uploaded its file, or choose another mission"
+		message = "wallets without a final acceptance hold their share of this mission; try again when a submission of theirs is decided about, or choose another mission"
 	}
 	retryIn := time.Minute // files are being checked, or a slot has become free just now
 	full := sortie.NewError(sortie.CodeMissionFull, "%s", message).Because(cause).Detail("slotsLeft", slots.Left()).Detail("slotsReserved", slots.Reserved)
@@ -130,11 +153,17 @@ func (a *App) boundError(err error) error {
 	switch {
 	case errors.As(err, &meter):
 		wait := secondsUntil(meter.RetryAt.Sub(a.now()))
-		return sortie.NewError(sortie.CodeRateLimited, "%d reservations of this network or wallet have no file yet; upload the declared files, or try again in %d s", meter.Meter.Burst, wait).
+		return sortie.NewError(sortie.CodeRateLimited, "%d reservations of this network or wallet are not accepted; wait for the decisions about them, or try again in %d s", meter.Meter.Burst, wait).
 			Detail("limit", "reservations").Detail("maxReservations", meter.Meter.Burst).Detail("retryAfterSeconds", wait).Because(err)
 	case errors.Is(err, store.ErrContributorBytes):
 		return sortie.NewError(sortie.CodeContributorLimit, "the files that this wallet has declared and not uploaded have %d bytes at most; upload or withdraw them, then declare this one", a.reserves.WalletBytes).
 			Detail("maxReservedBytes", a.reserves.WalletBytes).Detail("retryAfterSeconds", secondsUntil(ReservationTime)).Because(err)
+	case errors.Is(err, store.ErrNetworkBytes):
+		return sortie.NewError(sortie.CodeRateLimited, "the files that were declared from this network and not uploaded are too large in sum; upload or withdraw them, or try again in a minute").
+			Detail("limit", "reserved-bytes").Detail("retryAfterSeconds", 60).Because(err)
+	case errors.Is(err, store.ErrNewcomerBytes):
+		return sortie.NewError(sortie.CodeServiceUnavailable, "the service waits for as many bytes as wallets without a final acceptance may declare together; try again in a minute").
+			Detail("retryAfterSeconds", 60).Because(err)
 	case errors.Is(err, store.ErrReservedBytes):
 		return sortie.NewError(sortie.CodeServiceUnavailable, "the service waits for as many bytes of declared files as it has room for; try again in a minute").
 			Detail("retryAfterSeconds", 60).Because(err)

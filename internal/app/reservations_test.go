@@ -96,13 +96,13 @@ func TestReservationsAreProlongedWhileBytesArrive(t *testing.T) {
 }
 
 // Wallets that were never seen before take a part of a mission, and one address takes a part of that. The mission stays in the feed,
-// and a wallet with an accepted submission gets a slot.
+// and a wallet with a final acceptance gets a slot.
 func TestFreshWalletsDoNotTakeAMissionAway(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := openStudio(t, database, boundReservations)
 		ctx := context.Background()
-		s.submitQuickly(bob, s.publish("history", 1, ""), "one")
+		s.withHistory("history", bob)
 		draft := s.publish("k", 50, "")
 		reserve := func(network func(int) netip.Prefix, first int) (got int, refusal *sortie.Error) {
 			for i := range 50 {

@@ -11,21 +11,31 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// ReservationBounds limit what reservations without a file may hold. The zero value limits nothing.
+// ReservationBounds limit what submissions that are not decided about may hold. The zero value limits nothing.
 type ReservationBounds struct {
-	// Newcomer says that the contributor has no accepted submission: see [DB.HasAccepted].
+	// Newcomer says that the contributor has no final acceptance: see [DB.HasFinal].
 	Newcomer bool
-	// NewcomerPercent is the part of a mission's slots that newcomers may hold together without a file, rounded up, of those that
-	// no other wallet holds. 0: all.
+	// NewcomerPercent is the part of a mission's slots that submissions of newcomers may hold together until they are decided about,
+	// rounded up, of the slots that no other submission holds. 0: all.
 	NewcomerPercent int
-	// Meter and WideMeter count reservations that end without a file.
-	Meter, WideMeter ReservationMeter
-	// ContributorBytes and TotalBytes are the largest sums of declared sizes. 0: no limit.
-	ContributorBytes, TotalBytes int64
+	// Meter, WideMeter and OwnMeter count reservations that are not accepted.
+	Meter, WideMeter, OwnMeter ReservationMeter
+	// Network is the holder of NetworkBytes. Empty: its bytes are not counted.
+	Network string
+	// These are the largest sums of declared sizes of files that have not arrived: of the contributor, the network, all newcomers and
+	// all contributors. 0: no limit.
+	ContributorBytes, NetworkBytes, NewcomerBytes, TotalBytes int64
 }
 
-// ReservationMeter lets its holder make so many reservations at once, and as many more each hour. A reservation whose file arrives is
-// given back. The zero value lets every reservation pass.
+// countsNewcomer reports whether the reservation counts against the shares of newcomers.
+func (b *ReservationBounds) countsNewcomer() bool { return b.Newcomer && b.NewcomerPercent > 0 }
+
+func (b *ReservationBounds) meters() [3]ReservationMeter {
+	return [...]ReservationMeter{b.Meter, b.WideMeter, b.OwnMeter}
+}
+
+// ReservationMeter lets its holder make so many reservations at once, and as many more each hour. A reservation whose submission is
+// accepted is given back. The zero value lets every reservation pass.
 type ReservationMeter struct {
 	Holder string
 	Burst  int
@@ -49,12 +59,12 @@ type MeterError struct {
 }
 
 func (e *MeterError) Error() string {
-	return fmt.Sprintf("%d reservations of %s ended without a file or wait for one: try again at %s", e.Meter.Burst, e.Meter.Holder, e.RetryAt.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%d reservations of %s are not accepted: try again at %s", e.Meter.Burst, e.Meter.Holder, e.RetryAt.UTC().Format(time.RFC3339))
 }
 
-// HasAccepted reports whether a contributor has an accepted submission.
-func (db *DB) HasAccepted(ctx context.Context, contributor sortie.Address) (bool, error) {
-	return db.exists(ctx, "look for an accepted submission", selectAccepted, hexAddress(contributor))
+// HasFinal reports whether a contributor has an acceptance that is final. One that can be taken back costs nothing yet.
+func (db *DB) HasFinal(ctx context.Context, contributor sortie.Address) (bool, error) {
+	return db.exists(ctx, "look for a final acceptance", selectFinal, hexAddress(contributor))
 }
 
 // NextReservationEnd is when the next reservation of a mission without a file ends, unless it is prolonged; nil when there is none.
@@ -84,33 +94,50 @@ func (tx *Tx) Prolong(id string, until time.Time) error {
 
 // HasIdleMeters reports whether [Tx.DropIdleMeters] would delete anything.
 func (db *DB) HasIdleMeters(ctx context.Context) (bool, error) {
-	return db.exists(ctx, "look for idle reservation meters", selectIdleMeter, db.clock().UnixMicro())
+	idle, err := db.exists(ctx, "look for idle reservation meters", selectIdleMeter, db.clock().UnixMicro())
+	if err != nil || idle {
+		return idle, err
+	}
+	return db.exists(ctx, "look for reservations with old meters", selectOldRefund, db.clock().UnixMicro())
 }
 
-// DropIdleMeters deletes up to limit meters that have refilled.
+// DropIdleMeters deletes up to limit meters that have refilled, and removes the names of meters from up to limit submissions that
+// wait longer for a decision than a meter takes to refill: network addresses are not kept for as long.
 func (tx *Tx) DropIdleMeters(limit int) error {
-	if _, err := tx.session.exec(tx.ctx, deleteIdleMeters, tx.Now.UnixMicro(), limit); err != nil {
-		return fmt.Errorf("delete reservation meters: %w", err)
+	for _, statement := range []string{deleteIdleMeters, dropOldRefunds} {
+		if _, err := tx.session.exec(tx.ctx, statement, tx.Now.UnixMicro(), limit); err != nil {
+			return fmt.Errorf("delete reservation meters: %w", err)
+		}
 	}
 	return nil
 }
 
-// openReservation counts a new reservation, and fails the transaction when that exceeds a bound. The sum of all comes last: it is one
-// row for all missions, and is held until the commit.
+// openReservation counts a new reservation, and fails the transaction when that exceeds a bound. The sums of newcomers and of all
+// come last: each is one row for all missions, and is held until the commit.
 func (tx *Tx) openReservation(submission NewSubmission) error {
-	bounds := submission.Bounds
-	for _, meter := range []ReservationMeter{bounds.Meter, bounds.WideMeter} {
+	bounds, size := submission.Bounds, submission.Declaration.SizeBytes
+	args := []any{submission.ID, bounds.countsNewcomer(), size, bounds.Network, tx.Now.Add(meterWindow).UnixMicro()}
+	for _, meter := range bounds.meters() {
 		if err := tx.charge(meter); err != nil {
 			return err
 		}
+		args = append(args, meter.Holder, meter.cost())
 	}
-	size := submission.Declaration.SizeBytes
-	if _, err := tx.session.exec(tx.ctx, insertReservation, submission.ID, bounds.Newcomer, size,
-		bounds.Meter.Holder, bounds.Meter.cost(), bounds.WideMeter.Holder, bounds.WideMeter.cost()); err != nil {
+	if _, err := tx.session.exec(tx.ctx, insertReservation, args...); err != nil {
 		return err
 	}
 	if err := tx.addBytes(hexAddress(submission.Contributor), size, bounds.ContributorBytes, ErrContributorBytes); err != nil {
 		return err
+	}
+	if bounds.Network != "" {
+		if err := tx.addBytes(bounds.Network, size, bounds.NetworkBytes, ErrNetworkBytes); err != nil {
+			return err
+		}
+	}
+	if bounds.countsNewcomer() {
+		if err := tx.addBytes(allNewcomers, size, bounds.NewcomerBytes, ErrNewcomerBytes); err != nil {
+			return err
+		}
 	}
 	return tx.addBytes(allReservations, size, bounds.TotalBytes, ErrReservedBytes)
 }
@@ -147,20 +174,24 @@ func (tx *Tx) addBytes(holder string, size, limit int64, refusal error) error {
 	return err
 }
 
-// reservation is a row of open_reservations.
+// reservation is a row of open_reservations: what a submission that is not decided about counts against.
 type reservation struct {
-	id, wallet       string
-	newcomer         bool
-	size             int64
-	meter, wideMeter string
-	cost, wideCost   int64
+	id, wallet string
+	newcomer   bool
+	size       int64 // of the file that has not arrived; 0: it has
+	network    string
+	charged    [3]struct {
+		meter string
+		cost  int64
+	}
 }
 
-// reservationOf reads what a submission without a file counts against. One whose reservation has ended counts against nothing.
+// reservationOf reads what a submission counts against. One that is decided about counts against nothing.
 func (tx *Tx) reservationOf(was Submission) (*reservation, error) {
 	r := reservation{id: was.ID, wallet: hexAddress(was.Contributor)}
 	err := tx.session.one(tx.ctx, selectReservation, []any{was.ID}, func(row scanner) error {
-		return row.Scan(&r.newcomer, &r.size, &r.meter, &r.cost, &r.wideMeter, &r.wideCost)
+		c := &r.charged
+		return row.Scan(&r.newcomer, &r.size, &r.network, &c[0].meter, &c[0].cost, &c[1].meter, &c[1].cost, &c[2].meter, &c[2].cost)
 	})
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
@@ -176,38 +207,61 @@ func (r *reservation) newcomers() int {
 	return 1
 }
 
-// closeReservation ends what openReservation counted. Meters are given back only when the file arrived.
-func (tx *Tx) closeReservation(r *reservation, arrived bool) error {
-	if r == nil {
+// releaseBytes ends what a reservation counts against the sums of declared sizes, because its file arrived or will not.
+func (tx *Tx) releaseBytes(r *reservation) error {
+	if r == nil || r.size == 0 {
 		return nil
 	}
-	type change struct {
-		statement string
-		args      []any
+	holders := []string{r.wallet}
+	if r.network != "" {
+		holders = append(holders, r.network)
 	}
-	changes := []change{{deleteReservation, []any{r.id}}}
-	if arrived && r.cost > 0 {
-		changes = append(changes, change{refundMeter, []any{r.meter, r.cost}})
+	if r.newcomer {
+		holders = append(holders, allNewcomers)
 	}
-	if arrived && r.wideCost > 0 {
-		changes = append(changes, change{refundMeter, []any{r.wideMeter, r.wideCost}})
-	}
-	changes = append(changes, change{subtractReservedBytes, []any{r.wallet, r.size}}, change{deleteReservedBytes, []any{r.wallet}},
-		change{subtractReservedBytes, []any{allReservations, r.size}})
-	for _, c := range changes {
-		if _, err := tx.session.exec(tx.ctx, c.statement, c.args...); err != nil {
+	for _, holder := range append(holders, allReservations) {
+		if _, err := tx.session.exec(tx.ctx, subtractReservedBytes, holder, r.size); err != nil {
+			return err
+		}
+		if holder == allReservations || holder == allNewcomers {
+			continue // these rows stay
+		}
+		if _, err := tx.session.exec(tx.ctx, deleteReservedBytes, holder); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// allReservations is the holder of the sum of all reserved bytes.
-const allReservations = ""
+// closeReservation ends what openReservation counted, except for the count of newcomers. Meters are given back only for a submission
+// that is accepted: a file that is not costs its sender nothing.
+func (tx *Tx) closeReservation(r *reservation, accepted bool) error {
+	if r == nil {
+		return nil
+	}
+	if _, err := tx.session.exec(tx.ctx, deleteReservation, r.id); err != nil {
+		return err
+	}
+	for _, charged := range r.charged {
+		if !accepted || charged.cost == 0 {
+			continue
+		}
+		if _, err := tx.session.exec(tx.ctx, refundMeter, charged.meter, charged.cost); err != nil {
+			return err
+		}
+	}
+	return tx.releaseBytes(r)
+}
+
+// The holders of the sums of all reserved bytes, and of those of newcomers. No wallet or network has such a name.
+const (
+	allReservations = ""
+	allNewcomers    = "newcomers"
+)
 
 const (
-	selectAccepted = `SELECT 1 FROM submissions WHERE contributor = $1 AND accept_seq IS NOT NULL
-ORDER BY accept_seq LIMIT 1`
+	selectFinal = `SELECT 1 FROM submissions WHERE contributor = $1 AND final_at IS NOT NULL
+ORDER BY final_at LIMIT 1`
 	selectNextReservationEnd = `SELECT expires_at FROM submissions WHERE draft_id = $1 AND expires_at IS NOT NULL
 ORDER BY expires_at LIMIT 1`
 
@@ -224,10 +278,16 @@ WHERE reservation_meters.used_until <= $5`
 	deleteIdleMeters = `DELETE FROM reservation_meters WHERE holder IN
 	(SELECT holder FROM reservation_meters WHERE used_until < $1 ORDER BY used_until LIMIT $2 + 0)`
 
-	insertReservation = `INSERT INTO open_reservations (submission_id, newcomer, size_bytes, meter, meter_cost, wide_meter, wide_meter_cost)
-VALUES ($1, $2, $3, $4, $5, $6, $7)`
-	selectReservation = `SELECT newcomer, size_bytes, meter, meter_cost, wide_meter, wide_meter_cost
+	insertReservation = `INSERT INTO open_reservations (submission_id, newcomer, size_bytes, network, refund_until,
+	meter, meter_cost, wide_meter, wide_meter_cost, own_meter, own_meter_cost)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	selectReservation = `SELECT newcomer, size_bytes, network, meter, meter_cost, wide_meter, wide_meter_cost, own_meter, own_meter_cost
 FROM open_reservations WHERE submission_id = $1`
+	noteArrival     = `UPDATE open_reservations SET size_bytes = 0, network = '' WHERE submission_id = $1`
+	selectOldRefund = `SELECT 1 FROM open_reservations WHERE refund_until < $1 LIMIT 1`
+	dropOldRefunds  = `UPDATE open_reservations SET meter = '', meter_cost = 0, wide_meter = '', wide_meter_cost = 0,
+	own_meter = '', own_meter_cost = 0, refund_until = NULL
+WHERE submission_id IN (SELECT submission_id FROM open_reservations WHERE refund_until < $1 ORDER BY refund_until LIMIT $2 + 0)`
 	deleteReservation = `DELETE FROM open_reservations WHERE submission_id = $1`
 
 	addReservedBytes = `INSERT INTO reserved_bytes (holder, size_bytes) VALUES ($1, $2)

@@ -59,7 +59,7 @@ func testNewcomerShare(t *testing.T, url string) {
 	}
 }
 
-// testNewcomersComeAndGo follows the count of newcomers through every end of a reservation.
+// testNewcomersComeAndGo follows the count of newcomers through every way to a decision. A file that arrived is not one.
 func testNewcomersComeAndGo(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target = 2 })
@@ -67,26 +67,44 @@ func testNewcomersComeAndGo(t *testing.T, url string) {
 	for i, end := range []func(Submission){
 		func(s Submission) { mustMove(t, db, s, sortie.SubmissionRejected) },
 		func(s Submission) { mustMove(t, db, s, sortie.SubmissionWithdrawn) },
-		func(s Submission) { mustUpload(t, db, s) }, // from then on it holds a slot like anyone else's
+		func(s Submission) { mustMove(t, db, mustUpload(t, db, s), sortie.SubmissionRejected) },
+		func(s Submission) {
+			mustMove(t, db, mustMove(t, db, mustUpload(t, db, s), sortie.SubmissionFlagged), sortie.SubmissionWithdrawn)
+		},
 	} {
 		stored, _, err := declare(db, bounded(slots, contributor(i), "one", newcomer))
 		if err != nil {
 			t.Fatalf("newcomer %d: got %v, want a slot", i, err)
 		}
 		if _, _, err := declare(db, bounded(slots, contributor(100), "two", newcomer)); !errors.Is(err, ErrNewcomersFull) {
-			t.Errorf("a second newcomer next to %d: got %v, want %v", i, err, ErrNewcomersFull)
+			t.Errorf("a second newcomer with %d: got %v, want %v", i, err, ErrNewcomersFull)
 		}
 		end(stored)
-		if got, want := reservedBytes(t, db, hexAddress(contributor(i)))+reservedBytes(t, db, allReservations), int64(0); got != want {
+		if got, want := reservedBytes(t, db, hexAddress(contributor(i)))+reservedBytes(t, db, allNewcomers)+reservedBytes(t, db, allReservations), int64(0); got != want {
 			t.Errorf("%d bytes are reserved after the end of reservation %d, want %d", got, i, want)
 		}
 	}
+	waiting, _, err := declare(db, bounded(slots, contributor(50), "one", newcomer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(when string) {
+		t.Helper()
+		if _, _, err := declare(db, bounded(slots, contributor(100), "two", newcomer)); !errors.Is(err, ErrNewcomersFull) {
+			t.Errorf("a second newcomer %s: got %v, want %v", when, err, ErrNewcomersFull)
+		}
+	}
+	waiting = mustUpload(t, db, waiting)
+	refused("after the file of the first arrived")
+	waiting = mustMove(t, db, waiting, sortie.SubmissionFlagged)
+	refused("while a person looks at the first")
+	mustMove(t, db, waiting, sortie.SubmissionAccepted)
 	if _, _, err := declare(db, bounded(slots, contributor(100), "two", newcomer)); err != nil {
-		t.Errorf("a newcomer next to an uploaded file: got %v, want a slot", err)
+		t.Errorf("a second newcomer after the first was accepted: got %v, want a slot", err)
 	}
 }
 
-// testReservationMeters uses up a meter. Files that arrive give back, reservations that end otherwise do not; time does.
+// testReservationMeters uses up a meter. Acceptances give back, submissions that end otherwise do not; time does.
 func testReservationMeters(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(time.Now().UnixMicro())
@@ -115,9 +133,17 @@ func testReservationMeters(t *testing.T, url string) {
 	if _, err := reserve(meter, ReservationMeter{}); !errors.As(err, &refusal) {
 		t.Errorf("after a withdrawal: got %v, want a refusal", err)
 	}
-	mustUpload(t, db, all[1])
+	mustMove(t, db, mustUpload(t, db, all[1]), sortie.SubmissionRejected)
+	if _, err := reserve(meter, ReservationMeter{}); !errors.As(err, &refusal) {
+		t.Errorf("after a file that was rejected: got %v, want a refusal", err)
+	}
+	uploaded := mustUpload(t, db, all[2])
+	if _, err := reserve(meter, ReservationMeter{}); !errors.As(err, &refusal) {
+		t.Errorf("after a file that is not decided about: got %v, want a refusal", err)
+	}
+	mustMove(t, db, uploaded, sortie.SubmissionAccepted)
 	if _, err := reserve(meter, ReservationMeter{}); err != nil {
-		t.Errorf("after an upload: got %v, want a reservation", err)
+		t.Errorf("after an acceptance: got %v, want a reservation", err)
 	}
 	clock.micros.Add((meterWindow / 3).Microseconds())
 	if _, err := reserve(meter, ReservationMeter{}); err != nil {
@@ -126,12 +152,30 @@ func testReservationMeters(t *testing.T, url string) {
 	if _, err := reserve(ReservationMeter{Holder: "other", Burst: 3}, meter); !errors.As(err, &refusal) || refusal.Meter != meter {
 		t.Errorf("a wider meter that is used up: got %v, want its refusal", err)
 	}
+	own := ReservationMeter{Holder: "0x07", Burst: 1}
+	count++
+	waiting, _, err := declare(db, bounded(slots, contributor(count), "one", ReservationBounds{OwnMeter: own}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count++
+	if _, _, err := declare(db, bounded(slots, contributor(count), "one", ReservationBounds{OwnMeter: own})); !errors.As(err, &refusal) || refusal.Meter != own {
+		t.Errorf("a meter of the contributor that is used up: got %v, want its refusal", err)
+	}
 	clock.micros.Add((2 * meterWindow).Microseconds())
 	mustTx(t, db, func(tx *Tx) error { return tx.DropIdleMeters(100) })
 	var left int64
 	if err := query(db, `SELECT COUNT(*) FROM reservation_meters`, nil, func(row scanner) error { return row.Scan(&left) }); err != nil || left != 0 {
 		t.Errorf("%d meters are left after their time, %v; want 0", left, err)
 	}
+	if err := query(db, `SELECT COUNT(*) FROM open_reservations WHERE meter <> '' OR wide_meter <> '' OR own_meter <> ''`, nil,
+		func(row scanner) error { return row.Scan(&left) }); err != nil || left != 0 {
+		t.Errorf("%d undecided submissions name their meters after the time of these, %v; want 0", left, err)
+	}
+	if idle, err := db.HasIdleMeters(context.Background()); err != nil || idle {
+		t.Errorf("idle meters are left: %t, %v; want none", idle, err)
+	}
+	mustMove(t, db, mustUpload(t, db, waiting), sortie.SubmissionAccepted)
 }
 
 // testReservedBytes races declarations against the sums of declared sizes.
@@ -145,6 +189,8 @@ func testReservedBytes(t *testing.T, url string) {
 		wallets int
 	}{
 		"of a contributor": {ReservationBounds{ContributorBytes: 3*size + 1}, ErrContributorBytes, 1},
+		"of a network":     {ReservationBounds{Network: "192.0.2.1/32", NetworkBytes: 3 * size}, ErrNetworkBytes, 20},
+		"of newcomers":     {ReservationBounds{Newcomer: true, NewcomerPercent: 50, NewcomerBytes: 3 * size}, ErrNewcomerBytes, 20},
 		"of all":           {ReservationBounds{TotalBytes: 3 * size}, ErrReservedBytes, 20},
 	} {
 		var held []Submission
@@ -167,11 +213,19 @@ func testReservedBytes(t *testing.T, url string) {
 		if got := reservedBytes(t, db, allReservations); len(held) != 3 || got != 3*size {
 			t.Errorf("bytes %s: %d reservations of %d bytes are held, want 3 of %d", name, len(held), got, int64(3*size))
 		}
-		for _, stored := range held {
+		for i, stored := range held {
+			if i == 0 {
+				stored = mustUpload(t, db, stored)
+				if got := reservedBytes(t, db, allReservations); got != 2*size {
+					t.Errorf("bytes %s: %d bytes are held after one file arrived, want %d", name, got, int64(2*size))
+				}
+			}
 			mustMove(t, db, stored, sortie.SubmissionWithdrawn)
 		}
-		if got := reservedBytes(t, db, allReservations); got != 0 {
-			t.Errorf("bytes %s: %d bytes are held in the end, want 0", name, got)
+		for _, holder := range []string{allReservations, allNewcomers, c.bounds.Network} {
+			if got := reservedBytes(t, db, holder); got != 0 {
+				t.Errorf("bytes %s: %d bytes of %q are held in the end, want 0", name, got, holder)
+			}
 		}
 	}
 }

@@ -233,7 +233,7 @@ func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int6
 // reserveSlot keeps a place for a submission, and fails the transaction when there is none: the submission is already inserted.
 func (tx *Tx) reserveSlot(submission NewSubmission) error {
 	newcomers, percent := 0, submission.Bounds.NewcomerPercent
-	if submission.Bounds.Newcomer && percent > 0 {
+	if submission.Bounds.countsNewcomer() {
 		newcomers = 1
 	}
 	changed, err := tx.session.exec(tx.ctx, reserveSlot, submission.DraftID, tx.Now.UnixMicro(), newcomers, percent)

@@ -33,8 +33,10 @@ var (
 	ErrMissionFull      = errors.New("every place of the mission is taken or reserved")
 	ErrMissionClosed    = errors.New("the mission does not take submissions now")
 	ErrContributorLimit = errors.New("the contributor has as many submissions for the mission as are allowed")
-	ErrNewcomersFull    = errors.New("contributors without an accepted submission hold their share of the mission")
+	ErrNewcomersFull    = errors.New("contributors without a final acceptance hold their share of the mission")
 	ErrContributorBytes = errors.New("the files that the contributor has declared and not uploaded are too large in sum")
+	ErrNetworkBytes     = errors.New("the files that were declared from the network and not uploaded are too large in sum")
+	ErrNewcomerBytes    = errors.New("the files that contributors without a final acceptance have declared and not uploaded are too large in sum")
 	ErrReservedBytes    = errors.New("the files that are declared and not uploaded are too large in sum")
 
 	ErrOverloaded  = errors.New("too many writes are waiting: try again later")

@@ -87,7 +87,7 @@ var submissionQueries = []struct {
 	},
 	{"reserve", reserveSlot, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 9000, 1, 50"},
 	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0, 0"},
-	{"history of a contributor", selectAccepted, []string{"submissions_accepted (contributor=? AND accept_seq>?)"}, []string{"submissions_accepted"}, "'by2'"},
+	{"history of a contributor", selectFinal, []string{"submissions_final (contributor=? AND final_at>?)"}, []string{"submissions_final"}, "'by2'"},
 	{"next end of a reservation", selectNextReservationEnd, []string{reservingWay}, []string{"submissions_reserving"}, "'draft_3'"},
 	{
 		"to complete", selectSlotsToComplete, []string{"slots_to_complete (completable_at>? AND completable_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},

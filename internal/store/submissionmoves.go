@@ -28,18 +28,19 @@ type SubmissionMove struct {
 	Fragment    []byte                   // what deliverables show of it; for acceptances only
 }
 
-// MarkUploaded notes that the file of a pending submission is here, whole, with this hash. When somebody else changed the
+// MarkUploaded notes that the file of a pending submission is here, whole, with this hash. Its bytes are not waited for any more;
+// it counts against meters and the share of newcomers until it is decided about: a file proves nothing. When somebody else changed the
 // submission first, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
 	if err := tx.changeSubmission("note the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String()); err != nil {
 		return err
 	}
 	reservation, err := tx.reservationOf(was)
-	if err == nil && reservation.newcomers() > 0 {
-		_, _, err = tx.countSlots(was.DraftID, slotCounts{newcomers: -reservation.newcomers()})
+	if err == nil {
+		_, err = tx.session.exec(tx.ctx, noteArrival, was.ID)
 	}
 	if err == nil {
-		err = tx.closeReservation(reservation, true)
+		err = tx.releaseBytes(reservation)
 	}
 	if err != nil {
 		return fmt.Errorf("note the upload of submission %s: %w", was.ID, err)
@@ -151,7 +152,7 @@ func (move *SubmissionMove) apply(was Submission, now time.Time) Submission {
 func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
 	before, after := holdings(was.Status), holdings(moved.Status)
 	var reservation *reservation
-	if was.Status == sortie.SubmissionPending && was.UploadedAt == nil {
+	if decided := before.reserved > 0 && after.reserved == 0; decided {
 		var err error
 		if reservation, err = tx.reservationOf(was); err != nil {
 			return err
@@ -179,7 +180,7 @@ func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
 			return err
 		}
 	}
-	return tx.closeReservation(reservation, false)
+	return tx.closeReservation(reservation, after.accepted > 0)
 }
 
 // deliver shows an acceptance to the creator.

@@ -106,8 +106,8 @@ type QueueFilter struct {
 //
 // It fails, and the transaction with it, with [ErrMissionClosed] when the mission takes no submissions now, [ErrMissionFull]
 // when every place is taken or reserved, and [ErrContributorLimit] when the contributor holds as many as one may; with
-// [ErrNewcomersFull], [MeterError], [ErrContributorBytes] and [ErrReservedBytes] when a bound is exceeded; and with [ErrIDTaken],
-// after which the transaction can continue with another id.
+// [ErrNewcomersFull], [MeterError], [ErrContributorBytes], [ErrNetworkBytes], [ErrNewcomerBytes] and [ErrReservedBytes] when a bound
+// is exceeded; and with [ErrIDTaken], after which the transaction can continue with another id.
 func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool, err error) {
 	d := &submission.Declaration
 	_, err = tx.session.insert(tx.ctx, insertSubmission, submission.ID, submission.DraftID, hexAddress(submission.Contributor),
