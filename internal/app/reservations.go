@@ -201,9 +201,23 @@ func (r arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// prolong moves the end of the reservation, at most once in prolongStep. When that fails the reservation stays as it is: the upload
-// continues, and it is tried again.
+// prolongation is a move of the end of a reservation that is under way.
+type prolongation struct {
+	until time.Time
+	done  chan error
+}
+
+// prolong moves the end of the reservation, at most once in prolongStep. It does not wait for the database: a body must not stand
+// still because that is slow. When it fails the reservation stays as it is: the upload continues, and it is tried again.
 func (u *Upload) prolong(ctx context.Context) {
+	if u.prolonging != nil {
+		select {
+		case err := <-u.prolonging.done:
+			u.prolonged(err)
+		default:
+			return // one at a time
+		}
+	}
 	now, ends, longest := u.app.now(), u.submission.ReservedUntil, longestReservation(u.submission)
 	until := now.Add(ReservationTime).Truncate(time.Second)
 	if until.After(longest) {
@@ -213,11 +227,29 @@ func (u *Upload) prolong(ctx context.Context) {
 	if !until.After(ends) || !isStep || !now.Before(ends) || now.Before(u.prolongAt) {
 		return
 	}
-	err := u.app.store.Tx(ctx, func(tx *store.Tx) error { return tx.Prolong(u.submission.ID, until) })
+	move := &prolongation{until: until, done: make(chan error, 1)}
+	u.prolonging = move
+	id := u.submission.ID
+	go func() {
+		move.done <- u.app.store.Tx(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.Prolong(id, until) })
+	}()
+}
+
+// prolonged notes what became of the move that was under way.
+func (u *Upload) prolonged(err error) {
+	until := u.prolonging.until
+	u.prolonging = nil
 	if err != nil {
-		u.prolongAt = now.Add(prolongRetry)
+		u.prolongAt = u.app.now().Add(prolongRetry)
 		u.app.log.Warn("the reservation of an upload could not be prolonged", "submissionId", u.submission.ID, "error", err)
 		return
 	}
 	u.submission.ReservedUntil = until
+}
+
+// awaitProlonging waits for the move that is under way, if there is one.
+func (u *Upload) awaitProlonging() {
+	if u.prolonging != nil {
+		u.prolonged(<-u.prolonging.done)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"testing"
 	"time"
@@ -255,3 +256,42 @@ func TestReservationsOfAnIPv6Site(t *testing.T) {
 		t.Errorf("20 networks of one site got %d reservations, want %d", got, 2*siteShare)
 	}
 }
+
+// A database that is slow to prolong a reservation does not hold up the body: it would count as one that does not move.
+func TestASlowDatabaseDoesNotHoldUpABody(t *testing.T) {
+	t.Parallel()
+	s := openStudio(t, sqliteDatabase(t), nil)
+	file := photo(1)
+	declared, err := s.declare(bob, s.publish("k", 1, ""), "one", file)
+	s.must(err)
+	s.pass(5 * time.Minute)
+	upload := s.open(declared)
+	defer upload.Close()
+
+	held, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- s.db.Tx(context.Background(), func(*store.Tx) error { close(held); <-release; return nil })
+	}()
+	<-held
+	readOn := make(chan struct{})
+	body := io.MultiReader(bytes.NewReader(file[:10]), readerFunc(func([]byte) (int, error) { close(readOn); return 0, io.EOF }))
+	appended := make(chan error, 1)
+	go func() { _, err := upload.Append(context.Background(), body); appended <- err }()
+	select {
+	case <-readOn:
+	case err := <-appended:
+		t.Errorf("the upload ended with %v before its body was read to the end", err)
+	case <-time.After(time.Minute):
+		t.Error("the body is not read on while the database is busy, want it read")
+	}
+	close(release)
+	s.must(<-ended)
+	s.must(<-appended)
+	if got, want := s.reservedUntil(declared.SubmissionID), s.clock().Add(ReservationTime); !got.Equal(want) {
+		t.Errorf("reserved until %s, want %s", got, want)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

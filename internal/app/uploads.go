@@ -28,6 +28,7 @@ type Upload struct {
 	submission store.Submission
 	partial    *media.Partial // nil when the file was taken in
 	prolongAt  time.Time      // before which a prolongation that failed is not tried again
+	prolonging *prolongation  // under way; nil: none
 }
 
 // OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query is that of its link.
@@ -174,6 +175,7 @@ func (u *Upload) Append(ctx context.Context, body io.Reader) (offset int64, err 
 	if u.Done() {
 		return u.Offset(), nil
 	}
+	defer u.awaitProlonging()
 	if _, err = u.partial.Append(ctx, arriving{body, ctx, u}, u.Size()-u.Offset()); err != nil {
 		err = uploadError(err)
 	}
