@@ -40,7 +40,7 @@ func (o *mediaOptions) define(flags *pflag.FlagSet) {
 	defineIsolation(flags, &o.isolation, media.IsolationRequired)
 	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
 	limits := app.DefaultReservationLimits()
-	flags.IntVar(&o.reservationsPerAddress, "reservations-per-address", limits.PerAddress, "slots that wallets without an accepted submission may reserve from one address in an hour without uploading a file")
+	flags.IntVar(&o.reservationsPerAddress, "reservations-per-address", limits.PerAddress, "slots that wallets without a final acceptance may reserve from one address in an hour, not counting accepted submissions")
 	flags.Int64Var(&o.reservedBytes, "reserved-bytes", limits.TotalBytes, "largest sum of the sizes of files that are declared and not uploaded; never more than --uploads has room for")
 	flags.DurationVar(&o.hold, "acceptance-hold", defaultHold, "how long an acceptance can be taken back before its receipt is signed, 0 to 720h")
 }
