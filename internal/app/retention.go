@@ -81,10 +81,7 @@ func (a *App) removableBefore(ctx context.Context) (time.Time, error) {
 	if err != nil || a.now().Before(since.Add(retentionMargin)) {
 		return time.Time{}, err
 	}
-	seen := a.now()
-	if position.Tip.Time.Before(seen) { // nothing is known about what came after it
-		seen = position.Tip.Time
-	}
+	seen := earlier(a.now(), position.Tip.Time) // nothing is known about what came after the newest block
 	return seen.Add(-a.retention - retentionMargin), nil
 }
 
