@@ -35,6 +35,11 @@ type Ledger interface {
 	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error)
 	Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error
 	Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error
+	// SetAside reports, before Advance moves past a block, that a part of its events is left out. PassPage lists the unfunded
+	// drafts that are to be compared for that, PassCompared stores that a page was.
+	SetAside(ctx context.Context, chainID uint64, block store.Block, detail string) error
+	PassPage(ctx context.Context, chainID uint64, limit int) (store.PassPage, error)
+	PassCompared(ctx context.Context, chainID uint64, page store.PassPage, settled bool) (more bool, err error)
 	// ReportIncident opens what a person must look at. ResolveIncidents ends those of a kind whose cause is gone.
 	ReportIncident(ctx context.Context, kind, detail string, halting bool) error
 	ResolveIncidents(ctx context.Context, kind string) error

@@ -92,7 +92,7 @@ func (f *Follower) setAside(ctx context.Context, block store.Block, what string)
 	f.obstacles.last = f.config.Clock()
 	detail := fmt.Sprintf("Block %d (%s) was followed without a part of its events. %s Check the nodes. "+
 		"Clearing this incident compares the missions with the contract again, and so does `sortie chain reconcile`.", block.Number, block.Hash, oneLine(what))
-	return ledgerFault(f.ledger.ReportIncident(ctx, IncidentSetAside, detail, false))
+	return ledgerFault(f.ledger.SetAside(ctx, f.chainID, block, detail))
 }
 
 // stuck is what a follower remembers of steps in which it could not follow a chain that advances.

@@ -87,6 +87,20 @@ func (db *DB) FollowerStuck(ctx context.Context) (bool, error) {
 	})
 }
 
+// IncidentOpen reports whether an incident of a kind is open.
+func (db *DB) IncidentOpen(ctx context.Context, kind string) (bool, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (bool, error) {
+		err := s.one(ctx, selectOpenIncidentOf, []any{kind}, func(row scanner) error { return row.Scan(new(int)) })
+		if errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("look for the incident %s: %w", kind, err)
+		}
+		return true, nil
+	})
+}
+
 // Incident reads one incident, open or cleared, or fails with [ErrNotFound].
 func (tx *Tx) Incident(id string) (Incident, error) {
 	incident, err := tx.session.incident(tx.ctx, id)
@@ -154,6 +168,7 @@ ON CONFLICT (fingerprint) WHERE cleared_at IS NULL DO UPDATE SET halting = TRUE 
 ORDER BY halting DESC, opened_at, id LIMIT $1 + 0`
 	clearIncidentsOfKind = `UPDATE incidents SET cleared_at = $2, cleared_by = $3 WHERE kind = $1 AND cleared_at IS NULL RETURNING id`
 	selectFollowerStuck  = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + IncidentFollowerStuck + `' LIMIT 1`
+	selectOpenIncidentOf = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = $1 LIMIT 1`
 	selectHalted         = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`
 )
 
