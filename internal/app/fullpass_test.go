@@ -29,7 +29,7 @@ func (w *world) compared(page store.PassPage, settled, wantMore bool) {
 	more, err := w.app.PassCompared(context.Background(), testChain, page, settled)
 	w.must(err)
 	if more != wantMore {
-		w.t.Errorf("after the page behind draft %d: more is %t, want %t", page.After, more, wantMore)
+		w.t.Errorf("after the page that follows draft %d: more is %t, want %t", page.After, more, wantMore)
 	}
 }
 
@@ -111,6 +111,7 @@ func TestAFullPassIsCompleteOnlyAsAWhole(t *testing.T) {
 		stale := w.passPage(2)
 		w.setAside("Another block.")
 		w.compared(stale, true, false) // of the pass before
+		w.compared(first, true, false)
 		if page := w.passPage(2); page.After != 0 || page.Block != w.position.Tip.Number {
 			t.Errorf("after another block: got a page after draft %d as of block %d, want 0 and %d", page.After, page.Block, w.position.Tip.Number)
 		}
