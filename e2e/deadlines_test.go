@@ -11,7 +11,7 @@ import (
 // The time in which a mission could be published passes, while it waits for a review and while it waits for its lock. It is not
 // approved any more, and the service returns the money on chain without a decision.
 //
-// The service's clock cannot be turned, so the deadlines in its rows are moved into the past.
+// The service's clock cannot be turned, so the deadlines in its rows are moved into the past, before the newest block.
 func TestMissionsThatAreTooLateAreRefundedOnChain(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -23,7 +23,7 @@ func TestMissionsThatAreTooLateAreRefundedOnChain(t *testing.T) {
 	f.awaitView(approved, viewInReview)
 	f.approve(approved)
 	f.stop()
-	past := time.Now().Add(-time.Minute).UnixMicro()
+	past := time.Now().Add(-time.Hour).UnixMicro()
 	changed, err := openRows(t, database).ExecContext(f.ctx, `UPDATE drafts SET publish_by = $1 WHERE publish_by IS NOT NULL`, past)
 	if err != nil {
 		t.Fatal(err)

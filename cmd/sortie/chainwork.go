@@ -144,6 +144,11 @@ func (w *chainWork) reconcile(ctx context.Context) error {
 			return err
 		}
 	}
+	if report.More {
+		if err := w.app.ContinueReconcile(ctx); err != nil {
+			return err
+		}
+	}
 	return w.app.RecordReconcile(ctx, sortie.ReconcileReport{Checked: report.Checked, Repaired: report.Repaired, Alarms: report.Alarms})
 }
 

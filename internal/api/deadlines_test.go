@@ -96,6 +96,7 @@ func TestAMissionThatEndedIsRefundedInsteadOfApproved(t *testing.T) {
 	if doctor, err := s.client(creator).Doctor(context.Background(), draft.DraftID); err != nil || doctor.Blockers[0].Code != sortie.BlockerMissionEnded {
 		t.Errorf("the doctor says %+v, %v; want %s first", doctor, err, sortie.BlockerMissionEnded)
 	}
+	s.chain.mine()
 	s.due()
 	s.wantLapsed(draft)
 	again := s.send(request{method: http.MethodPost, target: "/api/operator/missions/" + draft.DraftID + "/approve", signer: reviewer})
@@ -142,6 +143,7 @@ func TestAMissionThatCouldBeReclaimedTooSoonIsRefundedInsteadOfApproved(t *testi
 	if refused.StatusCode != http.StatusConflict || refused.code() != sortie.CodeWrongState || refused.details()["reclaimAfter"] != sortie.FormatTime(reclaim) {
 		t.Errorf("approve too late: got %d %s, want 409 wrong_state with reclaimAfter %s", refused.StatusCode, refused.body, sortie.FormatTime(reclaim))
 	}
+	s.chain.mine()
 	s.due()
 	s.wantLapsed(draft)
 	if status := s.mission(early.DraftID); !status.Published {

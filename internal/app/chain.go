@@ -367,28 +367,14 @@ func (b *books) undoFunding(c *account) error {
 	return b.move(c, mission.FundingReverted, facts)
 }
 
-// ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is open. For events that were set
-// aside the missions are compared with the contract soon.
+// ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is open. Events that were set aside
+// are reported by [App.SetAside].
 func (a *App) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
 	err := a.write(ctx, func(books *books) error {
-		if err := books.incident(kind, halting, "%s", detail); err != nil {
-			return err
-		}
-		return books.reconcileAfter(kind)
+		return books.incident(kind, halting, "%s", detail)
 	})
 	a.stuck.forget()
 	return err
-}
-
-// reconcileAfter has the missions compared with the contract when an incident of events that were set aside opens or is cleared.
-func (b *books) reconcileAfter(kind string) error {
-	if kind != store.IncidentEventsSetAside {
-		return nil
-	}
-	if err := b.app.queue.Reconcile(b.tx); err != nil && !errors.Is(err, errNoQueue) {
-		return fmt.Errorf("queue a reconcile: %w", err)
-	}
-	return nil
 }
 
 // ResolveIncidents ends the incidents of a kind: their cause is gone.

@@ -12,14 +12,22 @@ import (
 )
 
 // lapseMissions rejects the funded missions that can no longer be published: see [mission.PublishBy]. Their money goes back to
-// the creator at once instead of staying in the contract until it can be reclaimed. While an incident halts the service nothing
-// lapses.
+// the creator at once instead of staying in the contract until it can be reclaimed. That cannot be undone, so a clock that is
+// wrong must not cause it: a mission lapses by the time of the chain or of the service, whichever is earlier. Nothing lapses
+// while the clock is in doubt or an incident halts the service.
 func (a *App) lapseMissions(ctx context.Context) error {
 	halted, err := a.store.Halted(ctx)
-	if err != nil || halted {
+	if err != nil || halted || a.Clock().InDoubt {
 		return err
 	}
-	list, err := a.store.DraftsToLapse(ctx, a.now(), maxDue)
+	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	if errors.Is(err, store.ErrNotFound) { // no block was followed, so nothing is funded
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the time of the chain: %w", err)
+	}
+	list, err := a.store.DraftsToLapse(ctx, earlier(a.now(), position.Tip.Time), maxDue)
 	if err != nil {
 		return fmt.Errorf("look for missions that cannot be published any more: %w", err)
 	}
@@ -32,13 +40,25 @@ func (a *App) lapseMissions(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
+// earlier is the time that both the service's clock and the newest followed block have reached.
+func earlier(now, block time.Time) time.Time {
+	if block.Before(now) {
+		return block
+	}
+	return now
+}
+
 // lapse rejects a mission that can no longer be published, in place of an approval that came too late, too.
 func (b *books) lapse(draftID string) error {
 	if err := b.hold(); err != nil {
 		return err
 	}
+	position, err := b.tx.ChainPosition(b.app.domain.ChainID)
+	if err != nil {
+		return err
+	}
 	account, err := b.open(draftID)
-	if err != nil || !account.late(b.tx.Now) {
+	if err != nil || !account.late(earlier(b.tx.Now, position.Tip.Time)) || b.app.Clock().InDoubt {
 		return err
 	}
 	if halted, err := b.tx.Halted(); err != nil || halted {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ func TestAnApprovalThatPublishesTooLateLapses(t *testing.T) {
 		w.bury(draft, mission.DepthConfirmed)
 		w.approved(draft)
 		w.pass(2 * time.Hour)
+		w.extend(nil)
 		w.finalize(w.position.Tip.Number)
 		w.settle()
 		w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
@@ -88,6 +90,7 @@ func TestAFundingThatIsOnlySeenAtTheEndIsRefunded(t *testing.T) {
 	draft := w.ending("k", 2*time.Hour)
 	w.extend([]store.ChainEvent{fundingOf(draft)})
 	w.pass(2 * time.Hour)
+	w.extend(nil)
 	w.dueByTime()
 	w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionRejected})
 	if jobs := w.refundJobs(draft); jobs != 0 {
@@ -107,6 +110,7 @@ func TestNothingLapsesWhileTheServiceIsHalted(t *testing.T) {
 	w.extend([]store.ChainEvent{fundingOf(draft)})
 	w.bury(draft, mission.DepthConfirmed)
 	w.pass(2 * time.Hour)
+	w.extend(nil)
 	w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true))
 	w.dueByTime()
 	w.must(w.app.write(context.Background(), func(books *books) error { return books.lapse(draft.ID) })) // listed before the halt
@@ -131,6 +135,7 @@ func TestAMissionThatWasPublishedNeverLapses(t *testing.T) {
 		w.advance(elsewhere)
 		w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionApproved})
 		w.pass(2 * time.Hour)
+		w.extend(nil)
 		w.clearIncidents()
 		w.dueByTime()
 		w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionApproved})
@@ -141,4 +146,49 @@ func TestAMissionThatWasPublishedNeverLapses(t *testing.T) {
 			t.Errorf("after its end the mission is %+v, want %+v", got, published)
 		}
 	})
+}
+
+// A service clock that jumps ahead rejects nothing: a rejection sends the money back, and no correction of the clock undoes that.
+func TestNothingLapsesByAClockThatJumpsAhead(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		w := openWorld(t, database, worldOptions{})
+		draft := w.ending("k", 2*time.Hour)
+		w.extend([]store.ChainEvent{fundingOf(draft)})
+		w.bury(draft, mission.DepthConfirmed)
+		inReview := mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone}
+		w.pass(24 * time.Hour) // by the service's clock alone
+		w.dueByTime()
+		w.must(w.app.write(context.Background(), func(books *books) error { return books.lapse(draft.ID) }))
+		w.wantState(draft, inReview)
+		if jobs := w.refundJobs(draft); jobs != 0 {
+			t.Errorf("%d refund jobs by the service's clock alone, want 0", jobs)
+		}
+		w.extend(nil) // the chain agrees
+		w.dueByTime()
+		w.wantState(draft, rejectedConfirmed)
+	})
+}
+
+// Nothing lapses while other clocks contradict the service's.
+func TestNothingLapsesWhileTheClockIsInDoubt(t *testing.T) {
+	t.Parallel()
+	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	draft := w.ending("k", 2*time.Hour)
+	w.extend([]store.ChainEvent{fundingOf(draft)})
+	w.bury(draft, mission.DepthConfirmed)
+	w.pass(2 * time.Hour)
+	w.extend(nil)
+	for i := range 2 * minSources {
+		w.app.ObserveRequest(netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32), w.clock().Add(-time.Hour))
+	}
+	if state := w.app.Clock(); !state.InDoubt {
+		t.Fatalf("the clock is %+v, want it in doubt", state)
+	}
+	w.dueByTime()
+	w.must(w.app.write(context.Background(), func(books *books) error { return books.lapse(draft.ID) })) // listed before the doubt
+	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
+	w.pass(requestLife + time.Second) // what was said of the clock is too old
+	w.dueByTime()
+	w.wantState(draft, rejectedConfirmed)
 }

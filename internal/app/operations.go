@@ -192,8 +192,10 @@ func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, re
 		if answer.Halted, err = tx.Halted(); err != nil {
 			return err
 		}
-		if err := books.reconcileAfter(incident.Kind); err != nil {
-			return err
+		if incident.Kind == store.IncidentEventsSetAside { // the nodes may answer otherwise now
+			if err := books.beginPass(a.domain.ChainID, 0, incident.OpenedAt); err != nil {
+				return err
+			}
 		}
 		return books.audit(operator.String(), "incident.cleared", id, map[string]any{"kind": incident.Kind, "detail": incident.Detail, "reason": reason})
 	})

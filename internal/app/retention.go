@@ -16,6 +16,9 @@ import (
 //   - No authorization of a draft is signed with a deadline later than the draft's creation plus the retention.
 //   - A draft is removed only when a block was followed whose time is later than that by the margin. Times of blocks grow, and
 //     the contract refuses an authorization after its deadline, so no later block can hold a funding of the draft.
+//   - Where events of a block were set aside, a funding may be in the contract and not in the rows. Nothing is removed until all
+//     unfunded drafts were compared with the contract: see [fullPass]. That is asked after the position was read, so a block that
+//     is set aside later is one after the position, which holds no funding of a draft that is removed.
 //   - The margin leaves room for reorganizations, and for authorizations that a process signed under another retention: those
 //     live for an hour at most, and the first removal under a new retention waits for the margin, too.
 const (
@@ -81,10 +84,10 @@ func (a *App) removableBefore(ctx context.Context) (time.Time, error) {
 	if err != nil || a.now().Before(since.Add(retentionMargin)) {
 		return time.Time{}, err
 	}
-	seen := a.now()
-	if position.Tip.Time.Before(seen) { // nothing is known about what came after it
-		seen = position.Tip.Time
+	if hidden, err := a.mayHideFundings(ctx, a.domain.ChainID); err != nil || hidden {
+		return time.Time{}, err
 	}
+	seen := earlier(a.now(), position.Tip.Time) // nothing is known about what came after the newest block
 	return seen.Add(-a.retention - retentionMargin), nil
 }
 

@@ -126,7 +126,7 @@ func TestClearingSetAsideEventsReconciles(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
 		w := openWorld(t, database, worldOptions{})
-		w.must(w.app.ReportIncident(ctx, store.IncidentEventsSetAside, "Block 7.", false))
+		w.must(w.app.SetAside(ctx, testChain, store.Block{Number: 7, Time: w.clock()}, "Block 7."))
 		incidents, err := w.db.OpenIncidents(ctx)
 		if err != nil || len(incidents) != 1 {
 			t.Fatalf("the incidents are %v, %v, want one", incidents, err)

@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +10,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -397,4 +401,102 @@ func TestEventsWithoutAUseAreNotFollowed(t *testing.T) {
 	if got, want := fmt.Sprint(len(followedTopics)), "4"; got != want {
 		t.Errorf("got %s kinds of event, want %s", got, want)
 	}
+}
+
+// endStep ends the time of the current step of a follower, as a clock would.
+func (r *rig) endStep() func() {
+	var mutex sync.Mutex
+	end := func() {}
+	r.follower.within = func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		mutex.Lock()
+		defer mutex.Unlock()
+		end = cancel
+		return ctx, cancel
+	}
+	return func() {
+		mutex.Lock()
+		defer mutex.Unlock()
+		end()
+	}
+}
+
+// hangsOn is a node that does not answer a method before the time of the step is over.
+func hangsOn(method string, endStep func()) lie {
+	return lie{http: func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		if !bytes.Contains(body, []byte(method)) {
+			return false
+		}
+		endStep()
+		<-r.Context().Done()
+		return true
+	}}
+}
+
+// Nodes that show new blocks and use up the time of each step without giving logs make the follower stuck.
+func TestStepsThatUseUpTheirTimeMakeTheFollowerStuck(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.mineEmpty(2)
+	r.mustSettle()
+	end := r.endStep()
+	for _, node := range r.nodes {
+		node.tell(hangsOn("eth_getLogs", end))
+	}
+	r.chain.mine(fundingLog(draftNumber(1)))
+	r.strive(20)
+	r.wantIncidents(IncidentStuck)
+	for _, node := range r.nodes {
+		node.tell(lie{})
+	}
+	r.lock()
+	r.wantLocked(1)
+	r.wantIncidents()
+}
+
+// A step that the caller ends says nothing about the nodes.
+func TestAStepThatTheCallerEndsDoesNotMakeTheFollowerStuck(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.mineEmpty(2)
+	r.mustSettle()
+	r.chain.mine(fundingLog(draftNumber(1)))
+	for range 20 {
+		ctx, cancel := context.WithCancel(context.Background())
+		r.nodes[0].tell(hangsOn("eth_getLogs", cancel))
+		if _, err := r.follower.Converge(ctx); err == nil {
+			t.Error("a step that was ended: got no error, want one")
+		}
+		cancel()
+		r.clock.advance(cannotFollowAfter)
+	}
+	r.wantIncidents()
+}
+
+// A block that one node cannot prove is passed although another node uses up the time of each step.
+func TestAnObstacleIsPassedWhenStepsUseUpTheirTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.mustSettle()
+	hidden := r.fundTogether(1, 2)
+	first := slices.IndexFunc(r.nodes, func(n *memoryNode) bool { return n.URL == r.follower.current.endpoint })
+	if first < 0 {
+		t.Fatal("the node that served last: got none, want one of the two")
+	}
+	r.nodes[first].tell(about("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
+		if common.HexToHash(params[0].(string)) == hidden {
+			return nil
+		}
+		return receipt
+	}))
+	r.nodes[1-first].tell(hangsOn("eth_", r.endStep()))
+	for range setAsideTries {
+		r.follower.moved = r.clock.now() // so that the node that served last is asked first
+		_ = r.settle()
+		r.clock.advance(setAsideAfter / 4)
+	}
+	r.follower.moved = r.clock.now()
+	_ = r.settle()
+	r.wantIncidents(IncidentSetAside)
 }

@@ -35,6 +35,11 @@ type Ledger interface {
 	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error)
 	Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error
 	Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error
+	// SetAside reports, before Advance moves past a block, that a part of its events is left out. PassPage lists the unfunded
+	// drafts that are to be compared for that, PassCompared stores that a page was.
+	SetAside(ctx context.Context, chainID uint64, block store.Block, detail string) error
+	PassPage(ctx context.Context, chainID uint64, limit int) (store.PassPage, error)
+	PassCompared(ctx context.Context, chainID uint64, page store.PassPage, settled bool) (more bool, err error)
 	// ReportIncident opens what a person must look at. ResolveIncidents ends those of a kind whose cause is gone.
 	ReportIncident(ctx context.Context, kind, detail string, halting bool) error
 	ResolveIncidents(ctx context.Context, kind string) error
@@ -120,7 +125,8 @@ type Follower struct {
 	chainID uint64
 	monitor *monitor
 	wake    chan struct{}
-	after   func(time.Duration) <-chan time.Time // tests stand in for time
+	after   func(time.Duration) <-chan time.Time // tests replace time
+	within  func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 
 	current   *Node     // that served last
 	moved     time.Time // when a block was last applied
@@ -145,7 +151,7 @@ func NewFollower(config FollowerConfig) *Follower {
 	config = config.withDefaults()
 	return &Follower{
 		config: config, nodes: config.Nodes, ledger: config.Ledger, chainID: config.ChainID,
-		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After,
+		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After, within: context.WithTimeout,
 		moved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
 		sieve: newSieve(nil), unverified: make(map[string]*failing),
 	}
@@ -187,10 +193,10 @@ const maxStep = time.Minute
 // Converge does one step towards what the chain holds now: it asks a node, reads a stretch of blocks and stores it. A node that
 // cannot serve is passed over for the next. It fails when none served, or when the ledger did not take what was read; nothing
 // has changed then, and a later call goes on from there. That every node lags behind is no failure.
-func (f *Follower) Converge(ctx context.Context) (Progress, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxStep)
+func (f *Follower) Converge(caller context.Context) (Progress, error) {
+	ctx, cancel := f.within(caller, maxStep)
 	defer cancel()
-	progress, err := f.converge(ctx)
+	progress, err := f.converge(caller, ctx)
 	if errors.Is(err, errLedger) && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
 		f.monitor.raise(AlarmLedger, "", err.Error())
 	} else if err == nil {
@@ -199,7 +205,8 @@ func (f *Follower) Converge(ctx context.Context) (Progress, error) {
 	return progress, err
 }
 
-func (f *Follower) converge(ctx context.Context) (Progress, error) {
+// converge works in ctx, which ends with the time of the step. The caller's context lives on then.
+func (f *Follower) converge(caller, ctx context.Context) (Progress, error) {
 	position, err := f.ledger.Position(ctx, f.chainID)
 	if errors.Is(err, store.ErrNotFound) {
 		position, err = f.begin(ctx)
@@ -210,8 +217,8 @@ func (f *Follower) converge(ctx context.Context) (Progress, error) {
 		return Progress{}, err
 	}
 	f.monitor.moved(position, 0)
-	progress, err := f.stepOnSome(ctx, position)
-	f.noteStep(ctx, position, err)
+	progress, err := f.stepOnSome(caller, ctx, position)
+	f.noteStep(caller, position, err)
 	if errors.Is(err, errLagging) {
 		f.noteLag()
 		return Progress{Position: position}, nil
@@ -223,8 +230,9 @@ func (f *Follower) converge(ctx context.Context) (Progress, error) {
 }
 
 // stepOnSome does one step with a node that serves. When an obstacle has kept all of them from it often enough, the step is done
-// without what cannot be verified.
-func (f *Follower) stepOnSome(ctx context.Context, position store.Position) (progress Progress, err error) {
+// without what cannot be verified. That the time of a step is over does not keep it from that: only the caller's end does, and the
+// second try has its own time.
+func (f *Follower) stepOnSome(caller, ctx context.Context, position store.Position) (progress Progress, err error) {
 	f.stuck.news = false
 	var blocked *obstacle // of any node: that another one lags does not hide it
 	step := func(node *Node) (err error) {
@@ -233,7 +241,10 @@ func (f *Follower) stepOnSome(ctx context.Context, position store.Position) (pro
 		return err
 	}
 	err = f.onSomeNode(ctx, step)
-	if err != nil && blocked != nil && ctx.Err() == nil && f.exhausted(blocked) {
+	if err != nil && blocked != nil && caller.Err() == nil && f.exhausted(blocked) {
+		var cancel context.CancelFunc
+		ctx, cancel = f.within(caller, maxStep)
+		defer cancel()
 		f.passing = blocked.block.Hash
 		err = f.onSomeNode(ctx, step)
 		f.passing = sortie.Hash{}

@@ -27,6 +27,10 @@ type memoryLedger struct {
 	incidents []string
 	factories []sortie.Address
 	failure   error // of every write
+	refusal   error // of Adopt
+	listless  bool  // OpenMissions lists nothing
+	pass      store.PassPage
+	passes    []bool // pages of full passes that were compared, and whether they were settled
 	advances  int
 }
 
@@ -221,6 +225,41 @@ func (l *memoryLedger) ReportIncident(_ context.Context, kind, _ string, _ bool)
 	return nil
 }
 
+func (l *memoryLedger) SetAside(ctx context.Context, _ uint64, block store.Block, detail string) error {
+	l.mutex.Lock()
+	l.pass = store.PassPage{Pass: l.pass.Pass + 1, Block: block.Number}
+	l.mutex.Unlock()
+	return l.ReportIncident(ctx, IncidentSetAside, detail, false)
+}
+
+// passPage is small, so that there are several pages.
+const passPage = 2
+
+func (l *memoryLedger) PassPage(context.Context, uint64, int) (store.PassPage, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	page := l.pass
+	if page.End {
+		return store.PassPage{}, nil
+	}
+	page.Last = min(page.After+passPage, int64(len(l.drafts)))
+	page.End = page.Last == int64(len(l.drafts))
+	for _, draft := range l.drafts[page.After:page.Last] {
+		if l.fundings[draft.MissionID] == nil {
+			page.Missions = append(page.Missions, store.Expected{Draft: draft})
+		}
+	}
+	return page, nil
+}
+
+func (l *memoryLedger) PassCompared(_ context.Context, _ uint64, page store.PassPage, settled bool) (more bool, err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.passes = append(l.passes, settled)
+	l.pass.After, l.pass.End = page.Last, page.End
+	return !page.End, nil
+}
+
 func (l *memoryLedger) ResolveIncidents(_ context.Context, kind string) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -231,6 +270,9 @@ func (l *memoryLedger) ResolveIncidents(_ context.Context, kind string) error {
 func (l *memoryLedger) OpenMissions(_ context.Context, _ uint64, after string, limit int) (page []store.Expected, next string, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	if l.listless {
+		return nil, "", nil
+	}
 	begin := 0
 	if after != "" {
 		_, _ = fmt.Sscan(after, &begin)
@@ -252,6 +294,9 @@ func (l *memoryLedger) OpenMissions(_ context.Context, _ uint64, after string, l
 func (l *memoryLedger) Adopt(_ context.Context, _ uint64, event store.ChainEvent) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	if l.refusal != nil {
+		return l.refusal
+	}
 	l.add(event)
 	slices.SortStableFunc(l.events, func(a, b store.ChainEvent) int {
 		if follows(&a, &b) {

@@ -31,6 +31,8 @@ const (
 	cannotFollowTries = 5 // in which no node served and at least one had new blocks
 	cannotFollowAfter = 30 * time.Second
 
+	maxNote = 10 * time.Second // for storing or ending an incident
+
 	unverifiedTries = 5 // contradictions of one item, before an operator is told
 	unverifiedAfter = time.Minute
 	maxUnverified   = 4096 // items that are remembered
@@ -90,7 +92,7 @@ func (f *Follower) setAside(ctx context.Context, block store.Block, what string)
 	f.obstacles.last = f.config.Clock()
 	detail := fmt.Sprintf("Block %d (%s) was followed without a part of its events. %s Check the nodes. "+
 		"Clearing this incident compares the missions with the contract again, and so does `sortie chain reconcile`.", block.Number, block.Hash, oneLine(what))
-	return ledgerFault(f.ledger.ReportIncident(ctx, IncidentSetAside, detail, false))
+	return ledgerFault(f.ledger.SetAside(ctx, f.chainID, block, detail))
 }
 
 // stuck is what a follower remembers of steps in which it could not follow a chain that advances.
@@ -101,9 +103,12 @@ type stuck struct {
 }
 
 // noteStep opens the incident that the follower is stuck, and ends it when it is not. A node that
-// is away, or lags, does not make it stuck: it shows no block above the tip.
-func (f *Follower) noteStep(ctx context.Context, position store.Position, err error) {
+// is away, or lags, does not make it stuck: it shows no block above the tip. A step that used up its
+// time counts; one that the caller ended does not.
+func (f *Follower) noteStep(caller context.Context, position store.Position, err error) {
 	now := f.config.Clock()
+	ctx, cancel := f.within(caller, maxNote)
+	defer cancel()
 	switch {
 	case err == nil && f.stuck.settled:
 		f.stuck.failing = failing{}
@@ -111,7 +116,7 @@ func (f *Follower) noteStep(ctx context.Context, position store.Position, err er
 		if f.ledger.ResolveIncidents(ctx, IncidentStuck) == nil {
 			f.stuck.failing, f.stuck.settled = failing{}, true
 		}
-	case !f.stuck.news || errors.Is(err, store.ErrConflict) || ctx.Err() != nil:
+	case !f.stuck.news || errors.Is(err, store.ErrConflict) || caller.Err() != nil:
 	default:
 		f.stuck.note(now)
 		if !f.stuck.lasts(cannotFollowTries, cannotFollowAfter, now) {

@@ -29,7 +29,13 @@ type Report struct {
 	Checked  int      // missions compared
 	Repaired int      // of them those whose rows were corrected
 	Alarms   []string // what could not be repaired, for people
+	More     bool     // a full pass over the unfunded drafts is not complete and can continue at once
+
+	unsettled int // missions that differ and were not repaired
 }
+
+// maxPassPages is how many pages of a full pass one run compares. The next run continues.
+const maxPassPages = 100
 
 // Reconcile compares what the contracts hold of every open mission with what the ledger holds, and repairs the ledger: a
 // funding or closing that was missed is looked up and adopted, a funding that the chain does not have is retracted. It uses
@@ -52,10 +58,39 @@ func (f *Follower) Reconcile(ctx context.Context) (Report, error) {
 			return report, fmt.Errorf("reconcile: %w", err)
 		}
 		if next == "" {
-			return report, nil
+			break
 		}
 		after = next
 	}
+	if err := f.continuePass(ctx, &report); err != nil {
+		return report, fmt.Errorf("reconcile after events were set aside: %w", err)
+	}
+	return report, nil
+}
+
+// continuePass compares further unfunded drafts after events were set aside, until all were.
+func (f *Follower) continuePass(ctx context.Context, report *Report) error {
+	for range maxPassPages {
+		position, err := f.ledger.Position(ctx, f.chainID)
+		if err != nil {
+			return err
+		}
+		page, err := f.ledger.PassPage(ctx, f.chainID, reconcilePage)
+		if err != nil || page.Pass == 0 || position.Tip.Number < page.Block {
+			return err
+		}
+		before := report.unsettled
+		report.Block = position.Tip.Number
+		if err := f.reconcileAll(ctx, position, page.Missions, report); err != nil {
+			return err
+		}
+		more, err := f.ledger.PassCompared(ctx, f.chainID, page, report.unsettled == before)
+		if err != nil || !more {
+			return err
+		}
+	}
+	report.More = true
+	return nil
 }
 
 func (f *Follower) reconcileAll(ctx context.Context, position store.Position, page []store.Expected, report *Report) error {
@@ -69,6 +104,9 @@ func (f *Follower) reconcileAll(ctx context.Context, position store.Position, pa
 	report.Checked += len(page)
 	for i := range page {
 		repaired, err := f.reconcileOne(ctx, node, position, &page[i], missions[i])
+		if err != nil {
+			report.unsettled++
+		}
 		switch {
 		case err == nil && repaired:
 			report.Repaired++

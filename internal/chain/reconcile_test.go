@@ -212,3 +212,86 @@ func TestAForgedLogOutlivesNoLie(t *testing.T) {
 		t.Errorf("in the end the alarms are %v", alarms)
 	}
 }
+
+// missedIn makes a rig whose ledger was not told of the fundings of some drafts, in a block that was set aside, and whose ordinary
+// walk does not come to them.
+func missedIn(t *testing.T, drafts int, missed ...int) *rig {
+	t.Helper()
+	r := newRig(t, 1, Finalized)
+	r.promise(drafts)
+	r.mustSettle()
+	r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	var logs []*types.Log
+	for _, n := range missed {
+		logs = append(logs, fundingLog(draftNumber(n)))
+	}
+	block := r.chain.mine(logs...)
+	r.chain.mineEmpty(2)
+	r.chain.finalize(r.chain.head())
+	r.mustSettle()
+	r.nodes[0].tell(lie{})
+	r.ledger.listless = true
+	if err := r.ledger.SetAside(t.Context(), memoryChainID, store.Block{Number: block.number}, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// After events were set aside all unfunded drafts are compared, in as many runs as that takes.
+func TestReconcileComparesAllDraftsAfterASetAside(t *testing.T) {
+	t.Parallel()
+	const drafts = maxPassPages*passPage + 3
+	r := missedIn(t, drafts, 1, drafts-1)
+	first := reconcile(t, r)
+	if first.Repaired != 1 || !first.More || first.Checked != maxPassPages*passPage {
+		t.Errorf("the first run: got %+v, want one of %d repaired and more to do", first, maxPassPages*passPage)
+	}
+	second := reconcile(t, r)
+	if second.Repaired != 1 || second.More || second.Checked != 3 {
+		t.Errorf("the second run: got %+v, want one of 3 repaired and nothing more to do", second)
+	}
+	if third := reconcile(t, r); third.Checked != 0 || third.More {
+		t.Errorf("the third run: got %+v, want nothing to do", third)
+	}
+	if slices.Contains(r.ledger.passes, false) {
+		t.Errorf("the pages are %v, want all settled", r.ledger.passes)
+	}
+}
+
+// What the contract held before the block that was set aside says nothing about that block.
+func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
+	t.Parallel()
+	r := missedIn(t, rigDrafts, 1)
+	if err := r.ledger.SetAside(t.Context(), memoryChainID, store.Block{Number: r.chain.head() + 1}, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	if report := reconcile(t, r); report.Checked != 0 || len(r.ledger.passes) != 0 || report.More {
+		t.Errorf("before the block is followed: got %+v and pages %v, want none compared", report, r.ledger.passes)
+	}
+	r.chain.mineEmpty(1)
+	r.mustSettle()
+	if report := reconcile(t, r); report.Checked != rigDrafts || report.Repaired != 1 {
+		t.Errorf("when it is followed: got %+v, want one of %d repaired", report, rigDrafts)
+	}
+}
+
+// A page of which something could not be adopted is not settled, whatever the reason.
+func TestAFullPassIsNotSettledByWhatIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	for name, hinder := range map[string]func(*rig){
+		"the chain moves meanwhile": func(r *rig) { r.ledger.refusal = store.ErrConflict },
+		"no node gives the log": func(r *rig) {
+			r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := missedIn(t, rigDrafts, 3)
+			hinder(r)
+			reconcile(t, r)
+			if want := []bool{true, false, true}; !slices.Equal(r.ledger.passes, want) {
+				t.Errorf("pages settled: got %v, want %v", r.ledger.passes, want)
+			}
+		})
+	}
+}

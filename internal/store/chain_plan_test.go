@@ -50,6 +50,7 @@ var chainQueries = []struct {
 	{"audit", selectAudit, []string{"INTEGER PRIMARY KEY (rowid<?)"}, []string{"audit_pkey"}, "9000, 20"},
 	{"halted", selectHalted, []string{"incidents_halting"}, []string{"incidents_halting"}, ""},
 	{"stuck", selectFollowerStuck, []string{"incidents_stuck"}, []string{"incidents_stuck"}, ""},
+	{"open incident of a kind", selectOpenIncidentOf, []string{"incidents_open"}, []string{"incidents_"}, "'events_set_aside'"},
 	{"open incidents", selectOpenIncidents, []string{"incidents_open"}, []string{"incidents_"}, "256"},
 	{"any intent", selectAnyIntent, []string{"intents_of_subject (kind=? AND subject=?)"}, []string{"intents_of_subject"}, "'close', 'draft_7'"},
 	{"active intent", selectActiveIntent, []string{"intents_active (kind=? AND subject=?)"}, []string{"intents_active"}, "'close', 'draft_7'"},

@@ -62,6 +62,15 @@ type Expected struct {
 	Funding *Funding
 }
 
+// PassPage is the next part of a comparison of all unfunded drafts with the contract.
+type PassPage struct {
+	Pass        int64  // its number; 0: none is on its way
+	Block       uint64 // as of which the contract must be asked, or later
+	After, Last int64  // the drafts of the page are those after the one, up to the other
+	End         bool   // there are no drafts after the last
+	Missions    []Expected
+}
+
 // AddFunding stores that a draft is funded. When it is already, or another draft has the mission key, it fails with
 // [ErrConflict] and changes nothing.
 func (tx *Tx) AddFunding(funding Funding) error {

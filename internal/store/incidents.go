@@ -80,6 +80,11 @@ func (db *DB) FollowerStuck(ctx context.Context) (bool, error) {
 	return db.exists(ctx, "look for the incident "+IncidentFollowerStuck, selectFollowerStuck)
 }
 
+// IncidentOpen reports whether an incident of a kind is open.
+func (db *DB) IncidentOpen(ctx context.Context, kind string) (bool, error) {
+	return db.exists(ctx, "look for the incident "+kind, selectOpenIncidentOf, kind)
+}
+
 // Incident reads one incident, open or cleared, or fails with [ErrNotFound].
 func (tx *Tx) Incident(id string) (Incident, error) {
 	incident, err := tx.session.incident(tx.ctx, id)
@@ -137,6 +142,7 @@ ON CONFLICT (fingerprint) WHERE cleared_at IS NULL DO UPDATE SET halting = TRUE 
 ORDER BY halting DESC, opened_at, id LIMIT $1 + 0`
 	clearIncidentsOfKind = `UPDATE incidents SET cleared_at = $2, cleared_by = $3 WHERE kind = $1 AND cleared_at IS NULL RETURNING id`
 	selectFollowerStuck  = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + IncidentFollowerStuck + `' LIMIT 1`
+	selectOpenIncidentOf = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = $1 LIMIT 1`
 	selectHalted         = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`
 )
 

@@ -6,7 +6,7 @@ import "slices"
 var (
 	readStatements = []string{
 		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectDraftsToLapse, selectEvents,
-		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, selectPosition, selectHalted, selectFollowerStuck,
+		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, selectPosition, selectHalted, selectFollowerStuck, selectOpenIncidentOf,
 		selectFundingsToDeepen, selectRefundsToConfirm,
 		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectAnywhere, selectAnywherePhotos, selectAnywhereVideos, selectNear, selectSlotsToComplete,
 		selectSubmission, selectSubmissionByKey, selectSubmissionsOf, selectSubmissionsInStatus, selectSubmissionsOfMission,

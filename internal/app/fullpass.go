@@ -1,0 +1,173 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// A block that was followed without a part of its events may hold a funding of any draft that is not funded. A full pass finds
+// it: it compares all of those drafts with the contract, page by page over as many runs as it takes. No unfunded draft is
+// removed before the pass is complete. The pass is sound because
+//
+//   - it begins in the transaction that reports the block, which commits before the position moves past the block;
+//   - a page counts only when it was compared as of the block or a later one, and in the order of the drafts, so that the pages
+//     of two processes leave no gap;
+//   - a mission that the contract holds and that could not be adopted makes the pass flawed. It is repeated then.
+//
+// Later blocks begin a new pass, and so does an operator who clears the incident.
+type fullPass struct {
+	Number int64  `json:"number"` // grows with each pass
+	Block  uint64 `json:"block"`  // the newest that was set aside
+	Since  int64  `json:"since"`  // time of the oldest that was set aside, in Unix seconds
+	After  int64  `json:"after"`  // the draft up to which all were compared
+	Flawed bool   `json:"flawed"` // a mission could not be adopted
+	Done   bool   `json:"done"`
+}
+
+func passSetting(chainID uint64) string { return fmt.Sprintf("reconcile-full-pass:%d", chainID) }
+
+// SetAside reports that a block is followed without a part of its events. All unfunded drafts are compared with the contract
+// soon.
+func (a *App) SetAside(ctx context.Context, chainID uint64, block store.Block, detail string) error {
+	return a.write(ctx, func(books *books) error {
+		if err := books.incident(store.IncidentEventsSetAside, false, "%s", detail); err != nil {
+			return err
+		}
+		return books.beginPass(chainID, block.Number, block.Time)
+	})
+}
+
+// beginPass begins a full pass for a block in place of the one that is on its way, and has a comparison run soon. Block 0 repeats
+// the last pass.
+func (b *books) beginPass(chainID, block uint64, at time.Time) error {
+	err := b.changePass(chainID, func(pass *fullPass) bool {
+		since := at.Unix()
+		if pass.Number > 0 && (!pass.Done || block == 0) {
+			since = min(since, pass.Since)
+		}
+		*pass = fullPass{Number: pass.Number + 1, Block: max(block, pass.Block), Since: since}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return b.queueReconcile()
+}
+
+func (b *books) queueReconcile() error {
+	if err := b.app.queue.Reconcile(b.tx); err != nil && !errors.Is(err, errNoQueue) {
+		return fmt.Errorf("queue a reconcile: %w", err)
+	}
+	return nil
+}
+
+// changePass changes the record of the full pass, unless change gives false. Others who change it wait meanwhile.
+func (b *books) changePass(chainID uint64, change func(*fullPass) bool) error {
+	name := passSetting(chainID)
+	if err := b.tx.PutSetting(name+":lock", []byte("1")); err != nil { // the row stays locked until the transaction ends
+		return err
+	}
+	stored, err := b.tx.Setting(name, []byte(`{"done":true}`))
+	if err != nil {
+		return err
+	}
+	var pass fullPass
+	if err := json.Unmarshal(stored, &pass); err != nil {
+		return fmt.Errorf("read the full pass: %w", err)
+	}
+	if !change(&pass) {
+		return nil
+	}
+	encoded, err := json.Marshal(pass)
+	if err != nil {
+		return err
+	}
+	return b.tx.PutSetting(name, encoded)
+}
+
+// pendingPass reads the full pass that is not complete; its number is 0 when there is none.
+func (a *App) pendingPass(ctx context.Context, chainID uint64) (pass fullPass, err error) {
+	stored, err := a.store.LastSetting(ctx, passSetting(chainID))
+	if errors.Is(err, store.ErrNotFound) {
+		return fullPass{}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(stored, &pass)
+	}
+	if err != nil {
+		return fullPass{}, fmt.Errorf("read the full pass: %w", err)
+	}
+	if pass.Done {
+		return fullPass{}, nil
+	}
+	return pass, nil
+}
+
+// PassPage lists the next drafts that a full pass compares. The page has pass 0 when no pass is on its way.
+func (a *App) PassPage(ctx context.Context, chainID uint64, limit int) (store.PassPage, error) {
+	pass, err := a.pendingPass(ctx, chainID)
+	if err != nil || pass.Number == 0 {
+		return store.PassPage{}, err
+	}
+	quotedSince := pass.Since - int64(maxAuthorization/time.Second)
+	drafts, err := a.store.FundableDrafts(ctx, chainID, quotedSince, pass.After, limit)
+	if err != nil {
+		return store.PassPage{}, fmt.Errorf("list the drafts of the full pass: %w", err)
+	}
+	page := store.PassPage{Pass: pass.Number, Block: pass.Block, After: pass.After, Last: pass.After, End: len(drafts) < limit}
+	for _, draft := range drafts {
+		page.Missions = append(page.Missions, store.Expected{Draft: draft})
+		page.Last = draft.Seq
+	}
+	return page, nil
+}
+
+// PassCompared stores that a page of a full pass was compared as of a block that its PassPage allows. Settled says that nothing
+// of it is left to adopt. More tells whether the next page can be compared at once: not when the pass is complete, when it has to
+// be repeated, or when another process is ahead.
+func (a *App) PassCompared(ctx context.Context, chainID uint64, page store.PassPage, settled bool) (more bool, err error) {
+	err = a.write(ctx, func(books *books) error {
+		return books.changePass(chainID, func(pass *fullPass) bool {
+			more = false
+			if pass.Done || pass.Number != page.Pass || pass.After != page.After {
+				return false
+			}
+			pass.After = page.Last
+			pass.Flawed = pass.Flawed || !settled
+			switch {
+			case !page.End:
+				more = true
+			case pass.Flawed:
+				pass.After, pass.Flawed = 0, false
+			default:
+				pass.Done = true
+			}
+			return true
+		})
+	})
+	if err != nil {
+		return false, fmt.Errorf("store the progress of the full pass: %w", err)
+	}
+	return more, nil
+}
+
+// ContinueReconcile has the next comparison run soon, because a full pass is not complete.
+func (a *App) ContinueReconcile(ctx context.Context) error {
+	return a.write(ctx, func(books *books) error { return books.queueReconcile() })
+}
+
+// mayHideFundings reports whether the contract may hold a funding that the rows do not have: events were set aside, and no
+// operator has cleared that, or not all drafts were compared since.
+func (a *App) mayHideFundings(ctx context.Context, chainID uint64) (bool, error) {
+	open, err := a.store.IncidentOpen(ctx, store.IncidentEventsSetAside)
+	if err != nil || open {
+		return open, err
+	}
+	pass, err := a.pendingPass(ctx, chainID)
+	return pass.Number > 0, err
+}
