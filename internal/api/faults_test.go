@@ -228,6 +228,9 @@ func TestBodiesOfOneAddress(t *testing.T) {
 			}
 			preview := request{method: http.MethodPost, target: previewPath, body: goodMission, header: http.Header{"X-Forwarded-For": {c.address(c.most)}}}
 			mustBe(t, "one body more of the same network", s.send(preview), http.StatusOK)
+			if got := bodies.len(); got != c.most {
+				t.Fatalf("bodies on their way: got %d, want %d of the network and 1 of another", got, c.most-1)
+			}
 			a := slow[1].read()
 			if a == nil {
 				t.Fatal("the oldest body of the network: got no answer, want one before its time is over")

@@ -274,9 +274,12 @@ func TestDraftBytesCountBeforeTheDraftIsStored(t *testing.T) {
 	t.Parallel()
 	waiting, proceed, signer := make(chan struct{}), make(chan struct{}), newMoodySigner(t)
 	s := newService(t, serviceOptions{signer: signer, limits: &Limits{AddressDraftKiB: 1}})
+	var calls atomic.Int64
 	signer.set(func(context.Context) error {
-		waiting <- struct{}{}
-		<-proceed
+		if calls.Add(1) == 1 {
+			close(waiting)
+			<-proceed
+		}
 		return nil
 	})
 	first, answered := s.build(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), make(chan answer, 1)

@@ -92,7 +92,7 @@ func TestLingeringIsBounded(t *testing.T) {
 		s.lingerer(fmt.Sprint("203.0.113.", 2+i), 1000)
 	}
 	if got := lingering.len(); got != places {
-		t.Errorf("connections that linger: got %d, want %d", got, places)
+		t.Fatalf("connections that linger: got %d, want %d", got, places)
 	}
 	if !oldest.isClosed() {
 		t.Error("the connection that lingers for longest: got open, want closed")
