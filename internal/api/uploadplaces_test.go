@@ -144,7 +144,7 @@ func TestWhichUploadGivesWay(t *testing.T) {
 			[]upload{{"192.0.2.1/32", time.Minute}, {"192.0.2.2/32", time.Hour}, {"192.0.2.3/32", time.Second}}, "192.0.2.9/32", 1,
 		},
 		"a fast one of the address with the most": {
-			[]upload{{"192.0.2.1/32", time.Hour}, {"192.0.2.2/32", fast}, {"192.0.2.2/32", fast - time.Hour}}, "192.0.2.9/32", 1,
+			[]upload{{"192.0.2.1/32", time.Hour}, {"192.0.2.2/32", time.Second}, {"192.0.2.2/32", fast}}, "192.0.2.9/32", 1,
 		},
 		"a slow one of the same address": {[]upload{{"192.0.2.1/32", fast}, {"192.0.2.1/32", time.Hour}}, "192.0.2.1/32", 1},
 		"none where all are as fast":     {[]upload{{"192.0.2.1/32", fast}, {"192.0.2.1/32", fast}}, "192.0.2.1/32", neither},
