@@ -180,7 +180,7 @@ func TestNothingLapsesWhileTheClockIsInDoubt(t *testing.T) {
 	w.pass(2 * time.Hour)
 	w.extend(nil)
 	for i := range 2 * minSources {
-		w.app.ObserveRequest(netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32), w.clock().Add(-time.Hour))
+		w.app.ObserveRequest(netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, byte(i), 1}), 32), w.clock().Add(-time.Hour))
 	}
 	if state := w.app.Clock(); !state.InDoubt {
 		t.Fatalf("the clock is %+v, want it in doubt", state)
