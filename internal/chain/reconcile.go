@@ -187,6 +187,9 @@ func (f *Follower) adopt(ctx context.Context, node *Node, position store.Positio
 		return false, err
 	}
 	if event == nil {
+		if again, err := f.missionAt(ctx, node, position.Tip.Number, expected); err != nil || again != m {
+			return false, err // the node had answered for a later block, which it was about to make
+		}
 		detail := fmt.Sprintf("The contract holds mission %s of draft %s, and no node gives the log of it. Check the nodes.", expected.MissionID, expected.Draft.ID)
 		return false, errors.Join(errors.New("its log cannot be found"), f.ledger.ReportIncident(ctx, IncidentLogMissing, detail, false))
 	}
@@ -197,6 +200,15 @@ func (f *Follower) adopt(ctx context.Context, node *Node, position store.Positio
 		return f.adopt(ctx, node, position, expected, topicMissionClosed, m)
 	}
 	return true, nil
+}
+
+// missionAt is what the contract held of a mission after a block.
+func (f *Follower) missionAt(ctx context.Context, node *Node, block uint64, expected *store.Expected) (contractMission, error) {
+	replies, err := f.ask(ctx, node, []call{missionCall(expected.Factory, sortie.MissionKey(expected.MissionID), hexNumber(block))})
+	if err != nil {
+		return contractMission{}, err
+	}
+	return replies[0].mission()
 }
 
 // findEvent searches the followed part of the chain for an event of one mission, from its end backwards: what was missed is
