@@ -29,7 +29,7 @@ type SubmissionMove struct {
 }
 
 // MarkUploaded notes that the file of a pending submission is here, whole, with this hash. Its bytes are not waited for any more;
-// it counts against meters and the share of newcomers until it is decided about: a file proves nothing. When somebody else changed the
+// it counts against meters and the share of newcomers until it is decided about: a file proves nothing. When another process changed the
 // submission first, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
 	if err := tx.changeSubmission("note the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String()); err != nil {
