@@ -20,7 +20,10 @@ const (
 
 	EventSubmissionAccepted EventType = "submission.accepted"
 	EventSubmissionRevoked  EventType = "submission.revoked" // an acceptance was taken back before it was final
-	EventMissionCompleted   EventType = "mission.completed"  // every slot is taken for good, or the mission is over and nothing is open
+	EventPayoutSent         EventType = "payout.sent"        // a transaction that pays a submission was sent
+	EventPayoutPaid         EventType = "payout.paid"        // a final block paid it
+	EventPayoutDeferred     EventType = "payout.deferred"    // a final block made it a credit: the token refused the transfer
+	EventMissionCompleted   EventType = "mission.completed"  // everything accepted is paid, and the rest of the money left the contract
 )
 
 // Event is something that happened to a mission of the wallet. Events are never changed or removed.

@@ -25,6 +25,7 @@ const (
 	PayoutSent     PayoutStatus = "sent"     // in a transaction
 	PayoutPaid     PayoutStatus = "paid"     // in a final block
 	PayoutDeferred PayoutStatus = "deferred" // the recipient could not receive it; the contract holds it for them
+	PayoutFailed   PayoutStatus = "failed"   // set aside until an operator lets it be tried again
 )
 
 // Location is where a submission was made, as its contributor declared it.
@@ -72,6 +73,7 @@ type Payout struct {
 	Token           Token        `json:"token"`
 	AmountBaseUnits string       `json:"amountBaseUnits"`
 	TransactionHash *Hash        `json:"transactionHash"`
+	Reason          string       `json:"reason,omitempty"` // of deferred and failed ones: why, and what to do
 }
 
 // Receipt is a settlement of one payment with the settler's signature: the contributor can redeem it without the service, as long

@@ -50,11 +50,18 @@ func newChainWork(s *service) *chainWork {
 		w.account = config.sender.Address()
 		w.sender = chain.NewSender(chain.SenderConfig{
 			Nodes: s.nodes, Store: s.store, Signer: transactionSigner{config.sender}, ChainID: config.deployment.ChainID,
-			MaxFeePerGas: config.maxFeePerGas, Prepare: map[string]chain.Prepare{app.IntentClose: w.prepareClose},
+			MaxFeePerGas: config.maxFeePerGas, Prepare: map[string]chain.Prepare{app.IntentClose: w.prepareClose, store.IntentSettle: w.prepareSettle},
 			Halted: s.app.Halted, Final: w.finalBlock, Logger: config.logger,
 		})
 	}
 	return w
+}
+
+// wakeSender lets the sender of this process, if it has one, look for something new to send.
+func (w *chainWork) wakeSender() {
+	if w.sender != nil {
+		w.sender.Wake()
+	}
 }
 
 const positionTimeout = time.Second
@@ -123,7 +130,7 @@ func (w *chainWork) jobs() jobs.Work {
 			if err := w.app.StartRefund(ctx, draftID); err != nil {
 				return err
 			}
-			w.sender.Wake()
+			w.wakeSender()
 			return nil
 		}
 	}
@@ -170,6 +177,9 @@ func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to s
 		return to, nil, chain.ErrAlreadyDone
 	case !escrow.Funded: // a reorganization that was not followed yet, which will say whether there is anything to close
 		return to, nil, fmt.Errorf("the contract does not have the mission of draft %s now", intent.Subject)
+	}
+	if call.Paid != nil && escrow.PaidCount != *call.Paid {
+		return to, nil, fmt.Errorf("draft %s took %d slots and the contract has paid %d of them; compare with sortie solvency", intent.Subject, *call.Paid, escrow.PaidCount)
 	}
 	settler, err := funding.NewSettler(call.Domain, w.settler)
 	if err != nil {

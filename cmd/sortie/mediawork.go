@@ -153,6 +153,7 @@ func (w *mediaWork) run(ctx context.Context, roles roles) error {
 	if roles.worker {
 		repeat(dueInterval, "do what is due", w.due)
 		repeat(dueInterval, "sign receipts", w.sign)
+		repeat(dueInterval, "move payouts on", w.app.Settle)
 		repeat(renewInterval, "sign receipts of former settlers again", w.app.RenewReceipts)
 		repeat(sweepInterval, "rotate link keys", w.app.RotateLinkKeys)
 		repeat(sweepInterval, "remove drafts that were never funded", w.removeDrafts)

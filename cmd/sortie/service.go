@@ -40,6 +40,7 @@ type serviceConfig struct {
 	settler        funding.Signer // nil: refunds and payouts are off
 	sender         funding.Signer // nil: refunds and payouts are off
 	maxFeePerGas   *big.Int       // nil: the sender's default
+	payoutInterval time.Duration  // that payouts of a mission wait for others
 	operators      []sortie.Address
 	operatorLimits operatorLimits
 	warnsOfCaps    bool // says so at the start if the contract pays out without a daily cap
@@ -158,7 +159,8 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 		OperatorLimits: s.config.operatorLimits.perHour, SecondOperator: s.config.operatorLimits.second,
 		SettlerRole:    s.nodes.HoldsSettlerRole,
 		TrustBlockTime: !chain.IsDevelopment(s.config.deployment.ChainID), DraftRetention: s.config.draftRetention,
-		Wake: func() { s.chain.follower.Wake() },
+		Wake: func() { s.chain.follower.Wake() }, WakeSender: func() { s.chain.wakeSender() },
+		PayoutInterval: s.config.payoutInterval, PaidSlots: s.nodes.PaidSlots,
 	}
 	if s.config.refunds() {
 		config.Sender = s.config.sender.Address()

@@ -65,6 +65,9 @@ type Config struct {
 	Settler        Settler        // nil: receipts wait
 	SettlerAddress sortie.Address // whose signature the settler gives; zero: receipts are never renewed
 	SettlerRole    SettlerRole    // nil: receipts are never renewed
+	PayoutInterval time.Duration  // that payouts of a mission wait for others to share a transaction
+	PaidSlots      PaidSlots      // nil: the contract is not asked whether it paid what its events say
+	WakeSender     func()         // makes the sender look now; nil: it looks when its time has come
 	BaseURL        string         // of the links that a verifier is sent; without a trailing slash
 }
 
@@ -115,6 +118,7 @@ type App struct {
 	reserves ReservationLimits
 	settle   Settler
 	renewals renewals
+	settling settling
 	limits   operatorLimits
 	baseURL  string
 	links    linkRing
@@ -157,6 +161,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 		clock: newClockWatch(config.Now, config.TrustBlockTime, config.Logger),
 		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
 		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
+		settling: settling{interval: config.PayoutInterval, paidSlots: config.PaidSlots, wake: config.WakeSender},
 		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}
 	if err := a.prepareSubmissions(ctx); err != nil {
@@ -185,6 +190,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Wake == nil {
 		c.Wake = func() {}
+	}
+	if c.WakeSender == nil {
+		c.WakeSender = func() {}
 	}
 	if c.Verification == nil {
 		c.Verification = verify.New(verify.Config{})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -81,46 +80,5 @@ func (a *App) finalizeAcceptances(ctx context.Context) error {
 	}
 	return each(list, "finalize", func(submission store.Submission) error {
 		return a.once(ctx, func(books *books) error { return books.finalize(submission) })
-	})
-}
-
-// completeMissions notes which missions are over by time, or closed, with nothing left open.
-func (a *App) completeMissions(ctx context.Context) error {
-	halted, err := a.store.Halted(ctx)
-	if err != nil || halted {
-		return err
-	}
-	list, err := a.store.SlotsToComplete(ctx, a.now(), maxDue)
-	if err != nil {
-		return fmt.Errorf("look for missions that are complete: %w", err)
-	}
-	var failures []error
-	for _, draftID := range list {
-		err := a.write(ctx, func(books *books) error {
-			if err := books.hold(); err != nil { // a reorganization comes before or after it, not in between
-				return err
-			}
-			return books.complete(draftID)
-		})
-		if err != nil {
-			failures = append(failures, fmt.Errorf("complete draft %s: %w", draftID, err))
-		}
-	}
-	return errors.Join(failures...)
-}
-
-// complete tells the creator, once, that nothing will change about the mission's submissions any more, if that is so. The chain can take
-// back the closing that made it so; then the mission goes on, and its creator is told again when that ends.
-func (b *books) complete(draftID string) error {
-	completed, err := b.tx.CompleteSlots(draftID)
-	if err != nil || !completed {
-		return err
-	}
-	slots, err := b.tx.SlotsOf(draftID)
-	if err != nil {
-		return err
-	}
-	return b.tellCreator(slots.Creator, sortie.EventMissionCompleted, submissionFacts{
-		DraftID: draftID, MissionID: slots.MissionID, AcceptedSubmissions: &slots.Accepted,
 	})
 }

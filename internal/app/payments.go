@@ -68,21 +68,17 @@ func (b *books) applyPaymentsOf(chainID uint64, c *account, payments []*store.Ch
 	return nil
 }
 
-// notePayments notes which slots were paid in which block: their receipts are not signed again.
+// notePayments notes which slots were paid, by which transactions. No settlement pays them again, and their receipts are not signed again.
 func (b *books) notePayments(chainID uint64, c *account, payments []*store.ChainEvent) error {
-	var slots []uint64
-	for i, event := range payments {
+	var notes []store.PaymentNote
+	for _, event := range payments {
 		if c.fundedIn(chainID, event.Factory) {
-			slots = append(slots, event.Payment.Slot)
-		}
-		if last := i+1 == len(payments); len(slots) > 0 && (last || payments[i+1].Block != event.Block) {
-			if err := b.tx.NotePayments(c.draft.ID, event.Block, slots); err != nil {
-				return err
-			}
-			slots = nil
+			notes = append(notes, store.PaymentNote{
+				Slot: event.Payment.Slot, Block: event.Block, Transaction: event.Transaction, Credited: event.Kind == store.EventPayoutDeferred,
+			})
 		}
 	}
-	return nil
+	return b.tx.NotePayments(c.draft.ID, notes)
 }
 
 // promisedPayment reports whether a payment goes to the contributor whose submission took its slot.

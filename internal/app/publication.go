@@ -59,7 +59,7 @@ func newSlots(draft store.Draft, publishedAt time.Time) (store.Slots, error) {
 	}
 	slots := store.Slots{
 		DraftID: draft.ID, MissionID: draft.MissionID, Creator: draft.Wallet, Target: definition.TargetCount,
-		PerContributor: definition.MaxSubmissionsPerContributor, MediaType: definition.MediaType, PublishedAt: publishedAt, Summary: summary,
+		PerContributor: definition.MaxSubmissionsPerContributor, Token: draft.Token, MediaType: definition.MediaType, PublishedAt: publishedAt, Summary: summary,
 	}
 	slots.OpensAt, slots.EndsAt = normalized.Window(publishedAt)
 	if area := definition.Location; area != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// IntentClose is the kind of the intents that close a mission and so refund it. Their subject is the draft id.
+// IntentClose is the kind of the intents that close a mission and so send the rest of its money back. Their subject is the draft id.
 const IntentClose = "close"
 
 // StartRefund is the refund job: it makes the intent to close the draft's mission, unless there is no need any more. Called
@@ -36,10 +36,11 @@ func (a *App) StartRefund(ctx context.Context, draftID string) error {
 type CloseCall struct {
 	Domain     sortie.Domain // where the mission was funded
 	MissionKey sortie.Hash
+	Paid       *uint64 // slots that must be paid by then; nil: as many as the contract says
 }
 
-// CloseCall says how to close the mission of a draft. Needed is false when nothing is left to refund: the funding is gone, or
-// the mission is closed, or it was never rejected.
+// CloseCall says how to close the mission of a draft. Needed is false when there is nothing to close: the funding is gone, or
+// the mission is closed, or it was neither rejected nor paid to its end.
 func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, needed bool, err error) {
 	draft, err := a.store.DraftByDraftID(ctx, draftID)
 	if err != nil {
@@ -53,7 +54,19 @@ func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, ne
 		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
 	}
 	call = CloseCall{Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: funding.MissionKey}
-	return call, draft.State.RefundDue(funding.Closed != nil), nil
+	if draft.State.RefundDue(funding.Closed != nil) || funding.Closed != nil {
+		return call, funding.Closed == nil, nil
+	}
+	slots, err := a.store.SlotsOf(ctx, draftID)
+	if errors.Is(err, store.ErrNotFound) {
+		return call, false, nil
+	}
+	if err != nil {
+		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
+	}
+	paid := uint64(slots.Finals)
+	call.Paid = &paid
+	return call, slots.Closing && slots.Unpaid() == 0, nil
 }
 
 // RetryRefunds queues the refunds that are due and that nothing works on, and tells how many those were. There are none unless

@@ -137,28 +137,28 @@ func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEve
 	return moved, err
 }
 
-// submissionFacts is the data of an event about a submission, or about the end of a mission.
+// submissionFacts is the data of an event about a submission.
 type submissionFacts struct {
-	DraftID             string `json:"draftId"`
-	MissionID           string `json:"missionId"`
-	SubmissionID        string `json:"submissionId,omitempty"`
-	Reason              string `json:"reason,omitempty"`
-	AcceptedSubmissions *int   `json:"acceptedSubmissions,omitempty"`
+	DraftID      string `json:"draftId"`
+	MissionID    string `json:"missionId"`
+	SubmissionID string `json:"submissionId,omitempty"`
+	Reason       string `json:"reason,omitempty"`
 }
 
 // tell adds an event for the creator of a submission's mission.
 func (b *books) tell(about store.Submission, event sortie.EventType, facts submissionFacts) error {
 	facts.DraftID, facts.MissionID = about.DraftID, about.Mission.MissionID
-	return b.tellCreator(about.Mission.Creator, event, facts)
+	return b.tellWallet(about.Mission.Creator, about.DraftID, event, facts)
 }
 
-func (b *books) tellCreator(creator sortie.Address, event sortie.EventType, facts submissionFacts) error {
+// tellWallet adds an event about a draft for a wallet.
+func (b *books) tellWallet(wallet sortie.Address, draftID string, event sortie.EventType, facts any) error {
 	data, err := json.Marshal(facts)
 	if err != nil {
-		return fmt.Errorf("encode event %s of draft %s: %w", event, facts.DraftID, err)
+		return fmt.Errorf("encode event %s of draft %s: %w", event, draftID, err)
 	}
 	b.events = append(b.events, store.DraftEvent{
-		Wallet: creator, DraftID: facts.DraftID, NewEvent: store.NewEvent{Type: string(event), Data: data},
+		Wallet: wallet, DraftID: draftID, NewEvent: store.NewEvent{Type: string(event), Data: data},
 	})
 	return nil
 }
@@ -191,8 +191,12 @@ func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 		until := sortie.FormatTime(submission.ReservedUntil)
 		shown.SlotReservedUntil = &until
 	}
-	if submission.FinalAt != nil {
-		shown.Payout.Status = sortie.PayoutQueued
+	if payout := submission.Payout; payout != nil {
+		shown.Payout.Status = payout.Status
+		if payout.Transaction != (sortie.Hash{}) {
+			shown.Payout.TransactionHash = &payout.Transaction
+		}
+		shown.Payout.Reason = payoutReason(submission, *payout)
 	}
 	if len(submission.Receipt) > 0 {
 		var err error
@@ -201,4 +205,17 @@ func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 		}
 	}
 	return shown, nil
+}
+
+// payoutReason says what the contributor of a payout that is not paid without them can do.
+func payoutReason(submission store.Submission, payout store.SubmissionPayout) string {
+	switch payout.Status {
+	case sortie.PayoutDeferred:
+		return fmt.Sprintf("the token refused the transfer to %s, so the contract holds the amount as a credit of that address; when the token accepts transfers to it again, "+
+			"any wallet may send it: sortie claim, or claimDeferred(token, account) of factory %s", submission.Contributor, submission.Mission.Domain.Factory)
+	case sortie.PayoutFailed:
+		return payout.Problem + "; the operator was told. With the receipt you can redeem the payment yourself: sortie redeem"
+	default:
+		return ""
+	}
 }

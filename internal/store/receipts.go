@@ -42,29 +42,6 @@ func (tx *Tx) RenewReceipt(was Submission, receipt json.RawMessage, signer sorti
 	return tx.changeSubmission("renew the receipt of", was, renewReceipt, string(receipt), optionalAddress(signer))
 }
 
-// NotePayments notes that a block paid or deferred these slots of a mission. Slots that no submission has taken are left alone. It
-// changes no version: the only write that depends on it, [Tx.RenewReceipt], looks at it itself.
-func (tx *Tx) NotePayments(draftID string, block uint64, slots []uint64) error {
-	err := lookups(slotNumbers(slots), func(args []any) error {
-		_, err := tx.session.exec(tx.ctx, notePayments, append([]any{draftID, int64(block)}, args...)...)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("note payments of %s in block %d: %w", draftID, block, err)
-	}
-	return nil
-}
-
-// RemovePayment notes that a slot was not paid by the block of an event, which a reorganization removed.
-func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
-	_, err := tx.session.exec(tx.ctx, removePayment, event.MissionKey.String(), int64(chainID), hexAddress(event.Factory),
-		int64(event.Payment.Slot), int64(event.Block))
-	if err != nil {
-		return fmt.Errorf("remove the payment of slot %d of mission %s: %w", event.Payment.Slot, event.MissionKey, err)
-	}
-	return nil
-}
-
 // Settler is a key that signs receipts.
 type Settler struct {
 	Address   sortie.Address
@@ -122,14 +99,6 @@ ORDER BY s.submission_id LIMIT $3 + 0`
 	renewReceipt = `UPDATE submissions SET receipt = $3, receipt_signer = $4, version = version + 1` + thisSubmission + `
 	AND receipt IS NOT NULL AND paid_block IS NULL`
 
-	// A slot that another block paid since is still paid.
-	removePayment = `UPDATE submissions SET paid_block = NULL WHERE slot = $4 AND draft_id = (SELECT fundings.draft_id
-	FROM fundings JOIN drafts ON drafts.draft_id = fundings.draft_id
-	WHERE fundings.mission_key = $1 AND fundings.chain_id = $2 AND drafts.factory_address = $3) AND paid_block = $5`
-
 	insertSettler  = `INSERT INTO settlers (address, first_used_at) VALUES ($1, $2) ON CONFLICT (address) DO NOTHING`
 	selectSettlers = `SELECT address, first_used_at FROM settlers ORDER BY first_used_at, address`
 )
-
-var notePayments = `UPDATE submissions SET paid_block = $2
-WHERE draft_id = $1 AND slot IS NOT NULL AND slot IN (` + placeholders(3, lookupSize) + `)`

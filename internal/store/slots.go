@@ -19,12 +19,19 @@ type Slots struct {
 	Creator                      sortie.Address
 	Target, PerContributor       int
 	Reserved, Accepted, Finals   int // accepted includes those that are final
+	Token                        sortie.Token
+	Waiting                      int  // payouts that no settlement carries
+	Paid, Deferred, Failed       int  // payouts, of the finals
+	Closing                      bool // the service closes it
 	MediaType                    sortie.MediaType
 	Lat, Lng                     *int64 // millionths of a degree; nil: anywhere
 	OpensAt, EndsAt, PublishedAt time.Time
 	ClosedAt, CompletedAt        *time.Time
 	Summary                      json.RawMessage // the mission as deliverables show it
 }
+
+// Unpaid is how many final acceptances are not paid or deferred for good.
+func (s Slots) Unpaid() int { return s.Finals - s.Paid - s.Deferred }
 
 // Left is how many submissions the mission still takes, whatever the time.
 func (s Slots) Left() int { return s.Target - s.Accepted - s.Reserved }
@@ -62,7 +69,7 @@ func (tx *Tx) PublishSlots(slots Slots) error {
 		band = sql.NullInt64{Int64: latBand(*slots.Lat), Valid: true}
 	}
 	_, err := tx.session.exec(tx.ctx, insertSlots, slots.DraftID, slots.MissionID, hexAddress(slots.Creator), slots.Target,
-		slots.PerContributor, string(slots.MediaType), lat, lng, band, slots.OpensAt.UnixMicro(), slots.EndsAt.UnixMicro(),
+		slots.PerContributor, string(slots.Token), string(slots.MediaType), lat, lng, band, slots.OpensAt.UnixMicro(), slots.EndsAt.UnixMicro(),
 		slots.PublishedAt.UnixMicro(), string(slots.Summary))
 	if err != nil {
 		return fmt.Errorf("publish slots of %s: %w", slots.DraftID, err)
@@ -79,35 +86,58 @@ func (tx *Tx) CloseSlots(draftID string, closed bool) error {
 	if !closed {
 		statement = reopenSlots
 	}
-	if _, err := tx.session.exec(tx.ctx, statement, draftID, tx.Now.UnixMicro()); err != nil {
-		return fmt.Errorf("close slots of %s: %w", draftID, err)
-	}
-	return nil
+	_, err := tx.changeSlots("close", statement, draftID)
+	return err
 }
 
-// CompleteSlots notes that nothing will change about a mission's submissions any more: all its slots are taken for good, or it
-// is over or closed and everything submitted is decided for good. It tells whether that is so and no call before noted it.
-// Nothing completes while a halting incident is open, or while the mission is not published because a reorganization took its
-// funding.
+// StartClosing notes that the service closes a mission: everything accepted is paid or deferred, and nothing more can be accepted, because
+// all slots are taken or the mission has ended. From then on no acceptance becomes final. It tells whether that is so and no call before
+// noted it. No mission is closed while a halting incident is open, or while a reorganization took its funding.
+func (tx *Tx) StartClosing(draftID string) (started bool, err error) {
+	return tx.changeSlots("start closing", startClosing, draftID)
+}
+
+// EndEarly ends a mission now. It tells whether the mission would have gone on.
+func (tx *Tx) EndEarly(draftID string) (ended bool, err error) {
+	return tx.changeSlots("end", endEarly, draftID)
+}
+
+// CompleteSlots notes that nothing will change about a mission any more: its money has left the contract, and everything submitted is decided
+// and paid, deferred or set aside. It tells whether that is so and no call before noted it. Nothing completes while a halting incident
+// is open, or while the mission is not published because a reorganization took its funding.
 func (tx *Tx) CompleteSlots(draftID string) (completed bool, err error) {
-	changed, err := tx.session.exec(tx.ctx, completeSlots, draftID, tx.Now.UnixMicro())
+	return tx.changeSlots("complete", completeSlots, draftID)
+}
+
+func (tx *Tx) changeSlots(what, statement, draftID string) (bool, error) {
+	changed, err := tx.session.exec(tx.ctx, statement, draftID, tx.Now.UnixMicro())
 	if err != nil {
-		return false, fmt.Errorf("complete slots of %s: %w", draftID, err)
+		return false, fmt.Errorf("%s slots of %s: %w", what, draftID, err)
 	}
 	return changed == 1, nil
 }
 
-// SlotsToComplete reads up to limit drafts whose missions [Tx.CompleteSlots] would complete at a time.
-func (db *DB) SlotsToComplete(ctx context.Context, at time.Time, limit int) (draftIDs []string, err error) {
+// SlotsToClose reads up to limit drafts whose missions [Tx.StartClosing] would note at a time.
+func (db *DB) SlotsToClose(ctx context.Context, at time.Time, limit int) (draftIDs []string, err error) {
+	return db.draftIDs(ctx, "to close", selectSlotsToClose, at.UnixMicro(), limit)
+}
+
+// SlotsToComplete reads up to limit drafts whose missions are not complete and were closed in a block up to the final one, in the order
+// of their ids, after one of them. Some may have submissions that are not decided.
+func (db *DB) SlotsToComplete(ctx context.Context, final uint64, afterID string, limit int) (draftIDs []string, err error) {
+	return db.draftIDs(ctx, "to complete", selectSlotsToComplete, int64(final), afterID, limit)
+}
+
+func (db *DB) draftIDs(ctx context.Context, what, query string, args ...any) (draftIDs []string, err error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (draftIDs []string, err error) {
-		err = s.each(ctx, selectSlotsToComplete, []any{at.UnixMicro(), limit}, func(row scanner) error {
+		err = s.each(ctx, query, args, func(row scanner) error {
 			var draftID string
 			err := row.Scan(&draftID)
 			draftIDs = append(draftIDs, draftID)
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("read slots to complete: %w", err)
+			return nil, fmt.Errorf("read slots %s: %w", what, err)
 		}
 		return draftIDs, nil
 	})
@@ -219,7 +249,7 @@ type slotCounts struct{ reserved, accepted, finals, acceptances, newcomers int }
 // which they are committed. An acceptance to a mission that is closed by then, or one that becomes final, is [ErrMissionClosed],
 // whatever its caller saw before: it would not be paid.
 func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int64, err error) {
-	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances, add.newcomers},
+	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances, add.newcomers, tx.Now.UnixMicro()},
 		func(row scanner) error { return row.Scan(&acceptSeq, &finals) })
 	if errors.Is(err, ErrNotFound) && (add.acceptances > 0 || add.finals > 0) {
 		err = ErrMissionClosed // the mission is there: it has submissions
@@ -266,17 +296,20 @@ func (tx *Tx) whyNoSlot(draftID string, newcomer bool) error {
 
 const (
 	slotColumns = `mission_slots.seq, mission_slots.draft_id, mission_slots.mission_id, creator, mission_slots.target_count,
-	per_contributor, reserved, accepted, finals, media_type, lat, lng, opens_at, ends_at, published_at, closed_at, completed_at, summary`
+	per_contributor, reserved, accepted, finals, mission_slots.token, waiting, paid, deferred, failed, closing_at IS NOT NULL, media_type, lat, lng, opens_at, ends_at, published_at, closed_at, completed_at, summary`
 
 	insertSlots = `INSERT INTO mission_slots (draft_id, mission_id, creator, target_count, per_contributor, reserved, accepted,
-	finals, accept_seq, media_type, lat, lng, lat_band, opens_at, ends_at, published_at, summary)
-VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (draft_id) DO NOTHING`
+	finals, accept_seq, token, media_type, lat, lng, lat_band, opens_at, ends_at, published_at, summary)
+VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (draft_id) DO NOTHING`
 
 	closeSlots  = `UPDATE mission_slots SET closed_at = $2 WHERE draft_id = $1`
-	reopenSlots = `UPDATE mission_slots SET closed_at = NULL,
-	completed_at = CASE WHEN finals = target_count OR ends_at <= $2 THEN completed_at END
-WHERE draft_id = $1`
-	completeSlots = `UPDATE mission_slots SET completed_at = $2 WHERE draft_id = $1 AND completable_at <= $2 AND ` + isPublished + `
+	reopenSlots = `UPDATE mission_slots SET closed_at = NULL, completed_at = NULL, closing_at = NULL WHERE draft_id = $1 AND $2 > 0`
+
+	startClosing = `UPDATE mission_slots SET closing_at = $2 WHERE draft_id = $1 AND closable_at <= $2 AND ` + isPublished + `
+	AND NOT EXISTS (` + selectHalted + `)`
+	endEarly      = `UPDATE mission_slots SET ends_at = $2 WHERE draft_id = $1 AND ends_at > $2 AND closed_at IS NULL AND completed_at IS NULL`
+	completeSlots = `UPDATE mission_slots SET completed_at = $2 WHERE draft_id = $1 AND closed_at IS NOT NULL AND completed_at IS NULL
+	AND reserved = 0 AND accepted = finals AND paid + deferred + failed = finals AND ` + isPublished + `
 	AND NOT EXISTS (` + selectHalted + `)`
 	isPublished = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = mission_slots.draft_id
 	AND decision = 'approved' AND depth = 'locked')`
@@ -286,18 +319,22 @@ WHERE draft_id = $1`
 WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2
 	AND ($3 = 0 OR newcomers * 100 < (target_count - accepted - reserved + newcomers) * $4)`
 	addToSlots = `UPDATE mission_slots SET reserved = reserved + $2, accepted = accepted + $3, finals = finals + $4,
-	accept_seq = accept_seq + $5, newcomers = newcomers + $6
-WHERE draft_id = $1 AND ($4 = 0 AND $5 = 0 OR closed_at IS NULL) RETURNING accept_seq, finals`
+	accept_seq = accept_seq + $5, newcomers = newcomers + $6, waiting = waiting + $4,
+	waiting_since = CASE WHEN $4 > 0 THEN COALESCE(waiting_since, $7) ELSE waiting_since END
+WHERE draft_id = $1 AND ($4 = 0 AND $5 = 0 OR closed_at IS NULL AND closing_at IS NULL) RETURNING accept_seq, finals`
 
 	addContribution = `INSERT INTO contributors (draft_id, wallet, active) VALUES ($1, $2, 1)
 ON CONFLICT (draft_id, wallet) DO UPDATE SET active = contributors.active + 1
 WHERE contributors.active < (SELECT per_contributor FROM mission_slots WHERE mission_slots.draft_id = $1)`
 	endContribution = `UPDATE contributors SET active = active - 1 WHERE draft_id = $1 AND wallet = $2`
 
-	selectSlots           = `SELECT ` + slotColumns + ` FROM mission_slots WHERE draft_id = $1`
-	selectSlotsToComplete = `SELECT draft_id FROM mission_slots WHERE completable_at IS NOT NULL AND completable_at <= $1
+	selectSlots        = `SELECT ` + slotColumns + ` FROM mission_slots WHERE draft_id = $1`
+	selectSlotsToClose = `SELECT draft_id FROM mission_slots WHERE closable_at IS NOT NULL AND closable_at <= $1
 	AND ` + isPublished + `
-ORDER BY completable_at LIMIT $2 + 0`
+ORDER BY closable_at LIMIT $2 + 0`
+	selectSlotsToComplete = `SELECT mission_slots.draft_id FROM mission_slots JOIN fundings ON fundings.draft_id = mission_slots.draft_id
+WHERE closed_at IS NOT NULL AND completed_at IS NULL AND closed_block <= $1 AND mission_slots.draft_id > $2 AND ` + isPublished + `
+ORDER BY mission_slots.draft_id LIMIT $3 + 0`
 
 	// The next end of a reservation is looked for where nothing else is free.
 	selectSlotsAndMission = `SELECT ` + slotColumns + `, mission,
@@ -329,20 +366,20 @@ ORDER BY seq LIMIT $1 + 0`
 // scanSlots reads a row of slotColumns.
 func scanSlots(row scanner) (Slots, error) {
 	var (
-		slots                               Slots
-		creator                             string
-		lat, lng, closedAt, completedAt     sql.NullInt64
-		opensAt, endsAt, publishedAt        int64
-		target, each, reserved, taken, paid int64
-		summary                             []byte
+		slots                                 Slots
+		creator                               string
+		lat, lng, closedAt, completedAt       sql.NullInt64
+		opensAt, endsAt, publishedAt          int64
+		target, each, reserved, taken, finals int64
+		summary                               []byte
 	)
-	err := row.Scan(&slots.Seq, &slots.DraftID, &slots.MissionID, &creator, &target, &each, &reserved, &taken, &paid,
-		(*string)(&slots.MediaType), &lat, &lng, &opensAt, &endsAt, &publishedAt, &closedAt, &completedAt, &summary)
+	err := row.Scan(&slots.Seq, &slots.DraftID, &slots.MissionID, &creator, &target, &each, &reserved, &taken, &finals,
+		(*string)(&slots.Token), &slots.Waiting, &slots.Paid, &slots.Deferred, &slots.Failed, &slots.Closing, (*string)(&slots.MediaType), &lat, &lng, &opensAt, &endsAt, &publishedAt, &closedAt, &completedAt, &summary)
 	if err != nil {
 		return Slots{}, err
 	}
 	slots.Target, slots.PerContributor = int(target), int(each)
-	slots.Reserved, slots.Accepted, slots.Finals = int(reserved), int(taken), int(paid)
+	slots.Reserved, slots.Accepted, slots.Finals = int(reserved), int(taken), int(finals)
 	if lat.Valid && lng.Valid {
 		slots.Lat, slots.Lng = &lat.Int64, &lng.Int64
 	}

@@ -8,7 +8,8 @@ var (
 		selectDraftByDraftID, selectDraftByMissionID, selectDraftByKey, selectDrafts, selectDraftsInStatus, selectDraftsToLapse, selectEvents,
 		selectAnyDraftByMissionID, selectAnyDraftByDraftID, selectFunding, selectFundingByKey, selectPosition, selectHalted, selectFollowerStuck, selectOpenIncidentOf,
 		selectFundingsToDeepen, selectRefundsToConfirm,
-		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectAnywhere, selectAnywherePhotos, selectAnywhereVideos, selectNear, selectSlotsToComplete,
+		selectSlots, selectSlotsByMission, selectOpenSlots, selectOpenPhotos, selectOpenVideos, selectAnywhere, selectAnywherePhotos, selectAnywhereVideos, selectNear, selectSlotsToClose, selectSlotsToComplete,
+		selectPayout, selectPayoutsToFinalize, selectMissionsWaiting, selectMissionsWithFullBatch, selectSettlement, selectOpenOfSettlement, selectOpenSettlements,
 		selectSubmission, selectSubmissionByKey, selectSubmissionsOf, selectSubmissionsInStatus, selectSubmissionsOfMission,
 		selectReservationsToExpire, selectAcceptancesDue, selectReceiptsDue, selectOpenReceipts, selectFinal, selectNextReservationEnd, selectIdleMeter,
 		selectOldRefund,
@@ -22,8 +23,9 @@ var (
 		insertFunding, updateClosing, updateRefundDue, movePosition, holdPosition, holdLease, insertReview, insertAudit,
 		insertSubmission, reserveSlot, addContribution, chargeMeter, refundMeter, insertReservation, selectReservation, deleteReservation, noteArrival,
 		addReservedBytes, subtractReservedBytes, deleteReservedBytes, prolongReservation, endContribution, addToSlots, markUploaded, recordMedia, insertPerceptual,
-		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, prolongHold, numberSlot, putReceipt, completeSlots,
-		renewReceipt, notePayments, holdOperatorHour, updateOperatorHour,
+		moveSubmission, numberAcceptance, insertDeliverable, deleteDeliverable, finishAcceptance, prolongHold, numberSlot, putReceipt, startClosing, completeSlots,
+		insertPayout, holdMission, holdWaitingMission, addToPayoutCounts, selectWaiting, selectPayoutsOfSlots, updatePayouts, insertSettlement, endSettlement,
+		renewReceipt, noteReceiptsPaid, holdOperatorHour, updateOperatorHour,
 		deleteEventsOfDrafts, deleteUnfundedDrafts,
 	}, insertBlocks.forSQLite(), insertEvents.forSQLite(), insertWalletEvents.forSQLite())
 )

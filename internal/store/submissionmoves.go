@@ -210,7 +210,7 @@ func holdings(status sortie.SubmissionStatus) (held slotCounts) {
 	return held
 }
 
-// TakeSlot makes an acceptance final: it takes the mission's next slot, and nothing takes it back. When the acceptance is on
+// TakeSlot makes an acceptance final: it takes the mission's next slot, nothing takes it back, and its payout is queued. When the acceptance is on
 // hold, or not the one that was read any more, it fails with [ErrConflict] and changes nothing. It fails, and the transaction with
 // it, with [ErrMissionClosed] when the mission was closed.
 func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
@@ -221,12 +221,16 @@ func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
 	if err == nil {
 		_, err = tx.session.exec(tx.ctx, numberSlot, was.ID, finals-1)
 	}
+	if err == nil {
+		err = tx.queuePayout(was, finals-1)
+	}
 	if err != nil {
 		return Submission{}, fmt.Errorf("take a slot for submission %s: %w", was.ID, err)
 	}
 	final := was
 	slot, now := uint32(finals-1), tx.Now
 	final.Slot, final.FinalAt, final.Version = &slot, &now, was.Version+1
+	final.Payout = &SubmissionPayout{Status: sortie.PayoutQueued}
 	return final, nil
 }
 

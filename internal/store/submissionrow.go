@@ -16,8 +16,9 @@ const selectSubmissions = `SELECT s.submission_id, s.seq, s.status, s.draft_id, 
 	s.uploaded_at, s.uploaded_hash, s.media_kind, s.width, s.height, s.duration_ms, s.keyframes, s.perceptual, s.file_captured_at,
 	s.file_zone_unknown, s.file_lat, s.file_lng, s.problem_code, s.problem_message, s.verified_at, s.accept_seq, s.hold_until, s.slot,
 	s.final_at, s.receipt, s.receipt_signer, s.endorsed_by, s.failing_since, s.version, d.mission_id, d.title, d.wallet, d.token, d.reward,
-	d.chain_id, d.factory_address, f.reclaim_after
-FROM submissions AS s JOIN drafts AS d ON d.draft_id = s.draft_id LEFT JOIN fundings AS f ON f.draft_id = s.draft_id `
+	d.chain_id, d.factory_address, f.reclaim_after, p.status, p.transaction_hash, p.problem
+FROM submissions AS s JOIN drafts AS d ON d.draft_id = s.draft_id LEFT JOIN fundings AS f ON f.draft_id = s.draft_id
+LEFT JOIN payouts AS p ON p.submission_id = s.submission_id `
 
 // submissionRow is a row of selectSubmissions on its way: the columns that are not what they are read as.
 type submissionRow struct {
@@ -35,6 +36,7 @@ type submissionRow struct {
 	perceptual, fileCapturedAt                     sql.NullInt64
 	zoneUnknown                                    sql.NullBool
 	fileLat, fileLng                               sql.NullFloat64
+	payout, payoutTransaction, payoutProblem       sql.NullString
 }
 
 func scanSubmission(row scanner) (Submission, error) {
@@ -48,7 +50,7 @@ func scanSubmission(row scanner) (Submission, error) {
 		&r.width, &r.height, &r.duration, &r.keyframes, &r.perceptual, &r.fileCapturedAt, &r.zoneUnknown, &r.fileLat, &r.fileLng,
 		&r.problemCode, &r.problemMessage, &r.verifiedAt, &r.acceptSeq, &r.holdUntil, &r.slot, &r.finalAt, &r.receipt, &r.signer, &s.EndorsedBy, &r.failingSince, &s.Version,
 		&s.Mission.MissionID, &s.Mission.Title, &r.creator, (*string)(&s.Mission.Token), &r.reward, &s.Mission.Domain.ChainID,
-		&r.factory, &r.reclaimAfter)
+		&r.factory, &r.reclaimAfter, &r.payout, &r.payoutTransaction, &r.payoutProblem)
 	if err != nil {
 		return Submission{}, err
 	}
@@ -78,12 +80,17 @@ func (r *submissionRow) fill(s *Submission) error {
 	if r.problemCode.Valid {
 		s.Problem = &MediaProblem{Code: r.problemCode.String, Message: r.problemMessage.String}
 	}
+	var payoutErr error
+	if r.payout.Valid {
+		s.Payout = &SubmissionPayout{Status: sortie.PayoutStatus(r.payout.String), Problem: r.payoutProblem.String}
+		payoutErr = parseOptionalHash(&s.Payout.Transaction, r.payoutTransaction)
+	}
 	media, mediaErr := r.media()
 	s.Media = media
 	if r.signer != "" {
 		mediaErr = errors.Join(mediaErr, parse(&s.Signer, r.signer, sortie.ParseAddress))
 	}
-	return errors.Join(mediaErr, json.Unmarshal(r.checks, &s.Checks),
+	return errors.Join(mediaErr, payoutErr, json.Unmarshal(r.checks, &s.Checks),
 		parse(&s.Contributor, r.contributor, sortie.ParseAddress), parse(&s.Fingerprint, r.fingerprint, sortie.ParseHash),
 		parse(&s.Declaration.Hash, r.declaredHash, sortie.ParseHash), parseOptionalHash(&s.UploadedHash, r.uploadedHash),
 		parse(&s.Mission.Creator, r.creator, sortie.ParseAddress),

@@ -47,6 +47,7 @@ type Submission struct {
 	HoldUntil  *time.Time // from when the acceptance may become final
 	Slot       *uint32    // from 0; nil before the acceptance is final
 	FinalAt    *time.Time
+	Payout     *SubmissionPayout // nil before the acceptance is final
 	Receipt    json.RawMessage
 	Signer     sortie.Address // of the receipt; zero: none, or not stored
 	EndorsedBy string         // the operator who accepted it above an hourly limit; empty: none, or not needed
@@ -55,6 +56,13 @@ type Submission struct {
 	Version    int64      // grows with every change
 
 	Mission SubmissionMission
+}
+
+// SubmissionPayout is what is shown of a submission's payout with it.
+type SubmissionPayout struct {
+	Status      sortie.PayoutStatus
+	Transaction sortie.Hash // zero: none yet
+	Problem     string
 }
 
 // SubmissionMission is what is shown of a submission's mission beside it.

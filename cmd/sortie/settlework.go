@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// prepareSettle makes the transaction that pays a settlement: what the rows want, without the slots that the contract has as paid, as many
+// as the daily cap has room for, tried before it is sent. What the contract refuses is made smaller until it is one payout, which is
+// set aside.
+func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
+	call, err := w.app.SettleCall(ctx, intent.Subject)
+	if err != nil {
+		return to, nil, err
+	}
+	if len(call.Payouts) == 0 {
+		return to, nil, chain.ErrAlreadyDone
+	}
+	if tries := noncesOf(intent); tries > 0 { // transactions were mined in vain
+		if call, err = w.shrink(ctx, call, intent.Subject, max(len(call.Payouts)>>tries, 1)); err != nil {
+			return to, nil, err
+		}
+	}
+	if call, err = w.withoutPaid(ctx, call, intent.Subject); err != nil {
+		return to, nil, err
+	}
+	if len(call.Payouts) == 0 {
+		return to, nil, chain.ErrAlreadyDone
+	}
+	room, err := w.roomFor(ctx, call)
+	if err != nil {
+		return to, nil, err
+	}
+	if room < len(call.Payouts) {
+		if call, err = w.shrink(ctx, call, intent.Subject, room); err != nil {
+			return to, nil, err
+		}
+	}
+	for len(call.Payouts) > 0 {
+		data, trial, err := w.trySettlement(ctx, call)
+		if err != nil {
+			return to, nil, err
+		}
+		switch trial.Verdict {
+		case chain.Works:
+			return call.Domain.Factory, data, nil
+		case chain.Waits:
+			return to, nil, fmt.Errorf("the contract settles nothing now: %s", trial.Reason)
+		case chain.Gone:
+			return to, nil, chain.ErrAlreadyDone // its payouts wait; what became of the mission is for the follower to say
+		}
+		if call, err = w.cutDown(ctx, call, intent.Subject, trial); err != nil {
+			return to, nil, err
+		}
+	}
+	return to, nil, chain.ErrAlreadyDone // all of it is set aside
+}
+
+// noncesOf counts the nonces that an intent used up.
+func noncesOf(intent store.Intent) int {
+	used := make(map[uint64]bool)
+	for _, attempt := range intent.Attempts {
+		used[attempt.Nonce] = true
+	}
+	return len(used)
+}
+
+// withoutPaid leaves payouts out of a settlement that the contract has as paid: receipts were redeemed for them, and the follower has not
+// seen that yet. It fails with [chain.ErrAlreadyDone] where the mission is not open.
+func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subject string) (app.SettleCall, error) {
+	escrow, err := w.nodes.Escrow(ctx, call.Domain.Factory, call.MissionKey)
+	if err != nil {
+		return call, err
+	}
+	if !escrow.Funded || escrow.Closed {
+		return call, chain.ErrAlreadyDone // a reorganization or a close that was not followed yet
+	}
+	slots := make([]uint32, len(call.Payouts))
+	for i, payout := range call.Payouts {
+		slots[i] = payout.Slot
+	}
+	paid, err := w.nodes.PaidSlots(ctx, call.Domain.Factory, call.MissionKey, slots)
+	if err != nil {
+		return call, err
+	}
+	redeemed := make(map[uint32]bool)
+	for i, isPaid := range paid {
+		if isPaid {
+			redeemed[slots[i]] = true
+		}
+	}
+	if len(redeemed) == 0 {
+		return call, nil
+	}
+	if err := w.app.LeaveOut(ctx, call, redeemed); err != nil {
+		return call, err
+	}
+	return w.app.SettleCall(ctx, subject)
+}
+
+var errDailyCap = errors.New("the contract's daily cap leaves no room; it waits for the next UTC day, or for a higher cap (setDailyCap)")
+
+// roomFor is how many payouts of the call the daily cap has room for.
+func (w *chainWork) roomFor(ctx context.Context, call app.SettleCall) (int, error) {
+	dailyCap, err := w.nodes.DailyCap(ctx, call.Domain.Factory, call.TokenAddress)
+	if err != nil {
+		return 0, err
+	}
+	room := dailyCap.Room()
+	if room == nil {
+		return len(call.Payouts), nil
+	}
+	underWay, err := w.app.UnderWay(ctx, call)
+	if err != nil {
+		return 0, err
+	}
+	fits := new(big.Int).Div(room.Sub(room, underWay), call.Reward)
+	switch {
+	case fits.Sign() > 0 && fits.IsInt64():
+		return int(min(fits.Int64(), int64(len(call.Payouts)))), nil
+	case fits.Sign() > 0:
+		return len(call.Payouts), nil
+	case call.Reward.Cmp(dailyCap.Limit) > 0:
+		return 0, fmt.Errorf("the reward of %s base units is above the contract's daily cap of %s: raise the cap (setDailyCap)", call.Reward, dailyCap.Limit)
+	default:
+		return 0, errDailyCap
+	}
+}
+
+// trySettlement signs the settlement of a call and lets the nodes try it.
+func (w *chainWork) trySettlement(ctx context.Context, call app.SettleCall) (data []byte, trial chain.Trial, err error) {
+	settler, err := funding.NewSettler(call.Domain, w.settler)
+	if err != nil {
+		return nil, trial, err
+	}
+	settlement := call.Settlement(len(call.Payouts))
+	signature, err := settler.SignSettlement(ctx, settlement)
+	if err != nil {
+		return nil, trial, err
+	}
+	data = settlement.Calldata(signature)
+	trial, err = w.nodes.TrySettlement(ctx, w.account, call.Domain.Factory, data, chain.DefaultMaxGas)
+	return data, trial, err
+}
+
+// cutDown takes the refused payment out of a settlement, or half of it where it is not known which one is refused.
+func (w *chainWork) cutDown(ctx context.Context, call app.SettleCall, subject string, trial chain.Trial) (app.SettleCall, error) {
+	refused := -1
+	if len(call.Payouts) == 1 {
+		refused = 0
+	}
+	for i, payout := range call.Payouts {
+		if trial.Verdict == chain.BadPayment && uint64(payout.Slot) == trial.Slot {
+			refused = i
+		}
+	}
+	if refused < 0 {
+		return w.shrink(ctx, call, subject, len(call.Payouts)/2)
+	}
+	if err := w.app.SetPayoutAside(ctx, call.Payouts[refused], "the contract refuses it: "+trial.Reason); err != nil {
+		return call, err
+	}
+	return w.app.SettleCall(ctx, subject)
+}
+
+func (w *chainWork) shrink(ctx context.Context, call app.SettleCall, subject string, keep int) (app.SettleCall, error) {
+	if err := w.app.ShrinkSettlement(ctx, call, keep); err != nil {
+		return call, err
+	}
+	return w.app.SettleCall(ctx, subject)
+}

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// closeMissions makes the intents to close missions that have nothing left to pay: the contract sends the rest back to the creator.
+func (a *App) closeMissions(ctx context.Context) error {
+	halted, err := a.store.Halted(ctx)
+	if err != nil || halted {
+		return err
+	}
+	list, err := a.store.SlotsToClose(ctx, a.now(), maxDue)
+	if err != nil {
+		return fmt.Errorf("look for missions to close: %w", err)
+	}
+	var failures []error
+	for _, draftID := range list {
+		if err := a.write(ctx, func(books *books) error { return books.startClosing(draftID) }); err != nil {
+			failures = append(failures, fmt.Errorf("close draft %s: %w", draftID, err))
+		}
+	}
+	if len(list) > 0 {
+		a.settling.wake()
+	}
+	return errors.Join(failures...)
+}
+
+func (b *books) startClosing(draftID string) error {
+	if err := b.hold(); err != nil { // a reorganization comes before or after it, not in between
+		return err
+	}
+	started, err := b.tx.StartClosing(draftID)
+	if err != nil || !started {
+		return err
+	}
+	_, _, err = b.tx.AddIntent(IntentClose, draftID, b.app.domain.ChainID, b.app.sender)
+	return err
+}
+
+// completeMissions ends the missions whose money has left the contract for good.
+func (a *App) completeMissions(ctx context.Context) error {
+	halted, err := a.store.Halted(ctx)
+	if err != nil || halted {
+		return err
+	}
+	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for after := ""; ; {
+		list, err := a.store.SlotsToComplete(ctx, position.Final, after, maxDue)
+		if err != nil {
+			return fmt.Errorf("look for missions that are complete: %w", err)
+		}
+		for _, draftID := range list {
+			after = draftID
+			if err := a.write(ctx, func(books *books) error { return books.complete(draftID) }); err != nil {
+				failures = append(failures, fmt.Errorf("complete draft %s: %w", draftID, err))
+			}
+		}
+		if len(list) < maxDue {
+			return errors.Join(failures...)
+		}
+	}
+}
+
+// completionFacts is the data of the event that ends a mission: its books.
+type completionFacts struct {
+	DraftID             string       `json:"draftId"`
+	MissionID           string       `json:"missionId"`
+	AcceptedSubmissions int          `json:"acceptedSubmissions"`
+	PaidSubmissions     int          `json:"paidSubmissions"`
+	DeferredSubmissions int          `json:"deferredSubmissions"`
+	UnpaidSubmissions   int          `json:"unpaidSubmissions"` // the money left before they were paid
+	Token               sortie.Token `json:"token"`
+	FundedBaseUnits     string       `json:"fundedBaseUnits"`
+	PaidBaseUnits       string       `json:"paidBaseUnits"`
+	DeferredBaseUnits   string       `json:"deferredBaseUnits"`
+	RefundBaseUnits     string       `json:"refundBaseUnits"`
+	RefundDeferred      bool         `json:"refundDeferred"`
+	TransactionHash     sortie.Hash  `json:"transactionHash"` // that closed it
+	BlockNumber         uint64       `json:"blockNumber"`
+}
+
+// complete tells the creator, once, that nothing will change about the mission any more, if that is so: a final block closed it and
+// everything submitted is decided. Payouts that the closing left unpaid, which only a reclaim does, are set aside.
+func (b *books) complete(draftID string) error {
+	if err := b.hold(); err != nil { // a reorganization comes before or after it, not in between
+		return err
+	}
+	account, err := b.open(draftID)
+	if err != nil {
+		return err
+	}
+	left, err := b.moneyLeft(draftID)
+	if err != nil || !left {
+		return err
+	}
+	const reason = "the mission's money left the contract before it was paid"
+	if _, err := b.tx.FailUnpaid(draftID, reason, maxDue); err != nil {
+		return err
+	}
+	completed, err := b.tx.CompleteSlots(draftID)
+	if err != nil || !completed {
+		return err
+	}
+	slots, err := b.tx.SlotsOf(draftID)
+	if err != nil {
+		return err
+	}
+	times := func(number int) string {
+		return new(big.Int).Mul(account.draft.Reward, big.NewInt(int64(number))).String()
+	}
+	closing := account.funding.Closed
+	return b.tellWallet(slots.Creator, draftID, sortie.EventMissionCompleted, completionFacts{
+		DraftID: draftID, MissionID: slots.MissionID, AcceptedSubmissions: slots.Accepted, PaidSubmissions: slots.Paid,
+		DeferredSubmissions: slots.Deferred, UnpaidSubmissions: slots.Failed, Token: slots.Token,
+		FundedBaseUnits: times(slots.Target), PaidBaseUnits: times(slots.Paid), DeferredBaseUnits: times(slots.Deferred),
+		RefundBaseUnits: closing.Refund.String(), RefundDeferred: closing.RefundDeferred,
+		TransactionHash: closing.Transaction, BlockNumber: closing.Block,
+	})
+}

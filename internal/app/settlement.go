@@ -1,0 +1,375 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+const (
+	// maxQueued is how many settlements of one token wait for the sender. What waits beyond them is not touched, so a token that is paused
+	// or over its cap holds up itself alone, and a look costs the same however many payouts wait.
+	maxQueued = 4
+	// maxOpen is how many settlements are read at once.
+	maxOpen = 256
+)
+
+// PaidSlots asks the contract which slots of a mission are paid. Answers come from as many nodes as money depends on.
+type PaidSlots func(ctx context.Context, factory sortie.Address, missionKey sortie.Hash, slots []uint32) ([]bool, error)
+
+// settling is what the settlement of payouts needs and remembers.
+type settling struct {
+	interval  time.Duration // that payouts of a mission wait for others
+	paidSlots PaidSlots     // nil: events alone make payouts paid
+	wake      func()        // makes the sender look now
+
+	mu   sync.Mutex
+	sent map[int64]sortie.Hash // by settlement: the transaction that its payouts are noted with; losing it costs a write
+}
+
+// Settle moves payouts on: it notes which settlements were sent and which are over, makes new ones, and counts payments as paid when
+// their blocks are final. A worker calls it each second. What fails does not hold up the rest.
+func (a *App) Settle(ctx context.Context) error {
+	if a.sender.IsZero() || a.settle == nil {
+		return a.finalizePayouts(ctx) // contributors redeem their receipts themselves
+	}
+	a.settling.mu.Lock()
+	defer a.settling.mu.Unlock()
+	queued, trackErr := a.trackSettlements(ctx)
+	var startErr error
+	if trackErr == nil {
+		startErr = a.startSettlements(ctx, queued)
+	}
+	return errors.Join(trackErr, startErr, a.finalizePayouts(ctx), a.closeMissions(ctx))
+}
+
+// trackSettlements notes what became of the settlements under way, and counts those of each token that the sender has not begun.
+func (a *App) trackSettlements(ctx context.Context) (queued map[sortie.Token]int, err error) {
+	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil // not a block was followed yet
+	}
+	if err != nil {
+		return nil, err
+	}
+	queued = make(map[sortie.Token]int)
+	known := make(map[int64]sortie.Hash)
+	var failures []error
+	for after := int64(0); ; {
+		list, err := a.store.OpenSettlements(ctx, after, maxOpen)
+		if err != nil {
+			return nil, err
+		}
+		for _, settlement := range list {
+			after = settlement.ID
+			if settlement.Intent == store.IntentQueued {
+				queued[settlement.Token]++
+			}
+			if err := a.trackSettlement(ctx, settlement, position.Final); err != nil && !errors.Is(err, store.ErrConflict) {
+				failures = append(failures, fmt.Errorf("track settlement %d: %w", settlement.ID, err))
+				continue
+			}
+			known[settlement.ID] = settlement.Transaction
+		}
+		if len(list) < maxOpen {
+			break
+		}
+	}
+	a.settling.sent = known
+	if len(failures) > 0 {
+		a.log.Warn("settlements could not be tracked; this is tried again", "failed", len(failures), "error", failures[0])
+	}
+	return queued, nil
+}
+
+func (a *App) trackSettlement(ctx context.Context, settlement store.Settlement, final uint64) error {
+	switch settlement.Intent {
+	case store.IntentSent, store.IntentMined:
+		if settlement.Transaction == (sortie.Hash{}) || a.settling.sent[settlement.ID] == settlement.Transaction {
+			return nil
+		}
+		return a.once(ctx, func(books *books) error {
+			sent, err := books.tx.SendPayouts(settlement, settlement.Transaction)
+			if err != nil {
+				return err
+			}
+			return books.tellPayouts(settlement.DraftID, sortie.EventPayoutSent, sent)
+		})
+	case store.IntentDone, store.IntentVoid:
+		if settlement.MinedBlock > final {
+			return nil // the events of its block may not be here yet
+		}
+		return a.once(ctx, func(books *books) error { return books.tx.EndSettlement(settlement, settlement.MinedBlock > 0) })
+	default:
+		return nil
+	}
+}
+
+// startSettlements makes settlements of the payouts that wait, one for each mission, those of the longest waiting missions first.
+func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int) error {
+	if halted, err := a.store.Halted(ctx); err != nil || halted {
+		return err
+	}
+	var failures []error
+	started := false
+	for token := range a.tokens {
+		room := maxQueued - queued[token]
+		if room <= 0 {
+			continue
+		}
+		missions, err := a.store.MissionsToSettle(ctx, token, a.now().Add(-a.settling.interval), room)
+		if err != nil {
+			return err
+		}
+		for _, waiting := range missions {
+			err := a.once(ctx, func(books *books) error { return books.startSettlement(waiting, token) })
+			if err == nil {
+				started = true
+			} else if !errors.Is(err, store.ErrConflict) {
+				failures = append(failures, fmt.Errorf("settle draft %s: %w", waiting.DraftID, err))
+			}
+		}
+	}
+	if started {
+		a.settling.wake()
+	}
+	return errors.Join(failures...)
+}
+
+// startSettlement makes a settlement of the first payouts of a mission. A mission whose money is not in the contract now waits.
+func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token) error {
+	if halted, err := b.tx.Halted(); err != nil || halted {
+		return err
+	}
+	account, err := b.open(waiting.DraftID)
+	if err != nil {
+		return err
+	}
+	if !account.open() {
+		return b.tx.Postpone(waiting)
+	}
+	settlement, _, err := b.tx.StartSettlement(waiting, token, waiting.Batch)
+	if err != nil {
+		return err
+	}
+	_, _, err = b.tx.AddIntent(store.IntentSettle, settlement.Subject(), account.funding.ChainID, b.app.sender)
+	return err
+}
+
+// SettleCall is what a settlement's transaction is made of, apart from what only the contract and the settler know.
+type SettleCall struct {
+	Domain       sortie.Domain // where the mission was funded
+	MissionKey   sortie.Hash
+	TokenAddress sortie.Address
+	Reward       *big.Int
+	Payouts      []store.Payout // that are to be paid, in the order of their slots
+
+	settlement store.Settlement
+}
+
+// Settlement is what the settler signs to pay the first payouts of a call.
+func (c SettleCall) Settlement(number int) sortie.Settlement {
+	payments := make([]sortie.Payment, number)
+	for i, payout := range c.Payouts[:number] {
+		payments[i] = sortie.Payment{Slot: payout.Slot, Recipient: payout.Recipient, SubmissionKey: sortie.SubmissionKey(payout.SubmissionID)}
+	}
+	return sortie.Settlement{MissionKey: c.MissionKey, Payments: payments}
+}
+
+// SettleCall says what the settlement with this id still has to pay: nothing, where receipts were redeemed for all of it, or the
+// mission's money is not in the contract.
+func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error) {
+	id, err := strconv.ParseInt(subject, 10, 64)
+	if err != nil {
+		return SettleCall{}, fmt.Errorf("settlement %q: its id is not a number", subject)
+	}
+	settlement, open, err := a.store.SettlementByID(ctx, id)
+	if err != nil {
+		return SettleCall{}, err
+	}
+	draft, err := a.store.DraftByDraftID(ctx, settlement.DraftID)
+	if err != nil {
+		return SettleCall{}, fmt.Errorf("settlement %d: %w", id, err)
+	}
+	funding, err := a.store.FundingOf(ctx, settlement.DraftID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return SettleCall{}, fmt.Errorf("settlement %d: %w", id, err)
+	}
+	if err != nil || funding.Closed != nil || settlement.Ended {
+		open = nil
+	}
+	return SettleCall{
+		Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: sortie.MissionKey(draft.MissionID),
+		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, settlement: settlement,
+	}, nil
+}
+
+// UnderWay is the sum of the payouts in the call's token, in base units, that transactions carry and no followed block has paid. The
+// contract does not count them against its cap yet.
+func (a *App) UnderWay(ctx context.Context, call SettleCall) (*big.Int, error) {
+	return a.store.UnderWay(ctx, call.settlement.Token, call.settlement.ID)
+}
+
+// ShrinkSettlement leaves the first payouts with a settlement whose transaction is not made yet. The others wait for another one.
+func (a *App) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) error {
+	return a.once(ctx, func(books *books) error { return books.tx.ShrinkSettlement(call.settlement, keep) })
+}
+
+// LeaveOut takes slots that are paid in the contract out of a settlement whose transaction is not made yet. Their receipts were
+// redeemed, and the follower will see that.
+func (a *App) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bool) error {
+	return a.once(ctx, func(books *books) error { return books.tx.LeaveOut(call.settlement, slots) })
+}
+
+// incidentPayoutFailed does not halt: the contract refuses one payout, whatever is sent with it.
+const incidentPayoutFailed = "payout_failed"
+
+// SetPayoutAside takes a payout that the contract refuses out of its settlement. An operator looks at it: its mission is not closed
+// before that.
+func (a *App) SetPayoutAside(ctx context.Context, payout store.Payout, reason string) error {
+	return a.once(ctx, func(books *books) error {
+		if err := books.tx.FailPayout(payout, reason); err != nil {
+			return err
+		}
+		return books.incident(incidentPayoutFailed, false,
+			"The payout of submission %s (slot %d of draft %s) to %s is set aside: %s. Find out why; then: sortie payouts retry %s",
+			payout.SubmissionID, payout.Slot, payout.DraftID, payout.Recipient, reason, payout.SubmissionID)
+	})
+}
+
+// finalizePayouts counts payments as paid, or deferred, when their blocks are final and the contract has their slots as paid.
+func (a *App) finalizePayouts(ctx context.Context) error {
+	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	list, err := a.store.PayoutsToFinalize(ctx, position.Final, maxDue)
+	if err != nil {
+		return err
+	}
+	var order []string
+	byMission := make(map[string][]store.Payout)
+	for _, payout := range list {
+		if byMission[payout.DraftID] == nil {
+			order = append(order, payout.DraftID)
+		}
+		byMission[payout.DraftID] = append(byMission[payout.DraftID], payout)
+	}
+	var failures []error
+	for _, draftID := range order {
+		if err := a.finalizePayoutsOf(ctx, draftID, byMission[draftID]); err != nil {
+			failures = append(failures, fmt.Errorf("count payouts of draft %s as paid: %w", draftID, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func (a *App) finalizePayoutsOf(ctx context.Context, draftID string, payouts []store.Payout) error {
+	draft, err := a.store.DraftByDraftID(ctx, draftID)
+	if err != nil {
+		return err
+	}
+	if a.settling.paidSlots != nil {
+		slots := make([]uint32, len(payouts))
+		for i, payout := range payouts {
+			slots[i] = payout.Slot
+		}
+		paid, err := a.settling.paidSlots(ctx, draft.Factory, sortie.MissionKey(draft.MissionID), slots)
+		if err != nil {
+			return err
+		}
+		confirmed := payouts[:0:0]
+		for i, payout := range payouts {
+			if paid[i] {
+				confirmed = append(confirmed, payout)
+			}
+		}
+		if len(confirmed) < len(payouts) {
+			a.log.Warn("a block paid slots that the contract does not have as paid", "draftId", draftID, "payouts", len(payouts)-len(confirmed))
+		}
+		payouts = confirmed
+	}
+	return a.write(ctx, func(books *books) error {
+		if err := books.hold(); err != nil { // a reorganization comes before or after it, not in between
+			return err
+		}
+		position, err := books.tx.ChainPosition(draft.ChainID)
+		if err != nil {
+			return err
+		}
+		var still []store.Payout
+		for _, payout := range payouts {
+			if payout.Block <= position.Final {
+				still = append(still, payout)
+			}
+		}
+		final, err := books.tx.FinalizePayouts(draftID, still)
+		if err != nil {
+			return err
+		}
+		var paid, deferred []store.Payout
+		for _, payout := range final {
+			if payout.Credited {
+				deferred = append(deferred, payout)
+			} else {
+				paid = append(paid, payout)
+			}
+		}
+		if err := books.tellPayouts(draftID, sortie.EventPayoutPaid, paid); err != nil {
+			return err
+		}
+		return books.tellPayouts(draftID, sortie.EventPayoutDeferred, deferred)
+	})
+}
+
+// payoutFacts is the data of an event about a payout.
+type payoutFacts struct {
+	DraftID         string       `json:"draftId,omitempty"` // for the creator only
+	MissionID       string       `json:"missionId"`
+	SubmissionID    string       `json:"submissionId"`
+	Recipient       string       `json:"recipient"`
+	Token           sortie.Token `json:"token"`
+	AmountBaseUnits string       `json:"amountBaseUnits"`
+	TransactionHash *sortie.Hash `json:"transactionHash"`
+	BlockNumber     *uint64      `json:"blockNumber,omitempty"`
+}
+
+// tellPayouts adds an event for the contributor and one for the creator about each payout.
+func (b *books) tellPayouts(draftID string, event sortie.EventType, payouts []store.Payout) error {
+	if len(payouts) == 0 {
+		return nil
+	}
+	slots, err := b.tx.SlotsOf(draftID)
+	if err != nil {
+		return err
+	}
+	for _, payout := range payouts {
+		facts := payoutFacts{
+			MissionID: slots.MissionID, SubmissionID: payout.SubmissionID, Recipient: payout.Recipient.String(), Token: payout.Token,
+			AmountBaseUnits: payout.Amount.String(), TransactionHash: &payout.Transaction,
+		}
+		if payout.Block != 0 {
+			facts.BlockNumber = &payout.Block
+		}
+		if payout.Recipient != slots.Creator {
+			if err := b.tellWallet(payout.Recipient, draftID, event, facts); err != nil {
+				return err
+			}
+		}
+		facts.DraftID = draftID
+		if err := b.tellWallet(slots.Creator, draftID, event, facts); err != nil {
+			return err
+		}
+	}
+	return nil
+}

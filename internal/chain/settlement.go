@@ -1,0 +1,170 @@
+package chain
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
+)
+
+// PaidSlots asks which slots of a mission are paid in the newest block, by [Quorum]: what is not is paid, and what is closes a mission.
+func (n *Nodes) PaidSlots(ctx context.Context, factoryAddress sortie.Address, missionKey sortie.Hash, slots []uint32) ([]bool, error) {
+	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (string, error) {
+		calls := make([]call, len(slots))
+		for i, slot := range slots {
+			calls[i] = call{"eth_call", `[{"to":"0x` + hex.EncodeToString(factoryAddress[:]) + `","data":"0x` +
+				hex.EncodeToString(factory.PackIsPaid(missionKey, new(big.Int).SetUint64(uint64(slot)))) + `"},"latest"]`}
+		}
+		replies, err := node.batch(ctx, calls)
+		if err != nil {
+			return "", node.redact(err)
+		}
+		paid := make([]byte, len(slots))
+		for i, reply := range replies {
+			var word [wordSize]byte
+			value, err := reply.value()
+			if err == nil {
+				err = fixedBytes(word[:], value)
+			}
+			if err != nil {
+				return "", fmt.Errorf("%s: slot %d: %w", node.Name(), slots[i], err)
+			}
+			paid[i] = word[wordSize-1]
+		}
+		return string(paid), n.stillOnChain(ctx, node)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask factory %s which slots of mission %s are paid: %w", factoryAddress, missionKey, err)
+	}
+	paid := make([]bool, len(slots))
+	for i := range paid {
+		paid[i] = answer[i] != 0
+	}
+	return paid, nil
+}
+
+// DailyCap is how much of a token a factory may pay out in a UTC day.
+type DailyCap struct{ Limit, Spent *big.Int }
+
+// Room is how much may still be paid out today, nil without a limit.
+func (c DailyCap) Room() *big.Int {
+	if c.Limit.Cmp(noCap) == 0 {
+		return nil
+	}
+	room := new(big.Int).Sub(c.Limit, c.Spent)
+	if room.Sign() < 0 { // the limit was lowered
+		room.SetInt64(0)
+	}
+	return room
+}
+
+// DailyCap asks for the cap of a token and what is spent of it, by [Quorum].
+func (n *Nodes) DailyCap(ctx context.Context, factoryAddress, token sortie.Address) (DailyCap, error) {
+	type amounts struct{ limit, spent string } // comparable
+	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (amounts, error) {
+		caps, err := ask(ctx, node, factoryAddress, factory.PackDailyCaps(common.Address(token)), factory.UnpackDailyCaps)
+		if err != nil {
+			return amounts{}, err
+		}
+		return amounts{caps.Limit.String(), caps.Spent.String()}, n.stillOnChain(ctx, node)
+	})
+	if err != nil {
+		return DailyCap{}, fmt.Errorf("ask factory %s for the daily cap of %s: %w", factoryAddress, token, err)
+	}
+	limit, _ := new(big.Int).SetString(answer.limit, 10)
+	spent, _ := new(big.Int).SetString(answer.spent, 10)
+	return DailyCap{limit, spent}, nil
+}
+
+// Verdict is what a try of a settlement says about it.
+type Verdict int
+
+// The verdicts.
+const (
+	Works      Verdict = iota
+	Waits              // nothing can be settled now: the contract is paused, over its cap, or does not accept the settler
+	Gone               // the contract does not have the mission, or has closed it
+	BadPayment         // one payment is refused, whatever is sent with it
+	TooLarge           // the whole is refused: it takes too much gas, or one of its payments cannot be made
+)
+
+// Trial is the outcome of a try.
+type Trial struct {
+	Verdict Verdict
+	Slot    uint64 // of the bad payment
+	Reason  string // in the contract's words
+}
+
+// TrySettlement runs a settlement without sending it, as enough nodes would ([Quorum]): what it says sets payouts aside. A settlement that takes more
+// than maxGas, or more than half of a block, is too large.
+func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.Address, data []byte, maxGas uint64) (Trial, error) {
+	to := common.Address(factoryAddress)
+	trial, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (Trial, error) {
+		needed, err := node.EstimateGas(ctx, ethereum.CallMsg{From: common.Address(from), To: &to, Data: data})
+		if err != nil {
+			if !isAnswer(err) {
+				return Trial{}, unreachable(node, err)
+			}
+			trial, known := judgeRefusal(err)
+			if !known {
+				return Trial{}, node.redact(err)
+			}
+			return trial, n.stillOnChain(ctx, node)
+		}
+		head, err := node.HeaderByNumber(ctx, nil)
+		if err != nil {
+			return Trial{}, unreachable(node, err)
+		}
+		if needed+needed/10 > min(maxGas, head.GasLimit/2) {
+			return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, nil
+		}
+		return Trial{}, n.stillOnChain(ctx, node)
+	})
+	if err != nil {
+		return Trial{}, fmt.Errorf("try a settlement: %w", err)
+	}
+	return trial, nil
+}
+
+// judgeRefusal says what a node's refusal of a settlement means. What is no refusal by the contract is not known: the node may be out
+// of order.
+func judgeRefusal(err error) (Trial, bool) {
+	var refused rpc.DataError
+	if !errors.As(err, &refused) {
+		outOfGas := strings.Contains(err.Error(), "gas required exceeds") || strings.Contains(err.Error(), "out of gas")
+		return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, outOfGas
+	}
+	text, _ := refused.ErrorData().(string)
+	data, _ := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	if len(data) < 4 {
+		reverted := strings.Contains(err.Error(), "revert") || strings.Contains(err.Error(), "gas required exceeds")
+		return Trial{Verdict: TooLarge, Reason: "the contract refuses it without a reason"}, reverted
+	}
+	reason, unpackErr := factory.UnpackError(data)
+	if unpackErr != nil || reason == nil {
+		return Trial{Verdict: TooLarge, Reason: fmt.Sprintf("it is refused with the error 0x%x", data[:4])}, true
+	}
+	name := strings.TrimPrefix(reflect.Indirect(reflect.ValueOf(reason)).Type().Name(), "MissionFactory")
+	switch refusal := reason.(type) {
+	case *missionfactory.MissionFactoryEnforcedPause, *missionfactory.MissionFactoryDailyCapExceeded, *missionfactory.MissionFactoryUnauthorizedSigner:
+		return Trial{Verdict: Waits, Reason: name}, true
+	case *missionfactory.MissionFactoryUnknownMission, *missionfactory.MissionFactoryMissionAlreadyClosed:
+		return Trial{Verdict: Gone, Reason: name}, true
+	case *missionfactory.MissionFactoryInvalidRecipient:
+		return Trial{Verdict: BadPayment, Slot: refusal.Slot.Uint64(), Reason: name}, true
+	case *missionfactory.MissionFactorySlotOutOfRange:
+		return Trial{Verdict: BadPayment, Slot: refusal.Slot.Uint64(), Reason: name}, true
+	default:
+		return Trial{Verdict: TooLarge, Reason: name}, true
+	}
+}

@@ -1,0 +1,342 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// IntentSettle is the kind of the intents that send settlements. Their subject is the settlement's id.
+const IntentSettle = "settle"
+
+// Settlement is a batch of payouts of one mission in one transaction.
+type Settlement struct {
+	ID        int64
+	DraftID   string
+	Token     sortie.Token
+	Size      int // payouts that it began with
+	CreatedAt time.Time
+	Ended     bool
+
+	// Of its intent, in an answer of [DB.OpenSettlements].
+	Intent      IntentStatus
+	MinedBlock  uint64
+	Transaction sortie.Hash // the newest that was signed; zero: none
+	Problem     string
+}
+
+// Subject is the subject of the settlement's intent.
+func (s Settlement) Subject() string { return strconv.FormatInt(s.ID, 10) }
+
+// WaitingMission is a mission with payouts that no settlement carries.
+type WaitingMission struct {
+	DraftID string
+	Waiting int
+	Batch   int       // how many payouts its next settlement carries at most
+	Since   time.Time // since the first of them waits, or since the last settlement was made; or until when they wait
+}
+
+// MissionsToSettle reads up to limit missions of a token whose payouts wait since a time or longer, or fill a settlement, the longest
+// waiting first. What it costs does not depend on how many payouts or missions wait.
+func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since time.Time, limit int) ([]WaitingMission, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (missions []WaitingMission, err error) {
+		scan := func(row scanner) error {
+			var m WaitingMission
+			var since int64
+			if err := row.Scan(&m.DraftID, &m.Waiting, &m.Batch, &since); err != nil {
+				return err
+			}
+			m.Since = microTime(since)
+			missions = append(missions, m)
+			return nil
+		}
+		if err = s.each(ctx, selectMissionsWaiting, []any{string(token), since.UnixMicro(), limit}, scan); err == nil {
+			err = s.each(ctx, selectMissionsWithFullBatch, []any{string(token), db.clock().UnixMicro(), limit}, scan)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read missions with payouts that wait: %w", err)
+		}
+		slices.SortStableFunc(missions, func(a, b WaitingMission) int { return a.Since.Compare(b.Since) })
+		missions = slices.CompactFunc(missions, func(a, b WaitingMission) bool { return a.DraftID == b.DraftID })
+		return missions[:min(limit, len(missions))], nil
+	})
+}
+
+// StartSettlement makes a settlement of the first payouts of a mission that wait, size of them at most. Those that are left wait from
+// now on. When another process was faster, or nothing waits, it fails with [ErrConflict].
+func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (Settlement, []Payout, error) {
+	settlement := Settlement{DraftID: m.DraftID, Token: token, CreatedAt: tx.Now}
+	changed, err := tx.session.exec(tx.ctx, holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro())
+	if err == nil && changed == 0 {
+		err = ErrConflict
+	}
+	if err != nil {
+		return settlement, nil, fmt.Errorf("start a settlement of %s: %w", m.DraftID, err)
+	}
+	chosen, err := tx.session.payouts(tx.ctx, selectWaiting, m.DraftID, min(size, MaxSettlement))
+	if err == nil && len(chosen) == 0 {
+		err = ErrConflict
+	}
+	if err == nil {
+		settlement.Size = len(chosen)
+		err = tx.session.one(tx.ctx, insertSettlement, []any{m.DraftID, string(token), settlement.Size, tx.Now.UnixMicro()},
+			func(row scanner) error { return row.Scan(&settlement.ID) })
+	}
+	changes := make([]payoutChange, len(chosen))
+	for i, was := range chosen {
+		chosen[i].Settlement = settlement.ID
+		changes[i] = payoutChange{was, chosen[i]}
+	}
+	if err == nil {
+		err = tx.writePayouts(m.DraftID, changes)
+	}
+	if err != nil {
+		return settlement, nil, tx.session.refuse(fmt.Errorf("start a settlement of %s: %w", m.DraftID, err))
+	}
+	return settlement, chosen, nil
+}
+
+// Postpone lets the payouts of a mission wait from now on, so that other missions are looked at before it.
+func (tx *Tx) Postpone(m WaitingMission) error {
+	if _, err := tx.session.exec(tx.ctx, holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro()); err != nil {
+		return fmt.Errorf("postpone payouts of %s: %w", m.DraftID, err)
+	}
+	return nil
+}
+
+// SettlementByID reads a settlement with the payouts that it carries and no block has paid, in the order of their slots. Unknown:
+// [ErrNotFound].
+func (db *DB) SettlementByID(ctx context.Context, id int64) (Settlement, []Payout, error) {
+	type both struct {
+		settlement Settlement
+		open       []Payout
+	}
+	found, err := read(ctx, db, func(ctx context.Context, s *session) (found both, err error) {
+		if found.settlement, err = s.settlement(ctx, id); err == nil {
+			found.open, err = s.payouts(ctx, selectOpenOfSettlement, id)
+		}
+		return found, err
+	})
+	if err != nil {
+		return Settlement{}, nil, fmt.Errorf("read settlement %d: %w", id, err)
+	}
+	return found.settlement, found.open, nil
+}
+
+func (s *session) settlement(ctx context.Context, id int64) (settlement Settlement, err error) {
+	err = s.one(ctx, selectSettlement, []any{id}, func(row scanner) error {
+		var createdAt int64
+		var endedAt sql.NullInt64
+		settlement.ID = id
+		err := row.Scan(&settlement.DraftID, (*string)(&settlement.Token), &settlement.Size, &createdAt, &endedAt)
+		settlement.CreatedAt, settlement.Ended = microTime(createdAt), endedAt.Valid
+		return err
+	})
+	return settlement, err
+}
+
+// OpenSettlements reads the settlements that are under way, each with its intent. There are as many as transactions are under way, and
+// a few more: what waits is not among them.
+func (db *DB) OpenSettlements(ctx context.Context, afterID int64, limit int) ([]Settlement, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (open []Settlement, err error) {
+		err = s.each(ctx, selectOpenSettlements, []any{afterID, limit}, func(row scanner) error {
+			settlement, err := scanOpenSettlement(row)
+			open = append(open, settlement)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read open settlements: %w", err)
+		}
+		return open, nil
+	})
+}
+
+func scanOpenSettlement(row scanner) (Settlement, error) {
+	var s Settlement
+	var createdAt int64
+	var status, problem, transaction, mined sql.NullString
+	var minedBlock sql.NullInt64
+	err := row.Scan(&s.ID, &s.DraftID, (*string)(&s.Token), &s.Size, &createdAt, &status, &minedBlock, &mined, &problem, &transaction)
+	if err != nil {
+		return Settlement{}, err
+	}
+	s.CreatedAt, s.Intent, s.MinedBlock, s.Problem = microTime(createdAt), IntentStatus(status.String), uint64(minedBlock.Int64), problem.String
+	if mined.Valid {
+		transaction = mined
+	}
+	if err := parseOptionalHash(&s.Transaction, transaction); err != nil {
+		return Settlement{}, fmt.Errorf("settlement %d: %w", s.ID, err)
+	}
+	return s, nil
+}
+
+// UnderWay sums the payouts of a token up that settlements carry whose transactions are signed, and that no block has paid. One
+// settlement does not count.
+func (db *DB) UnderWay(ctx context.Context, token sortie.Token, except int64) (*big.Int, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (*big.Int, error) {
+		sum := new(big.Int)
+		err := s.each(ctx, selectUnderWay, []any{string(token), except}, func(row scanner) error {
+			var reward string
+			var number int64
+			if err := row.Scan(&reward, &number); err != nil {
+				return err
+			}
+			amount, err := parseInteger(reward)
+			if err == nil {
+				sum.Add(sum, amount.Mul(amount, big.NewInt(number)))
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("sum up the payouts under way: %w", err)
+		}
+		return sum, nil
+	})
+}
+
+// SendPayouts notes that the newest transaction of a settlement pays its payouts, and returns those that were not sent before.
+func (tx *Tx) SendPayouts(settlement Settlement, transaction sortie.Hash) (sent []Payout, err error) {
+	err = tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) {
+		if p.Status == sortie.PayoutSent && p.Transaction == transaction {
+			return p, false
+		}
+		first := p.Status == sortie.PayoutQueued
+		if p.Status, p.Transaction = sortie.PayoutSent, transaction; first {
+			sent = append(sent, p)
+		}
+		return p, true
+	})
+	return sent, err
+}
+
+// ShrinkSettlement leaves the first payouts with a settlement that no transaction carries yet, and lets the rest wait for another. The
+// mission's next settlements are as small; each that ends well doubles that.
+func (tx *Tx) ShrinkSettlement(settlement Settlement, keep int) error {
+	err := tx.changeSettlement(settlement, func(i int, p Payout) (Payout, bool) { return released(p), i >= keep })
+	if err == nil {
+		_, err = tx.session.exec(tx.ctx, setBatch, settlement.DraftID, max(keep, 1))
+	}
+	if err != nil {
+		return fmt.Errorf("shrink settlement %d: %w", settlement.ID, err)
+	}
+	return nil
+}
+
+// LeaveOut takes slots out of a settlement that no transaction carries yet. Their payouts wait for another one.
+func (tx *Tx) LeaveOut(settlement Settlement, slots map[uint32]bool) error {
+	err := tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) { return released(p), slots[p.Slot] })
+	if err != nil {
+		return fmt.Errorf("leave payouts out of settlement %d: %w", settlement.ID, err)
+	}
+	return nil
+}
+
+// settleAgainAfter is for how long a mission waits after a settlement that paid nothing.
+const settleAgainAfter = time.Minute
+
+// EndSettlement ends a settlement. Payouts of it that no block has paid wait for another one: for a while, where it did not end well.
+func (tx *Tx) EndSettlement(settlement Settlement, well bool) error {
+	left := false
+	err := tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) {
+		left = true
+		return released(p), true
+	})
+	switch {
+	case err == nil && well:
+		_, err = tx.session.exec(tx.ctx, growBatch, settlement.DraftID, MaxSettlement)
+	case err == nil && left:
+		_, err = tx.session.exec(tx.ctx, waitUntil, settlement.DraftID, tx.Now.Add(settleAgainAfter).UnixMicro())
+	}
+	if err == nil {
+		_, err = tx.session.exec(tx.ctx, endSettlement, settlement.ID, tx.Now.UnixMicro())
+	}
+	if err != nil {
+		return fmt.Errorf("end settlement %d: %w", settlement.ID, err)
+	}
+	return nil
+}
+
+func released(p Payout) Payout {
+	p.Status, p.Settlement, p.Transaction = sortie.PayoutQueued, 0, sortie.Hash{}
+	return p
+}
+
+// changeSettlement changes the payouts of an open settlement that no block has paid, in the order of their slots. Ended by now:
+// [ErrConflict].
+func (tx *Tx) changeSettlement(settlement Settlement, change func(int, Payout) (Payout, bool)) error {
+	if err := tx.holdMission(settlement.DraftID); err != nil {
+		return err
+	}
+	now, err := tx.session.settlement(tx.ctx, settlement.ID)
+	if err == nil && now.Ended {
+		err = ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("change settlement %d: %w", settlement.ID, err)
+	}
+	open, err := tx.session.payouts(tx.ctx, selectOpenOfSettlement, settlement.ID)
+	if err != nil {
+		return fmt.Errorf("change settlement %d: %w", settlement.ID, err)
+	}
+	var changes []payoutChange
+	for i, was := range open {
+		if to, changed := change(i, was); changed {
+			changes = append(changes, payoutChange{was, to})
+		}
+	}
+	return tx.writePayouts(settlement.DraftID, changes)
+}
+
+// openSettlementsOf are the ids of the settlements of a mission that are under way.
+func (tx *Tx) openSettlementsOf(draftID string) (map[int64]bool, error) {
+	open := make(map[int64]bool)
+	err := tx.session.each(tx.ctx, selectOpenSettlementsOf, []any{draftID}, func(row scanner) error {
+		var id int64
+		err := row.Scan(&id)
+		open[id] = true
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read open settlements of %s: %w", draftID, err)
+	}
+	return open, nil
+}
+
+const (
+	selectMissionsWaiting = `SELECT draft_id, waiting, batch, waiting_since FROM mission_slots
+WHERE token = $1 AND waiting > 0 AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`
+	selectMissionsWithFullBatch = `SELECT draft_id, waiting, batch, waiting_since FROM mission_slots
+WHERE token = $1 AND waiting >= batch AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`
+	holdWaitingMission = `UPDATE mission_slots SET waiting_since = $3 WHERE draft_id = $1 AND waiting > 0 AND waiting_since = $2`
+	selectWaiting      = `SELECT ` + payoutColumns + ` FROM payouts
+WHERE draft_id = $1 AND status = 'queued' AND settlement_id IS NULL ORDER BY slot LIMIT $2 + 0`
+
+	insertSettlement = `INSERT INTO settlements (draft_id, token, size, created_at) VALUES ($1, $2, $3, $4) RETURNING id`
+	endSettlement    = `UPDATE settlements SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL`
+	waitUntil        = `UPDATE mission_slots SET waiting_since = $2 WHERE draft_id = $1 AND waiting > 0`
+	setBatch         = `UPDATE mission_slots SET batch = $2 WHERE draft_id = $1`
+	growBatch        = `UPDATE mission_slots SET batch = CASE WHEN batch * 2 < $2 THEN batch * 2 ELSE $2 END WHERE draft_id = $1 AND batch < $2`
+
+	selectSettlement       = `SELECT draft_id, token, size, created_at, ended_at FROM settlements WHERE id = $1`
+	selectOpenOfSettlement = `SELECT ` + payoutColumns + ` FROM payouts
+WHERE settlement_id = $1 AND block_number IS NULL AND status IN ('queued', 'sent') ORDER BY slot`
+	selectOpenSettlementsOf = `SELECT id FROM settlements WHERE draft_id = $1 AND ended_at IS NULL`
+
+	selectUnderWay = `SELECT amount, COUNT(*) FROM settlements
+JOIN intents ON intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT) AND intents.status IN ('sent', 'mined')
+JOIN payouts ON payouts.settlement_id = settlements.id AND block_number IS NULL
+WHERE ended_at IS NULL AND settlements.token = $1 AND settlements.id <> $2 GROUP BY amount`
+
+	// A settlement has one intent. Its newest attempt may not be the one that is mined.
+	selectOpenSettlements = `SELECT settlements.id, draft_id, token, size, settlements.created_at, intents.status, intents.mined_block,
+	intents.mined_transaction, intents.problem,
+	(SELECT hash FROM attempts WHERE attempts.intent_id = intents.id ORDER BY number DESC LIMIT 1)
+FROM settlements LEFT JOIN intents ON intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT)
+WHERE ended_at IS NULL AND settlements.id > $1 ORDER BY settlements.id LIMIT $2 + 0`
+)
