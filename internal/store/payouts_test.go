@@ -200,9 +200,10 @@ func (m *payoutModel) pay(rt *rapid.T, tx *Tx, payout Payout) error {
 		MissionKey: sortie.MissionKey(m.draft.MissionID), Payment: &Payment{Slot: uint64(payout.Slot)},
 	}
 	m.events[payout.Slot] = event
-	return tx.NotePayments(m.slots.DraftID, []PaymentNote{
+	_, err := tx.NotePayments(m.slots.DraftID, []PaymentNote{
 		{Slot: uint64(payout.Slot), Block: event.Block, Transaction: event.Transaction, Credited: kind == EventPayoutDeferred},
 	})
+	return err
 }
 
 // compare checks what holds at any time.
@@ -354,7 +355,8 @@ func testClosing(t *testing.T, url string) {
 	mustTx(t, db, func(tx *Tx) error { return tx.RetryPayout(payout) })
 	paid := payment(draft, final, 9)
 	mustTx(t, db, func(tx *Tx) error {
-		return tx.NotePayments(slots.DraftID, []PaymentNote{{Slot: 0, Block: 9, Transaction: paid.Transaction}})
+		_, err := tx.NotePayments(slots.DraftID, []PaymentNote{{Slot: 0, Block: 9, Transaction: paid.Transaction}})
+		return err
 	})
 	closing("in a block that may vanish", false)
 	list, err := db.PayoutsToFinalize(context.Background(), 8, 1000)

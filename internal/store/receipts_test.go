@@ -73,7 +73,8 @@ func testOpenReceipts(t *testing.T, url string) {
 	note := func(draftID string) {
 		t.Helper()
 		mustTx(t, db, func(tx *Tx) error {
-			return tx.NotePayments(draftID, []PaymentNote{{Slot: paid.Payment.Slot, Block: paid.Block, Transaction: paid.Transaction}})
+			_, err := tx.NotePayments(draftID, []PaymentNote{{Slot: paid.Payment.Slot, Block: paid.Block, Transaction: paid.Transaction}})
+			return err
 		})
 	}
 	note("draft_other")
