@@ -54,6 +54,7 @@ type storm struct {
 
 	lock     sync.Mutex
 	happened map[string]int
+	isShut   bool
 }
 
 func startStorm(t *testing.T, database string, processes int) *storm {
@@ -142,7 +143,7 @@ func (s *storm) submitAll(slots int) (all []submission) {
 	}
 	s.denied = s.people[0]
 	s.chain.transact("deployer", s.chain.Tokens[sortie.TokenUSDC].Address, testusdc.NewTestUSDC().PackSetDenylisted(common.Address(s.denied.Wallet()), true))
-	s.chain.mine(1)
+	s.chain.mine(stormFinality)
 	all = make([]submission, len(s.missions)*slots)
 	var group errgroup.Group
 	group.SetLimit(4)
@@ -194,7 +195,7 @@ func (s *storm) storm(payouts int) {
 		case 3:
 			baseFee = 1 * gwei
 		}
-		if paused == 0 && round%12 == 6 && s.poolIsEmpty() { // a transaction that is on its way would be credited
+		if paused == 0 && round%12 == 6 && s.shut() {
 			s.chain.transact("deployer", usdc, token.PackPause())
 			s.chain.mineAt(baseFee)
 			paused = 4
@@ -202,16 +203,41 @@ func (s *storm) storm(payouts int) {
 		}
 		if paused > 0 {
 			if paused--; paused == 0 {
-				s.chain.transact("deployer", usdc, token.PackUnpause())
+				s.unpause()
+				s.setShut(false)
 			}
 		}
 		s.chain.mineAt(baseFee)
 		s.awaitTip()
 	}
-	if paused > 0 {
-		s.chain.transact("deployer", usdc, token.PackUnpause())
-		s.chain.mineAt(1 * gwei)
+	s.unpause()
+	s.setShut(false)
+}
+
+// unpause ends a pause for good: no reorganization brings it back.
+func (s *storm) unpause() {
+	s.t.Helper()
+	s.chain.transact("deployer", s.chain.Tokens[sortie.TokenUSDC].Address, testusdc.NewTestUSDC().PackUnpause())
+	s.chain.mine(deepestReorg + 1)
+	s.awaitTip()
+}
+
+// shut keeps transactions from the chain from now on, if none is on its way: a payment that is mined during a pause of its token is
+// credited, which is not what this test is about.
+func (s *storm) shut() bool {
+	s.t.Helper()
+	s.setShut(true)
+	if !s.poolIsEmpty() {
+		s.setShut(false)
+		return false
 	}
+	return true
+}
+
+func (s *storm) setShut(shut bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.isShut = shut
 }
 
 // poolIsEmpty reports whether no transaction waits to be mined.
@@ -230,7 +256,13 @@ func (s *storm) note(what string) {
 
 // drop loses some transactions on their way to the node, which seems to have them.
 func (s *storm) drop(_ context.Context, call rpcCall) *rpcAnswer {
-	if call.Method != "eth_sendRawTransaction" || rand.IntN(4) != 0 {
+	if call.Method != "eth_sendRawTransaction" {
+		return nil
+	}
+	s.lock.Lock()
+	shut := s.isShut
+	s.lock.Unlock()
+	if !shut && rand.IntN(4) != 0 {
 		return nil
 	}
 	s.note("dropped transactions")
