@@ -187,7 +187,13 @@ func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatu
 	row(table, "checked", "calldata, terms and authorizer match "+options.trust)
 	_ = table.Flush()
 	fmt.Fprintln(w)
-	if options.yes {
+	return askToSend(cmd, options.yes)
+}
+
+// askToSend asks on the terminal before a transaction is sent. Without a terminal it asks nothing and refuses.
+func askToSend(cmd *cobra.Command, yes bool) error {
+	w := cmd.ErrOrStderr()
+	if yes {
 		return nil
 	}
 	if file, ok := cmd.InOrStdin().(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {

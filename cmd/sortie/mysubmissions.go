@@ -148,7 +148,7 @@ func payoutInWords(submission sortie.Submission) string {
 		words += ", " + submission.Payout.TransactionHash.String()
 	}
 	if submission.Receipt != nil {
-		words += " (you have the receipt: --json shows it, and settle of the contract pays for it)"
+		words += fmt.Sprintf(" (you have the receipt: %s submissions receipt %s)", program(), submission.SubmissionID)
 	}
 	return words
 }
