@@ -152,7 +152,7 @@ func describeRedemption(w io.Writer, receipt sortie.Receipt, redemption chain.Re
 	if receipt.SubmissionID != "" {
 		row(table, "submission", receipt.SubmissionID)
 	}
-	row(table, "slot", fmt.Sprintf("%d of %d", payment.Slot, redemption.TargetCount))
+	row(table, "slot", fmt.Sprintf("%d, of slots 0 to %d", payment.Slot, redemption.TargetCount-1))
 	row(table, "factory", fmt.Sprintf("%s, chain %d", redemption.Domain.Factory, redemption.Domain.ChainID))
 	_ = table.Flush()
 	fmt.Fprintln(w, "\nWhat the receipt depends on:")
@@ -240,7 +240,7 @@ func decodeReceipt(data []byte) (receipt sortie.Receipt, err error) {
 	case file.Receipt != nil:
 		data = file.Receipt
 	}
-	if len(data) == 0 || bytes.Equal(data, []byte("null")) {
+	if inside := file.Submission != nil || file.Receipt != nil; inside && (len(data) == 0 || bytes.Equal(data, []byte("null"))) {
 		return receipt, errors.New("the submission in it has no receipt yet")
 	}
 	if err := json.Unmarshal(data, &receipt); err != nil {
