@@ -18,13 +18,6 @@ import (
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-func signerOf(role devnet.Role) chain.TransactionSigner {
-	wallet := devnet.WalletByRole(role)
-	return devnet.NewSigner(wallet.Address, func(_ context.Context, digest sortie.Hash) (sortie.Bytes, error) {
-		return wallet.Key.SignDigest(digest), nil
-	})
-}
-
 // redeemable funds a mission of two slots in USDC and gives the receipt of the first.
 func redeemable(t *testing.T, node *chain.Node, deployment chain.Deployment, missionID string) (sortie.Domain, sortie.Receipt) {
 	t.Helper()
@@ -50,7 +43,7 @@ func redeemable(t *testing.T, node *chain.Node, deployment chain.Deployment, mis
 
 func pay(t *testing.T, node *chain.Node, role devnet.Role, to sortie.Address, data []byte) *types.Receipt {
 	t.Helper()
-	mined, err := chain.PayingCall{To: to, Data: data}.Send(t.Context(), node, signerOf(role), devnet.DefaultChainID, func(sortie.Hash) {})
+	mined, err := chain.PayingCall{To: to, Data: data}.Send(t.Context(), node, signerOf(devnet.WalletByRole(role).Key), devnet.DefaultChainID, func(sortie.Hash) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +124,7 @@ func TestANodeThatFailsRefusesNoReceipt(t *testing.T) {
 	if _, err := chain.CheckClaim(t.Context(), node, domain, "USDC", domain.Factory); !errors.Is(err, chain.ErrUnreachable) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("claim: got %v, want a node that cannot be reached, without its path", err)
 	}
-	_, err := chain.PayingCall{To: domain.Factory}.Send(t.Context(), node, signerOf(devnet.RoleCreator2), domain.ChainID, func(sortie.Hash) {})
+	_, err := chain.PayingCall{To: domain.Factory}.Send(t.Context(), node, signerOf(devnet.WalletByRole(devnet.RoleCreator2).Key), domain.ChainID, func(sortie.Hash) {})
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), down.URL) {
 		t.Errorf("send: got %v, want an error with the node's name and without its path", err)
 	}
