@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 )
 
 // sortie runs the program to its end, with nothing but the given arguments.
@@ -31,7 +32,7 @@ func TestAReceiptIsRedeemedWithoutTheService(t *testing.T) {
 	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()),
 		"SORTIE_SENDER=", // so that the service sends no payout
 		"SORTIE_ACCEPTANCE_HOLD=1h"))
-	mission := f.publish(photoMission(2))
+	mission := f.publish(photoMission(3))
 	held := f.submit("contributor1", mission, photo(1))
 	f.awaitStatus(held, sortie.SubmissionAccepted)
 	path := filepath.Join(t.TempDir(), "receipt.json")
@@ -62,6 +63,13 @@ func TestAReceiptIsRedeemedWithoutTheService(t *testing.T) {
 	}
 	f.checkReceiptFile(path, mission, final)
 
+	unredeemed := f.submit("contributor3", mission, photo(3))
+	f.service.await(t, "second receipt", func() bool { return f.own(unredeemed).Receipt != nil })
+	late := filepath.Join(t.TempDir(), "late.json")
+	if code, output := f.sortie("submissions", "receipt", unredeemed.id, "--out", late, "--wallet", "contributor3", "--url", f.service.url); code != 0 {
+		t.Fatalf("fetch the second receipt: got exit code %d, %q; want 0", code, output)
+	}
+
 	f.stop()
 	chain.call(nil, "evm_setAutomine", true)
 	before := f.balance(final.contributor.Wallet())
@@ -79,6 +87,13 @@ func TestAReceiptIsRedeemedWithoutTheService(t *testing.T) {
 	if code, output := f.sortie("claim", "--rpc", chain.RPCURL, "--factory", chain.FactoryAddress.String(), "--token", "USDC", "--wallet", "contributor2", "--yes"); code != 5 ||
 		!strings.Contains(output, "holds no deferred USDC") {
 		t.Errorf("claim: got exit code %d, %q; want 5", code, output)
+	}
+
+	chain.call(nil, "evm_increaseTime", 181*24*60*60)
+	chain.mine(1)
+	chain.transact("creator", chain.FactoryAddress, missionfactory.NewMissionFactory().PackReclaim(sortie.MissionKey(mission.missionID)))
+	if code, output := f.sortie("redeem", late, "--rpc", chain.RPCURL, "--key", "dev:5", "--yes"); code != 5 || !strings.Contains(output, "the creator reclaimed the mission's money") {
+		t.Errorf("redeem after the creator's exit: got exit code %d, %q; want 5", code, output)
 	}
 }
 
