@@ -98,8 +98,8 @@ func runClaim(cmd *cobra.Command, options claimOptions) error {
 		return payoutError(err)
 	}
 	amount := sortie.FormatUnits(claim.Amount, chain.Decimals(claim.Token))
-	fmt.Fprintf(cmd.ErrOrStderr(), "This pays %s %s, which factory %s holds for %s, to that account.\n", amount, claim.Token, claim.Domain.Factory, account)
-	showPayer(cmd.ErrOrStderr(), signer)
+	fmt.Fprintf(options.describeTo(cmd), "This pays %s %s, which factory %s holds for %s, to that account.\n", amount, claim.Token, claim.Domain.Factory, account)
+	showPayer(options.describeTo(cmd), signer)
 	result := claimResult{
 		Outcome: outcomeChecked, Account: account, Token: claim.Token, TokenAddress: claim.TokenAddress, AmountBaseUnits: claim.Amount.String(),
 		ChainID: chainID, Factory: claim.Domain.Factory,

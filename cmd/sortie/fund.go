@@ -196,7 +196,7 @@ func askToSend(cmd *cobra.Command, yes bool) error {
 	if yes {
 		return nil
 	}
-	if file, ok := cmd.InOrStdin().(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+	if !hasTerminal(cmd) {
 		return failed(exitSafety, errors.New("nothing was sent: there is no terminal to ask on; add --yes to send without asking"))
 	}
 	fmt.Fprint(w, "Send it? [y/N] ")
@@ -205,6 +205,12 @@ func askToSend(cmd *cobra.Command, yes bool) error {
 		return failed(exitSafety, errors.New("nothing was sent"))
 	}
 	return nil
+}
+
+// hasTerminal reports whether there is a person to ask.
+func hasTerminal(cmd *cobra.Command) bool {
+	file, ok := cmd.InOrStdin().(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // lockBudget approves the exact budget if the allowance is short, and sends the quote's calldata as it is.

@@ -86,17 +86,21 @@ func (o *payerOptions) signer(ctx context.Context, chainID uint64) (funding.Sign
 		return nil, nil
 	case o.key.text != "":
 		signer, err := o.key.open(ctx, "key", chainID)
-		if exit := (*exitError)(nil); err == nil || errors.As(err, &exit) {
-			return signer, err
-		}
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return nil, err
-		}
-		return nil, failed(exitAuthentication, err)
+		return signer, failed(exitAuthentication, err)
 	case o.identity.devWallet != "" && !chain.IsDevelopment(chainID):
 		return nil, failed(exitSafety, fmt.Errorf("--wallet %s is a development key, which everyone has, and chain %d is no development chain: give --key", o.identity.devWallet, chainID))
 	}
 	return o.identity.signer(ctx)
+}
+
+// describeTo is where the command says what it is about to do. For a program that is not asked it
+// says nothing: standard error holds an error as JSON, or nothing.
+func (o *payerOptions) describeTo(cmd *cobra.Command) io.Writer {
+	asJSON, _ := cmd.Flags().GetBool("json")
+	if asJSON && (o.yes || o.dryRun || !hasTerminal(cmd)) {
+		return io.Discard
+	}
+	return cmd.ErrOrStderr()
 }
 
 // send sends one call and waits until it is mined.
@@ -104,10 +108,14 @@ func (o *payerOptions) send(cmd *cobra.Command, node *chain.Node, signer funding
 	ctx, cancel := context.WithTimeout(cmd.Context(), o.wait)
 	defer cancel()
 	receipt, err := call.Send(ctx, node, transactionSigner{signer}, chainID, func(hash sortie.Hash) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Sent %s, waiting for it to be mined...\n", hash)
+		fmt.Fprintf(o.describeTo(cmd), "Sent %s, waiting for it to be mined...\n", hash)
 	})
 	if err != nil {
-		return nil, failed(exitChain, fmt.Errorf("%w; it is safe to run this command again: what was paid is not paid twice", err))
+		code := exitChain
+		if errors.Is(err, context.Canceled) {
+			code = exitInterrupted
+		}
+		return nil, failed(code, fmt.Errorf("%w; it is safe to run this command again: what was paid is not paid twice", err))
 	}
 	return receipt, nil
 }
@@ -124,7 +132,7 @@ func payoutError(err error) error {
 	code := map[chain.RefusalKind]exitCode{
 		chain.RefusedForeign: exitSafety, chain.RefusedOver: exitConflict, chain.RefusedForNow: exitChain, chain.RefusedWrongChain: exitChain,
 	}[refusal.Kind]
-	return failed(code, fmt.Errorf("nothing was sent: %w", err))
+	return failed(code, fmt.Errorf("nothing was sent: %s", clean(refusal.Message)))
 }
 
 // addressOf is a signer's address, zero without a signer.

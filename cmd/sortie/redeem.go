@@ -92,8 +92,8 @@ func runRedeem(cmd *cobra.Command, options redeemOptions, path string) error {
 		return payoutError(err)
 	}
 	result := newRedeemResult(receipt, redemption)
-	describeRedemption(cmd.ErrOrStderr(), receipt, redemption)
-	showPayer(cmd.ErrOrStderr(), signer)
+	describeRedemption(options.describeTo(cmd), receipt, redemption)
+	showPayer(options.describeTo(cmd), signer)
 	if options.dryRun {
 		return show(cmd, result, func(w io.Writer) { fmt.Fprintln(w, "Everything was checked, and nothing was sent.") })
 	}
@@ -109,7 +109,7 @@ func runRedeem(cmd *cobra.Command, options redeemOptions, path string) error {
 		return failed(exitConflict, fmt.Errorf("another transaction redeemed slot %d first, so %s paid nothing: there is nothing left to do", result.Slot, sortie.Hash(mined.TxHash)))
 	}
 	result.Outcome, result.Transaction, result.BlockNumber = string(outcome), mined.TxHash.String(), mined.BlockNumber.Uint64()
-	return show(cmd, result, func(w io.Writer) { showRedeemed(w, options, redemption, result) })
+	return show(cmd, result, func(w io.Writer) { showRedeemed(w, redemption, result) })
 }
 
 // domain is the contract that the receipt is sent to. What the flag says must not contradict what
@@ -179,7 +179,7 @@ func capInWords(redemption chain.Redemption) string {
 	return fmt.Sprintf("the daily cap has %s %s left today", sortie.FormatUnits(redemption.CapLeft, chain.Decimals(redemption.Token)), redemption.Token)
 }
 
-func showRedeemed(w io.Writer, options redeemOptions, redemption chain.Redemption, result redeemResult) {
+func showRedeemed(w io.Writer, redemption chain.Redemption, result redeemResult) {
 	amount := sortie.FormatUnits(redemption.Amount, chain.Decimals(redemption.Token))
 	if result.Outcome == string(chain.OutcomePaid) {
 		fmt.Fprintf(w, "Paid %s %s to %s in block %d, transaction %s.\n", amount, result.Token, result.Recipient, result.BlockNumber, result.Transaction)

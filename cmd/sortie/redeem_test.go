@@ -54,7 +54,7 @@ func TestRedeemPaysAReceiptOnce(t *testing.T) {
 	answer := sortie.SubmissionDetail{OK: true, Submission: sortie.Submission{SubmissionID: "sub_1", Receipt: ptr(c.receipt(payoutMission, 1, reclaimAfter))}}
 	code, stdout, stderr = c.sortie("redeem", c.write(answer), "--yes", "--json")
 	var result redeemResult
-	if err := json.Unmarshal([]byte(stdout), &result); code != exitOK || err != nil || result.Outcome != "paid" || result.Slot != 1 || result.Transaction == "" {
+	if err := json.Unmarshal([]byte(stdout), &result); code != exitOK || err != nil || stderr != "" || result.Outcome != "paid" || result.Slot != 1 || result.Transaction == "" {
 		t.Fatalf("the whole answer: got exit code %d, output %q, error %q, %v; want slot 1 paid", code, stdout, stderr, err)
 	}
 	c.wantEarned(before, 2*payoutReward)
@@ -108,6 +108,7 @@ func TestRedeemRefusesAnAlteredReceipt(t *testing.T) {
 		"signature":                 {func(r *sortie.Receipt) { r.Signature[7] ^= 1 }, exitSafety, "signature is"},
 		"signer":                    {func(r *sortie.Receipt) { r.Signer = &c.deployment.USDC }, exitSafety, "signature is by"},
 		"token":                     {func(r *sortie.Receipt) { r.Token = sortie.TokenService }, exitSafety, "its token is SERVICE_TOKEN, and the contract has USDC"},
+		"a hostile token":           {func(r *sortie.Receipt) { r.Token = sortie.Token(strings.Repeat("\x1b[2J\n", 1000)) }, exitSafety, "and the contract has USDC"},
 		"amount":                    {func(r *sortie.Receipt) { r.AmountBaseUnits = "9" }, exitSafety, "its amountBaseUnits is 9, and the contract has 2500000"},
 		"date":                      {func(r *sortie.Receipt) { r.ReclaimAfter = ptr("2200-01-01T00:00:00.000Z") }, exitSafety, "its reclaimAfter is 2200-01-01"},
 		"slot beyond the mission's": {c.signAgain(func(r *sortie.Receipt) { r.Payments[0].Slot = 3 }), exitSafety, "slots 0 to 2 only"},

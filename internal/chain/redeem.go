@@ -160,19 +160,19 @@ func (c *receiptCheck) terms() (err error) {
 	c.TokenAddress, c.Token = sortie.Address(m.Token), c.tokens.name(sortie.Address(m.Token))
 	c.Amount, c.TargetCount, c.PaidCount = m.RewardPerSubmission, m.TargetCount.Uint64(), m.PaidCount.Uint64()
 	c.ReclaimAfter = time.Unix(m.ReclaimAfter.Int64(), 0)
-	differs := func(field string, got, want any) error {
-		return refusef(RefusedForeign, "the receipt was altered: its %s is %v, and the contract has %v; fetch it again", field, got, want)
+	differs := func(field, got, want string) error { // what the receipt says may be of any length
+		return refusef(RefusedForeign, "the receipt was altered: its %s is %.40s, and the contract has %s; fetch it again", field, got, want)
 	}
 	recipient := c.payment().Recipient
 	switch r := c.receipt; {
 	case r.Token != "" && r.Token != c.Token:
-		return differs("token", r.Token, c.Token)
+		return differs("token", string(r.Token), string(c.Token))
 	case r.AmountBaseUnits != "" && r.AmountBaseUnits != c.Amount.String():
-		return differs("amountBaseUnits", r.AmountBaseUnits, c.Amount)
+		return differs("amountBaseUnits", r.AmountBaseUnits, c.Amount.String())
 	case r.ReclaimAfter != nil && !sameSecond(*r.ReclaimAfter, c.ReclaimAfter):
 		return differs("reclaimAfter", *r.ReclaimAfter, sortie.FormatTime(c.ReclaimAfter))
 	case uint64(c.payment().Slot) >= c.TargetCount:
-		return differs("slot", c.payment().Slot, fmt.Sprintf("slots 0 to %d only", c.TargetCount-1))
+		return differs("slot", fmt.Sprint(c.payment().Slot), fmt.Sprintf("slots 0 to %d only", c.TargetCount-1))
 	case recipient == c.tokens.USDC || recipient == c.tokens.ServiceToken:
 		return refusef(RefusedForeign, "the recipient %s is a token's contract, which cannot be paid: fetch the receipt again", recipient)
 	}
