@@ -20,8 +20,8 @@ func (r Receipt) Domain() Domain { return Domain{ChainID: r.ChainID, Factory: r.
 // recovers the signer. A caller must then check that the signer holds the contract's settler role.
 // Members that a receipt of an earlier release lacks are not checked.
 //
-// The token, the amount and the date are no part of what is signed: compare them with the mission in
-// the contract. The error is nil or of type *[ReceiptError].
+// The token, the amount and the date are no part of what is signed: compare them with the mission
+// in the contract. The error is nil or of type *[ReceiptError].
 func (r Receipt) Verify(domain Domain) (signer Address, err error) {
 	if err := r.verifyShape(domain); err != nil {
 		return Address{}, err

@@ -7,7 +7,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// receiptOf is a receipt for the first payment of the settlement vector, signed by the vectors' service key.
+// receiptOf is a receipt for the first payment of the settlement vector, signed by the vectors'
+// service key.
 func receiptOf(t *testing.T, v vectors) sortie.Receipt {
 	t.Helper()
 	key := mustKey(t, v.Keys.Service.PrivateKey)
@@ -21,7 +22,8 @@ func receiptOf(t *testing.T, v vectors) sortie.Receipt {
 	}
 }
 
-// The signature of the vectors is over more than one payment, so it is recovered from the settlement itself.
+// The signature of the vectors is over more than one payment, so it is recovered from the
+// settlement itself.
 func TestAReceiptGivesItsSigner(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)

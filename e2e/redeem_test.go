@@ -25,7 +25,8 @@ func (f *following) sortie(args ...string) (code int, output string) {
 	return p.command.ProcessState.ExitCode(), p.output.String()
 }
 
-// A contributor fetches the receipt as soon as there is one. With the service gone, a stranger's wallet has the contract pay it, once.
+// A contributor fetches the receipt as soon as there is one. With the service gone, a stranger's
+// wallet has the contract pay it, once.
 func TestAReceiptIsRedeemedWithoutTheService(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

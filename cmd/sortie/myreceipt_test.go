@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// There is no receipt before an acceptance is final. What is said then depends on where the submission is.
+// There is no receipt before an acceptance is final. What is said then depends on where the
+// submission is.
 func TestAMissingReceiptSaysWhenItComes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -41,7 +42,8 @@ func TestAMissingReceiptSaysWhenItComes(t *testing.T) {
 	}
 }
 
-// A receipt goes to standard output or replaces a file, with what an earlier service told of the submission only.
+// A receipt goes to standard output or replaces a file, with what an earlier service told of the
+// submission only.
 func TestAReceiptIsWrittenWhole(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "receipt.json")

@@ -195,7 +195,8 @@ func showRedeemed(w io.Writer, redemption chain.Redemption, result redeemResult)
 const maxReceiptBytes = 256 << 10
 
 // readReceipt reads a receipt from a file, or from standard input for "-". It takes the receipt
-// itself, a submission with its receipt, and the answer with the submission; other members are ignored.
+// itself, a submission with its receipt, and the answer with the submission; other members are
+// ignored.
 func readReceipt(path string, stdin io.Reader) (sortie.Receipt, error) {
 	source := stdin
 	if path != "-" {

@@ -20,7 +20,8 @@ func callMessage(to *common.Address, data []byte) ethereum.CallMsg {
 	return ethereum.CallMsg{To: to, Data: data}
 }
 
-// A wallet without a part in the mission pays the gas, and the contributor gets the money, once. There is no service.
+// A wallet without a part in the mission pays the gas, and the contributor gets the money, once.
+// There is no service.
 func TestRedeemPaysAReceiptOnce(t *testing.T) {
 	t.Parallel()
 	c := startPayoutChain(t)

@@ -50,7 +50,8 @@ func pay(t *testing.T, node *chain.Node, role devnet.Role, to sortie.Address, da
 	return mined
 }
 
-// Two people redeem one receipt at the same time: both checks pass, the slot is paid once, and the second is told.
+// Two people redeem one receipt at the same time: both checks pass, the slot is paid once, and the
+// second is told.
 func TestTheSecondOfTwoRedemptionsPaysNothing(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
@@ -110,7 +111,8 @@ func TestAPaymentOfAnotherContractIsNotOurs(t *testing.T) {
 	}
 }
 
-// A node that fails is told apart from a receipt that fails, and its URL, which may hold a key, is told to no one.
+// A node that fails is told apart from a receipt that fails, and its URL, which may hold a key, is
+// told to no one.
 func TestANodeThatFailsRefusesNoReceipt(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
