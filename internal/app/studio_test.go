@@ -242,7 +242,7 @@ func (s *studio) fetch(app *App, link string) (Media, error) {
 
 // doDue does all that a worker does each second.
 func doDue(ctx context.Context, worker *App) error {
-	return errors.Join(worker.DueByTime(ctx), worker.SignReceipts(ctx))
+	return errors.Join(worker.DueByTime(ctx), worker.SignReceipts(ctx), worker.Settle(ctx))
 }
 
 func (s *studio) due() {
