@@ -148,8 +148,8 @@ func TestTheDoctorCountsSubmissions(t *testing.T) {
 	s.submitQuickly(contributor(2), draft, "three")
 	s.pass(testHold)
 	s.due()
-	s.extend(nil)
-	want(sortie.PartyNone, "The mission is complete: 2 of 2 submissions are accepted.")
+	s.complete(draft)
+	want(sortie.PartyNone, "what was left of its money went back.")
 }
 
 // checkAdvice holds what everybody reads to its form: sentences, and something to do.
