@@ -55,6 +55,8 @@ type storm struct {
 	lock     sync.Mutex
 	happened map[string]int
 	isShut   bool
+	sends    int // that arrived
+	takes    int // that the node has
 }
 
 func startStorm(t *testing.T, database string, processes int) *storm {
@@ -259,15 +261,17 @@ func (s *storm) note(what string) {
 	s.happened[what]++
 }
 
-// drop loses some transactions on their way to the node, which seems to have them.
+// drop loses every third transaction on their way to the node, which seems to have them.
 func (s *storm) drop(_ context.Context, call rpcCall) *rpcAnswer {
 	if call.Method != "eth_sendRawTransaction" {
 		return nil
 	}
 	s.lock.Lock()
 	shut := s.isShut
+	s.sends++
+	drops := shut || s.sends%3 == 0
 	s.lock.Unlock()
-	if !shut && rand.IntN(4) != 0 {
+	if !drops {
 		return nil
 	}
 	s.note("dropped transactions")
@@ -276,7 +280,14 @@ func (s *storm) drop(_ context.Context, call rpcCall) *rpcAnswer {
 
 // takeAndRefuse answers with an error although the node has the transaction.
 func (s *storm) takeAndRefuse(_ context.Context, call rpcCall, answer *rpcAnswer) {
-	if call.Method != "eth_sendRawTransaction" || rand.IntN(4) != 0 || answer.Error != nil {
+	if call.Method != "eth_sendRawTransaction" || answer.Error != nil {
+		return
+	}
+	s.lock.Lock()
+	s.takes++
+	refuses := s.takes%3 == 1
+	s.lock.Unlock()
+	if !refuses {
 		return
 	}
 	s.note("errors after taking")
