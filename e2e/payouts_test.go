@@ -113,6 +113,7 @@ func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 	f.environment = append(append(f.environment, "SORTIE_SENDER=dev:8"), paying...)
 	f.restart()
 	f.mineUntil(func() bool { return len(f.completions(mission)) == 1 })
+	f.checkEventsAbout(redeemed.id, sortie.EventSubmissionAccepted, sortie.EventPayoutSent, sortie.EventPayoutPaid)
 	if mined := chain.minedBy("sender"); mined != 2 {
 		t.Errorf("the service sent %d transactions, want a settlement and a close", mined)
 	}
