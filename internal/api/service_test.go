@@ -127,7 +127,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	chain := &testChain{t: t, now: clock.Now}
 	appConfig := app.Config{
 		Store: db, Issuer: issuer, Domain: testDomain, Tokens: tokens, Now: clock.Now, Logger: logger,
-		Queue: chain, Operators: append(options.operators, reviewer.Address(), colleague.Address()), Wake: chain.wake,
+		Queue: chain, Operators: append(options.operators, reviewer.Address(), colleague.Address()), Wake: chain.wake, PayoutInterval: time.Minute,
 	}
 	if options.perHour != nil {
 		appConfig.OperatorLimits, appConfig.SecondOperator = map[sortie.Token]*big.Int{sortie.TokenUSDC: options.perHour}, true
