@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"strings"
 	"testing"
@@ -364,14 +365,21 @@ func mustSucceed(t testing.TB, a answer) {
 // The end of a mission is told in the form that the document promises, which every answer is held against.
 func TestTheEventOfACompleteMission(t *testing.T) {
 	t.Parallel()
-	s := newService(t, serviceOptions{})
+	s := newService(t, serviceOptions{pays: true})
 	draft := s.publish("k1", strings.Replace(goodMission, `"targetCount":4`, `"targetCount":1`, 1))
-	s.submit(draft.MissionID, "photo-1", s.shoot(1))
+	id := s.submit(draft.MissionID, "photo-1", s.shoot(1)).SubmissionID
+	s.final()
+	s.pay(draft, id)
+	s.settle()
+	closing := refundOf(draft)
+	closing.Closed.Refund = new(big.Int)
+	s.chain.mine(closing)
+	s.chain.finalize()
 	s.due()
 	events := decode[sortie.EventPage](t, s.send(request{target: eventsPath})).Events
 	last := events[len(events)-1]
-	if last.Type != sortie.EventMissionCompleted || !strings.Contains(string(last.Data), `"acceptedSubmissions":1`) {
-		t.Errorf("%s %s", last.Type, last.Data)
+	if last.Type != sortie.EventMissionCompleted || !strings.Contains(string(last.Data), `"acceptedSubmissions":1,"paidSubmissions":1`) {
+		t.Errorf("last event: got %s %s, want mission.completed with one paid submission", last.Type, last.Data)
 	}
 }
 

@@ -36,7 +36,7 @@ func (s *Server) showPayout(x *exchange) error {
 	if err := x.parseQuery(); err != nil {
 		return err
 	}
-	payout, err := s.config.App.Payout(x.r.Context(), x.wallet, x.r.PathValue("submissionId"))
+	payout, err := s.config.App.Payout(x.r.Context(), x.wallet, x.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Server) showPayout(x *exchange) error {
 
 func (s *Server) retryPayout(x *exchange) error {
 	return carryOut(x, func(ctx context.Context, order app.Order, reason string) (sortie.PayoutDetail, error) {
-		return s.config.App.RetryPayout(ctx, order, x.r.PathValue("submissionId"), reason)
+		return s.config.App.RetryPayout(ctx, order, x.r.PathValue("id"), reason)
 	})
 }
 

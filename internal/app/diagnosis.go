@@ -179,6 +179,8 @@ func (p patient) published() sortie.Doctor {
 	case p.slots.Closing:
 		answer.WaitingOn, answer.Summary = sortie.PartyChain, "Everything accepted is paid, and the service closes the mission: the rest of its money is on its way back."
 		answer.Blockers = []sortie.Blocker{blocker(sortie.BlockerClosing, "The transaction that closes the mission is not in a block that the service has followed.")}
+	case p.slots.Accepted == p.slots.Target:
+		answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("All submissions that the mission asks for are here: %s.", p.progress())
 	case p.ended():
 		p.addEnd(&answer)
 	case p.now.Before(p.opens):

@@ -149,7 +149,7 @@ func TestTheDoctorCountsSubmissions(t *testing.T) {
 	s.pass(testHold)
 	s.due()
 	s.extend(nil)
-	want(sortie.PartyNone, "The mission is complete: 2 of 2 submissions are accepted.")
+	want(sortie.PartyChain, "All submissions that the mission asks for are here: 2 of 2 submissions are accepted. 0 of 2 accepted submissions are paid, 2 on the way.")
 }
 
 // checkAdvice holds what everybody reads to its form: sentences, and something to do.
