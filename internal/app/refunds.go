@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -36,6 +37,8 @@ func (a *App) StartRefund(ctx context.Context, draftID string) error {
 type CloseCall struct {
 	Domain     sortie.Domain // where the mission was funded
 	MissionKey sortie.Hash
+	Token      sortie.Address
+	Refund     *big.Int // base units that go back
 	Paid       *uint64 // slots that must be paid by then; nil: as many as the contract says
 }
 
@@ -54,7 +57,7 @@ func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, ne
 	if err != nil {
 		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
 	}
-	call = CloseCall{Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: funding.MissionKey}
+	call = CloseCall{Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: funding.MissionKey, Token: draft.TokenAddress, Refund: unspent(draft, 0)}
 	if draft.State.RefundDue(funding.Closed != nil) || funding.Closed != nil {
 		return call, funding.Closed == nil, nil
 	}
@@ -69,8 +72,13 @@ func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, ne
 		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
 	}
 	paid := uint64(slots.Finals)
-	call.Paid = &paid
+	call.Paid, call.Refund = &paid, unspent(draft, slots.Finals)
 	return call, slots.Closing && slots.Unpaid() == 0, nil
+}
+
+// unspent is what a mission's funding leaves after some of its slots are paid, in base units.
+func unspent(draft store.Draft, paid int) *big.Int {
+	return new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount-paid)))
 }
 
 // RetryRefunds queues the refunds that are due and that nothing works on, and tells how many those were. There are none unless

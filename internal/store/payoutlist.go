@@ -38,7 +38,7 @@ func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout,
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	query, args := selectPayoutPage, []any{before, filter.Limit}
+	query, args := selectPayoutsInStatus, []any{before, filter.Limit}
 	switch byMission, byRecipient := filter.DraftID != "", !filter.Recipient.IsZero(); {
 	case byMission && byRecipient:
 		query, args = selectPayoutsOfBoth, append(args, filter.DraftID, hexAddress(filter.Recipient))
@@ -46,16 +46,12 @@ func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout,
 		query, args = selectPayoutsOfMission, append(args, filter.DraftID)
 	case byRecipient:
 		query, args = selectPayoutsOfRecipient, append(args, hexAddress(filter.Recipient))
-	case filter.Status != "":
-		query = selectPayoutsInStatus
 	}
 	statuses := PayoutStatuses
 	if filter.Status != "" {
 		statuses = []sortie.PayoutStatus{filter.Status}
 	}
-	if query != selectPayoutPage {
-		query = eachStatus(query, statuses)
-	}
+	query = eachStatus(query, statuses)
 	return read(ctx, db, func(ctx context.Context, s *session) ([]ListedPayout, error) {
 		return s.listedPayouts(ctx, query, args...)
 	})
@@ -186,7 +182,6 @@ WHERE `
 	newestPayouts = ` AND payouts.seq < $1 ORDER BY payouts.seq DESC LIMIT $2 + 0`
 
 	selectListedPayout       = selectListed + `submission_id = $1`
-	selectPayoutPage         = selectListed + `payouts.seq < $1 ORDER BY payouts.seq DESC LIMIT $2 + 0`
 	selectPayoutsInStatus    = selectListed + `status = STATUS` + newestPayouts
 	selectPayoutsOfMission   = selectListed + `payouts.draft_id = $3 AND status = STATUS` + newestPayouts
 	selectPayoutsOfRecipient = selectListed + `recipient = $3 AND status = STATUS` + newestPayouts
