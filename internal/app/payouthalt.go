@@ -28,21 +28,21 @@ func (a *App) mayPay(ctx context.Context) error {
 
 // paymentsHalted reports whether an incident or an operator halts payouts.
 func (a *App) paymentsHalted(ctx context.Context) (bool, error) {
-	halted, err := a.store.Halted(ctx)
-	if err != nil || halted {
-		return halted, err
-	}
-	halt, err := a.store.PayoutHalt(ctx)
-	return halt != nil, err
+	incident, err := a.store.Halted(ctx)
+	return haltedBy(incident, err, func() (*store.PayoutHalt, error) { return a.store.PayoutHalt(ctx) })
 }
 
 // paymentsHalted is [App.paymentsHalted] inside the transaction.
 func (b *books) paymentsHalted() (bool, error) {
-	halted, err := b.tx.Halted()
-	if err != nil || halted {
-		return halted, err
+	incident, err := b.tx.Halted()
+	return haltedBy(incident, err, b.tx.PayoutHalt)
+}
+
+func haltedBy(incident bool, err error, read func() (*store.PayoutHalt, error)) (bool, error) {
+	if err != nil || incident {
+		return incident, err
 	}
-	halt, err := b.tx.PayoutHalt()
+	halt, err := read()
 	return halt != nil, err
 }
 
