@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -167,6 +168,12 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 		if detail.Payout.Status != sortie.PayoutPaid || detail.Payout.BlockNumber == nil {
 			t.Errorf("final: got %+v, want paid in a block", detail.Payout)
 		}
+		steps := s.app.Stats().PayoutSteps
+		for step, want := range map[app.PayoutStep]uint64{app.SettlementStarted: 1, app.PayoutSent: 1, app.PayoutPaid: 1, app.PayoutDeferred: 0, app.PayoutSetAside: 0} {
+			if steps[step] != want {
+				t.Errorf("counter %s: got %d, want %d", step, steps[step], want)
+			}
+		}
 	})
 }
 
@@ -266,6 +273,12 @@ func TestPayoutLists(t *testing.T) {
 			if !slices.Equal(walked, all) {
 				t.Errorf("pages of %q: got %v, want %v", filter, walked, all)
 			}
+		}
+		load, err := s.db.PayoutLoad(t.Context())
+		oldest, oldestErr := s.db.PayoutOf(t.Context(), ids[4])
+		want := store.PayoutLoad{Queued: 4, Failed: 1, Oldest: oldest.QueuedAt}
+		if err != nil || oldestErr != nil || load != want {
+			t.Errorf("load: got %+v, %v, %v; want %+v", load, err, oldestErr, want)
 		}
 		_, page := list("?limit=1")
 		for query, code := range map[string]sortie.Code{
