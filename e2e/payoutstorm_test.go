@@ -55,6 +55,8 @@ type storm struct {
 	lock     sync.Mutex
 	happened map[string]int
 	isShut   bool
+	sends    int // that arrived
+	takes    int // that the node has
 }
 
 func startStorm(t *testing.T, database string, processes int) *storm {
@@ -165,7 +167,12 @@ func (s *storm) submitAll(slots int) (all []submission) {
 		s.t.Fatalf("submit: %v", err)
 	}
 	for _, one := range all {
-		s.awaitStatus(one, sortie.SubmissionAccepted)
+		s.service.await(s.t, "decision about "+one.id, func() bool { return s.own(one).Status != sortie.SubmissionPending })
+		if s.own(one).Status == sortie.SubmissionFlagged { // among very many, some look the same
+			if _, err := s.operator.AcceptSubmission(s.ctx, one.id, "It is another one."); err != nil {
+				s.t.Fatalf("accept %s: %v", one.id, err)
+			}
+		}
 	}
 	return all
 }
@@ -254,15 +261,17 @@ func (s *storm) note(what string) {
 	s.happened[what]++
 }
 
-// drop loses some transactions on their way to the node, which seems to have them.
+// drop loses every third transaction on their way to the node, which seems to have them.
 func (s *storm) drop(_ context.Context, call rpcCall) *rpcAnswer {
 	if call.Method != "eth_sendRawTransaction" {
 		return nil
 	}
 	s.lock.Lock()
 	shut := s.isShut
+	s.sends++
+	drops := shut || s.sends%3 == 0
 	s.lock.Unlock()
-	if !shut && rand.IntN(4) != 0 {
+	if !drops {
 		return nil
 	}
 	s.note("dropped transactions")
@@ -271,7 +280,14 @@ func (s *storm) drop(_ context.Context, call rpcCall) *rpcAnswer {
 
 // takeAndRefuse answers with an error although the node has the transaction.
 func (s *storm) takeAndRefuse(_ context.Context, call rpcCall, answer *rpcAnswer) {
-	if call.Method != "eth_sendRawTransaction" || rand.IntN(4) != 0 || answer.Error != nil {
+	if call.Method != "eth_sendRawTransaction" || answer.Error != nil {
+		return
+	}
+	s.lock.Lock()
+	s.takes++
+	refuses := s.takes%3 == 1
+	s.lock.Unlock()
+	if !refuses {
 		return
 	}
 	s.note("errors after taking")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/store"
 )
 
 const (
@@ -153,7 +154,8 @@ func (s *testService) follow(link string, header http.Header) answer {
 // due does what has become due.
 func (s *testService) due() {
 	s.t.Helper()
-	if err := errors.Join(s.app.DueByTime(context.Background()), s.app.SignReceipts(context.Background())); err != nil {
+	ctx := context.Background()
+	if err := errors.Join(s.app.DueByTime(ctx), s.app.SignReceipts(ctx), s.app.Settle(ctx)); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -362,24 +364,52 @@ func mustSucceed(t testing.TB, a answer) {
 	}
 }
 
-// The end of a mission is told in the form that the document promises, which every answer is held against.
+// The payment of a submission and the end of its mission are told in the form that the document promises, which every answer is held
+// against. The end comes with the sums, and not before the money has left the contract for good.
 func TestTheEventOfACompleteMission(t *testing.T) {
 	t.Parallel()
-	s := newService(t, serviceOptions{pays: true})
-	draft := s.publish("k1", strings.Replace(goodMission, `"targetCount":4`, `"targetCount":1`, 1))
-	id := s.submit(draft.MissionID, "photo-1", s.shoot(1)).SubmissionID
-	s.final()
-	s.pay(draft, id)
-	s.settle()
-	closing := refundOf(draft)
-	closing.Closed.Refund = new(big.Int)
-	s.chain.mine(closing)
-	s.chain.finalize()
+	s := newService(t, serviceOptions{})
+	draft := s.publish("k1", strings.ReplaceAll(wideMission, ":100", ":3"))
+	paid, deferred := s.submit(draft.MissionID, "photo-1", s.shoot(1)), s.submit(draft.MissionID, "photo-2", s.shoot(2))
 	s.due()
-	events := decode[sortie.EventPage](t, s.send(request{target: eventsPath})).Events
-	last := events[len(events)-1]
-	if last.Type != sortie.EventMissionCompleted || !strings.Contains(string(last.Data), `"acceptedSubmissions":1,"paidSubmissions":1`) {
-		t.Errorf("last event: got %s %s, want mission.completed with one paid submission", last.Type, last.Data)
+	key, reward := sortie.MissionKey(draft.MissionID), draft.FundingQuote.RewardPerSubmissionBaseUnits
+	amount, _ := new(big.Int).SetString(reward, 10)
+	payment := func(slot uint64, id string, kind store.EventKind) store.ChainEvent {
+		return store.ChainEvent{
+			Transaction: sortie.Hash{1, byte(slot)}, Factory: testDomain.Factory, Kind: kind, MissionKey: key,
+			Payment: &store.Payment{SubmissionKey: sortie.SubmissionKey(id), Recipient: contributor.Address(), Slot: slot, Amount: amount},
+		}
+	}
+	closing := store.ChainEvent{
+		Transaction: sortie.Hash{2}, Factory: testDomain.Factory, Kind: store.EventMissionClosed, MissionKey: key,
+		Closed: &store.MissionClosed{Refund: amount, Reason: 2},
+	}
+	s.chain.mine(payment(0, paid.SubmissionID, store.EventSubmissionPaid), payment(1, deferred.SubmissionID, store.EventPayoutDeferred))
+	s.chain.mine(closing)
+	last := func() sortie.Event {
+		t.Helper()
+		s.due()
+		events := decode[sortie.EventPage](t, s.send(request{target: eventsPath})).Events
+		return events[len(events)-1]
+	}
+	if got := last(); got.Type != sortie.EventPayoutSent {
+		t.Errorf("before the blocks are final the last event is %s %s, want %s", got.Type, got.Data, sortie.EventPayoutSent)
+	}
+	s.chain.finalize()
+	if got := last(); got.Type != sortie.EventPayoutDeferred {
+		t.Errorf("when the payments are final the last event is %s %s, want %s", got.Type, got.Data, sortie.EventPayoutDeferred)
+	}
+	want := fmt.Sprintf(`{"draftId":%q,"missionId":%q,"acceptedSubmissions":2,"paidSubmissions":1,"deferredSubmissions":1,"unpaidSubmissions":0,`+
+		`"token":"USDC","fundedBaseUnits":"%d","paidBaseUnits":"%s","deferredBaseUnits":"%s","refundBaseUnits":"%s","refundDeferred":false,`+
+		`"transactionHash":"%s","blockNumber":%d}`, draft.DraftID, draft.MissionID, 3*amount.Int64(), reward, reward, reward, closing.Transaction, s.chain.position.Tip.Number)
+	if got := last(); got.Type != sortie.EventMissionCompleted || string(got.Data) != want {
+		t.Errorf("the last event is %s %s, want %s %s", got.Type, got.Data, sortie.EventMissionCompleted, want)
+	}
+	if got := s.submission(paid.SubmissionID).Payout; got.Status != sortie.PayoutPaid || got.Reason != "" {
+		t.Errorf("the payout is %+v, want it paid and nothing to do", got)
+	}
+	if got := s.submission(deferred.SubmissionID).Payout; got.Status != sortie.PayoutDeferred || !strings.Contains(got.Reason, "sortie claim") {
+		t.Errorf("the payout is %+v, want it deferred and what to do", got)
 	}
 }
 

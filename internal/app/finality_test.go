@@ -89,12 +89,17 @@ func TestManyRaceForFewSlots(t *testing.T) {
 	})
 }
 
-// wantEverySlotPaidOnce says that all slots of a mission are final, with a receipt each, and that its creator was told.
+// wantEverySlotPaidOnce says that all slots of a mission are final, with a receipt each. When the chain has paid them and closed the mission,
+// each is paid and told once, and so is the end.
 func (s *studio) wantEverySlotPaidOnce(draft store.Draft, target int) {
 	s.t.Helper()
-	slots := s.slots(draft)
-	if slots.Reserved != 0 || slots.Accepted != target || slots.Finals != target || slots.CompletedAt == nil {
-		s.t.Errorf("slots %+v", slots)
+	if slots := s.slots(draft); slots.Reserved != 0 || slots.Accepted != target || slots.Finals != target || slots.CompletedAt != nil {
+		s.t.Errorf("before the payment: slots %+v, want %d final ones of a mission that is not complete", slots, target)
+	}
+	s.complete(draft)
+	s.due()
+	if slots := s.slots(draft); slots.Paid != target || slots.Waiting != 0 || slots.CompletedAt == nil {
+		s.t.Errorf("after the payment: slots %+v, want %d paid ones of a complete mission", slots, target)
 	}
 	query := DeliverablesQuery{Limit: 100}
 	var taken []uint32
@@ -122,8 +127,9 @@ func (s *studio) wantEverySlotPaidOnce(draft store.Draft, target int) {
 	for _, event := range s.typesOf(draft) {
 		counts[event]++
 	}
-	if counts[sortie.EventSubmissionAccepted] != target || counts[sortie.EventMissionCompleted] != 1 {
-		s.t.Errorf("events %v", counts)
+	if counts[sortie.EventSubmissionAccepted] != target || counts[sortie.EventPayoutSent] != target || counts[sortie.EventPayoutPaid] != target ||
+		counts[sortie.EventMissionCompleted] != 1 {
+		s.t.Errorf("events %v, want %d accepted, sent and paid, and one end", counts, target)
 	}
 }
 
@@ -184,7 +190,7 @@ func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	s.wantReceipt(first, 0)
 }
 
-// A mission that is over is complete when nothing of it is open any more, and its creator is told once.
+// A mission that is over is closed when everything accepted is paid, and complete when that closing is final. Its creator is told once.
 func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -193,30 +199,36 @@ func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 		draft := s.publish("k", 5, "")
 		flagged := s.submitQuickly(bob, draft, "one")
 		s.pass(31 * 24 * time.Hour)
-		completed := func() int {
+		wantNotClosed := func(when string) {
+			t.Helper()
 			s.due()
-			count := 0
-			for _, event := range s.typesOf(draft) {
-				if event == sortie.EventMissionCompleted {
-					count++
-				}
+			s.wantClosing(draft, false)
+			if got := s.completions(draft); got != 0 {
+				t.Errorf("%s: the creator was told of the end %d times, want 0", when, got)
 			}
-			return count
 		}
-		if n := completed(); n != 0 {
-			t.Errorf("told %d times while a submission waits for a person", n)
-		}
+		wantNotClosed("while a submission waits for a person")
 		_, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
 		s.must(err)
-		if n := completed(); n != 0 {
-			t.Errorf("told %d times during the hold", n)
-		}
+		wantNotClosed("during the hold")
 		s.pass(testHold)
+		wantNotClosed("before it is paid")
+		s.wantReceipt(flagged, 0)
+		s.pay(flagged)
+		wantNotClosed("before its payment is final")
+		s.finalTip()
+		s.due()
+		s.closeMission(draft)
+		s.due()
+		if got := s.completions(draft); got != 0 {
+			t.Errorf("before the closing is final: the creator was told of the end %d times, want 0", got)
+		}
+		s.finalTip()
 		for range 3 {
-			if n := completed(); n != 1 {
-				t.Errorf("told %d times", n)
+			s.due()
+			if got := s.completions(draft); got != 1 {
+				t.Errorf("when the closing is final: the creator was told of the end %d times, want 1", got)
 			}
 		}
-		s.wantReceipt(flagged, 0)
 	})
 }

@@ -50,8 +50,13 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
 		s.must(err)
 		s.due()
-		if types := s.typesOf(draft); types[len(types)-1] != sortie.EventMissionCompleted {
-			t.Errorf("events %v", types)
+		if told := s.completions(draft); told != 0 {
+			t.Errorf("the creator was told of the end %d times before the closing was final, want 0", told)
+		}
+		s.finalTip()
+		s.due()
+		if types := s.typesOf(draft); types[len(types)-1] != sortie.EventMissionCompleted || s.completions(draft) != 1 {
+			t.Errorf("events %v, want one %s at the end", types, sortie.EventMissionCompleted)
 		}
 		s.checkDraftMoves(draft)
 	})
@@ -61,7 +66,10 @@ func TestSlotsFollowTheChain(t *testing.T) {
 func (s *studio) checkDraftMoves(draft store.Draft) {
 	s.t.Helper()
 	types := slices.DeleteFunc(s.typesOf(draft), func(event sortie.EventType) bool {
-		return event == sortie.EventSubmissionAccepted || event == sortie.EventSubmissionRevoked || event == sortie.EventMissionCompleted
+		return slices.Contains([]sortie.EventType{
+			sortie.EventSubmissionAccepted, sortie.EventSubmissionRevoked, sortie.EventMissionCompleted,
+			sortie.EventPayoutSent, sortie.EventPayoutPaid, sortie.EventPayoutDeferred,
+		}, event)
 	})
 	if after := s.read(draft.ID); int64(len(types)) != after.Version {
 		s.t.Errorf("draft has version %d and events %v", after.Version, types)

@@ -39,7 +39,7 @@ type CloseCall struct {
 	MissionKey sortie.Hash
 	Token      sortie.Address
 	Refund     *big.Int // base units that go back
-	Paid       *uint64 // slots that must be paid by then; nil: as many as the contract says
+	Paid       *uint64  // slots that must be paid by then; nil: as many as the contract says
 }
 
 // CloseCall says how to close the mission of a draft. Needed is false when there is nothing to close: the funding is gone, or
@@ -81,10 +81,24 @@ func unspent(draft store.Draft, paid int) *big.Int {
 	return new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount-paid)))
 }
 
-// RetryRefunds queues the refunds that are due and that nothing works on, and tells how many those were. There are none unless
+// RetryRefunds queues the refunds and closings that are due and that nothing works on, and tells how many those were. There are none unless
 // something was lost; the periodic comparison with the contract calls it.
 func (a *App) RetryRefunds(ctx context.Context) (queued int, err error) {
 	const pageSize = 256
+	lost, err := a.store.LostClosings(ctx, pageSize)
+	if err != nil {
+		return 0, fmt.Errorf("look for closings that were lost: %w", err)
+	}
+	for _, draftID := range lost {
+		err := a.write(ctx, func(books *books) error {
+			_, _, err := books.tx.AddIntent(IntentClose, draftID, a.domain.ChainID, a.sender)
+			return err
+		})
+		if err != nil {
+			return queued, fmt.Errorf("close draft %s again: %w", draftID, err)
+		}
+		queued++
+	}
 	for after := int64(0); ; {
 		page, err := a.store.FundedDrafts(ctx, a.domain.ChainID, after, pageSize)
 		if err != nil {

@@ -98,7 +98,7 @@ func (r *rotation) wantSigners(when string, paid, open, gone sortie.Address) {
 	r.t.Helper()
 	for id, want := range map[string]sortie.Address{r.paid: paid, r.open: open, r.gone: gone} {
 		r.settler = want
-		r.wantReceipt(id, *r.stored(id).Slot)
+		r.wantSigned(id, *r.stored(id).Slot)
 		if got := r.submission(id).Receipt.Signer; got == nil || *got != want {
 			r.t.Errorf("%s: the receipt of slot %d says it is by %v, want %s", when, *r.stored(id).Slot, got, want)
 		}

@@ -96,7 +96,13 @@ func curated(config *Config) { config.Verification = verify.New(verify.Config{})
 // publish publishes a mission of alice's for photos of anywhere, if the further members do not say otherwise.
 func (s *studio) publish(key string, target int, members string) store.Draft {
 	s.t.Helper()
-	body := fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":"USDC","amount":2.5},"targetCount":%d%s}`, target, members)
+	return s.publishIn(sortie.TokenUSDC, key, target, members)
+}
+
+// publishIn is publish of a mission that pays in a token.
+func (s *studio) publishIn(token sortie.Token, key string, target int, members string) store.Draft {
+	s.t.Helper()
+	body := fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":2.5},"targetCount":%d%s}`, token, target, members)
 	draft := s.createAs(alice, key, body)
 	s.extend([]store.ChainEvent{fundingOf(draft)})
 	draft = s.bury(draft, mission.DepthLocked)
@@ -242,7 +248,7 @@ func (s *studio) fetch(app *App, link string) (Media, error) {
 
 // doDue does all that a worker does each second.
 func doDue(ctx context.Context, worker *App) error {
-	return errors.Join(worker.DueByTime(ctx), worker.SignReceipts(ctx))
+	return errors.Join(worker.DueByTime(ctx), worker.SignReceipts(ctx), worker.Settle(ctx))
 }
 
 func (s *studio) due() {

@@ -259,32 +259,49 @@ func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 				t.Errorf("%s: the creator was told of the end %d times, want %d; events %v", when, got, want, s.typesOf(draft))
 			}
 		}
+		wantNoEnd := func(when string) {
+			t.Helper()
+			wantCompletions(when, 0)
+			s.wantClosing(draft, false)
+		}
 		gone := s.step(testStart, nil)
 		gone.Final, gone.Head = testStart, testStart+1
 		s.advance(gone)
 		s.wantIncidents("finality_broken", "finality_broken")
-		wantCompletions("while the incident is open", 0)
+		wantNoEnd("while the incident is open")
 		s.clearIncidents()
-		wantCompletions("while the funding is gone", 0)
+		wantNoEnd("while the funding is gone")
 		s.pass(31 * 24 * time.Hour)
-		wantCompletions("after its end, while the funding is gone", 0)
+		wantNoEnd("after its end, while the funding is gone")
 		s.extend([]store.ChainEvent{fundingOf(draft)})
-		wantCompletions("while the funding is in a block again", 0)
+		wantNoEnd("while the funding is in a block again")
 		s.bury(draft, mission.DepthLocked)
-		wantCompletions("when the funding is final again", 1)
+		wantCompletions("when the funding is final again", 0)
+		s.closeMission(draft)
+		wantCompletions("when the mission is closed", 0)
+		s.finalTip()
+		wantCompletions("when the closing is final", 1)
 		if types := s.typesOf(draft); slices.Contains(types, sortie.EventMissionRejected) {
 			t.Errorf("the events are %v, want no rejection of a mission that was published", types)
 		}
 	})
 }
 
-// What is over does not complete while an incident halts the service.
+// What is over is not closed, and does not complete, while an incident halts the service.
 func TestNothingCompletesWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
 	draft := s.publish("k", 2, "")
-	s.must(s.app.ReportIncident(context.Background(), "test", "Stop.", true))
+	halt := func() { s.must(s.app.ReportIncident(context.Background(), "test", "Stop.", true)) }
+	halt()
 	s.pass(31 * 24 * time.Hour)
+	s.due()
+	s.wantClosing(draft, false)
+	s.clearIncidents()
+	s.due()
+	s.closeMission(draft)
+	s.finalTip()
+	halt()
 	s.due()
 	if got := s.completions(draft); got != 0 {
 		t.Errorf("halted: the creator was told of the end %d times, want 0", got)

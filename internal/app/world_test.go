@@ -400,7 +400,8 @@ func fold(types []sortie.EventType) (mission.State, error) {
 			state.Refunded = true
 		case sortie.EventRefundReverted:
 			state.Refunded = false
-		case sortie.EventSubmissionAccepted, sortie.EventSubmissionRevoked, sortie.EventMissionCompleted: // these move no draft
+		case sortie.EventSubmissionAccepted, sortie.EventSubmissionRevoked, sortie.EventMissionCompleted,
+			sortie.EventPayoutSent, sortie.EventPayoutPaid, sortie.EventPayoutDeferred: // these move no draft
 		default:
 			return state, fmt.Errorf("unknown type %s", eventType)
 		}

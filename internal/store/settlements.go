@@ -253,7 +253,7 @@ func (tx *Tx) LeaveOut(settlement Settlement, slots map[uint32]bool) error {
 // settleAgainAfter is for how long a mission waits after a settlement that paid nothing.
 const settleAgainAfter = time.Minute
 
-// EndSettlement ends a settlement. Payouts of it that no block has paid wait for another one: for a while, where it did not end well.
+// EndSettlement ends a settlement. Payouts of it that no block has paid wait for a while, and then for another one.
 func (tx *Tx) EndSettlement(settlement Settlement, well bool) error {
 	left := false
 	err := tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) {
@@ -261,10 +261,10 @@ func (tx *Tx) EndSettlement(settlement Settlement, well bool) error {
 		return released(p), true
 	})
 	switch {
+	case err == nil && left: // also after a transaction that was mined: to send the same again each second would only burn gas
+		_, err = tx.session.exec(tx.ctx, waitUntil, settlement.DraftID, tx.Now.Add(settleAgainAfter).UnixMicro())
 	case err == nil && well:
 		_, err = tx.session.exec(tx.ctx, growBatch, settlement.DraftID, MaxSettlement)
-	case err == nil && left:
-		_, err = tx.session.exec(tx.ctx, waitUntil, settlement.DraftID, tx.Now.Add(settleAgainAfter).UnixMicro())
 	}
 	if err == nil {
 		_, err = tx.session.exec(tx.ctx, endSettlement, settlement.ID, tx.Now.UnixMicro())
