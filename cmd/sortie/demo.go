@@ -34,7 +34,7 @@ func newDemoCmd() *cobra.Command {
 		Short: "See the whole story in one run: from a draft to a paid contributor and downloaded deliverables",
 		Long: `Starts the service, a chain, contracts and funded wallets in this process, and plays creator, operator and contributor with
 the same commands that you would use: a mission is created, funded, reviewed and published; a photo is submitted and accepted; the
-contributor is paid on the chain; the creator downloads the photo, and the mission is closed. Nothing is left behind, unless --dir
+contributor is paid on the chain; the creator downloads the photo, and the mission is closed. It removes what it made, unless --dir
 names a directory to keep it in.`,
 		Example: `  sortie demo --dir demo`,
 		Args:    noArgs,
