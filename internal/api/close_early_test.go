@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"math/big"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -84,10 +86,22 @@ func TestAMissionIsClosedEarly(t *testing.T) {
 		second := s.payout(declared.SubmissionID).Payout
 		s.chain.mine(paymentOf(draft, second, sortie.MissionKey("redeemed"))) // by its receipt
 		s.chain.finalize()
+		mustBe(t, "halt", s.order(reviewer, payoutsTarget+"/halt"), http.StatusOK)
 		s.settle()
+		s.settle()
+		if got := s.closeEarly(draft.DraftID); got.Unpaid != 0 || got.Closing {
+			t.Errorf("all paid while payouts are halted: got %+v, want it not closing", got)
+		}
+		mustBe(t, "resume", s.order(reviewer, payoutsTarget+"/resume"), http.StatusOK)
 		s.settle()
 		if got := s.closeEarly(draft.DraftID); got.Unpaid != 0 || got.Undecided != 0 || !got.Closing {
 			t.Errorf("all paid: got %+v, want it closing", got)
+		}
+		s.clock.advance(time.Second)
+		mustBe(t, "halt again", s.order(reviewer, payoutsTarget+"/halt"), http.StatusOK)
+		var halted *app.PayoutsHaltedError
+		if _, _, err := s.app.CloseCall(t.Context(), draft.DraftID); !errors.As(err, &halted) {
+			t.Errorf("the call that closes it while payouts are halted: got error %v, want that they are", err)
 		}
 		if doctor := string(s.send(request{target: listPath + "/" + draft.DraftID + "/doctor"}).body); !strings.Contains(doctor, `"code":"closing"`) {
 			t.Errorf("doctor: got %s, want that it is closing", doctor)
