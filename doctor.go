@@ -40,6 +40,12 @@ const (
 	BlockerMissionClosed      BlockerCode = "mission_closed"      // its money left the contract
 	BlockerServiceHalted      BlockerCode = "service_halted"      // an incident stops publication and payouts
 	BlockerChainBehind        BlockerCode = "chain_behind"        // the service has not seen the newest blocks
+	BlockerPayoutsHalted      BlockerCode = "payouts_halted"      // an operator halted payouts
+	BlockerPayoutsOnTheWay    BlockerCode = "payouts_on_the_way"  // what is accepted is not paid for good yet
+	BlockerPayoutsDeferred    BlockerCode = "payouts_deferred"    // recipients could not receive; the contract holds it for them
+	BlockerPayoutsFailed      BlockerCode = "payouts_failed"      // set aside until an operator lets them be tried again
+	BlockerUndecided          BlockerCode = "undecided"           // submissions that are in are not decided
+	BlockerClosing            BlockerCode = "closing"             // everything is paid; the rest of the money is on its way back
 )
 
 // Blocker is one thing that holds a mission up.

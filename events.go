@@ -23,6 +23,7 @@ const (
 	EventPayoutSent         EventType = "payout.sent"        // a transaction that pays a submission was sent
 	EventPayoutPaid         EventType = "payout.paid"        // a final block paid it
 	EventPayoutDeferred     EventType = "payout.deferred"    // a final block made it a credit: the token refused the transfer
+	EventMissionEnded       EventType = "mission.ended"      // an operator ended it early, at the creator's request
 	EventMissionCompleted   EventType = "mission.completed"  // everything accepted is paid, and the rest of the money left the contract
 )
 
@@ -31,7 +32,7 @@ type Event struct {
 	ID        string          `json:"id"` // the same in every answer, and nobody else's
 	Type      EventType       `json:"type"`
 	CreatedAt string          `json:"createdAt"`
-	DraftID   string          `json:"draftId"`
+	DraftID   string          `json:"draftId"` // empty in events about missions of other wallets, which pay this one
 	MissionID string          `json:"missionId"`
 	Data      json.RawMessage `json:"data"` // an object: the ids again, and the facts of this type
 }

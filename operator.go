@@ -88,6 +88,7 @@ type ChainOverview struct {
 	Halted        bool             `json:"halted"`   // publication, payouts and sends stand still until a person clears the incident
 	Incidents     []Incident       `json:"incidents"`
 	Sender        SenderBacklog    `json:"sender"`
+	PayoutHalt    *PayoutHalt      `json:"payoutHalt"`    // nil while no operator has halted payouts
 	LastReconcile *ReconcileReport `json:"lastReconcile"` // nil before the first
 	Follower      *FollowerStatus  `json:"follower"`      // nil where the answering process is not the one that follows
 	GeneratedAt   string           `json:"generatedAt"`

@@ -73,7 +73,7 @@ type Payout struct {
 	Token           Token        `json:"token"`
 	AmountBaseUnits string       `json:"amountBaseUnits"`
 	TransactionHash *Hash        `json:"transactionHash"`
-	Reason          string       `json:"reason,omitempty"` // of deferred and failed ones: why, and what to do
+	Reason          string       `json:"reason"` // what it waits for, or why it is deferred or failed, and what to do
 }
 
 // Receipt is a settlement of one payment with the settler's signature: the contributor can redeem it without the service, as long

@@ -48,6 +48,9 @@ func showChain(w io.Writer, client *clientOptions, overview sortie.ChainOverview
 	switch {
 	case overview.Halted:
 		fmt.Fprintf(w, "HALTED: nothing is published, paid or refunded until you clear the incident below.\n\n")
+	case overview.PayoutHalt != nil:
+		fmt.Fprintf(w, "PAYOUTS ARE HALTED by %s for %s: %s\nNext: %s payouts resume%s --reason \"...\"\n\n", clean(overview.PayoutHalt.By), ago(overview.PayoutHalt.Since),
+			clean(overview.PayoutHalt.Reason), program(), client.identityFlags())
 	case len(overview.Incidents) > 0:
 		fmt.Fprintf(w, "Chain %d is followed; something needs your attention.\n\n", overview.ChainID)
 	case overview.Follower != nil && len(overview.Follower.Alarms) > 0:
@@ -73,6 +76,7 @@ func showChain(w io.Writer, client *clientOptions, overview sortie.ChainOverview
 		row(table, "factory", factory.String())
 	}
 	row(table, "to send", backlogInWords(overview.Sender))
+	row(table, "payouts", haltInWords(overview.PayoutHalt))
 	row(table, "reconciled", reportInWords(overview.LastReconcile))
 	_ = table.Flush()
 	for _, incident := range overview.Incidents {

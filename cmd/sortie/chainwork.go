@@ -50,7 +50,7 @@ func newChainWork(s *service) *chainWork {
 		w.account = config.sender.Address()
 		w.sender = chain.NewSender(chain.SenderConfig{
 			Nodes: s.nodes, Store: s.store, Signer: transactionSigner{config.sender}, ChainID: config.deployment.ChainID,
-			MaxFeePerGas: config.maxFeePerGas, Prepare: map[string]chain.Prepare{app.IntentClose: w.prepareClose, store.IntentSettle: w.prepareSettle},
+			MaxFeePerGas: config.maxFeePerGas, Prepare: map[string]chain.Prepare{app.IntentClose: holdable(w.prepareClose), store.IntentSettle: holdable(w.prepareSettle)},
 			Halted: s.app.Halted, Final: w.finalBlock, Logger: config.logger,
 		})
 	}
@@ -98,7 +98,7 @@ func (w *chainWork) send(ctx context.Context) error {
 	if w.sender == nil {
 		return nil
 	}
-	return w.whileLeased(ctx, chain.SenderLease(w.chainID, w.account), &w.sending, w.sender.Run)
+	return w.whileLeased(ctx, chain.SenderLease(w.chainID, w.account), &w.sending, w.sendAndTell)
 }
 
 func (w *chainWork) whileLeased(ctx context.Context, name string, held *atomic.Bool, work func(context.Context, store.Lease) error) error {

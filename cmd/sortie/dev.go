@@ -29,6 +29,7 @@ type devOptions struct {
 	autoApprove bool
 	readyFile   string
 	isolation   string
+	onReady     func(readyFile) // nil: the greeting is enough
 }
 
 func newDevCmd() *cobra.Command {
@@ -111,6 +112,9 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 		}
 	}
 	ready.greet(stdout, kept)
+	if options.onReady != nil {
+		options.onReady(ready)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {

@@ -180,7 +180,11 @@ func eventLine(event sortie.Event) string {
 	if parsed, err := time.Parse(time.RFC3339, at); err == nil {
 		at = parsed.Local().Format(time.DateTime)
 	}
-	return strings.TrimRight(fmt.Sprintf("%s  %-17s  %s  %s", at, clean(string(event.Type)), event.DraftID, clean(factsInWords(event.Data))), " ")
+	subject := event.DraftID
+	if subject == "" { // a mission of another wallet, which pays this one
+		subject = event.MissionID
+	}
+	return strings.TrimRight(fmt.Sprintf("%s  %-17s  %s  %s", at, clean(string(event.Type)), clean(subject), clean(factsInWords(event.Data))), " ")
 }
 
 // factsInWords is what an event says beside the ids.
@@ -191,19 +195,41 @@ func factsInWords(data json.RawMessage) string {
 		Reason          string       `json:"reason"`
 		RefundBaseUnits string       `json:"refundBaseUnits"`
 		RefundDeferred  bool         `json:"refundDeferred"`
+		SubmissionID    string       `json:"submissionId"`
+		Recipient       string       `json:"recipient"`
+		AmountBaseUnits string       `json:"amountBaseUnits"`
+		Token           sortie.Token `json:"token"`
+		EndsAt          string       `json:"endsAt"`
+		PaidSubmissions *int         `json:"paidSubmissions"`
+		PaidBaseUnits   string       `json:"paidBaseUnits"`
 	}
 	if json.Unmarshal(data, &facts) != nil {
 		return "" // of a later version
 	}
 	var parts []string
+	if facts.SubmissionID != "" {
+		parts = append(parts, facts.SubmissionID)
+	}
+	if facts.AmountBaseUnits != "" {
+		parts = append(parts, fmt.Sprintf("%s base units of %s to %s", facts.AmountBaseUnits, facts.Token, facts.Recipient))
+	}
+	if facts.PaidSubmissions != nil {
+		parts = append(parts, fmt.Sprintf("%d paid, %s base units of %s", *facts.PaidSubmissions, facts.PaidBaseUnits, facts.Token))
+	}
+	if facts.EndsAt != "" {
+		parts = append(parts, "ended at "+facts.EndsAt)
+	}
 	if facts.RefundBaseUnits != "" {
 		parts = append(parts, facts.RefundBaseUnits+" base units back")
 	}
 	if facts.RefundDeferred {
 		parts = append(parts, "waiting in the contract to be claimed")
 	}
-	if facts.BlockNumber != nil && facts.TransactionHash != nil {
+	switch {
+	case facts.BlockNumber != nil && facts.TransactionHash != nil:
 		parts = append(parts, fmt.Sprintf("block %d, %s", *facts.BlockNumber, facts.TransactionHash))
+	case facts.TransactionHash != nil:
+		parts = append(parts, facts.TransactionHash.String())
 	}
 	if facts.Reason != "" {
 		parts = append(parts, strconv.Quote(facts.Reason))

@@ -17,7 +17,7 @@ func (s *service) health(ctx context.Context) api.Health {
 	defer cancel()
 	health := api.Health{Ready: true, Parts: map[string]string{
 		"database": s.databaseHealth(), "clock": s.clockHealth(), "chain": s.chain.chainHealth(), "sender": s.chain.senderHealth(), "media": s.media.health(),
-		"mediaIsolation": s.media.isolationHealth(),
+		"mediaIsolation": s.media.isolationHealth(), "payouts": s.chain.payoutHealth(ctx),
 	}}
 	if err := s.store.Ping(ctx); err != nil {
 		health.Ready = false

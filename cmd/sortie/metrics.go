@@ -18,7 +18,7 @@ import (
 // newRegistry collects the figures of the parts that keep their own counters.
 func (s *service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &chainFigures{s.chain}, mediaFigures{s.media})
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &chainFigures{s.chain}, mediaFigures{s.media}, payoutFigures{s.chain})
 	counter := func(name, help string, labels prometheus.Labels, read func() float64) {
 		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, read))
 	}

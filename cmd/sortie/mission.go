@@ -26,7 +26,7 @@ func newMissionCmd() *cobra.Command {
 	client.register(group)
 	group.AddCommand(
 		newMissionPreviewCmd(client), newMissionCreateCmd(client), newMissionGetCmd(client), newMissionListCmd(client), newMissionFundCmd(client),
-		newMissionStatusCmd(client), newMissionDoctorCmd(client), newMissionEventsCmd(client), newMissionPullCmd(client),
+		newMissionStatusCmd(client), newMissionDoctorCmd(client), newMissionEventsCmd(client), newMissionPullCmd(client), newMissionCloseCmd(client),
 	)
 	requireSubcommand(group)
 	return group

@@ -95,6 +95,9 @@ func showMySubmission(w io.Writer, client *clientOptions, submission sortie.Subm
 		row(table, "checks", checksInWords(submission.Checks))
 	}
 	row(table, "payout", payoutInWords(submission))
+	if submission.Payout.Reason != "" {
+		row(table, "", submission.Payout.Reason)
+	}
 	_ = table.Flush()
 	showReceipt(w, submission.Receipt)
 	if submission.Status == sortie.SubmissionPending || submission.Status == sortie.SubmissionFlagged {
@@ -137,6 +140,7 @@ func payoutInWords(submission sortie.Submission) string {
 	words := map[sortie.PayoutStatus]string{
 		sortie.PayoutQueued: "queued: the acceptance is final", sortie.PayoutSent: "sent", sortie.PayoutPaid: "paid",
 		sortie.PayoutDeferred: "deferred: your wallet could not receive it, and the contract keeps it for you; sortie claim pays it when it can",
+		sortie.PayoutFailed:   "set aside",
 	}[submission.Payout.Status]
 	switch {
 	case words == "" && (submission.Status == sortie.SubmissionAccepted || submission.Status == sortie.SubmissionCurationAccepted):

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/big"
 
 	"github.com/sortie-labs/sortie"
@@ -29,7 +27,7 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 		case chain.Works:
 			return call.Domain.Factory, data, nil
 		case chain.Waits:
-			return to, nil, fmt.Errorf("the contract settles nothing now: %s", trial.Reason)
+			return to, nil, app.PublicProblem("the contract settles nothing now: %s", trial.Reason)
 		case chain.Gone:
 			return to, nil, chain.ErrAlreadyDone // its payouts wait; what became of the mission is for the follower to say
 		}
@@ -116,9 +114,9 @@ func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subjec
 	return w.app.SettleCall(ctx, subject)
 }
 
-var errTokenRefuses = errors.New("the token refuses every transfer from the contract now, so payments would only be credited; it waits until the token is not paused")
+var errTokenRefuses = app.PublicProblem("the token refuses every transfer from the contract now, so payments would only be credited; it waits until the token is not paused")
 
-var errDailyCap = errors.New("the contract's daily cap leaves no room; it waits for the next UTC day, or for a higher cap (setDailyCap)")
+var errDailyCap = app.PublicProblem("the contract's daily cap leaves no room; it waits for the next UTC day, or for a higher cap (setDailyCap)")
 
 // roomFor is how many payouts of the call the daily cap has room for.
 func (w *chainWork) roomFor(ctx context.Context, call app.SettleCall) (int, error) {
@@ -141,7 +139,7 @@ func (w *chainWork) roomFor(ctx context.Context, call app.SettleCall) (int, erro
 	case fits.Sign() > 0:
 		return len(call.Payouts), nil
 	case call.Reward.Cmp(dailyCap.Limit) > 0:
-		return 0, fmt.Errorf("the reward of %s base units is above the contract's daily cap of %s: raise the cap (setDailyCap)", call.Reward, dailyCap.Limit)
+		return 0, app.PublicProblem("the reward of %s base units is above the contract's daily cap of %s: raise the cap (setDailyCap)", call.Reward, dailyCap.Limit)
 	default:
 		return 0, errDailyCap
 	}

@@ -385,7 +385,7 @@ func TestContractWalletsFollowAndReview(t *testing.T) {
 				want = http.StatusForbidden
 			case strings.HasSuffix(r.pattern, "/reconcile"):
 				want = http.StatusAccepted
-			case strings.HasSuffix(r.pattern, "/deliverables"):
+			case strings.HasSuffix(r.pattern, "/deliverables"), strings.HasSuffix(r.pattern, "/close"):
 				want = http.StatusConflict // not published
 			}
 			a := s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", draft.DraftID, 1), body: bodyOf(r), header: byAccount})

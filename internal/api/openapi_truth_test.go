@@ -134,6 +134,7 @@ func TestDocumentedValuesAreThoseOfTheCode(t *testing.T) {
 		"MediaType":        constants(t, "../../mission.go", "MediaType"),
 		"SubmissionStatus": constants(t, "../../submission.go", "SubmissionStatus"),
 		"PayoutStatus":     constants(t, "../../submission.go", "PayoutStatus"),
+		"PayoutWaitCode":   constants(t, "../../payouts.go", "PayoutWaitCode"),
 	} {
 		if documented := texts(schemas[name].Value.Enum); !slices.Equal(documented, want) {
 			t.Errorf("%s: documented %q, the code has %q", name, documented, want)
@@ -232,6 +233,17 @@ func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
 		"Media":                    {inside("Media"), sortie.Media{}},
 		"Provenance":               {inside("Deliverable", "provenance"), sortie.Provenance{}},
 		"LinkKeysRotated":          {inside("LinkKeysRotated"), linkKeysRotated{}},
+
+		"PayoutHalt":       {inside("PayoutHalt"), sortie.PayoutHalt{}},
+		"ListedPayout":     {inside("ListedPayout"), sortie.ListedPayout{}},
+		"PayoutPage":       {inside("PayoutPage"), sortie.PayoutPage{}},
+		"PayoutSummary":    {inside("PayoutPage", "summary"), sortie.PayoutSummary{}},
+		"PayoutWait":       {inside("PayoutWait"), sortie.PayoutWait{}},
+		"PayoutSettlement": {inside("PayoutSettlement"), sortie.PayoutSettlement{}},
+		"PayoutAttempt":    {inside("PayoutAttempt"), sortie.PayoutAttempt{}},
+		"PayoutDetail":     {inside("PayoutDetail"), sortie.PayoutDetail{}},
+		"PayoutsHalted":    {inside("PayoutsHalted"), sortie.PayoutsHalted{}},
+		"MissionClose":     {inside("MissionClose"), sortie.MissionClose{}},
 	} {
 		want := members(reflect.TypeOf(c.wire))
 		sameSet(t, name, slices.Collect(maps.Keys(c.schema.Properties)), want)

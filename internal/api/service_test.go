@@ -90,6 +90,7 @@ type serviceOptions struct {
 	perHour   *big.Int         // USDC base units above which a second operator is needed; nil: no limit
 
 	reservations app.ReservationLimits
+	pays         bool // the service has a sender, so that it makes settlements
 }
 
 var testDomain = sortie.Domain{ChainID: 31337, Factory: sortie.MustAddress("0x1111111111111111111111111111111111111111")}
@@ -127,10 +128,13 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	chain := &testChain{t: t, now: clock.Now}
 	appConfig := app.Config{
 		Store: db, Issuer: issuer, Domain: testDomain, Tokens: tokens, Now: clock.Now, Logger: logger,
-		Queue: chain, Operators: append(options.operators, reviewer.Address(), colleague.Address()), Wake: chain.wake,
+		Queue: chain, Operators: append(options.operators, reviewer.Address(), colleague.Address()), Wake: chain.wake, PayoutInterval: time.Minute,
 	}
 	if options.perHour != nil {
 		appConfig.OperatorLimits, appConfig.SecondOperator = map[sortie.Token]*big.Int{sortie.TokenUSDC: options.perHour}, true
+	}
+	if options.pays {
+		appConfig.Sender = testSender
 	}
 	options.takeSubmissions(t, &appConfig)
 	useCases, err := app.New(context.Background(), appConfig)

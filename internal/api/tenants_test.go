@@ -63,6 +63,8 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database})
 		submission := s.declare(s.publish("k0", goodMission).MissionID, "k0", s.shoot(1)).SubmissionID
+		final := s.submit(s.publish("k00", goodMission).MissionID, "k00", s.shoot(2)).SubmissionID
+		s.due() // its payout is queued
 		incident := s.halt()
 		foreign := decode[sortie.DraftCreated](t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, signer: stranger}))
 		own := s.create("k1", goodMission)
@@ -100,6 +102,8 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 				known = incident
 			case strings.Contains(r.pattern, "/submissions/"):
 				known = submission
+			case strings.Contains(r.pattern, "/payouts/"):
+				known = final
 			}
 			s.alike(t, r, signer, theirs)
 			if r.access == signed && known == submission {

@@ -124,6 +124,7 @@ type App struct {
 	links    linkRing
 	proven   provenFiles
 	outcomes outcomes
+	steps    stepCounts
 	clock    *clockWatch
 }
 

@@ -12,7 +12,7 @@ import (
 
 // closeMissions makes the intents to close missions that have nothing left to pay: the contract sends the rest back to the creator.
 func (a *App) closeMissions(ctx context.Context) error {
-	halted, err := a.store.Halted(ctx)
+	halted, err := a.paymentsHalted(ctx)
 	if err != nil || halted {
 		return err
 	}
@@ -36,10 +36,14 @@ func (b *books) startClosing(draftID string) error {
 	if err := b.hold(); err != nil { // a reorganization comes before or after it, not in between
 		return err
 	}
+	if halted, err := b.paymentsHalted(); err != nil || halted {
+		return err
+	}
 	started, err := b.tx.StartClosing(draftID)
 	if err != nil || !started {
 		return err
 	}
+	b.step(ClosingStarted, 1)
 	_, _, err = b.tx.AddIntent(IntentClose, draftID, b.app.domain.ChainID, b.app.sender)
 	return err
 }

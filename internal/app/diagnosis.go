@@ -18,9 +18,10 @@ type patient struct {
 	place       place
 	depth       sortie.FundingDepth
 	budget      sortie.Budget
-	quoteUntil  time.Time    // the deadline of a quote issued now
-	opens, ends time.Time    // when it takes submissions; as if published now, until it is
-	slots       *store.Slots // nil until it is published
+	quoteUntil  time.Time       // the deadline of a quote issued now
+	opens, ends time.Time       // when it takes submissions; as if published now, until it is
+	slots       *store.Slots    // nil until it is published
+	payouts     *payoutFindings // likewise
 	halted      bool
 	now         time.Time
 }
@@ -38,6 +39,7 @@ func (p patient) diagnose() sortie.Doctor {
 		answer = p.unwanted()
 	case shown.Published:
 		answer = p.published()
+		p.addPayouts(&answer)
 	case shown.Review == sortie.ReviewApproved:
 		answer = p.awaitingLock()
 	case shown.Review == sortie.ReviewInReview:
@@ -169,12 +171,18 @@ func (p patient) published() sortie.Doctor {
 	switch closing := p.place.closing(); {
 	case closing != nil:
 		answer.WaitingOn, answer.Summary = sortie.PartyNone, "The mission is over, and what was left of its money went back."
+		if p.slots.CompletedAt != nil {
+			answer.Summary = "The mission is complete, and what was left of its money went back."
+		}
 		answer.Blockers = []sortie.Blocker{closedBlocker(closing)}
-	case p.slots.CompletedAt != nil && p.slots.Accepted == p.slots.Target:
-		answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("The mission is complete: %s.", p.progress())
+		p.addDeferredRefund(&answer)
+	case p.slots.Closing:
+		answer.WaitingOn, answer.Summary = sortie.PartyChain, "Everything accepted is paid, and the service closes the mission: the rest of its money is on its way back."
+		answer.Blockers = []sortie.Blocker{blocker(sortie.BlockerClosing, "The transaction that closes the mission is not in a block that the service has followed.")}
+	case p.slots.Accepted == p.slots.Target:
+		answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("All submissions that the mission asks for are here: %s.", p.progress())
 	case p.ended():
-		answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("The mission ended at %s.", sortie.FormatTime(p.ends))
-		answer.Blockers = []sortie.Blocker{p.endedBlocker()}
+		p.addEnd(&answer)
 	case p.now.Before(p.opens):
 		answer.Summary = fmt.Sprintf("The mission is published and takes submissions from %s until %s.", sortie.FormatTime(p.opens), sortie.FormatTime(p.ends))
 	case p.slots.Left() == 0:
@@ -183,6 +191,17 @@ func (p patient) published() sortie.Doctor {
 		answer.Summary = fmt.Sprintf("The mission is published and takes submissions until %s: %s.", sortie.FormatTime(p.ends), p.progress())
 	}
 	return answer
+}
+
+// addEnd says what a mission that has ended still waits for, apart from its payouts.
+func (p patient) addEnd(answer *sortie.Doctor) {
+	answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("The mission ended at %s.", sortie.FormatTime(p.ends))
+	answer.Blockers = []sortie.Blocker{p.endedBlocker()}
+	if p.slots.Reserved > 0 {
+		answer.WaitingOn = sortie.PartyOperator
+		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerUndecided,
+			"%d submissions are in and not decided; the mission is closed when they are and what is accepted is paid.", p.slots.Reserved))
+	}
 }
 
 // progress says how much of what was asked for is here.
@@ -238,14 +257,23 @@ func (p patient) refunded() sortie.Doctor {
 		Blockers: []sortie.Blocker{p.rejectedBlocker()},
 		Actions:  []string{"Create a new draft that answers the reason."},
 	}
-	if closing := p.place.closing(); closing != nil && closing.RefundDeferred {
-		answer.WaitingOn = sortie.PartyCreator
+	if p.addDeferredRefund(&answer) {
 		answer.Summary = "The mission was rejected; the token refused the refund, which waits in the contract for its creator."
-		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerRefundDeferred, "%s base units of %s are held for %s by the factory.", closing.Refund, p.budget.Token, p.draft.Wallet))
-		claim := fmt.Sprintf("Call claimDeferred(%s, %s) on %s when the token accepts transfers to you.", p.draft.TokenAddress, p.draft.Wallet, p.draft.Factory)
-		answer.Actions = append([]string{claim}, answer.Actions...)
 	}
 	return answer
+}
+
+// addDeferredRefund says that the token refused the refund, and reports whether that is so.
+func (p patient) addDeferredRefund(answer *sortie.Doctor) bool {
+	closing := p.place.closing()
+	if closing == nil || !closing.RefundDeferred {
+		return false
+	}
+	answer.WaitingOn = sortie.PartyCreator
+	answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerRefundDeferred, "%s base units of %s are held for %s by the factory.", closing.Refund, p.budget.Token, p.draft.Wallet))
+	claim := fmt.Sprintf("Call claimDeferred(%s, %s) on %s when the token accepts transfers to you.", p.draft.TokenAddress, p.draft.Wallet, p.draft.Factory)
+	answer.Actions = append([]string{claim}, answer.Actions...)
+	return true
 }
 
 func closedBlocker(closing *store.Closing) sortie.Blocker {

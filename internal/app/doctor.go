@@ -66,6 +66,11 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 			return sortie.Doctor{}, storeError(err)
 		}
 		patient.slots, patient.opens, patient.ends = &slots, slots.OpensAt, slots.EndsAt
+		findings, err := a.payoutFindings(ctx, slots)
+		if err != nil {
+			return sortie.Doctor{}, err
+		}
+		patient.payouts = &findings
 	}
 	return patient.diagnose(), nil
 }

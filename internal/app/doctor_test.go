@@ -148,6 +148,8 @@ func TestTheDoctorCountsSubmissions(t *testing.T) {
 	s.submitQuickly(contributor(2), draft, "three")
 	s.pass(testHold)
 	s.due()
+	s.extend(nil)
+	want(sortie.PartyChain, "All submissions that the mission asks for are here: 2 of 2 submissions are accepted. 0 of 2 accepted submissions are paid, 2 on the way.")
 	s.complete(draft)
 	want(sortie.PartyNone, "what was left of its money went back.")
 }

@@ -41,6 +41,7 @@ func (a *App) Events(ctx context.Context, wallet sortie.Address, page Page) (sor
 
 func wireEvent(event store.Event) (sortie.Event, error) {
 	var ids struct {
+		DraftID   string `json:"draftId"` // missing in events for contributors: drafts are their creators' business
 		MissionID string `json:"missionId"`
 	}
 	if err := json.Unmarshal(event.Data, &ids); err != nil {
@@ -48,7 +49,7 @@ func wireEvent(event store.Event) (sortie.Event, error) {
 	}
 	return sortie.Event{
 		ID: eventID(event), Type: sortie.EventType(event.Type), CreatedAt: sortie.FormatTime(event.CreatedAt),
-		DraftID: event.DraftID, MissionID: ids.MissionID, Data: event.Data,
+		DraftID: ids.DraftID, MissionID: ids.MissionID, Data: event.Data,
 	}, nil
 }
 

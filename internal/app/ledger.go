@@ -39,6 +39,7 @@ func (a *App) write(ctx context.Context, fn func(*books) error) error {
 			if err == nil {
 				a.outcomes.add(written.outcomes)
 				a.limits.crossed.Add(written.crossed)
+				a.steps.add(written.steps)
 			}
 			return err
 		}
@@ -65,6 +66,7 @@ type books struct {
 
 	outcomes []Outcome // of submissions, to be counted when they are durable
 	crossed  uint64    // acceptances above an operator's limit, likewise
+	steps    []PayoutStep
 }
 
 // account is a draft and its place on the chain.

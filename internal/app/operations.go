@@ -52,7 +52,7 @@ func (a *App) ChainOverview(ctx context.Context, operator sortie.Address) (sorti
 	}
 	overview := sortie.ChainOverview{OK: true, ChainID: a.domain.ChainID, Incidents: []sortie.Incident{}, GeneratedAt: sortie.FormatTime(a.now())}
 	for _, read := range []func(context.Context, *sortie.ChainOverview) error{
-		a.overlookPosition, a.overlookIncidents, a.overlookSender, a.overlookReconcile,
+		a.overlookPosition, a.overlookIncidents, a.overlookSender, a.readPayoutHalt, a.overlookReconcile,
 	} {
 		if err := read(ctx, &overview); err != nil {
 			return sortie.ChainOverview{}, storeError(err)

@@ -19,13 +19,14 @@ const (
 
 // Stats count what this process did since it was started.
 type Stats struct {
-	Submissions   map[Outcome]uint64 // every outcome is there
-	LimitsCrossed uint64             // acceptances by operators above their hourly limit
+	Submissions   map[Outcome]uint64    // every outcome is there
+	LimitsCrossed uint64                // acceptances by operators above their hourly limit
+	PayoutSteps   map[PayoutStep]uint64 // every step is there
 }
 
 // Stats returns the counters for metrics.
 func (a *App) Stats() Stats {
-	return Stats{Submissions: a.outcomes.all(), LimitsCrossed: a.limits.crossed.Load()}
+	return Stats{Submissions: a.outcomes.all(), LimitsCrossed: a.limits.crossed.Load(), PayoutSteps: a.steps.all()}
 }
 
 func outcomeOf(event mission.SubmissionEvent, status sortie.SubmissionStatus) Outcome {

@@ -43,7 +43,8 @@ type CloseCall struct {
 }
 
 // CloseCall says how to close the mission of a draft. Needed is false when there is nothing to close: the funding is gone, or
-// the mission is closed, or it was neither rejected nor paid to its end.
+// the mission is closed, or it was neither rejected nor paid to its end. A published mission is not closed while payouts are halted:
+// it fails with a [PayoutsHaltedError] then.
 func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, needed bool, err error) {
 	draft, err := a.store.DraftByDraftID(ctx, draftID)
 	if err != nil {
@@ -59,6 +60,9 @@ func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, ne
 	call = CloseCall{Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: funding.MissionKey, Token: draft.TokenAddress, Refund: unspent(draft, 0)}
 	if draft.State.RefundDue(funding.Closed != nil) || funding.Closed != nil {
 		return call, funding.Closed == nil, nil
+	}
+	if err := a.mayPay(ctx); err != nil {
+		return CloseCall{}, false, err
 	}
 	slots, err := a.store.SlotsOf(ctx, draftID)
 	if errors.Is(err, store.ErrNotFound) {

@@ -101,13 +101,21 @@ func (a *App) trackSettlement(ctx context.Context, settlement store.Settlement, 
 			if err != nil {
 				return err
 			}
+			books.step(PayoutSent, len(sent))
 			return books.tellPayouts(settlement.DraftID, sortie.EventPayoutSent, sent)
 		})
 	case store.IntentDone, store.IntentVoid:
 		if settlement.MinedBlock > final {
 			return nil // the events of its block may not be here yet
 		}
-		return a.once(ctx, func(books *books) error { return books.tx.EndSettlement(settlement, settlement.MinedBlock > 0) })
+		well, step := settlement.MinedBlock > 0, SettlementUndone
+		if well {
+			step = SettlementEnded
+		}
+		return a.once(ctx, func(books *books) error {
+			books.step(step, 1)
+			return books.tx.EndSettlement(settlement, well)
+		})
 	default:
 		return nil
 	}
@@ -115,7 +123,7 @@ func (a *App) trackSettlement(ctx context.Context, settlement store.Settlement, 
 
 // startSettlements makes settlements of the payouts that wait, one for each mission, those of the longest waiting missions first.
 func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int) error {
-	if halted, err := a.store.Halted(ctx); err != nil || halted {
+	if halted, err := a.paymentsHalted(ctx); err != nil || halted {
 		return err
 	}
 	var failures []error
@@ -146,7 +154,7 @@ func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int)
 
 // startSettlement makes a settlement of the first payouts of a mission. A mission whose money is not in the contract now waits.
 func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token) error {
-	if halted, err := b.tx.Halted(); err != nil || halted {
+	if halted, err := b.paymentsHalted(); err != nil || halted {
 		return err
 	}
 	account, err := b.open(waiting.DraftID)
@@ -160,6 +168,7 @@ func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token
 	if err != nil {
 		return err
 	}
+	b.step(SettlementStarted, 1)
 	_, _, err = b.tx.AddIntent(store.IntentSettle, settlement.Subject(), account.funding.ChainID, b.app.sender)
 	return err
 }
@@ -185,8 +194,11 @@ func (c SettleCall) Settlement(number int) sortie.Settlement {
 }
 
 // SettleCall says what the settlement with this id still has to pay: nothing, where receipts were redeemed for all of it, or the
-// mission's money is not in the contract.
+// mission's money is not in the contract. While payouts are halted it fails with a [PayoutsHaltedError].
 func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error) {
+	if err := a.mayPay(ctx); err != nil {
+		return SettleCall{}, err
+	}
 	id, err := strconv.ParseInt(subject, 10, 64)
 	if err != nil {
 		return SettleCall{}, fmt.Errorf("settlement %q: its id is not a number", subject)
@@ -220,7 +232,10 @@ func (a *App) UnderWay(ctx context.Context, call SettleCall) (*big.Int, error) {
 
 // ShrinkSettlement leaves the first payouts with a settlement whose transaction is not made yet. The others wait for another one.
 func (a *App) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) error {
-	return a.once(ctx, func(books *books) error { return books.tx.ShrinkSettlement(call.settlement, keep) })
+	return a.once(ctx, func(books *books) error {
+		books.step(SettlementShrunk, 1)
+		return books.tx.ShrinkSettlement(call.settlement, keep)
+	})
 }
 
 // LeaveOut takes slots that are paid in the contract out of a settlement whose transaction is not made yet. Their receipts were
@@ -239,6 +254,7 @@ func (a *App) SetPayoutAside(ctx context.Context, payout store.Payout, reason st
 		if err := books.tx.FailPayout(payout, reason); err != nil {
 			return err
 		}
+		books.step(PayoutSetAside, 1)
 		return books.incident(incidentPayoutFailed, false,
 			"The payout of submission %s (slot %d of draft %s) to %s is set aside: %s. Find out why; then: sortie payouts retry %s",
 			payout.SubmissionID, payout.Slot, payout.DraftID, payout.Recipient, reason, payout.SubmissionID)
@@ -331,6 +347,8 @@ func (a *App) finalizePayoutsOf(ctx context.Context, draftID string, payouts []s
 				paid = append(paid, payout)
 			}
 		}
+		books.step(PayoutPaid, len(paid))
+		books.step(PayoutDeferred, len(deferred))
 		if err := books.tellPayouts(draftID, sortie.EventPayoutPaid, paid); err != nil {
 			return err
 		}

@@ -63,7 +63,12 @@ func (a *App) Submission(ctx context.Context, contributor sortie.Address, id str
 	if err != nil {
 		return sortie.SubmissionDetail{}, storeError(err)
 	}
-	return submissionDetail(submission)
+	detail, err := submissionDetail(submission)
+	if err != nil || detail.Submission.Payout.Reason != "" {
+		return detail, err
+	}
+	detail.Submission.Payout.Reason, err = a.payoutWait(ctx, submission)
+	return detail, err
 }
 
 func errNoOwnSubmission() error {

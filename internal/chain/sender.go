@@ -37,6 +37,10 @@ func DefaultMaxFeePerGas() *big.Int { return big.NewInt(500 * params.GWei) }
 // then; what brought it about is the follower's to report, and to take back after a reorganization.
 var ErrAlreadyDone = errors.New("the chain already has the effect")
 
+// ErrHeld is what a [Prepare] says when the operator wants the intent to wait. It is asked again soon; waiting is no problem of the
+// intent, and raises no alarm.
+var ErrHeld = errors.New("held back by the operator")
+
 // Prepare says which call carries an intent out. It is asked anew for every nonce the intent is given, and so sees what became
 // of earlier tries. An error other than [ErrAlreadyDone] leaves the intent queued, to be prepared again later.
 type Prepare = func(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error)

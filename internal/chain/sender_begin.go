@@ -226,6 +226,10 @@ func (s *Sender) end(ctx context.Context, lease store.Lease, p *pursuit) error {
 
 // postpone notes what is wrong with an intent and lets it rest.
 func (s *Sender) postpone(ctx context.Context, lease store.Lease, r *round, p *pursuit, problem error) error {
+	if errors.Is(problem, ErrHeld) {
+		s.memory.restBriefly(p.ID, r.now)
+		return nil
+	}
 	s.memory.rest(p.ID, r.now)
 	next := p.Intent
 	next.Problem = plainText(problem.Error())

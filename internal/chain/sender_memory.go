@@ -101,6 +101,11 @@ func (m *memory) rest(intent int64, now time.Time) {
 	m.resting[intent] = rest{now.Add(length), length}
 }
 
+// restBriefly lets an intent wait that is held back, for as long every time.
+func (m *memory) restBriefly(intent int64, now time.Time) {
+	m.resting[intent] = rest{until: now.Add(firstRest)}
+}
+
 // rests reports whether an intent waits. One whose transactions were mined in vain waits longer after each of them, counted by
 // their nonces, because each has cost gas.
 func (m *memory) rests(intent store.Intent, now time.Time) bool {

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// maxNamed is how many payouts of a kind, and settlements, a diagnosis names.
+const maxNamed = 5
+
+// payoutFindings is what a diagnosis says about the payouts of a published mission.
+type payoutFindings struct {
+	waits            []sortie.PayoutWait // of those on their way, without the halts
+	failed, deferred []store.ListedPayout
+	halt             *store.PayoutHalt
+}
+
+// payoutFindings reads what the payouts of a mission wait for. What it costs does not depend on how
+// many there are.
+func (a *App) payoutFindings(ctx context.Context, slots store.Slots) (found payoutFindings, err error) {
+	scene, err := a.payoutScene(ctx, slots.DraftID, true)
+	if err != nil {
+		return found, err
+	}
+	found.halt = scene.halt
+	if slots.Finals == 0 {
+		return found, nil
+	}
+	if scene.waiting != nil {
+		found.waits = append(found.waits, scene.batch())
+	}
+	settlements, err := a.store.OpenSettlementsOf(ctx, slots.DraftID, maxNamed)
+	if err != nil {
+		return found, storeError(err)
+	}
+	for _, settlement := range settlements {
+		switch settlement.Intent {
+		case store.IntentQueued:
+			found.waits = append(found.waits, scene.sender(settlement.Problem))
+		case store.IntentSent:
+			found.waits = append(found.waits, scene.block(settlement.Transaction))
+		}
+	}
+	for status, list := range map[sortie.PayoutStatus]*[]store.ListedPayout{sortie.PayoutFailed: &found.failed, sortie.PayoutDeferred: &found.deferred} {
+		if *list, err = a.store.Payouts(ctx, store.PayoutFilter{Status: status, DraftID: slots.DraftID, Limit: maxNamed}); err != nil {
+			return found, storeError(err)
+		}
+	}
+	sent, err := a.store.Payouts(ctx, store.PayoutFilter{Status: sortie.PayoutSent, DraftID: slots.DraftID, Limit: 1})
+	if err != nil {
+		return found, storeError(err)
+	}
+	if len(sent) == 1 && sent[0].Block != 0 {
+		found.waits = append(found.waits, scene.finality(sent[0].Block))
+	}
+	return found, nil
+}
+
+// onTheWay is how many accepted submissions are neither paid, deferred nor set aside.
+func onTheWay(slots *store.Slots) int {
+	return slots.Accepted - slots.Paid - slots.Deferred - slots.Failed
+}
+
+// payoutProgress says how much of what was accepted is paid.
+func (p patient) payoutProgress() string {
+	text := fmt.Sprintf("%d of %d accepted submissions are paid", p.slots.Paid, p.slots.Accepted)
+	for _, part := range []struct {
+		number int
+		words  string
+	}{{onTheWay(p.slots), "on the way"}, {p.slots.Deferred, "deferred"}, {p.slots.Failed, "set aside"}} {
+		if part.number > 0 {
+			text += fmt.Sprintf(", %d %s", part.number, part.words)
+		}
+	}
+	return text
+}
+
+// addPayouts says what the payouts of a published mission wait for.
+func (p patient) addPayouts(answer *sortie.Doctor) {
+	if p.slots == nil || p.payouts == nil || p.slots.Accepted == 0 {
+		return
+	}
+	answer.Summary += " " + p.payoutProgress() + "."
+	isOver := p.place.closing() != nil
+	if !isOver && onTheWay(p.slots) > 0 {
+		answer.Blockers = append(answer.Blockers, p.onTheWayBlocker())
+		if answer.WaitingOn == sortie.PartyNone {
+			answer.WaitingOn = sortie.PartyChain
+		}
+	}
+	if p.slots.Deferred > 0 {
+		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsDeferred,
+			"The token refused the transfers of %d payouts, which the contract holds for their recipients: %s.", p.slots.Deferred, named(p.payouts.deferred, p.slots.Deferred)))
+		answer.Actions = append(answer.Actions, fmt.Sprintf("Tell the recipients: when the token accepts transfers to them again, anyone may call claimDeferred(%s, RECIPIENT) on %s.",
+			p.draft.TokenAddress, p.draft.Factory))
+	}
+	if p.slots.Failed > 0 {
+		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsFailed,
+			"%d payouts are set aside until an operator lets them be tried again: %s.", p.slots.Failed, named(p.payouts.failed, p.slots.Failed)))
+		answer.Actions = append(answer.Actions, "Ask the operator to look at the payouts that are set aside; the mission is not closed before.")
+		if !isOver {
+			answer.Health, answer.WaitingOn = sortie.HealthBlocked, sortie.PartyOperator
+		}
+	}
+	if p.payouts.halt != nil && !isOver {
+		answer.WaitingOn = sortie.PartyOperator
+		answer.Blockers = append([]sortie.Blocker{blocker(sortie.BlockerPayoutsHalted,
+			"The operator has halted payouts since %s; they continue when the operator resumes them.", sortie.FormatTime(p.payouts.halt.Since))}, answer.Blockers...)
+	}
+}
+
+func (p patient) onTheWayBlocker() sortie.Blocker {
+	var parts []string
+	if held := p.slots.Accepted - p.slots.Finals; held > 0 {
+		parts = append(parts, fmt.Sprintf("%d acceptances are not final: an operator can take them back until their hold is over.", held))
+	}
+	seen := make(map[string]bool)
+	for _, each := range p.payouts.waits {
+		if !seen[each.Message] {
+			seen[each.Message] = true
+			parts = append(parts, each.Message)
+		}
+	}
+	return blocker(sortie.BlockerPayoutsOnTheWay, "%s", strings.TrimSpace(fmt.Sprintf("Payouts on the way: %d. %s", onTheWay(p.slots), strings.Join(parts, " "))))
+}
+
+// named lists the submissions of payouts, and says so if there are more.
+func named(payouts []store.ListedPayout, total int) string {
+	ids := make([]string, len(payouts))
+	for i, payout := range payouts {
+		ids[i] = payout.SubmissionID
+	}
+	if total > len(ids) {
+		ids = append(ids, "...")
+	}
+	return strings.Join(ids, ", ")
+}

@@ -1,0 +1,233 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// publicProblem begins the stored problem of a settlement that contributors and creators may read.
+// Other problems hold what only operators need, such as the names of nodes.
+const publicProblem = "payouts wait: "
+
+// PublicProblem makes an error of a settlement's preparation whose text is shown to contributors and
+// creators, too. Other errors are for operators only.
+func PublicProblem(format string, args ...any) error {
+	return errors.New(publicProblem + fmt.Sprintf(format, args...))
+}
+
+// SenderTrouble is something that keeps the service's transactions from getting through.
+type SenderTrouble struct {
+	Detail string `json:"detail"` // for operators
+	Public string `json:"public"` // for contributors and creators
+}
+
+// senderTroubles is the setting that the sending process keeps for the others.
+type senderTroubles struct {
+	At   time.Time       `json:"at"`
+	List []SenderTrouble `json:"list"`
+}
+
+// troublesLast is for how long what the sending process noted counts. It notes it again before that.
+const troublesLast = 2 * time.Minute
+
+func (a *App) troublesSetting() string { return fmt.Sprintf("sender-troubles:%d", a.domain.ChainID) }
+
+// NoteSenderTroubles keeps what the sender of this process struggles with, so that every process can
+// say what a payout waits for.
+func (a *App) NoteSenderTroubles(ctx context.Context, list []SenderTrouble) error {
+	encoded, err := json.Marshal(senderTroubles{At: a.now(), List: list})
+	if err != nil {
+		return fmt.Errorf("keep the troubles of the sender: %w", err)
+	}
+	return a.store.Tx(ctx, func(tx *store.Tx) error { return tx.PutSetting(a.troublesSetting(), encoded) })
+}
+
+func (a *App) senderTroubles(ctx context.Context) ([]SenderTrouble, error) {
+	stored, err := a.store.LastSetting(ctx, a.troublesSetting())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	var found senderTroubles
+	if err == nil {
+		err = json.Unmarshal(stored, &found)
+	}
+	if err != nil || a.now().Sub(found.At) > troublesLast {
+		return nil, err
+	}
+	return found.List, nil
+}
+
+// payoutScene is what decides what the payouts of a mission wait for.
+type payoutScene struct {
+	incident bool                  // a halting incident is open
+	halt     *store.PayoutHalt     // nil: payouts are not halted
+	position store.Position        // zero before the chain was followed
+	waiting  *store.WaitingMission // nil: no payout of the mission waits for a settlement
+	troubles []SenderTrouble
+	interval time.Duration
+	now      time.Time
+	public   bool // for contributors and creators, who are not told what only concerns operators
+}
+
+func (a *App) payoutScene(ctx context.Context, draftID string, public bool) (scene payoutScene, err error) {
+	scene = payoutScene{interval: a.settling.interval, now: a.now(), public: public}
+	if scene.incident, err = a.store.Halted(ctx); err != nil {
+		return scene, storeError(err)
+	}
+	if scene.halt, err = a.store.PayoutHalt(ctx); err != nil {
+		return scene, storeError(err)
+	}
+	if scene.position, err = a.position(ctx); err != nil {
+		return scene, err
+	}
+	if scene.troubles, err = a.senderTroubles(ctx); err != nil {
+		return scene, storeError(err)
+	}
+	waiting, err := a.store.WaitingOf(ctx, draftID)
+	switch {
+	case err == nil:
+		scene.waiting = &waiting
+	case !errors.Is(err, store.ErrNotFound):
+		return scene, storeError(err)
+	}
+	return scene, nil
+}
+
+func wait(code sortie.PayoutWaitCode, format string, args ...any) sortie.PayoutWait {
+	return sortie.PayoutWait{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// waits says what a payout waits for, the most important first. Its settlement's intent is nil where
+// no settlement carries it.
+func (s payoutScene) waits(payout store.Payout, intent *store.Intent) []sortie.PayoutWait {
+	switch {
+	case payout.Status == sortie.PayoutFailed:
+		return []sortie.PayoutWait{wait(sortie.WaitsForOperator, "It was set aside: %s. An operator must find out why, and then: sortie payouts retry %s",
+			payout.Problem, payout.SubmissionID)}
+	case payout.Status == sortie.PayoutDeferred:
+		return []sortie.PayoutWait{wait(sortie.WaitsForRecipient, "The token refused the transfer to %s. The contract holds the amount for that address: sortie claim", payout.Recipient)}
+	case payout.Status == sortie.PayoutPaid:
+		return nil
+	case payout.Block != 0:
+		return []sortie.PayoutWait{s.finality(payout.Block)}
+	case payout.Status == sortie.PayoutSent:
+		return []sortie.PayoutWait{s.block(payout.Transaction)}
+	case intent != nil && (intent.Status == store.IntentSent || intent.Status == store.IntentMined) && len(intent.Attempts) > 0:
+		return []sortie.PayoutWait{s.block(intent.Attempts[len(intent.Attempts)-1].Hash)}
+	case intent != nil:
+		return append(s.halts(), s.sender(intent.Problem))
+	}
+	return append(s.halts(), s.batch())
+}
+
+// halts says what keeps new settlements from being made and sent.
+func (s payoutScene) halts() (list []sortie.PayoutWait) {
+	if s.incident {
+		list = append(list, wait(sortie.WaitsForIncident, "An incident halts payouts until an operator has looked at it and cleared it."))
+	}
+	switch {
+	case s.halt == nil:
+	case s.public:
+		list = append(list, wait(sortie.WaitsForResume, "The operator has halted payouts since %s; they continue when the operator resumes them.", sortie.FormatTime(s.halt.Since)))
+	default:
+		list = append(list, wait(sortie.WaitsForResume, "Payouts are halted by %s since %s: %s. To let them continue: sortie payouts resume",
+			s.halt.By, sortie.FormatTime(s.halt.Since), s.halt.Reason))
+	}
+	return list
+}
+
+// batch says how long payouts wait for others to share their transaction.
+func (s payoutScene) batch() sortie.PayoutWait {
+	waiting := s.waiting
+	if waiting == nil { // it is being put into a settlement now
+		return wait(sortie.WaitsForTurn, "It waits for the service to send it, which looks each second.")
+	}
+	due := waiting.Since.Add(s.interval)
+	if full := waiting.Waiting >= waiting.Batch; full {
+		due = waiting.Since
+	}
+	if s.now.Before(due) {
+		return wait(sortie.WaitsForBatch, "It waits until %s at most for other payouts of the mission to share its transaction.", sortie.FormatTime(due))
+	}
+	return wait(sortie.WaitsForTurn, "It waits for its turn: of each token the service sends a few settlements at a time, those of the missions that wait longest first.")
+}
+
+// sender says what a settlement waits for that no transaction carries.
+func (s payoutScene) sender(problem string) sortie.PayoutWait {
+	text, isPublic := strings.CutPrefix(problem, publicProblem)
+	switch {
+	case problem != "" && (isPublic || !s.public):
+		return wait(sortie.WaitsForSender, "It cannot be sent now, and is tried again: %s", text)
+	case problem != "":
+		return wait(sortie.WaitsForSender, "The service cannot send it now and tries again; its operator sees why.")
+	}
+	return wait(sortie.WaitsForSender, "It waits to be sent.%s", s.trouble())
+}
+
+// trouble says what keeps transactions from getting through, if anything does.
+func (s payoutScene) trouble() string {
+	var text strings.Builder
+	for _, each := range s.troubles {
+		words := each.Detail
+		if s.public {
+			words = each.Public
+		}
+		text.WriteString(" " + strings.TrimSuffix(words, ".") + ".")
+	}
+	return text.String()
+}
+
+func (s payoutScene) block(transaction sortie.Hash) sortie.PayoutWait {
+	return wait(sortie.WaitsForBlock, "Transaction %s was sent and is not in a block that the service has followed.%s", transaction, s.trouble())
+}
+
+func (s payoutScene) finality(block uint64) sortie.PayoutWait {
+	return wait(sortie.WaitsForFinality, "Block %d paid it, which is not final yet; the newest final block is %d.", block, s.position.Final)
+}
+
+// intentOf reads the intent of the settlement that carries a payout; nil: none carries it.
+func (a *App) intentOf(ctx context.Context, payout store.Payout) (*store.Intent, error) {
+	if payout.Settlement == 0 {
+		return nil, nil
+	}
+	intent, err := a.store.IntentOf(ctx, store.IntentSettle, strconv.FormatInt(payout.Settlement, 10))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, storeError(err)
+	}
+	return &intent, nil
+}
+
+// payoutWait says in one line what a contributor's payout waits for, empty where that is known from
+// its status.
+func (a *App) payoutWait(ctx context.Context, submission store.Submission) (string, error) {
+	if submission.Payout == nil || submission.Payout.Status != sortie.PayoutQueued && submission.Payout.Status != sortie.PayoutSent {
+		return "", nil
+	}
+	payout, err := a.store.PayoutOf(ctx, submission.ID)
+	if err != nil {
+		return "", storeError(err)
+	}
+	intent, err := a.intentOf(ctx, payout)
+	if err != nil {
+		return "", err
+	}
+	scene, err := a.payoutScene(ctx, payout.DraftID, true)
+	if err != nil {
+		return "", err
+	}
+	if waits := scene.waits(payout, intent); len(waits) > 0 {
+		return waits[0].Message, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// PayoutHalt says that an operator halted payouts.
+type PayoutHalt struct {
+	By     string    `json:"by"`
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
+}
+
+// payoutHaltSetting is the setting that exists while payouts are halted.
+const payoutHaltSetting = "payouts-halted"
+
+// HaltPayouts halts payouts, for all processes and until [Tx.ResumePayouts]. Halted before: nothing
+// changes. It returns the halt that holds now.
+func (tx *Tx) HaltPayouts(halt PayoutHalt) (holds PayoutHalt, halted bool, err error) {
+	halt.Since = tx.Now
+	encoded, err := json.Marshal(halt)
+	if err != nil {
+		return PayoutHalt{}, false, fmt.Errorf("halt payouts: %w", err)
+	}
+	changed, err := tx.session.exec(tx.ctx, insertSetting, payoutHaltSetting, encoded, tx.Now.UnixMicro())
+	if err != nil {
+		return PayoutHalt{}, false, fmt.Errorf("halt payouts: %w", err)
+	}
+	found, err := tx.PayoutHalt()
+	if err != nil {
+		return PayoutHalt{}, false, err
+	}
+	if found == nil {
+		return PayoutHalt{}, false, fmt.Errorf("halt payouts: %w", ErrConflict) // resumed in between
+	}
+	return *found, changed > 0, nil
+}
+
+// ResumePayouts ends the halt of payouts and tells whether there was one.
+func (tx *Tx) ResumePayouts() (bool, error) {
+	changed, err := tx.session.exec(tx.ctx, deleteSetting, payoutHaltSetting)
+	if err != nil {
+		return false, fmt.Errorf("resume payouts: %w", err)
+	}
+	return changed > 0, nil
+}
+
+// PayoutHalt reads the halt of payouts; nil: they are not halted.
+func (db *DB) PayoutHalt(ctx context.Context) (*PayoutHalt, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (*PayoutHalt, error) { return s.payoutHalt(ctx) })
+}
+
+// PayoutHalt is [DB.PayoutHalt] inside the transaction.
+func (tx *Tx) PayoutHalt() (*PayoutHalt, error) { return tx.session.payoutHalt(tx.ctx) }
+
+func (s *session) payoutHalt(ctx context.Context) (*PayoutHalt, error) {
+	var value []byte
+	err := s.one(ctx, selectSetting, []any{payoutHaltSetting}, func(row scanner) error { return row.Scan(&value) })
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	halt := new(PayoutHalt)
+	if err == nil {
+		err = json.Unmarshal(value, halt)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read whether payouts are halted: %w", err)
+	}
+	return halt, nil
+}
+
+const deleteSetting = `DELETE FROM settings WHERE name = $1`

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// PayoutStatuses are the statuses of payouts that have a row.
+var PayoutStatuses = []sortie.PayoutStatus{
+	sortie.PayoutQueued, sortie.PayoutSent, sortie.PayoutPaid, sortie.PayoutDeferred, sortie.PayoutFailed,
+}
+
+// PayoutFilter chooses a page of payouts, newest first.
+type PayoutFilter struct {
+	Status    sortie.PayoutStatus // empty: any
+	DraftID   string              // empty: of all missions
+	Recipient sortie.Address      // zero: of all recipients
+	BeforeSeq int64               // 0: from the newest
+	Limit     int
+}
+
+// ListedPayout is a payout with the mission that it is of.
+type ListedPayout struct {
+	Payout
+	MissionID string
+}
+
+// Payouts reads a page of payouts. Its cost depends on the size of the page, and with both a mission
+// and a recipient also on the number of payouts of that mission, never on how many payouts there
+// ever were.
+func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout, error) {
+	before := filter.BeforeSeq
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	query, args := selectPayoutsInStatus, []any{before, filter.Limit}
+	switch byMission, byRecipient := filter.DraftID != "", !filter.Recipient.IsZero(); {
+	case byMission && byRecipient:
+		query, args = selectPayoutsOfBoth, append(args, filter.DraftID, hexAddress(filter.Recipient))
+	case byMission:
+		query, args = selectPayoutsOfMission, append(args, filter.DraftID)
+	case byRecipient:
+		query, args = selectPayoutsOfRecipient, append(args, hexAddress(filter.Recipient))
+	}
+	statuses := PayoutStatuses
+	if filter.Status != "" {
+		statuses = []sortie.PayoutStatus{filter.Status}
+	}
+	query = eachStatus(query, statuses)
+	return read(ctx, db, func(ctx context.Context, s *session) ([]ListedPayout, error) {
+		return s.listedPayouts(ctx, query, args...)
+	})
+}
+
+// eachStatus is a page of payouts in some statuses: the first rows of each, of which the newest are
+// the page. Statuses are part of the query, not parameters: every part is then a range of one index.
+func eachStatus(query string, statuses []sortie.PayoutStatus) string {
+	parts := make([]string, len(statuses))
+	for i, status := range statuses {
+		parts[i] = "SELECT * FROM (" + strings.Replace(query, "STATUS", "'"+string(status)+"'", 1) + ") AS of_" + string(status)
+	}
+	return strings.Join(parts, " UNION ALL ") + " ORDER BY seq DESC LIMIT $2 + 0"
+}
+
+// PayoutWithMission reads the payout of a submission, or fails with [ErrNotFound].
+func (db *DB) PayoutWithMission(ctx context.Context, submissionID string) (ListedPayout, error) {
+	found, err := read(ctx, db, func(ctx context.Context, s *session) ([]ListedPayout, error) {
+		return s.listedPayouts(ctx, selectListedPayout, submissionID)
+	})
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return ListedPayout{}, fmt.Errorf("read the payout of %.80q: %w", submissionID, err)
+	}
+	return found[0], nil
+}
+
+func (s *session) listedPayouts(ctx context.Context, query string, args ...any) (found []ListedPayout, err error) {
+	err = s.each(ctx, query, args, func(row scanner) error {
+		var listed ListedPayout
+		payout, err := scanPayout(joined{row: row, more: []any{&listed.MissionID}})
+		listed.Payout = payout
+		found = append(found, listed)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read payouts: %w", err)
+	}
+	return found, nil
+}
+
+// PayoutLoad is how many payouts are in the statuses that do not last, and since when the first of
+// them that is queued or sent waits.
+type PayoutLoad struct {
+	Queued, Sent, Failed int // at most [MaxPayoutLoad] each
+	Oldest               time.Time
+}
+
+// MaxPayoutLoad is up to where payouts are counted: a count must not cost more the more wait.
+const MaxPayoutLoad = 10_000
+
+// PayoutLoad counts payouts for metrics.
+func (db *DB) PayoutLoad(ctx context.Context) (PayoutLoad, error) {
+	load, err := read(ctx, db, func(ctx context.Context, s *session) (load PayoutLoad, err error) {
+		for _, counted := range []struct {
+			status sortie.PayoutStatus
+			number *int
+			waits  bool
+		}{{sortie.PayoutQueued, &load.Queued, true}, {sortie.PayoutSent, &load.Sent, true}, {sortie.PayoutFailed, &load.Failed, false}} {
+			err := s.one(ctx, countPayouts, []any{string(counted.status), MaxPayoutLoad}, func(row scanner) error { return row.Scan(counted.number) })
+			if err != nil {
+				return load, err
+			}
+			if !counted.waits {
+				continue
+			}
+			err = s.each(ctx, selectOldestPayout, []any{string(counted.status)}, func(row scanner) error {
+				var queuedAt int64
+				err := row.Scan(&queuedAt)
+				if since := microTime(queuedAt); load.Oldest.IsZero() || since.Before(load.Oldest) {
+					load.Oldest = since
+				}
+				return err
+			})
+			if err != nil {
+				return load, err
+			}
+		}
+		return load, nil
+	})
+	if err != nil {
+		return PayoutLoad{}, fmt.Errorf("count payouts: %w", err)
+	}
+	return load, nil
+}
+
+// WaitingOf reads how the payouts of one mission wait for a settlement. Not published, or none waits:
+// [ErrNotFound].
+func (db *DB) WaitingOf(ctx context.Context, draftID string) (WaitingMission, error) {
+	mission := WaitingMission{DraftID: draftID}
+	_, err := read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
+		return struct{}{}, s.one(ctx, selectWaitingOf, []any{draftID}, func(row scanner) error {
+			var since int64
+			err := row.Scan(&mission.Waiting, &mission.Batch, &since)
+			mission.Since = microTime(since)
+			return err
+		})
+	})
+	if err != nil {
+		return WaitingMission{}, fmt.Errorf("read how payouts of %s wait: %w", draftID, err)
+	}
+	return mission, nil
+}
+
+// OpenSettlementsOf reads up to limit settlements of a mission that are under way, oldest first, each
+// with its intent.
+func (db *DB) OpenSettlementsOf(ctx context.Context, draftID string, limit int) ([]Settlement, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (open []Settlement, err error) {
+		err = s.each(ctx, selectSettlementsUnderWay, []any{draftID, limit}, func(row scanner) error {
+			settlement, err := scanOpenSettlement(row)
+			open = append(open, settlement)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read open settlements of %s: %w", draftID, err)
+		}
+		return open, nil
+	})
+}
+
+const (
+	listedColumns = `payouts.seq AS seq, submission_id, payouts.draft_id, slot, recipient, payouts.token, amount, status, settlement_id, transaction_hash,
+	block_number, credited, problem, queued_at, updated_at, mission_slots.mission_id`
+	selectListed = `SELECT ` + listedColumns + ` FROM payouts JOIN mission_slots ON mission_slots.draft_id = payouts.draft_id
+WHERE `
+	newestPayouts = ` AND payouts.seq < $1 ORDER BY payouts.seq DESC LIMIT $2 + 0`
+
+	selectListedPayout       = selectListed + `submission_id = $1`
+	selectPayoutsInStatus    = selectListed + `status = STATUS` + newestPayouts
+	selectPayoutsOfMission   = selectListed + `payouts.draft_id = $3 AND status = STATUS` + newestPayouts
+	selectPayoutsOfRecipient = selectListed + `recipient = $3 AND status = STATUS` + newestPayouts
+	selectPayoutsOfBoth      = selectListed + `payouts.draft_id = $3 AND recipient = $4 AND status = STATUS` + newestPayouts
+
+	countPayouts       = `SELECT COUNT(*) FROM (SELECT 1 FROM payouts WHERE status = $1 LIMIT $2 + 0) AS counted`
+	selectOldestPayout = `SELECT queued_at FROM payouts WHERE status = $1 ORDER BY seq LIMIT 1`
+	selectWaitingOf    = `SELECT waiting, batch, waiting_since FROM mission_slots WHERE draft_id = $1 AND waiting > 0 AND waiting_since IS NOT NULL`
+
+	selectSettlementsUnderWay = `SELECT settlements.id, draft_id, token, size, settlements.created_at, intents.status, intents.mined_block,
+	intents.mined_transaction, intents.problem,
+	(SELECT hash FROM attempts WHERE attempts.intent_id = intents.id ORDER BY number DESC LIMIT 1)
+FROM settlements LEFT JOIN intents ON intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT)
+WHERE ended_at IS NULL AND draft_id = $1 ORDER BY settlements.id LIMIT $2 + 0`
+)
