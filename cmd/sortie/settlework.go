@@ -64,11 +64,13 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 	return to, nil, chain.ErrAlreadyDone // all of it is set aside
 }
 
-// noncesOf counts the nonces that an intent used up.
+// noncesOf counts the nonces of its present sender that an intent used up.
 func noncesOf(intent store.Intent) int {
 	used := make(map[uint64]bool)
 	for _, attempt := range intent.Attempts {
-		used[attempt.Nonce] = true
+		if attempt.Sender == intent.Sender {
+			used[attempt.Nonce] = true
+		}
 	}
 	return len(used)
 }
