@@ -36,14 +36,14 @@ func (a *App) HeldByCap() map[sortie.Token]bool {
 const incidentPayoutCap = "payout_cap"
 
 // roomInHour is how many payouts of a mission its next settlement may carry, given the hourly cap of their token. Where some of them
-// have to wait for that, it opens an incident and says that they are held.
+// have to wait for that, it opens an incident; held says that others of the token must not pass them.
 func (b *books) roomInHour(waiting store.WaitingMission, token sortie.Token, draft store.Draft) (size int, held bool, err error) {
 	limit := b.app.settling.caps.perHour[token]
 	if limit == nil {
 		return waiting.Batch, false, nil
 	}
 	if draft.Reward.Cmp(limit) > 0 {
-		return 0, true, b.incident(incidentPayoutCap, false,
+		return 0, false, b.incident(incidentPayoutCap, false,
 			"The reward of mission %s (draft %s) is %s, above what may be paid of the token within an hour, %s: none of its payouts is sent. Raise --%s to the reward or more, and restart.",
 			draft.MissionID, draft.ID, b.units(draft.Reward, token), b.units(limit, token), capFlag(token))
 	}

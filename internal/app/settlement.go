@@ -168,11 +168,11 @@ func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token
 	if err != nil {
 		return false, err
 	}
-	if size == 0 {
-		if account.draft.Reward.Cmp(b.app.settling.caps.perHour[token]) > 0 {
-			err = b.tx.Postpone(waiting)
-		}
-		return held, err
+	switch {
+	case held && size == 0:
+		return true, nil // first in line when there is room
+	case size == 0:
+		return false, b.tx.Postpone(waiting)
 	}
 	settlement, _, err := b.tx.StartSettlement(waiting, token, size)
 	if err != nil {
