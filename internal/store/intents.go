@@ -288,8 +288,9 @@ FROM intents WHERE kind = $1 AND subject = $2 AND status IN ('queued', 'sent', '
 
 	handOver = `UPDATE intents SET sender = $4, status = 'queued', nonce = NULL, problem = '', updated_at = $5
 WHERE id = $1 AND status = $2 AND nonce IS NOT DISTINCT FROM $3 AND status IN ('queued', 'sent')`
+	// The sum keeps SQLite from the index of all intents.
 	selectOtherSenders = `SELECT sender, COUNT(*) FROM intents
-WHERE chain_id = $1 AND sender <> $2 AND status IN ('queued', 'sent', 'mined') GROUP BY sender`
+WHERE chain_id + 0 = $1 AND sender <> $2 AND status IN ('queued', 'sent', 'mined') GROUP BY sender`
 
 	selectBacklog = `SELECT status, COUNT(*), MIN(created_at) FROM intents WHERE status IN ('queued', 'sent') GROUP BY status`
 )

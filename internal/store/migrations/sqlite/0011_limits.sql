@@ -10,4 +10,4 @@ ALTER TABLE attempts ADD COLUMN sender TEXT NOT NULL DEFAULT '';
 
 UPDATE attempts SET sender = (SELECT intents.sender FROM intents WHERE intents.id = attempts.intent_id);
 
-CREATE INDEX intents_active_of_sender ON intents (chain_id, sender) WHERE status IN ('queued', 'sent', 'mined');
+CREATE INDEX intents_active_of_sender ON intents (sender, chain_id) WHERE status IN ('queued', 'sent', 'mined');
