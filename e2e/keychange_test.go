@@ -71,7 +71,10 @@ func (p *payday) fill(mission drafted) {
 		p.t.FailNow()
 	}
 	p.submissions = append(p.submissions, filled...)
-	p.awaitPayouts(filled, sortie.PayoutQueued)
+	p.service.await(p.t, "payouts of "+mission.missionID, func() bool {
+		statuses := p.payouts(filled)
+		return statuses[sortie.PayoutQueued]+statuses[sortie.PayoutSent] == len(filled)
+	})
 }
 
 // of gives the submissions of a mission.
@@ -216,6 +219,27 @@ func TestTheSenderIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 			t.Errorf("the new sender has %d transactions, want 1 settlement and 3 closings", got)
 		}
 	})
+}
+
+// Processes are restarted with a new sender one after the other. While one with the old key lives, its transactions are left to it; when
+// it is gone, another one finishes them.
+func TestTheSenderIsChangedOneProcessAfterTheOther(t *testing.T) {
+	t.Parallel()
+	database, directory := pgtest.Database(t), t.TempDir()
+	p := onPayday(t, database, "SORTIE_MEDIA=file:"+directory)
+	p.fill(p.missions[0])
+	p.fill(p.missions[1])
+	p.with("SORTIE_PAYOUT_INTERVAL=0s")
+	p.awaitPayouts(p.of(0), sortie.PayoutSent)
+	second := follow(t, p.chain, append(p.chain.keepingFiles(database, directory), "SORTIE_PAYOUT_INTERVAL=0s", "SORTIE_SENDER=dev:5"))
+	second.service.await(t, "lease of the new sender", func() bool { return second.metric("sortie_sender_sending", "") == 1 })
+	if got := second.metric("sortie_sender_former_intents", ""); got == 0 {
+		t.Error("the new process knows of no transactions of the former sender, want some")
+	}
+	p.fill(p.missions[2])
+	p.chain.mine(1)
+	p.with("SORTIE_SENDER=dev:5")
+	p.finish("sender", "creator2")
 }
 
 // pooled is how many transactions wait for a block.
