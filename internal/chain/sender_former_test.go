@@ -158,6 +158,9 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 			}
 			c.drain(60)
 			c.wantClosedOnce(since, r.missions)
+			if got := r.nonce() - r.firstNonce; got != 5 {
+				t.Errorf("the new account used %d nonces, want 5: one for each mission", got)
+			}
 			for _, id := range r.missions {
 				if now := r.intent(id); now.Sender != r.key.Address() || now.Status != store.IntentDone && now.Status != store.IntentVoid {
 					t.Errorf("the intent of %s: got %s of %s, want it over for %s", id, now.Status, now.Sender, r.key.Address())
