@@ -91,7 +91,23 @@ type ChainOverview struct {
 	PayoutHalt    *PayoutHalt      `json:"payoutHalt"`    // nil while no operator has halted payouts
 	LastReconcile *ReconcileReport `json:"lastReconcile"` // nil before the first
 	Follower      *FollowerStatus  `json:"follower"`      // nil where the answering process is not the one that follows
+	Sending       *SenderStatus    `json:"sending"`       // nil where the answering process is not the one that sends
+	Warnings      []string         `json:"warnings"`      // about the configuration of the answering process
 	GeneratedAt   string           `json:"generatedAt"`
+}
+
+// SenderStatus is how the process does that sends transactions.
+type SenderStatus struct {
+	Account    Address       `json:"account"`
+	BalanceWei *string       `json:"balanceWei"` // nil before it was read
+	DaysLeft   *float64      `json:"daysLeft"`   // for which the balance lasts at the present pace; nil while no pace is known
+	Alarms     []SenderAlarm `json:"alarms"`
+}
+
+// SenderAlarm is something that keeps transactions from getting through, or soon will. It ends by itself.
+type SenderAlarm struct {
+	Kind   string `json:"kind"`
+	Detail string `json:"detail"`
 }
 
 // ChainPosition is how far the chain has been followed.

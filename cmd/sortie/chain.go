@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"strings"
 	"time"
 
@@ -55,6 +56,10 @@ func showChain(w io.Writer, client *clientOptions, overview sortie.ChainOverview
 		fmt.Fprintf(w, "Chain %d is followed; something needs your attention.\n\n", overview.ChainID)
 	case overview.Follower != nil && len(overview.Follower.Alarms) > 0:
 		fmt.Fprintf(w, "Chain %d: the nodes are not in order.\n\n", overview.ChainID)
+	case overview.Sending != nil && len(overview.Sending.Alarms) > 0:
+		fmt.Fprintf(w, "Chain %d is followed; the sender needs your attention.\n\n", overview.ChainID)
+	case len(overview.Warnings) > 0:
+		fmt.Fprintf(w, "Chain %d is followed; something about the configuration needs your attention.\n\n", overview.ChainID)
 	default:
 		fmt.Fprintf(w, "Chain %d is followed, and nothing is out of order.\n\n", overview.ChainID)
 	}
@@ -77,6 +82,15 @@ func showChain(w io.Writer, client *clientOptions, overview sortie.ChainOverview
 	}
 	row(table, "to send", backlogInWords(overview.Sender))
 	row(table, "payouts", haltInWords(overview.PayoutHalt))
+	if sending := overview.Sending; sending != nil {
+		row(table, "sender", balanceInWords(sending))
+		for _, alarm := range sending.Alarms {
+			row(table, "alarm", clean(alarm.Kind+": "+alarm.Detail))
+		}
+	}
+	for _, warning := range overview.Warnings {
+		row(table, "warning", clean(warning))
+	}
 	row(table, "reconciled", reportInWords(overview.LastReconcile))
 	_ = table.Flush()
 	for _, incident := range overview.Incidents {
@@ -86,6 +100,21 @@ func showChain(w io.Writer, client *clientOptions, overview sortie.ChainOverview
 		}
 		fmt.Fprintf(w, "\n  %s\n  When it is right again: %s chain clear %s%s --reason \"...\"\n", clean(incident.Detail), program(), incident.ID, client.identityFlags())
 	}
+}
+
+// balanceInWords says what the account that sends has, and how long that lasts.
+func balanceInWords(sending *sortie.SenderStatus) string {
+	text := sending.Account.String()
+	if sending.BalanceWei == nil {
+		return text
+	}
+	if balance, valid := new(big.Int).SetString(*sending.BalanceWei, 10); valid {
+		text += " has " + sortie.FormatUnits(balance, etherDecimals) + " of the chain's coin"
+	}
+	if sending.DaysLeft == nil {
+		return text + "; nothing was sent lately"
+	}
+	return text + fmt.Sprintf(", enough for about %.1f days at the present pace", *sending.DaysLeft)
 }
 
 func backlogInWords(backlog sortie.SenderBacklog) string {

@@ -21,16 +21,17 @@ import (
 // chainWork is what a process does with the chain beside answering requests: it follows it and sends to it while it holds the lease
 // to do so, and works the jobs that concern it.
 type chainWork struct {
-	app      *app.App
-	store    *store.DB
-	nodes    *chain.Nodes
-	follower *chain.Follower
-	sender   *chain.Sender  // nil: refunds and payouts are off
-	account  sortie.Address // of the sender
-	settler  funding.Signer
-	chainID  uint64
-	holder   holder
-	log      *slog.Logger
+	app          *app.App
+	store        *store.DB
+	nodes        *chain.Nodes
+	follower     *chain.Follower
+	sender       *chain.Sender // nil: refunds and payouts are off
+	senderConfig chain.SenderConfig
+	account      sortie.Address // of the sender
+	settler      funding.Signer
+	chainID      uint64
+	holder       holder
+	log          *slog.Logger
 
 	sends              bool        // this process was asked to, and may wait for the lease
 	following, sending atomic.Bool // while the lease is held
@@ -48,11 +49,13 @@ func newChainWork(s *service) *chainWork {
 	}
 	if config.refunds() {
 		w.account = config.sender.Address()
-		w.sender = chain.NewSender(chain.SenderConfig{
+		w.senderConfig = chain.SenderConfig{
 			Nodes: s.nodes, Store: s.store, Signer: transactionSigner{config.sender}, ChainID: config.deployment.ChainID,
-			MaxFeePerGas: config.maxFeePerGas, Prepare: map[string]chain.Prepare{app.IntentClose: holdable(w.prepareClose), store.IntentSettle: holdable(w.prepareSettle)},
-			Halted: s.app.Halted, Final: w.finalBlock, Logger: config.logger,
-		})
+			MaxFeePerGas: config.maxFeePerGas, MinBalance: config.minGasBalance,
+			Prepare: map[string]chain.Prepare{app.IntentClose: holdable(w.prepareClose), store.IntentSettle: holdable(w.prepareSettle)},
+			Halted:  s.app.Halted, Final: w.finalBlock, Logger: config.logger,
+		}
+		w.sender = chain.NewSender(w.senderConfig)
 	}
 	return w
 }
@@ -196,6 +199,23 @@ func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to s
 		return to, nil, err
 	}
 	return call.Domain.Factory, end.Calldata(signature), nil
+}
+
+// senderStatus is how the sending of transactions does; nil while another process sends, or none.
+func (w *chainWork) senderStatus() *sortie.SenderStatus {
+	if !w.sending.Load() {
+		return nil
+	}
+	status := w.sender.Status()
+	shown := &sortie.SenderStatus{Account: w.account, DaysLeft: status.DaysLeft, Alarms: []sortie.SenderAlarm{}}
+	if status.Balance != nil {
+		text := status.Balance.String()
+		shown.BalanceWei = &text
+	}
+	for _, alarm := range status.Alarms {
+		shown.Alarms = append(shown.Alarms, sortie.SenderAlarm{Kind: alarm.Kind, Detail: alarm.Detail})
+	}
+	return shown
 }
 
 // followerStatus is what this process sees of the chain; nil while another one follows it.

@@ -76,10 +76,15 @@ func (w *chainWork) senderHealth() string {
 	if !w.sending.Load() {
 		return "ok" // another process sends
 	}
+	health := "ok"
 	for _, alarm := range w.sender.Status().Alarms {
-		if alarm.Kind != chain.SenderHalted { // which the chain's part tells
+		switch alarm.Kind {
+		case chain.SenderHalted: // which the chain's part tells
+		case chain.SenderGasLow: // it still sends
+			health = alarm.Kind
+		default:
 			return "stuck"
 		}
 	}
-	return "ok"
+	return health
 }

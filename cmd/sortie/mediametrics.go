@@ -13,6 +13,7 @@ type mediaFigures struct{ *mediaWork }
 var (
 	outcomes      = figure("submissions_total", "Submissions by what became of them through this process.", "outcome")
 	limitsCrossed = figure("operator_limit_crossed_total", "Acceptances by operators above their hourly limit, through this process.")
+	heldByCap     = figure("payouts_held_by_cap", "1 while payouts of a token wait for room below the hourly cap, as far as this process looked last.", "token")
 	checksRunning = figure("checks_running", "Submissions that this process looks at now.")
 	mediaWorking  = figure("media_working", "1 while files can be kept and read.")
 	toRenew       = figure("receipts_to_renew", "Unpaid receipts of other settlers than the present one that were not signed again, as far as this process looked last.")
@@ -30,6 +31,9 @@ func (m mediaFigures) Collect(figures chan<- prometheus.Metric) {
 		figures <- prometheus.MustNewConstMetric(outcomes, prometheus.CounterValue, float64(count), string(outcome))
 	}
 	figures <- prometheus.MustNewConstMetric(limitsCrossed, prometheus.CounterValue, float64(m.app.Stats().LimitsCrossed))
+	for token, held := range m.app.HeldByCap() {
+		figures <- prometheus.MustNewConstMetric(heldByCap, prometheus.GaugeValue, boolean(held), string(token))
+	}
 	if m.objects != nil {
 		gauge(mediaWorking, boolean(m.health() == "ok"))
 	}

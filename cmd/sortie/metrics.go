@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"maps"
+	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -77,6 +80,9 @@ var (
 	chainRaised   = figure("chain_alarms_total", "How often something was out of order; bad_answer counts the answers of nodes that were refused.", "kind")
 	sending       = figure("sender_sending", "1 in the process that sends transactions.")
 	senderAlarms  = figure("sender_alarms", "What keeps transactions from getting through now, in the process that sends.", "kind")
+	senderBalance = figure("sender_balance", "Balance of the account that sends, in the chain's coin; NaN while not known.")
+	senderDays    = figure("sender_days_left", "Days for which that balance lasts at the pace of the last three days; NaN while no pace is known.")
+	senderFormer  = figure("sender_former_intents", "Transactions of accounts that were the sender before and that are not final, or not handed over yet.")
 	senderAtCap   = figure("sender_fee_at_cap", "1 while --max-fee-per-gas is too little.")
 	senderSends   = figure("sender_transactions_total", "Transactions signed and sent, those at a higher fee included.")
 	senderBumps   = figure("sender_bumps_total", "Transactions sent again at a higher fee.")
@@ -127,6 +133,15 @@ func (c chainFigures) collectSender(gauge, counter func(*prometheus.Desc, float6
 	}
 	gauge(sending, boolean(isSending))
 	gauge(senderAtCap, boolean(status.AtCap))
+	balance, days := math.NaN(), math.NaN()
+	if status.Balance != nil {
+		balance, _ = new(big.Rat).SetFrac(status.Balance, big.NewInt(params.Ether)).Float64()
+	}
+	if status.DaysLeft != nil {
+		days = *status.DaysLeft
+	}
+	gauge(senderBalance, balance)
+	gauge(senderDays, days)
 	if isSending {
 		counter(senderSends, float64(status.Sends))
 		counter(senderBumps, float64(status.Bumps))
@@ -181,6 +196,13 @@ func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.
 			gauge(incidents, float64(count), labels[0], labels[1])
 		}
 		gauge(halted, boolean(isHalted))
+	}
+	if others, err := c.store.OtherSenders(ctx, c.chainID, c.account); err == nil && c.sender != nil {
+		former := 0
+		for _, number := range others {
+			former += number
+		}
+		gauge(senderFormer, float64(former))
 	}
 	if queued, sent, since, err := c.store.IntentBacklog(ctx); err == nil {
 		gauge(intents, float64(queued), "queued")

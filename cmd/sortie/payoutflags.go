@@ -1,29 +1,110 @@
 package main
 
 import (
+	"math/big"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
 )
 
 const (
 	defaultPayoutInterval = time.Minute
 	longestPayoutInterval = 24 * time.Hour
+
+	// defaultPayoutCap is in whole tokens: ten operators at their limit.
+	defaultPayoutCap = "10000"
+
+	etherDecimals = 18
 )
 
 // payoutOptions are the flags about payouts as they were given.
 type payoutOptions struct {
-	interval time.Duration
+	interval                 time.Duration
+	capUSDC, capServiceToken string
+	minGasBalance            string
+	allowSharedKeys          bool
 }
 
 func (o *payoutOptions) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.interval, "payout-interval", defaultPayoutInterval, "how long payouts of a mission wait for others to share a transaction, 0 to 24h")
+	flags.StringVar(&o.capUSDC, "payout-cap-usdc", defaultPayoutCap, "USDC that the service pays out within an hour at most, or none")
+	flags.StringVar(&o.capServiceToken, "payout-cap-service-token", defaultPayoutCap, "SERVICE_TOKEN that the service pays out within an hour at most, or none")
+	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(chain.DefaultMinBalance(), etherDecimals), "balance of the sender, in the chain's coin, below which there is an alarm; 0 for none")
+	flags.BoolVar(&o.allowSharedKeys, "allow-shared-keys", false, "start although two of --authorizer, --settler and --sender are the same account")
 }
 
-func (o payoutOptions) apply(config *serviceConfig) error {
+func (o payoutOptions) apply(config *serviceConfig) (err error) {
 	if o.interval < 0 || o.interval > longestPayoutInterval {
 		return usageError("--payout-interval %s: want 0 to %s", o.interval, longestPayoutInterval)
 	}
 	config.payoutInterval = o.interval
+	if config.payoutCaps, err = o.caps(); err != nil {
+		return err
+	}
+	config.minGasBalance, err = sortie.ParseUnits(o.minGasBalance, etherDecimals)
+	if err != nil {
+		return usageError("--min-gas-balance %q: want an amount of the chain's coin such as 0.05, or 0 for no alarm: %w", o.minGasBalance, err)
+	}
+	return nil
+}
+
+// caps reads what may be paid out within an hour, in base units. A token without an entry has no cap.
+func (o payoutOptions) caps() (map[sortie.Token]*big.Int, error) {
+	caps := make(map[sortie.Token]*big.Int)
+	for _, given := range []struct {
+		flag, text string
+		token      sortie.Token
+	}{
+		{"payout-cap-usdc", o.capUSDC, sortie.TokenUSDC},
+		{"payout-cap-service-token", o.capServiceToken, sortie.TokenService},
+	} {
+		if given.text == noLimit {
+			continue
+		}
+		units, err := sortie.ParseUnits(given.text, chain.Decimals(given.token))
+		if err != nil {
+			return nil, usageError("--%s %q: want an amount in whole tokens, or none: %w", given.flag, given.text, err)
+		}
+		if units.Sign() == 0 {
+			return nil, usageError("--%s 0 would pay nothing: want an amount in whole tokens, or none for no cap; to stop payouts use sortie payouts halt", given.flag)
+		}
+		caps[given.token] = units
+	}
+	return caps, nil
+}
+
+// checkKeys wants the three accounts of the service to be different ones, outside of development: who steals one key then has one
+// power. Where they may be the same, it says what that means.
+func (o payoutOptions) checkKeys(config *serviceConfig) error {
+	if chain.IsDevelopment(config.deployment.ChainID) {
+		return nil
+	}
+	type account struct {
+		flag    string
+		address sortie.Address
+	}
+	accounts := []account{{"authorizer", config.authorizer.Address()}}
+	if config.settler != nil {
+		accounts = append(accounts, account{"settler", config.settler.Address()})
+	}
+	if config.sender != nil {
+		accounts = append(accounts, account{"sender", config.sender.Address()})
+	}
+	for i, one := range accounts {
+		for _, other := range accounts[:i] {
+			if one.address != other.address {
+				continue
+			}
+			if !o.allowSharedKeys {
+				return usageError("--%s and --%s are the same account, %s: a thief of one key would have the power of both; give each a key of its own (docs/operating.md says how to change keys), or add --allow-shared-keys",
+					other.flag, one.flag, one.address)
+			}
+			config.warnings = append(config.warnings, "--"+other.flag+" and --"+one.flag+" are the same account, "+one.address.String()+
+				": a thief of that key has the power of both; give each a key of its own")
+		}
+	}
 	return nil
 }

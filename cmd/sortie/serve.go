@@ -121,6 +121,9 @@ func (c serviceConfig) announce(service *service, options serveOptions) {
 		what = append(what, "media", c.media.shownStore(), "uploads", c.media.uploads, "verification", c.media.verification.String(), "acceptanceHold", c.media.hold.String())
 	}
 	c.logger.Info("serving", what...)
+	for _, warning := range c.warnings {
+		c.logger.Warn(warning)
+	}
 	if (c.roles.worker || c.roles.chain) && !c.refunds() {
 		c.logger.Warn("refunds and payouts are off: give --settler and --sender to turn them on; what is due waits until then")
 	}
@@ -190,7 +193,7 @@ func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err erro
 			return serviceConfig{}, err
 		}
 	}
-	return config, nil
+	return config, o.payouts.checkKeys(&config)
 }
 
 // parseChainWork reads what the process does with the chain.

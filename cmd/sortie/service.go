@@ -37,10 +37,13 @@ type serviceConfig struct {
 	rpcURLs        []string
 	deployment     chain.Deployment
 	authorizer     funding.Signer
-	settler        funding.Signer // nil: refunds and payouts are off
-	sender         funding.Signer // nil: refunds and payouts are off
-	maxFeePerGas   *big.Int       // nil: the sender's default
-	payoutInterval time.Duration  // that payouts of a mission wait for others
+	settler        funding.Signer            // nil: refunds and payouts are off
+	sender         funding.Signer            // nil: refunds and payouts are off
+	maxFeePerGas   *big.Int                  // nil: the sender's default
+	payoutInterval time.Duration             // that payouts of a mission wait for others
+	payoutCaps     map[sortie.Token]*big.Int // base units within an hour; none: no cap
+	minGasBalance  *big.Int                  // of the sender, in wei, below which there is an alarm; nil: none
+	warnings       []string                  // about this configuration, at every start and in `sortie chain status`
 	operators      []sortie.Address
 	operatorLimits operatorLimits
 	warnsOfCaps    bool // says so at the start if the contract pays out without a daily cap
@@ -142,7 +145,7 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	s.chain = newChainWork(s)
 	s.serveOn(api.New(api.Config{
 		App: s.app, Verifier: verifier, Limits: config.limits, TrustedProxies: config.trustedProxies,
-		AllowedOrigins: config.allowedOrigins, Health: s.health, Follower: s.chain.followerStatus, OpenAPI: spec.OpenAPI,
+		AllowedOrigins: config.allowedOrigins, Health: s.health, Follower: s.chain.followerStatus, Sender: s.chain.senderStatus, Warnings: config.warnings, OpenAPI: spec.OpenAPI,
 		OperationsOnly: !config.roles.api, PrivateMetrics: !config.sharesListener(), Registry: s.newRegistry(verifier), Logger: config.logger, Now: time.Now,
 	}))
 	return s, nil
@@ -160,7 +163,7 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 		SettlerRole:    s.nodes.HoldsSettlerRole,
 		TrustBlockTime: !chain.IsDevelopment(s.config.deployment.ChainID), DraftRetention: s.config.draftRetention,
 		Wake: func() { s.chain.follower.Wake() }, WakeSender: func() { s.chain.wakeSender() },
-		PayoutInterval: s.config.payoutInterval, PaidSlots: s.nodes.PaidSlots,
+		PayoutInterval: s.config.payoutInterval, PayoutCaps: s.config.payoutCaps, PaidSlots: s.nodes.PaidSlots,
 	}
 	if s.config.refunds() {
 		config.Sender = s.config.sender.Address()
@@ -216,6 +219,7 @@ func (s *service) run(ctx context.Context) error {
 	if s.config.roles.chain {
 		group.Go(func() error { return s.chain.follow(ctx) })
 		group.Go(func() error { return s.chain.send(ctx) })
+		group.Go(func() error { return s.chain.adopt(ctx) })
 	}
 	return group.Wait()
 }

@@ -72,11 +72,13 @@ func (w *chainWork) tokenMoves(ctx context.Context, token, factory sortie.Addres
 	return err
 }
 
-// noncesOf counts the nonces that an intent used up.
+// noncesOf counts the nonces of its present sender that an intent used up.
 func noncesOf(intent store.Intent) int {
 	used := make(map[uint64]bool)
 	for _, attempt := range intent.Attempts {
-		used[attempt.Nonce] = true
+		if attempt.Sender == intent.Sender {
+			used[attempt.Nonce] = true
+		}
 	}
 	return len(used)
 }

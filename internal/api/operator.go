@@ -91,6 +91,10 @@ func (s *Server) chainOverview(x *exchange) error {
 	if s.config.Follower != nil {
 		overview.Follower = s.config.Follower()
 	}
+	if s.config.Sender != nil {
+		overview.Sending = s.config.Sender()
+	}
+	overview.Warnings = append([]string{}, s.config.Warnings...)
 	return x.answerJSON(http.StatusOK, overview)
 }
 

@@ -34,6 +34,10 @@ type Config struct {
 	Health func(context.Context) Health
 	// Follower gives what the process sees that follows the chain; nil in a process that does not.
 	Follower func() *sortie.FollowerStatus
+	// Sender gives how the process does that sends transactions; nil in a process that does not.
+	Sender func() *sortie.SenderStatus
+	// Warnings are about the configuration, for operators.
+	Warnings []string
 	// OperationsOnly leaves out everything but what tells how the process is: for one that does other work.
 	OperationsOnly bool
 	// PrivateMetrics leaves the metrics to [Server.Operations]: they tell a stranger how busy the service is, and cost work.

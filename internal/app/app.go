@@ -62,13 +62,14 @@ type Config struct {
 	Verification   *verify.Verifier // nil: a person decides about every submission
 	AcceptanceHold time.Duration    // for which an acceptance can be taken back
 	Reservations   ReservationLimits
-	Settler        Settler        // nil: receipts wait
-	SettlerAddress sortie.Address // whose signature the settler gives; zero: receipts are never renewed
-	SettlerRole    SettlerRole    // nil: receipts are never renewed
-	PayoutInterval time.Duration  // that payouts of a mission wait for others to share a transaction
-	PaidSlots      PaidSlots      // nil: the contract is not asked whether it paid what its events say
-	WakeSender     func()         // makes the sender look now; nil: it looks when its time has come
-	BaseURL        string         // of the links that a verifier is sent; without a trailing slash
+	Settler        Settler                   // nil: receipts wait
+	SettlerAddress sortie.Address            // whose signature the settler gives; zero: receipts are never renewed
+	SettlerRole    SettlerRole               // nil: receipts are never renewed
+	PayoutInterval time.Duration             // that payouts of a mission wait for others to share a transaction
+	PayoutCaps     map[sortie.Token]*big.Int // base units that settlements are made for within an hour; none: no cap
+	PaidSlots      PaidSlots                 // nil: the contract is not asked whether it paid what its events say
+	WakeSender     func()                    // makes the sender look now; nil: it looks when its time has come
+	BaseURL        string                    // of the links that a verifier is sent; without a trailing slash
 }
 
 // Settler signs the payment of one slot: the receipt of its contributor.
@@ -162,7 +163,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 		clock: newClockWatch(config.Now, config.TrustBlockTime, config.Logger),
 		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
 		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
-		settling: settling{interval: config.PayoutInterval, paidSlots: config.PaidSlots, wake: config.WakeSender},
+		settling: settling{interval: config.PayoutInterval, paidSlots: config.PaidSlots, wake: config.WakeSender, caps: newPayoutCaps(config.PayoutCaps, config.Tokens)},
 		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}
 	if err := a.prepareSubmissions(ctx); err != nil {

@@ -29,6 +29,7 @@ type settling struct {
 	interval  time.Duration // that payouts of a mission wait for others
 	paidSlots PaidSlots     // nil: events alone make payouts paid
 	wake      func()        // makes the sender look now
+	caps      payoutCaps
 
 	mu    sync.Mutex
 	sent  map[int64]sortie.Hash // by settlement: the transaction that its payouts are noted with; losing it costs a write
@@ -137,14 +138,21 @@ func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int)
 		if err != nil {
 			return err
 		}
+		held := false
 		for _, waiting := range missions {
-			err := a.once(ctx, func(books *books) error { return books.startSettlement(waiting, token) })
-			if err == nil {
-				started = true
-			} else if !errors.Is(err, store.ErrConflict) {
+			err := a.once(ctx, func(books *books) (err error) {
+				held, err = books.startSettlement(waiting, token)
+				return err
+			})
+			started = started || err == nil
+			if err == nil && held {
+				break // smaller rewards do not pass larger ones that wait for room below the cap
+			}
+			if err != nil && !errors.Is(err, store.ErrConflict) {
 				failures = append(failures, fmt.Errorf("settle draft %s: %w", waiting.DraftID, err))
 			}
 		}
+		a.settling.caps.holds[token].Store(held)
 	}
 	if started {
 		a.settling.wake()
@@ -152,25 +160,36 @@ func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int)
 	return errors.Join(failures...)
 }
 
-// startSettlement makes a settlement of the first payouts of a mission. A mission whose money is not in the contract now waits.
-func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token) error {
+// startSettlement makes a settlement of the first payouts of a mission, as many as the hourly cap has room for; the others are held. A
+// mission whose money is not in the contract now waits, and so does one whose reward no hour has room for.
+func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token) (held bool, err error) {
 	if halted, err := b.paymentsHalted(); err != nil || halted {
-		return err
+		return false, err
 	}
 	account, err := b.open(waiting.DraftID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !account.open() {
-		return b.tx.Postpone(waiting)
+		return false, b.tx.Postpone(waiting)
 	}
-	settlement, _, err := b.tx.StartSettlement(waiting, token, waiting.Batch)
+	size, held, err := b.roomInHour(waiting, token, account.draft)
 	if err != nil {
-		return err
+		return false, err
+	}
+	switch {
+	case held && size == 0:
+		return true, nil // first in line when there is room
+	case size == 0:
+		return false, b.tx.Postpone(waiting)
+	}
+	settlement, _, err := b.tx.StartSettlement(waiting, token, size)
+	if err != nil {
+		return false, err
 	}
 	b.step(SettlementStarted, 1)
 	_, _, err = b.tx.AddIntent(store.IntentSettle, settlement.Subject(), account.funding.ChainID, b.app.sender)
-	return err
+	return held, err
 }
 
 // SettleCall is what a settlement's transaction is made of, apart from what only the contract and the settler know.

@@ -3,7 +3,10 @@ package chain
 import (
 	"bytes"
 	"encoding/hex"
+	"math"
+	"math/big"
 
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
 	"github.com/sortie-labs/sortie"
@@ -70,6 +73,24 @@ type receipt struct {
 	succeeded   bool
 	events      []store.ChainEvent // those we know, of whatever contract
 	byKey       map[sortie.Hash][]int
+
+	// What it cost, in wei; nil where the node does not say. Chains that keep their data on another one take a fee for that.
+	gasUsed, gasPrice, l1Fee *big.Int
+}
+
+// cost is what the transaction cost in gwei, 0 where it is not known.
+func (one *receipt) cost() uint64 {
+	if one.gasUsed == nil || one.gasPrice == nil {
+		return 0
+	}
+	cost := new(big.Int).Mul(one.gasUsed, one.gasPrice)
+	if one.l1Fee != nil {
+		cost.Add(cost, one.l1Fee)
+	}
+	if cost.Div(cost, big.NewInt(params.GWei)); !cost.IsUint64() {
+		return math.MaxUint64
+	}
+	return cost.Uint64()
 }
 
 func receiptCall(transaction sortie.Hash) call {
@@ -103,6 +124,12 @@ func (r reply) receipt() (*receipt, error) {
 		case "logs":
 			member = logs
 			one.events, err = knownEvents(value)
+		case "gasUsed":
+			one.gasUsed, _ = wei(value)
+		case "effectiveGasPrice":
+			one.gasPrice, _ = wei(value)
+		case "l1Fee":
+			one.l1Fee, _ = wei(value)
 		}
 		if found&member != 0 {
 			return badAnswer("a receipt that names its %s twice", name)

@@ -53,6 +53,7 @@ type SenderConfig struct {
 	ChainID      uint64
 	MaxFeePerGas *big.Int           // in wei; nil: [DefaultMaxFeePerGas]
 	MaxGas       uint64             // of one transaction; 0: [DefaultMaxGas]
+	MinBalance   *big.Int           // in wei, below which the account's balance is an alarm; nil or 0: none is
 	Prepare      map[string]Prepare // by the kind of the intent
 	// Halted tells whether an operator must look at something first. While it does, nothing is signed or sent. nil: never.
 	Halted func(ctx context.Context) (bool, error)
@@ -81,6 +82,7 @@ type Sender struct {
 	memory  memory
 	status  senderStatus
 
+	successor  sortie.Address    // zero, except for a sender without a key: who gets what the account did not finish
 	interval   time.Duration     // between looks
 	checkpoint func(point) error // tests abandon the sender at it
 }
@@ -126,14 +128,14 @@ func (s *Sender) Wake() {
 }
 
 // Run works until ctx ends, or until the lease is lost: then it fails with [ErrLeaseLost]. Everything else that goes wrong is
-// tried again.
+// tried again. That of a former sender also ends when nothing of its account is left to do.
 func (s *Sender) Run(ctx context.Context, lease store.Lease) error {
 	s.memory = newMemory() // somebody else may have sent since
 	pause := s.interval
 	for {
 		err := s.Step(ctx, lease)
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, err == nil && s.isFormer() && s.Status().Active() == 0:
 			return nil
 		case errors.Is(err, ErrLeaseLost):
 			return err
@@ -157,9 +159,14 @@ func (s *Sender) Run(ctx context.Context, lease store.Lease) error {
 func (s *Sender) Step(ctx context.Context, lease store.Lease) error {
 	s.status.begin()
 	round, err := s.load(ctx)
-	if err == nil && len(round.pursuits) > 0 {
+	switch {
+	case err != nil:
+	case len(round.pursuits) > 0:
 		err = s.pursue(ctx, lease, round)
+	default:
+		s.lookIdly(ctx, round)
 	}
+	s.watchGas(ctx, round)
 	s.status.end(round, err, s.config.Logger)
 	return err
 }
@@ -210,6 +217,9 @@ func (s *Sender) pursue(ctx context.Context, lease store.Lease, r *round) error 
 	if halted {
 		s.status.alarm(SenderHalted, "nothing is sent until an operator clears the incident")
 		return nil
+	}
+	if s.isFormer() {
+		return s.handOver(ctx, lease, r)
 	}
 	if err := s.keepAlive(ctx, lease, r); err != nil {
 		return err

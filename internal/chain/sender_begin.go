@@ -139,7 +139,9 @@ func (s *Sender) freeNonce(ctx context.Context, r *round) (uint64, error) {
 	next := s.memory.nextNonce
 	for _, p := range r.pursuits {
 		for _, attempt := range p.Attempts {
-			next = max(next, attempt.Nonce+1)
+			if attempt.Sender == p.Sender { // a former sender's nonces are not ours
+				next = max(next, attempt.Nonce+1)
+			}
 		}
 	}
 	if !s.memory.counted || r.view.nonce > next {

@@ -50,3 +50,17 @@ func TestTheLineIsInTheOrderOfNonces(t *testing.T) {
 		}
 	}
 }
+
+// Two accounts count their nonces by themselves: a mined transaction of the former one says nothing about the nonce of the present one.
+func TestAFormerSendersTransactionIsNotTakenForOurs(t *testing.T) {
+	t.Parallel()
+	former, present := sortie.Address{19: 1}, sortie.Address{19: 2}
+	nonce, theirs, ours := uint64(7), sortie.Hash{31: 1}, sortie.Hash{31: 2}
+	intent := store.Intent{Sender: present, Nonce: &nonce, Attempts: []store.Attempt{
+		{Sender: former, Nonce: 7, Hash: theirs}, {Sender: present, Nonce: 7, Hash: ours},
+	}}
+	mined := map[sortie.Hash]mining{theirs: {transaction: theirs, block: 5, succeeded: true}}
+	if got := judge(intent, view{nonce: 8, head: store.Block{Number: 9}}, mined); got.fate != fateTaken {
+		t.Errorf("fate: got %d, want %d: the nonce is used by none of ours", got.fate, fateTaken)
+	}
+}

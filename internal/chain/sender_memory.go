@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"math/big"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -34,6 +35,11 @@ type memory struct {
 	gapSince time.Time
 
 	resting map[int64]rest // intents that could not be prepared
+
+	balance   *big.Int // of the account when it was last read; nil: not yet
+	balanceAt time.Time
+	gasCost   store.GasCost // when it was last read
+	gasCostAt time.Time
 
 	poor      string // what the account lacks; empty: nothing
 	poorUntil time.Time
@@ -115,8 +121,10 @@ func (m *memory) rests(intent store.Intent, now time.Time) bool {
 	nonces := map[uint64]bool{}
 	var last time.Time
 	for _, attempt := range intent.Attempts {
-		nonces[attempt.Nonce] = true
-		last = attempt.SentAt
+		if attempt.Sender == intent.Sender {
+			nonces[attempt.Nonce] = true
+			last = attempt.SentAt
+		}
 	}
 	if len(nonces) == 0 {
 		return false

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -48,9 +51,10 @@ func judge(intent store.Intent, seen view, mined map[sortie.Hash]mining) outcome
 	return outcome{fate: fateWaiting}
 }
 
+// attemptsAt are the intent's transactions with a nonce of its present sender.
 func attemptsAt(intent store.Intent, nonce uint64) (attempts []store.Attempt) {
 	for _, attempt := range intent.Attempts {
-		if attempt.Nonce == nonce {
+		if attempt.Nonce == nonce && attempt.Sender == intent.Sender { // a former sender has nonces of its own
 			attempts = append(attempts, attempt)
 		}
 	}
@@ -75,12 +79,19 @@ func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error
 		return err
 	}
 	err := s.write(ctx, lease, func(tx *store.Tx) error {
+		cost := new(big.Int) // of what is final now
 		for p, next := range moved {
 			if err := tx.MoveIntent(p.Intent, next); err != nil {
 				return fmt.Errorf("move %s %s from %s to %s: %w", p.Kind, p.Subject, p.Status, next.Status, err)
 			}
+			if isOver := next.Status == store.IntentDone || next.Nonce == nil; isOver && p.mined.cost > 0 {
+				cost.Add(cost, new(big.Int).SetUint64(p.mined.cost))
+			}
 		}
-		return nil
+		if cost.Sign() == 0 {
+			return nil
+		}
+		return tx.AddGasCost(s.config.ChainID, cost.Mul(cost, big.NewInt(params.GWei)))
 	})
 	if err != nil {
 		return err
@@ -190,9 +201,9 @@ func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error 
 	}
 	agreed, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (mining, error) {
 		found, err := node.minings(ctx, []sortie.Hash{p.mined.transaction})
-		return found[p.mined.transaction], err
+		return found[p.mined.transaction].withoutCost(), err
 	})
-	if err == nil && agreed != p.mined {
+	if err == nil && agreed != p.mined.withoutCost() {
 		return ErrNodesDisagree
 	}
 	return err

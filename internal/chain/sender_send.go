@@ -120,7 +120,7 @@ func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *round, p *pu
 		return err
 	}
 	attempt := store.Attempt{
-		Number: len(p.Attempts) + 1, Hash: sortie.Hash(signed.Hash()), Raw: raw, Nonce: signed.Nonce(),
+		Number: len(p.Attempts) + 1, Sender: s.config.Signer.Address(), Hash: sortie.Hash(signed.Hash()), Raw: raw, Nonce: signed.Nonce(),
 		FeeCap: signed.GasFeeCap(), TipCap: signed.GasTipCap(), SentAt: r.now,
 	}
 	intent := p.Intent

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ const (
 	SenderStuck         = "stuck"           // something has not been mined for long
 	SenderAtCap         = "at_cap"          // the most that may be paid for gas is too little now
 	SenderBalanceLow    = "balance_low"     // the account cannot pay for its transactions
+	SenderGasLow        = "gas_low"         // the account has less than it should
 	SenderGasAboveLimit = "gas_above_limit" // a node asks for more gas than anything needs
 	SenderUnprepared    = "unprepared"      // an intent cannot be made a transaction now
 	SenderSignerFails   = "signer_fails"    // the signer gave no usable signature
@@ -30,7 +32,7 @@ const (
 
 // SenderAlarmKinds lists all of them, for metrics that start at 0.
 var SenderAlarmKinds = []string{
-	SenderHalted, SenderStuck, SenderAtCap, SenderBalanceLow, SenderGasAboveLimit, SenderUnprepared, SenderSignerFails,
+	SenderHalted, SenderStuck, SenderAtCap, SenderBalanceLow, SenderGasLow, SenderGasAboveLimit, SenderUnprepared, SenderSignerFails,
 	SenderReverted, SenderReplaced, SenderNonceGap, SenderDisagreement, SenderNoQuorum,
 }
 
@@ -49,7 +51,12 @@ type SenderStatus struct {
 	Sends               int64     // transactions sent for the first time
 	Bumps               int64     // of them, those that replaced one at a lower price
 	Broadcasts          int64     // times that transactions were handed to the nodes
+	Balance             *big.Int  // of the account in wei; nil before it was read
+	DaysLeft            *float64  // for which the balance lasts at the present pace; nil: no pace is known
 }
+
+// Active is the number of intents that are not over.
+func (s SenderStatus) Active() int { return s.Queued + s.Sent + s.Mined }
 
 // Pending is the number of intents that are not mined.
 func (s SenderStatus) Pending() int { return s.Queued + s.Sent }

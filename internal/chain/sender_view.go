@@ -159,6 +159,13 @@ type mining struct {
 	blockHash   sortie.Hash
 	block       uint64
 	succeeded   bool
+	cost        uint64 // in gwei, as one node says; 0: not known
+}
+
+// withoutCost is what nodes must agree on: what a transaction cost decides nothing.
+func (m mining) withoutCost() mining {
+	m.cost = 0
+	return m
 }
 
 // minings tells which of the transactions are in blocks of the node's chain. Some endpoints remember receipts of blocks that
@@ -186,7 +193,7 @@ func (n *Node) minings(ctx context.Context, transactions []sortie.Hash) (map[sor
 			if err != nil {
 				return nil, fmt.Errorf("%s: receipt of %s: %w", n.name, transaction, err)
 			}
-			found[transaction] = mining{transaction, receipt.blockHash, receipt.block, receipt.succeeded}
+			found[transaction] = mining{transaction, receipt.blockHash, receipt.block, receipt.succeeded, receipt.cost()}
 			blocks[receipt.block] = true
 		}
 	}

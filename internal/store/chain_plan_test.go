@@ -64,7 +64,10 @@ var chainQueries = []struct {
 		[]string{"intents_", "attempts_pkey"}, "31337, '0x01', 256",
 	},
 	{"backlog", selectBacklog, []string{"intents_waiting (status=?)"}, []string{"intents_waiting"}, ""},
-	{"next attempt", insertAttempt, []string{"PRIMARY KEY (intent_id=?)"}, []string{"attempts_pkey"}, "7, 'hash', '', 1, '1', '1', 1"},
+	{
+		"other senders", selectOtherSenders, []string{"intents_active_of_sender"}, []string{"intents_active_of_sender"}, "31337, '0x01'",
+	},
+	{"next attempt", insertAttempt, []string{"PRIMARY KEY (intent_id=?)", "INTEGER PRIMARY KEY (rowid=?)"}, []string{"attempts_pkey", "intents_pkey"}, "7, 'hash', '', 1, '1', '1', 1"},
 }
 
 func TestSQLiteChainPlans(t *testing.T) {

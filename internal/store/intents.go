@@ -41,7 +41,8 @@ type Intent struct {
 
 // Attempt is a signed transaction for an intent.
 type Attempt struct {
-	Number         int // 1, 2, 3, ... for each intent
+	Number         int            // 1, 2, 3, ... for each intent
+	Sender         sortie.Address // that signed it: an intent may be handed to another one
 	Hash           sortie.Hash
 	Raw            []byte
 	Nonce          uint64
@@ -112,6 +113,41 @@ func (tx *Tx) MoveIntent(was, to Intent) error {
 		return fmt.Errorf("move intent %d: %w", was.ID, err)
 	}
 	return nil
+}
+
+// HandOver gives an intent that is queued or sent to another sender, which begins anew with a nonce of its own. The transactions of the
+// former sender are kept. When the intent was changed since it was read, it fails with [ErrConflict] and changes nothing.
+func (tx *Tx) HandOver(was Intent, to sortie.Address) error {
+	changed, err := tx.session.exec(tx.ctx, handOver, was.ID, string(was.Status), nullableNonce(was.Nonce), hexAddress(to), tx.Now.UnixMicro())
+	if err == nil && changed == 0 {
+		err = ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("hand intent %d over: %w", was.ID, err)
+	}
+	return nil
+}
+
+// OtherSenders counts the active intents on a chain of each sender but one. There are as many as transactions are under way.
+func (db *DB) OtherSenders(ctx context.Context, chainID uint64, but sortie.Address) (map[sortie.Address]int, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (map[sortie.Address]int, error) {
+		found := make(map[sortie.Address]int)
+		err := s.each(ctx, selectOtherSenders, []any{int64(chainID), hexAddress(but)}, func(row scanner) error {
+			var text string
+			var number int
+			var sender sortie.Address
+			err := row.Scan(&text, &number)
+			if err == nil {
+				err = parse(&sender, text, sortie.ParseAddress)
+			}
+			found[sender] = number
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the other senders: %w", err)
+		}
+		return found, nil
+	})
 }
 
 // Intents reads the intents of a sender in any of the statuses, with their attempts, those with a nonce first and in its order,
@@ -225,16 +261,17 @@ ON CONFLICT (kind, subject) WHERE status IN ('queued', 'sent', 'mined') DO NOTHI
 
 	sendIntent = `UPDATE intents SET status = 'sent', nonce = $2, updated_at = $3
 WHERE id = $1 AND status IN ('queued', 'sent') AND (nonce IS NULL OR nonce = $2)`
-	insertAttempt = `INSERT INTO attempts (intent_id, number, hash, raw, nonce, fee_cap, tip_cap, sent_at)
-SELECT CAST($1 AS BIGINT), COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7 FROM attempts WHERE intent_id = $1`
+	insertAttempt = `INSERT INTO attempts (intent_id, number, hash, raw, nonce, fee_cap, tip_cap, sent_at, sender)
+SELECT CAST($1 AS BIGINT), COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, (SELECT intents.sender FROM intents WHERE intents.id = $1)
+FROM attempts WHERE intent_id = $1`
 
 	moveIntent = `UPDATE intents SET status = $4, nonce = $5, mined_block = $6, mined_transaction = $7, problem = $8, updated_at = $9
 WHERE id = $1 AND status = $2 AND nonce IS NOT DISTINCT FROM $3`
 
 	// One statement, so that an intent and its attempts are of the same moment.
-	withAttempts = `SELECT intents.id, chain_id, sender, kind, subject, status, intents.nonce, created_at, updated_at, mined_block,
+	withAttempts = `SELECT intents.id, chain_id, intents.sender, kind, subject, status, intents.nonce, created_at, updated_at, mined_block,
 	mined_transaction, problem, attempts.number, attempts.hash, attempts.raw, attempts.nonce, attempts.fee_cap, attempts.tip_cap,
-	attempts.sent_at
+	attempts.sent_at, attempts.sender
 FROM (SELECT * FROM intents `
 	andAttempts = `) AS intents LEFT JOIN attempts ON attempts.intent_id = intents.id `
 
@@ -244,10 +281,16 @@ ORDER BY intents.nonce IS NULL, intents.nonce, intents.id, attempts.number`
 	selectNewestIntent = withAttempts + `WHERE kind = $1 AND subject = $2 ORDER BY id DESC LIMIT 1` + andAttempts + `
 ORDER BY attempts.number`
 	selectActiveIntent = `SELECT id, chain_id, sender, kind, subject, status, nonce, created_at, updated_at, mined_block,
-	mined_transaction, problem, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+	mined_transaction, problem, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM intents WHERE kind = $1 AND subject = $2 AND status IN ('queued', 'sent', 'mined')`
 
 	selectAnyIntent = `SELECT 1 FROM intents WHERE kind = $1 AND subject = $2 LIMIT 1`
+
+	handOver = `UPDATE intents SET sender = $4, status = 'queued', nonce = NULL, problem = '', updated_at = $5
+WHERE id = $1 AND status = $2 AND nonce IS NOT DISTINCT FROM $3 AND status IN ('queued', 'sent')`
+	// The sum keeps SQLite from the index of all intents.
+	selectOtherSenders = `SELECT sender, COUNT(*) FROM intents
+WHERE chain_id + 0 = $1 AND sender <> $2 AND status IN ('queued', 'sent', 'mined') GROUP BY sender`
 
 	selectBacklog = `SELECT status, COUNT(*), MIN(created_at) FROM intents WHERE status IN ('queued', 'sent') GROUP BY status`
 )
@@ -262,11 +305,12 @@ func scanIntent(row scanner) (Intent, *Attempt, error) {
 		createdAt, updatedAt         int64
 		number, attemptNonce, sentAt sql.NullInt64
 		attemptHash, feeCap, tipCap  sql.NullString
+		attemptSender                sql.NullString
 		raw                          []byte
 	)
 	err := row.Scan(&intent.ID, &intent.ChainID, &sender, &intent.Kind, &intent.Subject, (*string)(&intent.Status), &nonce,
 		&createdAt, &updatedAt, &minedBlock, &minedTransaction, &intent.Problem,
-		&number, &attemptHash, &raw, &attemptNonce, &feeCap, &tipCap, &sentAt)
+		&number, &attemptHash, &raw, &attemptNonce, &feeCap, &tipCap, &sentAt, &attemptSender)
 	if err != nil {
 		return Intent{}, nil, err
 	}
@@ -285,7 +329,7 @@ func scanIntent(row scanner) (Intent, *Attempt, error) {
 	}
 	attempt := &Attempt{Number: int(number.Int64), Raw: raw, Nonce: uint64(attemptNonce.Int64), SentAt: time.UnixMicro(sentAt.Int64).UTC()}
 	err = errors.Join(parse(&attempt.Hash, attemptHash.String, sortie.ParseHash),
-		parse(&attempt.FeeCap, feeCap.String, parseInteger), parse(&attempt.TipCap, tipCap.String, parseInteger))
+		parse(&attempt.Sender, attemptSender.String, sortie.ParseAddress), parse(&attempt.FeeCap, feeCap.String, parseInteger), parse(&attempt.TipCap, tipCap.String, parseInteger))
 	return intent, attempt, err
 }
 

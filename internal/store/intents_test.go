@@ -30,7 +30,7 @@ func mustIntent(t testing.TB, db *DB, subject string) Intent {
 }
 
 func drawAttempt(nonce uint64) Attempt {
-	return Attempt{Hash: drawHash(), Raw: []byte{2, 0, 255, 39}, Nonce: nonce, FeeCap: new(big.Int).Lsh(big.NewInt(1), 90), TipCap: big.NewInt(0)}
+	return Attempt{Sender: alice, Hash: drawHash(), Raw: []byte{2, 0, 255, 39}, Nonce: nonce, FeeCap: new(big.Int).Lsh(big.NewInt(1), 90), TipCap: big.NewInt(0)}
 }
 
 func addAttempt(db *DB, intent Intent, attempt Attempt) error {

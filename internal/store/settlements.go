@@ -72,8 +72,8 @@ func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since ti
 	})
 }
 
-// StartSettlement makes a settlement of the first payouts of a mission that wait, size of them at most. Those that are left wait from
-// now on. When another process was faster, or nothing waits, it fails with [ErrConflict].
+// StartSettlement makes a settlement of the first payouts of a mission that wait, size of them at most, and counts them in the hour of
+// their token ([Tx.HoldPayoutHour]). Those that are left wait from now on. When another process was faster, or nothing waits, it fails with [ErrConflict].
 func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (Settlement, []Payout, error) {
 	settlement := Settlement{DraftID: m.DraftID, Token: token, CreatedAt: tx.Now}
 	changed, err := tx.session.exec(tx.ctx, holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro())
@@ -99,6 +99,9 @@ func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (S
 	}
 	if err == nil {
 		err = tx.writePayouts(m.DraftID, changes)
+	}
+	if err == nil {
+		err = tx.countSettled(token, chosen)
 	}
 	if err != nil {
 		return settlement, nil, tx.session.refuse(fmt.Errorf("start a settlement of %s: %w", m.DraftID, err))
@@ -303,7 +306,10 @@ func (tx *Tx) changeSettlement(settlement Settlement, change func(int, Payout) (
 			changes = append(changes, payoutChange{was, to})
 		}
 	}
-	return tx.writePayouts(settlement.DraftID, changes)
+	if err := tx.writePayouts(settlement.DraftID, changes); err != nil {
+		return err
+	}
+	return tx.uncountSettled(settlement, changes)
 }
 
 // openSettlementsOf are the ids of the settlements of a mission that are under way.

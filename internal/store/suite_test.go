@@ -85,6 +85,8 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"a nonce belongs to one intent", testNonceRace},
 		{"an intent goes from queued to done", testIntentLife},
 		{"intents are listed in order", testIntentLists},
+		{"an intent is handed to another sender", testHandOver},
+		{"what transactions cost is summed up over three days", testGasCost},
 		{"a submission goes from declared to paid for", testSubmissionLife},
 		{"a file that cannot be read is remembered", testUnreadableFile},
 		{"declarations are refused for the right reason", testDeclareRefusals},

@@ -1,0 +1,78 @@
+package app
+
+import (
+	"math/big"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// payoutCaps bound what settlements are made for within an hour, whoever accepted what they pay.
+type payoutCaps struct {
+	perHour map[sortie.Token]*big.Int // base units; a token without an entry has no cap
+	holds   map[sortie.Token]*atomic.Bool
+}
+
+func newPayoutCaps(perHour map[sortie.Token]*big.Int, tokens map[sortie.Token]Token) payoutCaps {
+	caps := payoutCaps{perHour, make(map[sortie.Token]*atomic.Bool, len(tokens))}
+	for token := range tokens {
+		caps.holds[token] = new(atomic.Bool)
+	}
+	return caps
+}
+
+// HeldByCap tells of each token whether payouts waited for room below the hourly cap when this process last looked.
+func (a *App) HeldByCap() map[sortie.Token]bool {
+	held := make(map[sortie.Token]bool, len(a.settling.caps.holds))
+	for token, holds := range a.settling.caps.holds {
+		held[token] = holds.Load()
+	}
+	return held
+}
+
+// incidentPayoutCap does not halt: payouts wait because as much was paid within an hour as may be.
+const incidentPayoutCap = "payout_cap"
+
+// roomInHour is how many payouts of a mission its next settlement may carry, given the hourly cap of their token. Where some of them
+// have to wait for that, it opens an incident; held says that others of the token must not pass them.
+func (b *books) roomInHour(waiting store.WaitingMission, token sortie.Token, draft store.Draft) (size int, held bool, err error) {
+	limit := b.app.settling.caps.perHour[token]
+	if limit == nil {
+		return waiting.Batch, false, nil
+	}
+	if draft.Reward.Cmp(limit) > 0 {
+		return 0, false, b.incident(incidentPayoutCap, false,
+			"The reward of mission %s (draft %s) is %s, above what may be paid of the token within an hour, %s: none of its payouts is sent. Raise --%s to the reward or more, and restart.",
+			draft.MissionID, draft.ID, b.units(draft.Reward, token), b.units(limit, token), capFlag(token))
+	}
+	settled, err := b.tx.HoldPayoutHour(waiting.DraftID, token)
+	if err != nil {
+		return 0, false, err
+	}
+	fits := new(big.Int).Div(settled.Sub(limit, settled), draft.Reward) // rounds down, also below 0
+	switch {
+	case fits.Sign() < 0:
+		size = 0
+	case fits.Cmp(big.NewInt(int64(waiting.Batch))) >= 0:
+		return waiting.Batch, false, nil
+	default:
+		size = int(fits.Int64())
+	}
+	if size >= waiting.Waiting {
+		return size, false, nil
+	}
+	return size, true, b.incident(incidentPayoutCap, false,
+		"Payouts in %s wait: settlements for about %s were made within an hour, and that is the cap. They continue by themselves as the hour passes. If so many are right, raise --%s and restart. If not, stop them (sortie payouts halt) and look at what was accepted.",
+		token, b.units(limit, token), capFlag(token))
+}
+
+// capFlag is the flag that sets the hourly cap of a token.
+func capFlag(token sortie.Token) string {
+	return "payout-cap-" + strings.ReplaceAll(strings.ToLower(string(token)), "_", "-")
+}
+
+func (b *books) units(baseUnits *big.Int, token sortie.Token) string {
+	return sortie.FormatUnits(baseUnits, b.app.tokens[token].Decimals) + " " + string(token)
+}
