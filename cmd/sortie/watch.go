@@ -134,6 +134,9 @@ func showState(w io.Writer, client *clientOptions, status sortie.MissionStatus, 
 	row(table, "mission", status.MissionID)
 	row(table, "title", status.NormalizedMission.Title)
 	row(table, "state", word+": "+sentence)
+	if state.Money != nil {
+		row(table, "money", moneyInWords(*state.Money))
+	}
 	_ = table.Flush()
 	showNext(w, client, status)
 }
