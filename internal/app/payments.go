@@ -78,7 +78,11 @@ func (b *books) notePayments(chainID uint64, c *account, payments []*store.Chain
 			})
 		}
 	}
-	return b.tx.NotePayments(c.draft.ID, notes)
+	sent, err := b.tx.NotePayments(c.draft.ID, notes)
+	if err != nil {
+		return err
+	}
+	return b.tellPayouts(c.draft.ID, sortie.EventPayoutSent, sent)
 }
 
 // promisedPayment reports whether a payment goes to the contributor whose submission took its slot.

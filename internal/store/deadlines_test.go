@@ -163,7 +163,7 @@ func runUpdates(t *testing.T, db *DB, url, suffix string) {
 	})
 }
 
-// testCompletion completes a mission that is over, but neither while its funding is reorganized out nor while the service is halted.
+// testCompletion closes a mission that is over, but neither while its funding is reorganized out nor while the service is halted.
 func testCompletion(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.EndsAt = s.OpensAt })
@@ -171,16 +171,16 @@ func testCompletion(t *testing.T, url string) {
 		t.Helper()
 		var completed bool
 		mustTx(t, db, func(tx *Tx) (err error) {
-			completed, err = tx.CompleteSlots(slots.DraftID)
+			completed, err = tx.StartClosing(slots.DraftID)
 			return err
 		})
 		if completed != want {
-			t.Errorf("%s: completed %t, want %t", when, completed, want)
+			t.Errorf("%s: closing began: %t, want %t", when, completed, want)
 		}
 	}
 	listed := func(when string, want int) {
 		t.Helper()
-		list, err := db.SlotsToComplete(context.Background(), db.clock(), 10)
+		list, err := db.SlotsToClose(context.Background(), db.clock(), 10)
 		if err != nil || len(list) != want {
 			t.Errorf("%s: %v, %v are listed, want %d", when, list, err, want)
 		}
@@ -203,7 +203,8 @@ func testCompletion(t *testing.T, url string) {
 	mustTx(t, db, func(tx *Tx) error { return tx.ClearIncident(incident.ID, "0x01") })
 	listed("funding back", 1)
 	want("funding back", true)
-	want("completed before", false)
+	want("closing began before", false)
+	listed("closing began before", 0)
 }
 
 // testReceiptsAfterTheMoneyLeft keeps no receipt of a mission whose money left the contract, until the chain takes that back.

@@ -98,8 +98,9 @@ type PaymentNote struct {
 	Credited    bool // deferred
 }
 
-// NotePayments notes that blocks paid or deferred slots of a mission. Slots that no submission has taken are left alone.
-func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) error {
+// NotePayments notes that blocks paid or deferred slots of a mission, and returns the payouts that were not sent before. Slots that no
+// submission has taken are left alone.
+func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payout, err error) {
 	notes := make(map[uint32]PaymentNote, len(payments))
 	slots := make([]uint64, len(payments))
 	byBlock := make(map[uint64][]uint64)
@@ -107,12 +108,16 @@ func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) error {
 		notes[uint32(payment.Slot)], slots[i] = payment, payment.Slot
 		byBlock[payment.Block] = append(byBlock[payment.Block], payment.Slot)
 	}
-	err := tx.changePayouts(draftID, slots, func(p Payout) (Payout, bool) {
+	err = tx.changePayouts(draftID, slots, func(p Payout) (Payout, bool) {
 		note, found := notes[p.Slot]
 		if !found || p.Status == sortie.PayoutPaid || p.Status == sortie.PayoutDeferred {
 			return p, false
 		}
+		before := p.Status
 		p.Status, p.Block, p.Transaction, p.Credited, p.Problem = sortie.PayoutSent, note.Block, note.Transaction, note.Credited, ""
+		if before != sortie.PayoutSent {
+			sent = append(sent, p)
+		}
 		return p, true
 	})
 	for block, paid := range byBlock {
@@ -125,9 +130,9 @@ func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) error {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("note payments of %s: %w", draftID, err)
+		return nil, fmt.Errorf("note payments of %s: %w", draftID, err)
 	}
-	return nil
+	return sent, nil
 }
 
 // RemovePayment notes that a slot was not paid by the block of an event, which a reorganization removed. A payout whose settlement is

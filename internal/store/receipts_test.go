@@ -72,7 +72,10 @@ func testOpenReceipts(t *testing.T, url string) {
 	paid := payment(draft, all[0], 9)
 	note := func(draftID string) {
 		t.Helper()
-		mustTx(t, db, func(tx *Tx) error { return tx.NotePayments(draftID, paid.Block, []uint64{paid.Payment.Slot}) })
+		mustTx(t, db, func(tx *Tx) error {
+			_, err := tx.NotePayments(draftID, []PaymentNote{{Slot: paid.Payment.Slot, Block: paid.Block, Transaction: paid.Transaction}})
+			return err
+		})
 	}
 	note("draft_other")
 	check(alice, "", all...) // another mission's slot

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -62,7 +64,9 @@ func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since ti
 		if err != nil {
 			return nil, fmt.Errorf("read missions with payouts that wait: %w", err)
 		}
-		slices.SortStableFunc(missions, func(a, b WaitingMission) int { return a.Since.Compare(b.Since) })
+		slices.SortFunc(missions, func(a, b WaitingMission) int {
+			return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.DraftID, b.DraftID))
+		})
 		missions = slices.CompactFunc(missions, func(a, b WaitingMission) bool { return a.DraftID == b.DraftID })
 		return missions[:min(limit, len(missions))], nil
 	})
@@ -180,19 +184,28 @@ func scanOpenSettlement(row scanner) (Settlement, error) {
 // settlement does not count.
 func (db *DB) UnderWay(ctx context.Context, token sortie.Token, except int64) (*big.Int, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (*big.Int, error) {
-		sum := new(big.Int)
-		err := s.each(ctx, selectUnderWay, []any{string(token), except}, func(row scanner) error {
-			var reward string
-			var number int64
-			if err := row.Scan(&reward, &number); err != nil {
-				return err
-			}
-			amount, err := parseInteger(reward)
-			if err == nil {
-				sum.Add(sum, amount.Mul(amount, big.NewInt(number)))
-			}
+		var signed []int64
+		err := s.each(ctx, selectSigned, []any{string(token), except}, func(row scanner) error {
+			var id int64
+			err := row.Scan(&id)
+			signed = append(signed, id)
 			return err
 		})
+		sum := new(big.Int)
+		add := func(row scanner) error {
+			var text string
+			if err := row.Scan(&text); err != nil {
+				return err
+			}
+			amount, err := parseInteger(text)
+			if err == nil {
+				sum.Add(sum, amount)
+			}
+			return err
+		}
+		if err == nil {
+			err = lookups(signed, func(args []any) error { return s.each(ctx, selectUnderWay, args, add) })
+		}
 		if err != nil {
 			return nil, fmt.Errorf("sum up the payouts under way: %w", err)
 		}
@@ -325,13 +338,12 @@ WHERE draft_id = $1 AND status = 'queued' AND settlement_id IS NULL ORDER BY slo
 
 	selectSettlement       = `SELECT draft_id, token, size, created_at, ended_at FROM settlements WHERE id = $1`
 	selectOpenOfSettlement = `SELECT ` + payoutColumns + ` FROM payouts
-WHERE settlement_id = $1 AND block_number IS NULL AND status IN ('queued', 'sent') ORDER BY slot`
+WHERE settlement_id = $1 AND block_number IS NULL ORDER BY slot`
 	selectOpenSettlementsOf = `SELECT id FROM settlements WHERE draft_id = $1 AND ended_at IS NULL`
 
-	selectUnderWay = `SELECT amount, COUNT(*) FROM settlements
-JOIN intents ON intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT) AND intents.status IN ('sent', 'mined')
-JOIN payouts ON payouts.settlement_id = settlements.id AND block_number IS NULL
-WHERE ended_at IS NULL AND settlements.token = $1 AND settlements.id <> $2 GROUP BY amount`
+	selectSigned = `SELECT settlements.id FROM settlements
+WHERE ended_at IS NULL AND settlements.id > 0 AND settlements.token = $1 AND settlements.id <> $2 AND EXISTS (SELECT 1 FROM intents
+	WHERE intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT) AND intents.status IN ('sent', 'mined'))`
 
 	// A settlement has one intent. Its newest attempt may not be the one that is mined.
 	selectOpenSettlements = `SELECT settlements.id, draft_id, token, size, settlements.created_at, intents.status, intents.mined_block,
@@ -340,3 +352,5 @@ WHERE ended_at IS NULL AND settlements.token = $1 AND settlements.id <> $2 GROUP
 FROM settlements LEFT JOIN intents ON intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT)
 WHERE ended_at IS NULL AND settlements.id > $1 ORDER BY settlements.id LIMIT $2 + 0`
 )
+
+var selectUnderWay = `SELECT amount FROM payouts WHERE settlement_id IN (` + placeholders(1, lookupSize) + `) AND block_number IS NULL`

@@ -80,14 +80,16 @@ func (tx *Tx) PublishSlots(slots Slots) error {
 // CloseSlots notes that a mission was closed on the chain, or, after a reorganization, that it was not. A mission without
 // slots, which was never published, has nothing to note.
 //
-// A mission that was complete because it was closed goes on when it was not. One that would be complete anyway stays so.
+// A mission that was complete because it was closed is not when it was not closed; the service closes it again.
 func (tx *Tx) CloseSlots(draftID string, closed bool) error {
-	statement := closeSlots
-	if !closed {
-		statement = reopenSlots
+	if closed {
+		_, err := tx.changeSlots("close", closeSlots, draftID)
+		return err
 	}
-	_, err := tx.changeSlots("close", statement, draftID)
-	return err
+	if _, err := tx.session.exec(tx.ctx, reopenSlots, draftID); err != nil {
+		return fmt.Errorf("open slots of %s again: %w", draftID, err)
+	}
+	return nil
 }
 
 // StartClosing notes that the service closes a mission: everything accepted is paid or deferred, and nothing more can be accepted, because
@@ -303,7 +305,7 @@ const (
 VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (draft_id) DO NOTHING`
 
 	closeSlots  = `UPDATE mission_slots SET closed_at = $2 WHERE draft_id = $1`
-	reopenSlots = `UPDATE mission_slots SET closed_at = NULL, completed_at = NULL, closing_at = NULL WHERE draft_id = $1 AND $2 > 0`
+	reopenSlots = `UPDATE mission_slots SET closed_at = NULL, completed_at = NULL, closing_at = NULL WHERE draft_id = $1`
 
 	startClosing = `UPDATE mission_slots SET closing_at = $2 WHERE draft_id = $1 AND closable_at <= $2 AND ` + isPublished + `
 	AND NOT EXISTS (` + selectHalted + `)`

@@ -40,37 +40,37 @@ var submissionQueries = []struct {
 		[]string{"submissions_by_upload", "submissions_by_served", "submissions_by_thumbnail"}, repeated("'up7'", lookupSize),
 	},
 	{
-		"submission", selectSubmission, []string{"sqlite_autoindex_submissions_1 (submission_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_pkey", "drafts_pkey", "fundings_pkey"}, "'sub_1'",
+		"submission", selectSubmission, []string{"sqlite_autoindex_submissions_1 (submission_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_pkey", "drafts_pkey", "fundings_pkey", "payouts_pkey"}, "'sub_1'",
 	},
 	{
-		"replay", selectSubmissionByKey, []string{"sqlite_autoindex_submissions_2 (contributor=? AND idempotency_key=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_contributor_idempotency_key_key", "drafts_pkey", "fundings_pkey"}, "'0x01', 'key-1'",
+		"replay", selectSubmissionByKey, []string{"sqlite_autoindex_submissions_2 (contributor=? AND idempotency_key=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_contributor_idempotency_key_key", "drafts_pkey", "fundings_pkey", "payouts_pkey"}, "'0x01', 'key-1'",
 	},
 	{
-		"own list", selectSubmissionsOf, []string{"submissions_of_contributor (contributor=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_of_contributor", "drafts_pkey", "fundings_pkey"}, "'0x01', 9000, 100",
+		"own list", selectSubmissionsOf, []string{"submissions_of_contributor (contributor=? AND seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_of_contributor", "drafts_pkey", "fundings_pkey", "payouts_pkey"}, "'0x01', 9000, 100",
 	},
 	{
-		"queue", selectSubmissionsInStatus, []string{"submissions_in_status (status=? AND seq>?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_in_status", "drafts_pkey", "fundings_pkey"}, "'flagged', 900, 100",
+		"queue", selectSubmissionsInStatus, []string{"submissions_in_status (status=? AND seq>?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_in_status", "drafts_pkey", "fundings_pkey", "payouts_pkey"}, "'flagged', 900, 100",
 	},
 	{
 		"queue of a mission", selectSubmissionsOfMission,
-		[]string{"sqlite_autoindex_drafts_1 (draft_id=?)", "submissions_of_mission (draft_id=? AND status=? AND seq>?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_of_mission", "drafts_pkey", "fundings_pkey"}, "'flagged', 900, 100, 'draft_1'",
+		[]string{"sqlite_autoindex_drafts_1 (draft_id=?)", "submissions_of_mission (draft_id=? AND status=? AND seq>?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_of_mission", "drafts_pkey", "fundings_pkey", "payouts_pkey"}, "'flagged', 900, 100, 'draft_1'",
 	},
 	{
-		"reservations to expire", selectReservationsToExpire, []string{"submissions_to_expire (expires_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_to_expire", "drafts_pkey", "fundings_pkey"}, "9000, 100",
+		"reservations to expire", selectReservationsToExpire, []string{"submissions_to_expire (expires_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_to_expire", "drafts_pkey", "fundings_pkey", "payouts_pkey"}, "9000, 100",
 	},
 	{
-		"acceptances due", selectAcceptancesDue, []string{"submissions_to_finish (hold_until<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_to_finish", "drafts_pkey", "fundings_pkey"}, "9000, 100",
+		"acceptances due", selectAcceptancesDue, []string{"submissions_to_finish (hold_until<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_to_finish", "drafts_pkey", "fundings_pkey", "payouts_pkey"}, "9000, 100",
 	},
 	{
-		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt ((final_at,submission_id)>(?,?))", "sqlite_autoindex_mission_slots_1 (draft_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_to_receipt", "drafts_pkey", "fundings_pkey", "mission_slots_pkey"}, "9000, 'sub_1', 100",
+		"receipts due", selectReceiptsDue, []string{"submissions_to_receipt ((final_at,submission_id)>(?,?))", "sqlite_autoindex_mission_slots_1 (draft_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_to_receipt", "drafts_pkey", "fundings_pkey", "payouts_pkey", "mission_slots_pkey"}, "9000, 'sub_1', 100",
 	},
 	{
 		"slot holders", selectSlotHolders, []string{"submissions_of_slot (draft_id=? AND slot=?)"}, []string{"submissions_of_slot"},
@@ -78,20 +78,47 @@ var submissionQueries = []struct {
 	},
 	{
 		"open receipts of a signer", selectOpenReceipts,
-		[]string{"submissions_by_signer (receipt_signer=? AND submission_id>?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN"},
-		[]string{"submissions_by_signer", "drafts_pkey", "fundings_pkey"}, "'0x07', 'sub_1', 100",
+		[]string{"submissions_by_signer (receipt_signer=? AND submission_id>?)", "sqlite_autoindex_drafts_1 (draft_id=?)", "PRIMARY KEY (draft_id=?) LEFT-JOIN", "sqlite_autoindex_payouts_1 (submission_id=?) LEFT-JOIN"},
+		[]string{"submissions_by_signer", "drafts_pkey", "fundings_pkey", "payouts_pkey"}, "'0x07', 'sub_1', 100",
 	},
 	{
-		"payments of slots", notePayments, []string{"submissions_of_slot (draft_id=? AND slot=?)"}, []string{"submissions_of_slot"},
+		"receipts of paid slots", noteReceiptsPaid, []string{"submissions_of_slot (draft_id=? AND slot=?)"}, []string{"submissions_of_slot"},
 		"'draft_1', 9000, " + repeated("7", lookupSize),
 	},
 	{"reserve", reserveSlot, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 9000, 1, 50"},
-	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0, 0"},
+	{"count", addToSlots, []string{"sqlite_autoindex_mission_slots_1 (draft_id=?)"}, []string{"mission_slots_pkey"}, "'draft_1', 0, 0, 0, 0, 0, 9000"},
 	{"history of a contributor", selectFinal, []string{"submissions_final (contributor=? AND final_at>?)"}, []string{"submissions_final"}, "'by2'"},
 	{"next end of a reservation", selectNextReservationEnd, []string{reservingWay}, []string{"submissions_reserving"}, "'draft_3'"},
 	{
-		"to complete", selectSlotsToComplete, []string{"slots_to_complete (completable_at>? AND completable_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
-		[]string{"slots_to_complete", "drafts_pkey"}, "9000, 100",
+		"to close", selectSlotsToClose, []string{"slots_to_close (closable_at>? AND closable_at<?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"slots_to_close", "drafts_pkey"}, "9000, 100",
+	},
+	{
+		"to complete", selectSlotsToComplete, []string{"slots_to_complete (draft_id>?)", "PRIMARY KEY (draft_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
+		[]string{"slots_to_complete", "drafts_pkey", "fundings_pkey"}, "9000, 'draft_1', 100",
+	},
+	{"payout of a submission", selectPayout, []string{"sqlite_autoindex_payouts_1 (submission_id=?)"}, []string{"payouts_pkey"}, "'sub_7'"},
+	{
+		"payouts of slots", selectPayoutsOfSlots, []string{"sqlite_autoindex_payouts_2 (draft_id=? AND slot=?)"}, []string{"payouts_draft_id_slot_key"},
+		"'draft_1', " + repeated("7", lookupSize),
+	},
+	{"payouts to finalize", selectPayoutsToFinalize, []string{"payouts_to_finalize (status=? AND block_number>? AND block_number<?)"}, []string{"payouts_to_finalize"}, "9000, 100"},
+	{"unpaid payouts", selectUnpaid, []string{"sqlite_autoindex_payouts_2 (draft_id=?)"}, []string{"payouts_draft_id_slot_key"}, "'draft_1', 100"},
+	{"payouts that wait", selectWaiting, []string{"payouts_waiting (draft_id=?)"}, []string{"payouts_waiting"}, "'draft_1', 50"},
+	{"payouts of a settlement", selectOpenOfSettlement, []string{"payouts_of_settlement (settlement_id=?)"}, []string{"payouts_of_settlement"}, "7"},
+	{"missions whose payouts wait", selectMissionsWaiting, []string{"slots_waiting (token=? AND waiting_since<?)"}, []string{"slots_waiting"}, "'USDC', 9000, 4"},
+	{
+		"missions with a full batch", selectMissionsWithFullBatch, []string{"slots_with_full_batch (token=? AND waiting_since<?)"}, []string{"slots_with_full_batch"},
+		"'USDC', 9000, 4",
+	},
+	{
+		"open settlements", selectOpenSettlements, []string{"settlements_open (id>?)", "intents_of_subject (kind=? AND subject=?) LEFT-JOIN", "PRIMARY KEY (intent_id=?)"},
+		[]string{"settlements_open", "intents_of_subject", "attempts_pkey"}, "0, 256",
+	},
+	{"open settlements of a mission", selectOpenSettlementsOf, []string{"settlements_open_of_mission (draft_id=?)"}, []string{"settlements_open_of_mission"}, "'draft_1'"},
+	{
+		"settlements that are signed", selectSigned, []string{"settlements_open (id>?)", "intents_of_subject (kind=? AND subject=?)"},
+		[]string{"settlements_open"}, "'USDC', 7",
 	},
 	{
 		"feed", selectOpenSlots, []string{"slots_open (seq<?)", "sqlite_autoindex_drafts_1 (draft_id=?)", reservingWay},
@@ -172,9 +199,10 @@ SELECT 'draft_' || i, 'mission-' || i, '0x01', 'key-' || i, '', repeat('x', 400)
 	CASE WHEN i % 2 = 0 THEN 'none' ELSE 'locked' END, CASE WHEN i % 2 = 0 THEN 'none' ELSE 'approved' END, FALSE, 'published', i, 1
 FROM generate_series(1, 20000) AS i`,
 	`INSERT INTO mission_slots (draft_id, mission_id, creator, target_count, per_contributor, reserved, accepted, finals, accept_seq,
-	media_type, lat, lng, lat_band, opens_at, ends_at, published_at, closed_at, completed_at, summary)
+	media_type, lat, lng, lat_band, opens_at, ends_at, published_at, closed_at, completed_at, summary, token, waiting, waiting_since)
 SELECT 'draft_' || i, 'mission-' || i, '0x01', 1, 1, 0, 0, 0, 0, CASE WHEN i % 1000 = 1 THEN 'video' ELSE 'photo' END,
-	i * 1000, i * 1000, i / 100, 0, 10000 + i, i, NULL, CASE WHEN i % 100 = 1 THEN NULL ELSE i END, repeat('x', 300)
+	i * 1000, i * 1000, i / 100, 0, 10000 + i, i, NULL, CASE WHEN i % 100 = 1 THEN NULL ELSE i END, repeat('x', 300),
+	CASE WHEN i % 4 = 1 THEN 'USDC' ELSE 'SERVICE_TOKEN' END, CASE WHEN i % 50 = 1 THEN i % 60 ELSE 0 END, CASE WHEN i % 50 = 1 THEN i END
 FROM generate_series(1, 20000, 2) AS i`,
 	`INSERT INTO fundings (draft_id, mission_key, chain_id, block_number, block_hash, transaction_hash, log_index, reclaim_after)
 SELECT 'draft_' || i, '0x' || i, 1, i, '', '', 0, 9000 FROM generate_series(1, 20000, 2) AS i`,
@@ -188,6 +216,16 @@ SELECT 'sub_' || i, CASE WHEN i % 1000 = 0 THEN 'pending' WHEN i % 1000 = 1 THEN
 	CASE WHEN i % 3 > 0 AND i % 1000 > 3 THEN i END, CASE WHEN i % 1000 <> 7 THEN '{}' END,
 	CASE WHEN i % 100 = 7 THEN '0x07' ELSE '0x08' END, 1
 FROM generate_series(1, 20000) AS i`,
+	`INSERT INTO payouts (submission_id, draft_id, slot, recipient, token, amount, status, settlement_id, block_number, queued_at, updated_at)
+SELECT 'sub_' || i, 'draft_' || i, i, 'by' || i, 'USDC', '1', CASE WHEN i % 100 = 1 THEN 'queued' WHEN i % 100 = 3 THEN 'sent' ELSE 'paid' END,
+	CASE WHEN i % 100 > 1 THEN i / 50 END, CASE WHEN i % 100 > 1 THEN i END, i, i
+FROM generate_series(1, 20000, 2) AS i`,
+	`INSERT INTO settlements (draft_id, token, size, created_at, ended_at)
+SELECT 'draft_' || i, 'USDC', 50, i, CASE WHEN i % 1000 > 1 THEN i END FROM generate_series(1, 20000, 2) AS i`,
+	`INSERT INTO intents (chain_id, sender, kind, subject, status, created_at, updated_at, problem)
+SELECT 1, '0x01', 'settle', CAST(i AS TEXT), CASE WHEN i % 500 = 0 THEN 'queued' ELSE 'done' END, i, i, '' FROM generate_series(1, 10000) AS i`,
+	`INSERT INTO attempts (intent_id, number, hash, raw, nonce, fee_cap, tip_cap, sent_at)
+SELECT id, 1, subject, '', id, '1', '1', id FROM intents`,
 	`INSERT INTO deliverables SELECT 'draft_' || (i % 3), i, 'sub_' || i, TRUE, convert_to(repeat('x', 600), 'UTF8') FROM generate_series(1, 20000) AS i`,
 	`INSERT INTO perceptual_words SELECT i % 60000, i, 'sub_' || i FROM generate_series(1, 20000) AS i`,
 	`ANALYZE`,

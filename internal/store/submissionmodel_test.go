@@ -70,7 +70,7 @@ func (m *submissionModel) step(rt *rapid.T) {
 	case "close":
 		m.closed = rapid.IntRange(0, 3).Draw(rt, "close") == 0
 		mustTx(m.t, m.db, func(tx *Tx) error { return tx.CloseSlots(m.slots.DraftID, m.closed) })
-		m.completed = m.completed && (m.closed || int(m.finals) == m.slots.Target || !m.now().Before(m.slots.EndsAt))
+		m.completed = m.completed && m.closed
 	case "complete":
 		m.complete(rt)
 	default:
@@ -111,18 +111,24 @@ func (m *submissionModel) declare(rt *rapid.T) {
 
 func (m *submissionModel) complete(rt *rapid.T) {
 	decided := m.held(mission.HoldsReservation) == 0 && m.held(mission.HoldsSlot) == int(m.finals)
-	want := !m.completed && (int(m.finals) == m.slots.Target || decided && (m.closed || !m.now().Before(m.slots.EndsAt)))
-	listed, err := m.db.SlotsToComplete(context.Background(), m.now(), 1000)
-	if err != nil || slices.Contains(listed, m.slots.DraftID) != want {
-		rt.Fatalf("listed to be completed: %t, %v; want %t", !want, err, want)
-	}
+	want := !m.completed && m.closed && decided
 	mustTx(m.t, m.db, func(tx *Tx) error {
+		if m.closed {
+			if _, err := tx.FailUnpaid(m.slots.DraftID, "the money left", 1000); err != nil {
+				return err
+			}
+		}
 		completed, err := tx.CompleteSlots(m.slots.DraftID)
 		if completed != want {
 			rt.Fatalf("completed: %t, want %t", completed, want)
 		}
 		return err
 	})
+	for i := range m.all {
+		if payout := m.all[i].Payout; m.closed && payout != nil {
+			m.all[i].Payout = &SubmissionPayout{Status: sortie.PayoutFailed, Problem: "the money left"}
+		}
+	}
 	m.completed = m.completed || want
 }
 

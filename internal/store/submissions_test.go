@@ -241,7 +241,7 @@ func testSubmissionLife(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	slot := uint32(0)
-	want.Slot, want.FinalAt, want.Version = &slot, &hold, 6
+	want.Slot, want.FinalAt, want.Version, want.Payout = &slot, &hold, 6, &SubmissionPayout{Status: sortie.PayoutQueued}
 	checkStored(t, db, want)
 	if !reflect.DeepEqual(stored, want) {
 		t.Fatalf("final %+v\nwant %+v", stored, want)

@@ -23,7 +23,7 @@ CREATE INDEX payouts_waiting ON payouts (draft_id, slot) WHERE status = 'queued'
 
 CREATE INDEX payouts_of_settlement ON payouts (settlement_id, slot) WHERE settlement_id IS NOT NULL;
 
-CREATE INDEX payouts_to_finalize ON payouts (block_number, seq) WHERE status = 'sent' AND block_number IS NOT NULL;
+CREATE INDEX payouts_to_finalize ON payouts (status, block_number, seq) WHERE status = 'sent' AND block_number IS NOT NULL;
 
 CREATE INDEX payouts_of_recipient ON payouts (recipient, token, status, amount, queued_at);
 

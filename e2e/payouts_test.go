@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"encoding/json"
+	"math/big"
+	"testing"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// paying is what the environment of a service needs to pay at once.
+var paying = []string{"SORTIE_PAYOUT_INTERVAL=0s", "SORTIE_ACCEPTANCE_HOLD=0s"}
+
+// What was accepted is paid without anyone asking, the mission is closed when all of it is final, and its creator has the sums.
+func TestAcceptedWorkIsPaidAndTheMissionCloses(t *testing.T) {
+	t.Parallel()
+	chain := startAnvil(t)
+	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()), paying...))
+	mission := f.publish(photoMission(2))
+	reward, _ := new(big.Int).SetString(mission.quote.RewardPerSubmissionBaseUnits, 10)
+	submissions := []submission{f.submit("contributor1", mission, photo(1)), f.submit("contributor2", mission, photo(2))}
+	before := make([]*big.Int, len(submissions))
+	for i, s := range submissions {
+		before[i] = f.balance(s.contributor.Wallet())
+	}
+	f.mineUntil(func() bool {
+		for _, s := range submissions {
+			if f.own(s).Payout.Status != sortie.PayoutPaid {
+				return false
+			}
+		}
+		return true
+	})
+	for i, s := range submissions {
+		if got := new(big.Int).Sub(f.balance(s.contributor.Wallet()), before[i]); got.Cmp(reward) != 0 {
+			t.Errorf("contributor %d has %s more, want %s", i+1, got, reward)
+		}
+		if payout := f.own(s).Payout; payout.TransactionHash == nil {
+			t.Errorf("the payout %+v names no transaction", payout)
+		}
+		f.checkEventsAbout(s.id, sortie.EventSubmissionAccepted, sortie.EventPayoutSent, sortie.EventPayoutPaid)
+	}
+	f.mineUntil(func() bool { return len(f.completions(mission)) == 1 })
+	done := f.completions(mission)[0]
+	total := new(big.Int).Mul(reward, big.NewInt(2)).String()
+	if done.Funded != total || done.Paid != total || done.Deferred != "0" || done.Refund != "0" {
+		t.Errorf("the mission ended with %+v, want %s funded and paid, nothing deferred or refunded", done, total)
+	}
+	if n := chain.closings(mission.missionID); n != 1 {
+		t.Errorf("%d closings, want 1", n)
+	}
+}
+
+// completion is the sums of a mission that ended.
+type completion struct {
+	Funded   string `json:"fundedBaseUnits"`
+	Paid     string `json:"paidBaseUnits"`
+	Deferred string `json:"deferredBaseUnits"`
+	Refund   string `json:"refundBaseUnits"`
+}
+
+func (f *following) completions(d drafted) (found []completion) {
+	f.t.Helper()
+	for event, err := range f.creator.AllEvents(f.ctx, sortie.PageQuery{}) {
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if event.Type == sortie.EventMissionCompleted && event.MissionID == d.missionID {
+			var sums completion
+			if err := json.Unmarshal(event.Data, &sums); err != nil {
+				f.t.Fatal(err)
+			}
+			found = append(found, sums)
+		}
+	}
+	return found
+}
