@@ -44,6 +44,7 @@ type solvency struct {
 	contract ContractBooks // nil: the books are not compared
 	interval time.Duration
 	retryIn  time.Duration
+	page     int // missions that are compared at once
 }
 
 // errBlockReplaced says that the block that the books are compared as of is not on the followed chain any more.
@@ -128,7 +129,7 @@ func (c *bookCheck) run(ctx context.Context) error {
 // compareOpen compares the missions whose money is in the contract, and closes the books of those whose money has left it for good.
 func (c *bookCheck) compareOpen(ctx context.Context) error {
 	for after := ""; ; {
-		page, err := c.app.store.OpenBooks(ctx, c.app.domain.ChainID, c.block.Number, after, bookPageSize)
+		page, err := c.app.store.OpenBooks(ctx, c.app.domain.ChainID, c.block.Number, after, c.app.solvency.page)
 		if err != nil {
 			return err
 		}
@@ -152,7 +153,7 @@ func (c *bookCheck) compareOpen(ctx context.Context) error {
 		if err := c.keep(ctx, page.Books, ended, sums); err != nil {
 			return err
 		}
-		if len(page.Books) < bookPageSize {
+		if len(page.Books) < c.app.solvency.page {
 			return nil
 		}
 		after = page.Books[len(page.Books)-1].DraftID
@@ -287,7 +288,7 @@ func (c *bookCheck) compareClosed(ctx context.Context) error {
 	}
 	after, payouts, wrapped := begin, int64(0), false
 	for books := 0; books < recheckedBooks && payouts < recheckedPayouts; {
-		page, err := c.app.store.ClosedBooks(ctx, c.app.domain.ChainID, c.block.Number, after, bookPageSize)
+		page, err := c.app.store.ClosedBooks(ctx, c.app.domain.ChainID, c.block.Number, after, c.app.solvency.page)
 		if err != nil {
 			return err
 		}
@@ -299,7 +300,7 @@ func (c *bookCheck) compareClosed(ctx context.Context) error {
 			payouts += book.Target
 		}
 		books += len(page.Books)
-		switch isLast := len(page.Books) < bookPageSize; {
+		switch isLast := len(page.Books) < c.app.solvency.page; {
 		case isLast && (wrapped || begin == 0):
 			after, books = 0, recheckedBooks
 		case isLast:
