@@ -165,7 +165,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
 		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
 		settling: settling{interval: config.PayoutInterval, paidSlots: config.PaidSlots, wake: config.WakeSender},
-		solvency: solvency{contract: config.Contract, interval: config.SolvencyEvery, retryIn: contractWait, page: bookPageSize},
+		solvency: solvency{contract: config.Contract, interval: config.SolvencyEvery, retryIn: contractWait, page: bookPageSize, recheck: recheckedBooks},
 		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}
 	if err := a.prepareSubmissions(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -45,6 +46,7 @@ type solvency struct {
 	interval time.Duration
 	retryIn  time.Duration
 	page     int // missions that are compared at once
+	recheck  int // closed books that a check compares again
 }
 
 // errBlockReplaced says that the block that the books are compared as of is not on the followed chain any more.
@@ -287,7 +289,7 @@ func (c *bookCheck) compareClosed(ctx context.Context) error {
 		return err
 	}
 	after, payouts, wrapped := begin, int64(0), false
-	for books := 0; books < recheckedBooks && payouts < recheckedPayouts; {
+	for books := 0; books < c.app.solvency.recheck && payouts < recheckedPayouts; {
 		page, err := c.app.store.ClosedBooks(ctx, c.app.domain.ChainID, c.block.Number, after, c.app.solvency.page)
 		if err != nil {
 			return err
@@ -302,11 +304,11 @@ func (c *bookCheck) compareClosed(ctx context.Context) error {
 		books += len(page.Books)
 		switch isLast := len(page.Books) < c.app.solvency.page; {
 		case isLast && (wrapped || begin == 0):
-			after, books = 0, recheckedBooks
+			after, books = 0, c.app.solvency.recheck
 		case isLast:
 			after, wrapped = 0, true
 		case wrapped && after >= begin:
-			books = recheckedBooks // all of them
+			books = c.app.solvency.recheck // all of them
 		}
 	}
 	if after == begin {
@@ -368,8 +370,8 @@ func (a *App) recordBooks(ctx context.Context, report *sortie.SolvencyReport, fo
 		if err := books.tx.PutSetting(solvencySetting(a.domain.ChainID), encoded); err != nil {
 			return err
 		}
-		for _, one := range found[:min(len(found), maxBookIncidents)] {
-			if err := books.incident(incidentBooksMismatch, true, "%s", mismatchInWords(one)); err != nil {
+		for _, same := range aboutOne(found, maxBookIncidents) {
+			if err := books.incident(incidentBooksMismatch, true, "%s", mismatchInWords(same)); err != nil {
 				return err
 			}
 		}
@@ -380,14 +382,37 @@ func (a *App) recordBooks(ctx context.Context, report *sortie.SolvencyReport, fo
 	})
 }
 
-// mismatchInWords is the same as long as the mismatch is, so that it is one incident.
-func mismatchInWords(one sortie.BookMismatch) string {
+// aboutOne groups mismatches of the same mission, or of the same token, in up to so many groups.
+func aboutOne(found []sortie.BookMismatch, most int) (groups [][]sortie.BookMismatch) {
+	places := make(map[[3]string]int)
+	for _, one := range found {
+		subject := [3]string{one.DraftID, one.Factory.String(), string(one.Token)}
+		at, known := places[subject]
+		if !known {
+			if at = len(groups); at == most {
+				continue
+			}
+			places[subject] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], one)
+	}
+	return groups
+}
+
+// mismatchInWords tells of mismatches of one mission or token. The text is the same as long as they are, so that it is one incident.
+func mismatchInWords(same []sortie.BookMismatch) string {
+	one := same[0]
 	subject := fmt.Sprintf("factory %s", one.Factory)
 	if one.MissionID != "" {
 		subject = fmt.Sprintf("mission %s (draft %s)", one.MissionID, one.DraftID)
 	}
-	return fmt.Sprintf("The books of %s in %s do not agree with the chain: %s: expected %s, found %s. "+
-		"Find out which side is wrong (sortie solvency), correct it, and only then clear this incident.", subject, one.Token, one.What, one.Expected, one.Found)
+	what := make([]string, len(same))
+	for i, each := range same {
+		what[i] = fmt.Sprintf("%s: expected %s, found %s", each.What, each.Expected, each.Found)
+	}
+	return fmt.Sprintf("The books of %s in %s do not agree with the chain: %s. "+
+		"Find out which side is wrong (sortie solvency), correct it, and only then clear this incident.", subject, one.Token, strings.Join(what, "; "))
 }
 
 // lastBooks reads the outcome of the last check. Before the first there is one that was not made.
