@@ -366,7 +366,7 @@ func scanTotal(row scanner) (total BookTotal, err error) {
 }
 
 // The books are made of a list of drafts, the page, joined with everything that is known about their money. The groups of payouts come from
-// the same statement, so the counters of a mission and its payouts are of the same moment.
+// the same statement, so the counters of a mission and its payouts are of the same moment. CROSS JOIN keeps SQLite from reading all payouts.
 const (
 	bookColumns = `page.place, drafts.draft_id, drafts.mission_id, fundings.mission_key, drafts.wallet, drafts.factory_address, drafts.token_address,
 	drafts.token, drafts.reward, drafts.target_count,
@@ -381,24 +381,25 @@ const (
 LEFT JOIN mission_slots ON mission_slots.draft_id = page.draft_id LEFT JOIN closed_books ON closed_books.draft_id = page.draft_id
 LEFT JOIN (SELECT payouts.draft_id, status, token, amount, settlement_id IS NOT NULL AS carried, block_number IS NOT NULL AS placed,
 		block_number IS NOT NULL AND block_number <= $2 AS counted, credited, COUNT(*) AS number, MAX(slot) AS last_slot
-	FROM page JOIN payouts ON payouts.draft_id = page.draft_id
+	FROM page CROSS JOIN payouts WHERE payouts.draft_id = page.draft_id
 	GROUP BY payouts.draft_id, status, token, amount, settlement_id IS NOT NULL, block_number IS NOT NULL,
 		block_number IS NOT NULL AND block_number <= $2, credited) AS alike ON alike.draft_id = page.draft_id
 ORDER BY `
 
-	selectOpenBooks = `WITH page AS MATERIALIZED (SELECT draft_id, 0 AS place FROM fundings
-	WHERE chain_id = $1 AND NOT books_closed AND draft_id > $4 AND block_number <= $2 ORDER BY draft_id LIMIT $3 + 0)
-SELECT ` + bookColumns + bookTables + `page.draft_id`
-	selectClosedBooks = `WITH page AS MATERIALIZED (SELECT draft_id, seq AS place FROM closed_books
-	WHERE chain_id = $1 AND seq > $4 ORDER BY seq LIMIT $3 + 0)
-SELECT ` + bookColumns + bookTables + `page.place`
-	selectNewestBooks = `WITH page AS MATERIALIZED (SELECT draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
-	WHERE chain_id = $1 AND block_number <= $2 ORDER BY draft_id DESC LIMIT $3 + 0)
-SELECT ` + bookColumns + bookTables + `page.draft_id DESC`
-	selectNewestBooksBefore = `WITH page AS MATERIALIZED (SELECT draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
+	// PostgreSQL must know that a page is small, whatever the parameter: otherwise it reads all payouts. No page is larger than this.
+	pageBegin = `WITH page AS MATERIALIZED (SELECT draft_id, place FROM (SELECT `
+	pageEnd   = ` LIMIT 128) AS most LIMIT $3 + 0)
+SELECT ` + bookColumns + bookTables
+
+	selectOpenBooks = pageBegin + `draft_id, 0 AS place FROM fundings
+	WHERE chain_id = $1 AND NOT books_closed AND draft_id > $4 AND block_number <= $2 ORDER BY draft_id` + pageEnd + `page.draft_id`
+	selectClosedBooks = pageBegin + `draft_id, seq AS place FROM closed_books
+	WHERE chain_id = $1 AND seq > $4 ORDER BY seq` + pageEnd + `page.place`
+	selectNewestBooks = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
+	WHERE chain_id = $1 AND block_number <= $2 ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`
+	selectNewestBooksBefore = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
 	WHERE chain_id = $1 AND block_number <= $2 AND draft_id < (SELECT draft_id FROM drafts WHERE chain_id = $1 AND seq = $4)
-	ORDER BY draft_id DESC LIMIT $3 + 0)
-SELECT ` + bookColumns + bookTables + `page.draft_id DESC`
+	ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`
 
 	selectFollowedHash = `SELECT hash FROM chain_blocks WHERE chain_id = $1 AND number = $2`
 
