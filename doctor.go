@@ -63,6 +63,8 @@ type Doctor struct {
 	Blockers  []Blocker    `json:"blockers"` // the most important first
 	Actions   []string     `json:"actions"`  // what the creator can do, in order
 	Funding   FundingDepth `json:"funding"`
+	// Money is where the money is; nil until the mission is published.
+	Money *MissionMoney `json:"money"`
 }
 
 // FundingDepth says where in the chain a mission's funding is.

@@ -33,8 +33,8 @@ type chainWork struct {
 	holder       holder
 	log          *slog.Logger
 
-	sends              bool        // this process was asked to, and may wait for the lease
-	following, sending atomic.Bool // while the lease is held
+	sends                        bool        // this process was asked to, and may wait for the lease
+	following, sending, checking atomic.Bool // while the lease is held
 }
 
 func newChainWork(s *service) *chainWork {

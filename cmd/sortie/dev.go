@@ -148,18 +148,19 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 func devConfig(net *devnet.Chain, options devOptions, isolation media.Isolation, logger *slog.Logger) (serviceConfig, error) {
 	deployment := net.Deployment()
 	config := serviceConfig{
-		roles:          everyRole,
-		draftRetention: defaultDraftRetention,
-		listen:         options.listen,
-		database:       "sqlite:" + filepath.Join(options.data, devDatabase),
-		rpcURLs:        []string{net.RPCURL()},
-		operators:      []sortie.Address{devnet.WalletByRole(devnet.RoleOperator).Address},
-		autoApprove:    options.autoApprove,
-		confirmations:  app.DefaultConfirmations,
-		media:          devMedia(filepath.Join(options.data, devMediaDir), isolation),
-		ttl:            funding.DefaultTTL,
-		allowedOrigins: []string{"*"},
-		logger:         logger,
+		roles:            everyRole,
+		draftRetention:   defaultDraftRetention,
+		listen:           options.listen,
+		database:         "sqlite:" + filepath.Join(options.data, devDatabase),
+		rpcURLs:          []string{net.RPCURL()},
+		operators:        []sortie.Address{devnet.WalletByRole(devnet.RoleOperator).Address},
+		autoApprove:      options.autoApprove,
+		confirmations:    app.DefaultConfirmations,
+		media:            devMedia(filepath.Join(options.data, devMediaDir), isolation),
+		ttl:              funding.DefaultTTL,
+		solvencyInterval: devSolvencyInterval,
+		allowedOrigins:   []string{"*"},
+		logger:           logger,
 	}
 	if !isExposed(options.listen) { // the metrics are not for other machines
 		config.operationsListen = options.listen

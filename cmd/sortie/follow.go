@@ -42,6 +42,9 @@ func showDoctor(w io.Writer, doctor sortie.Doctor) {
 	if doctor.Funding.TransactionHash != nil {
 		row(table, "transaction", doctor.Funding.TransactionHash.String())
 	}
+	if doctor.Money != nil {
+		row(table, "money", moneyInWords(*doctor.Money))
+	}
 	_ = table.Flush()
 	if len(doctor.Blockers) > 0 {
 		fmt.Fprintf(w, "\nWhat holds it up:\n")

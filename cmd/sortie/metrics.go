@@ -74,6 +74,10 @@ var (
 	intents    = figure("sender_intents", "Transactions that the service has yet to see mined.", "status")
 	oldest     = figure("sender_oldest_seconds", "Age of the oldest of them; 0 when there is none.")
 
+	booksChecked    = figure("books_checked_timestamp_seconds", "When the last comparison of all books with the chain ended; 0 before the first.")
+	booksAgree      = figure("books_agree", "1 if the last comparison of the books with the chain was complete and found no difference.")
+	booksMismatches = figure("books_mismatches", "Differences that the last comparison of the books with the chain found.")
+
 	following     = figure("chain_following", "1 in the process that follows the chain.")
 	chainAlarms   = figure("chain_alarms", "What is out of order about the nodes now.", "kind")
 	chainReorgs   = figure("chain_reorgs_total", "Reorganizations that were followed.")
@@ -203,6 +207,17 @@ func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.
 			former += number
 		}
 		gauge(senderFormer, float64(former))
+	}
+	if books, err := c.app.LastBooks(ctx); err == nil {
+		gauge(booksAgree, boolean(books.Agrees))
+		gauge(booksMismatches, float64(books.MismatchCount))
+		checked := 0.0
+		if books.CompletedAt != nil {
+			if at, err := time.Parse(time.RFC3339, *books.CompletedAt); err == nil {
+				checked = float64(at.UnixMilli()) / 1000
+			}
+		}
+		gauge(booksChecked, checked)
 	}
 	if queued, sent, since, err := c.store.IntentBacklog(ctx); err == nil {
 		gauge(intents, float64(queued), "queued")

@@ -50,7 +50,7 @@ those that can be done anywhere, otherwise newest first. Nobody needs a wallet t
 	flags.StringVar(&near, "near", "", "nearest to this point first, such as 48.8584,2.2945 (LAT,LNG)")
 	flags.StringVar(&mediaType, "media-type", "", "only photo or only video")
 	flags.IntVar(&limit, "limit", 50, "at most this many; 0 for all")
-	cmd.AddCommand(newMissionsShowCmd(client))
+	cmd.AddCommand(newMissionsShowCmd(client), newMissionsLedgerCmd(client))
 	return cmd
 }
 

@@ -30,6 +30,7 @@ type serveOptions struct {
 	confirmations                    int
 	maxFeePerGas                     uint64
 	payouts                          payoutOptions
+	solvency                         solvencyOptions
 	media                            mediaOptions
 	ttl, draftRetention              time.Duration
 	allowDelegated                   bool
@@ -67,6 +68,7 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.IntVar(&o.confirmations, "confirmations", 2, "blocks before the review of a funded mission begins")
 	flags.StringVar(&o.finality, "finality", "finalized", "what locks funding: the chain's finalized tag, or a number of blocks")
 	o.payouts.addTo(flags)
+	o.solvency.addTo(flags)
 	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "most that the sender pays for a unit of gas, in gwei")
 	o.media.define(flags)
 	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
@@ -222,6 +224,9 @@ func (o serveOptions) parseChainWork(config *serviceConfig) (err error) {
 		return usageError("--max-fee-per-gas %d: want gwei from 1 to %d", o.maxFeePerGas, highestMaxFeePerGas)
 	}
 	config.maxFeePerGas = new(big.Int).Mul(new(big.Int).SetUint64(o.maxFeePerGas), big.NewInt(params.GWei))
+	if err := o.solvency.apply(config); err != nil {
+		return err
+	}
 	return o.payouts.apply(config)
 }
 

@@ -32,32 +32,33 @@ type serviceConfig struct {
 	operationsListen   string
 	operationsOptional bool
 
-	publicURLs     []string // none: http:// and the Host header, for development
-	database       string
-	rpcURLs        []string
-	deployment     chain.Deployment
-	authorizer     funding.Signer
-	settler        funding.Signer            // nil: refunds and payouts are off
-	sender         funding.Signer            // nil: refunds and payouts are off
-	maxFeePerGas   *big.Int                  // nil: the sender's default
-	payoutInterval time.Duration             // that payouts of a mission wait for others
-	payoutCaps     map[sortie.Token]*big.Int // base units within an hour; none: no cap
-	minGasBalance  *big.Int                  // of the sender, in wei, below which there is an alarm; nil: none
-	warnings       []string                  // about this configuration, at every start and in `sortie chain status`
-	operators      []sortie.Address
-	operatorLimits operatorLimits
-	warnsOfCaps    bool // says so at the start if the contract pays out without a daily cap
-	autoApprove    bool
-	confirmations  uint64
-	finality       chain.Finality
-	ttl            time.Duration
-	draftRetention time.Duration // 0: unfunded drafts are kept for ever
-	allowDelegated bool          // the delegate of an EIP-7702 account decides who signed for it
-	media          mediaConfig
-	limits         *api.Limits
-	trustedProxies []netip.Prefix
-	allowedOrigins []string
-	logger         *slog.Logger
+	publicURLs       []string // none: http:// and the Host header, for development
+	database         string
+	rpcURLs          []string
+	deployment       chain.Deployment
+	authorizer       funding.Signer
+	settler          funding.Signer            // nil: refunds and payouts are off
+	sender           funding.Signer            // nil: refunds and payouts are off
+	maxFeePerGas     *big.Int                  // nil: the sender's default
+	payoutInterval   time.Duration             // that payouts of a mission wait for others
+	solvencyInterval time.Duration             // between comparisons of the books with the chain
+	payoutCaps       map[sortie.Token]*big.Int // base units within an hour; none: no cap
+	minGasBalance    *big.Int                  // of the sender, in wei, below which there is an alarm; nil: none
+	warnings         []string                  // about this configuration, at every start and in `sortie chain status`
+	operators        []sortie.Address
+	operatorLimits   operatorLimits
+	warnsOfCaps      bool // says so at the start if the contract pays out without a daily cap
+	autoApprove      bool
+	confirmations    uint64
+	finality         chain.Finality
+	ttl              time.Duration
+	draftRetention   time.Duration // 0: unfunded drafts are kept for ever
+	allowDelegated   bool          // the delegate of an EIP-7702 account decides who signed for it
+	media            mediaConfig
+	limits           *api.Limits
+	trustedProxies   []netip.Prefix
+	allowedOrigins   []string
+	logger           *slog.Logger
 }
 
 // roles are what a process does. All of them answer whoever watches over it.
@@ -164,6 +165,7 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 		TrustBlockTime: !chain.IsDevelopment(s.config.deployment.ChainID), DraftRetention: s.config.draftRetention,
 		Wake: func() { s.chain.follower.Wake() }, WakeSender: func() { s.chain.wakeSender() },
 		PayoutInterval: s.config.payoutInterval, PayoutCaps: s.config.payoutCaps, PaidSlots: s.nodes.PaidSlots,
+		Contract: s.nodes, SolvencyEvery: s.config.solvencyInterval,
 	}
 	if s.config.refunds() {
 		config.Sender = s.config.sender.Address()
@@ -214,6 +216,7 @@ func (s *service) run(ctx context.Context) error {
 	group.Go(func() error { return s.runHTTP(ctx) })
 	if s.config.roles.worker {
 		group.Go(func() error { return s.queue.Run(ctx, s.jobs()) })
+		group.Go(func() error { return s.chain.checkBooks(ctx, s.config.solvencyInterval) })
 	}
 	group.Go(func() error { return s.media.run(ctx, s.config.roles) })
 	if s.config.roles.chain {

@@ -31,6 +31,8 @@ type missionState struct {
 	// Of a published mission, without --watch, which follows funding and review.
 	AcceptedSubmissions *int `json:"acceptedSubmissions,omitempty"`
 	TargetCount         int  `json:"targetCount,omitempty"`
+
+	Money *sortie.MissionMoney `json:"money,omitempty"`
 }
 
 func newMissionStatusCmd(client *clientOptions) *cobra.Command {
@@ -72,11 +74,14 @@ func stateOf(status sortie.MissionStatus) missionState {
 	}
 }
 
-// count asks how many submissions are accepted. That a mission is published is known without it, so that a failure is nothing to tell.
+// count asks how many submissions are accepted, and where the money is. That a mission is published is known without it, so that a failure is nothing to tell.
 func (s *missionState) count(ctx context.Context, api *sortie.Client) {
 	page, err := api.Deliverables(ctx, s.DraftID, sortie.DeliverablesQuery{Limit: 1})
 	if err == nil {
 		s.AcceptedSubmissions, s.TargetCount = &page.Summary.AcceptedSubmissions, page.Mission.TargetCount
+	}
+	if doctor, err := api.Doctor(ctx, s.DraftID); err == nil {
+		s.Money = doctor.Money
 	}
 }
 
@@ -129,6 +134,9 @@ func showState(w io.Writer, client *clientOptions, status sortie.MissionStatus, 
 	row(table, "mission", status.MissionID)
 	row(table, "title", status.NormalizedMission.Title)
 	row(table, "state", word+": "+sentence)
+	if state.Money != nil {
+		row(table, "money", moneyInWords(*state.Money))
+	}
 	_ = table.Flush()
 	showNext(w, client, status)
 }

@@ -133,6 +133,7 @@ func TestDocumentedValuesAreThoseOfTheCode(t *testing.T) {
 
 		"MediaType":        constants(t, "../../mission.go", "MediaType"),
 		"SubmissionStatus": constants(t, "../../submission.go", "SubmissionStatus"),
+		"SolvencyStatus":   constants(t, "../../solvency.go", "SolvencyStatus"),
 		"PayoutStatus":     constants(t, "../../submission.go", "PayoutStatus"),
 		"PayoutWaitCode":   constants(t, "../../payouts.go", "PayoutWaitCode"),
 	} {
@@ -244,6 +245,21 @@ func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
 		"PayoutDetail":     {inside("PayoutDetail"), sortie.PayoutDetail{}},
 		"PayoutsHalted":    {inside("PayoutsHalted"), sortie.PayoutsHalted{}},
 		"MissionClose":     {inside("MissionClose"), sortie.MissionClose{}},
+		"Solvency":        {inside("Solvency"), sortie.Solvency{}},
+		"SolvencySummary": {inside("Solvency", "summary"), sortie.SolvencySummary{}},
+		"BookMismatch":    {inside("BookMismatch"), sortie.BookMismatch{}},
+		"TokenBooks":      {inside("TokenBooks"), sortie.TokenBooks{}},
+		"BookSums":        {inside("BookSums"), sortie.BookSums{}},
+		"ContractSums":    {inside("ContractSums"), sortie.ContractSums{}},
+		"MissionBooks":    {inside("MissionBooks"), sortie.MissionBooks{}},
+		"MissionLedger":   {inside("MissionLedger"), sortie.MissionLedger{}},
+		"LedgerSummary":   {inside("MissionLedger", "summary"), sortie.LedgerSummary{}},
+		"LedgerEntry":     {inside("LedgerEntry"), sortie.LedgerEntry{}},
+		"LedgerPayment":   {inside("LedgerPayment"), sortie.LedgerPayment{}},
+		"Earnings":        {inside("Earnings"), sortie.Earnings{}},
+		"TokenEarnings":   {inside("TokenEarnings"), sortie.TokenEarnings{}},
+		"EarnedAmount":    {inside("EarnedAmount"), sortie.EarnedAmount{}},
+		"MissionMoney":    {inside("MissionMoney"), sortie.MissionMoney{}},
 	} {
 		want := members(reflect.TypeOf(c.wire))
 		sameSet(t, name, slices.Collect(maps.Keys(c.schema.Properties)), want)

@@ -68,6 +68,8 @@ type Config struct {
 	PayoutInterval time.Duration             // that payouts of a mission wait for others to share a transaction
 	PayoutCaps     map[sortie.Token]*big.Int // base units that settlements are made for within an hour; none: no cap
 	PaidSlots      PaidSlots                 // nil: the contract is not asked whether it paid what its events say
+	Contract       ContractBooks             // nil: the books are not compared with the chain
+	SolvencyEvery  time.Duration             // between comparisons of the books with the chain
 	WakeSender     func()                    // makes the sender look now; nil: it looks when its time has come
 	BaseURL        string                    // of the links that a verifier is sent; without a trailing slash
 }
@@ -120,6 +122,7 @@ type App struct {
 	settle   Settler
 	renewals renewals
 	settling settling
+	solvency solvency
 	limits   operatorLimits
 	baseURL  string
 	links    linkRing
@@ -164,6 +167,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
 		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
 		settling: settling{interval: config.PayoutInterval, paidSlots: config.PaidSlots, wake: config.WakeSender, caps: newPayoutCaps(config.PayoutCaps, config.Tokens)},
+		solvency: solvency{contract: config.Contract, interval: config.SolvencyEvery, retryIn: contractWait, page: bookPageSize, recheck: recheckedBooks},
 		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}
 	if err := a.prepareSubmissions(ctx); err != nil {

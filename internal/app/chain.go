@@ -26,7 +26,7 @@ const (
 // IncidentKinds lists the kinds of incidents that the use cases open, for metrics that start at 0.
 var IncidentKinds = []string{
 	incidentFinalityBroken, incidentFundingMismatch, incidentFundingRepeated, incidentUnexpectedClose, incidentUnexpectedPayment, incidentOperatorLimit,
-	incidentPayoutFailed, incidentPayoutCap,
+	incidentPayoutFailed, incidentPayoutCap, incidentBooksMismatch,
 }
 
 // keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization that cannot happen.

@@ -59,6 +59,7 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 	if patient.halted, err = a.store.Halted(ctx); err != nil {
 		return sortie.Doctor{}, storeError(err)
 	}
+	var money *sortie.MissionMoney
 	patient.opens, patient.ends = normalized.Window(patient.now)
 	if draft.State.View().Published {
 		slots, err := a.store.SlotsOf(ctx, draft.ID)
@@ -71,8 +72,11 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 			return sortie.Doctor{}, err
 		}
 		patient.payouts = &findings
+		money = a.missionMoney(draft, slots, place.closing())
 	}
-	return patient.diagnose(), nil
+	answer := patient.diagnose()
+	answer.Money = money
+	return answer, nil
 }
 
 // place is what is known about a draft beside its row.

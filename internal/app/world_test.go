@@ -79,6 +79,7 @@ type world struct {
 	position store.Position
 	blocks   map[uint64]store.Block // the canonical chain as far as it was followed
 	forks    uint64                 // distinguishes blocks of one number
+	onStep   func(store.Advance)    // is told of every move before it is made; nil: it is not
 }
 
 type worldOptions struct {
@@ -222,6 +223,9 @@ func (w *world) step(after uint64, contents ...[]store.ChainEvent) store.Advance
 // advance makes the move.
 func (w *world) advance(step store.Advance) {
 	w.t.Helper()
+	if w.onStep != nil {
+		w.onStep(step)
+	}
 	moved, err := w.app.Advance(context.Background(), step)
 	w.must(err)
 	w.follow(step, moved)

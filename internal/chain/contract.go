@@ -29,8 +29,12 @@ func (m contractMission) exists() bool { return !m.creator.IsZero() }
 
 // missionCall asks a factory for a mission, in the state after a block given by number or tag.
 func missionCall(factoryAddress sortie.Address, key sortie.Hash, block string) call {
-	return call{"eth_call", `[{"to":"0x` + hex.EncodeToString(factoryAddress[:]) + `","data":"0x` +
-		hex.EncodeToString(factory.PackMissions(key)) + `"},"` + block + `"]`}
+	return stateCall(factoryAddress, factory.PackMissions(key), `"`+block+`"`)
+}
+
+// stateCall calls a contract without a transaction, in the state after a block given as JSON.
+func stateCall(contract sortie.Address, data []byte, block string) call {
+	return call{"eth_call", `[{"to":"0x` + hex.EncodeToString(contract[:]) + `","data":"0x` + hex.EncodeToString(data) + `"},` + block + `]`}
 }
 
 // mission reads a reply to a missionCall.
@@ -39,10 +43,18 @@ func (r reply) mission() (m contractMission, err error) {
 	if err != nil {
 		return m, err
 	}
-	data := make(words, 7*wordSize)
+	data := make(words, missionSize)
 	if err := fixedBytes(data, value); err != nil {
 		return m, err
 	}
+	return data.mission()
+}
+
+// missionSize is how many bytes the contract answers with.
+const missionSize = 7 * wordSize
+
+// mission reads the contract's answer.
+func (data words) mission() (m contractMission, err error) {
 	creator, creatorFits := addressOf(data.word(0))
 	token, tokenFits := addressOf(data.word(2))
 	target, targetFits := narrow(data.word(3), 24)

@@ -257,7 +257,7 @@ func (c *memoryChain) answer(method string, params []any, behind uint64) any {
 		}
 		return nil
 	case "eth_call":
-		number, ok := c.resolve(params[1].(string), head)
+		number, ok := c.resolveAny(params[1], head)
 		if !ok {
 			return fmt.Errorf("header not found")
 		}
@@ -266,6 +266,19 @@ func (c *memoryChain) answer(method string, params []any, behind uint64) any {
 	default:
 		return fmt.Errorf("the method %s does not exist", method)
 	}
+}
+
+// resolveAny finds a block by number, tag or hash (EIP-1898).
+func (c *memoryChain) resolveAny(block any, head uint64) (uint64, bool) {
+	if text, isText := block.(string); isText {
+		return c.resolve(text, head)
+	}
+	hash, _ := block.(map[string]any)["blockHash"].(string)
+	found := c.byHash[common.HexToHash(hash)]
+	if found == nil || found.number > head || c.blocks[found.number] != found {
+		return 0, false
+	}
+	return found.number, true
 }
 
 func (c *memoryChain) resolve(block string, head uint64) (uint64, bool) {
@@ -450,7 +463,7 @@ func paymentLog(draft store.Draft, slot int) *types.Log {
 // nodesOn are nodes that have shown themselves already.
 func nodesOn(t testing.TB, urls ...string) *Nodes {
 	t.Helper()
-	nodes := &Nodes{log: slog.New(slog.DiscardHandler), interval: recheckWaiting}
+	nodes := &Nodes{log: slog.New(slog.DiscardHandler), interval: recheckWaiting, deployment: Deployment{ChainID: memoryChainID}}
 	for _, url := range urls {
 		node, err := Dial(t.Context(), url)
 		if err != nil {

@@ -90,12 +90,18 @@ func (tx *Tx) AddFunding(funding Funding) error {
 
 // RemoveFunding takes back that a draft is funded, its closing included. Not funded: [ErrNotFound].
 func (tx *Tx) RemoveFunding(draftID string) error {
+	if err := tx.reopenBook(draftID); err != nil {
+		return err
+	}
 	return tx.changeFunding("remove funding of", draftID, deleteFunding)
 }
 
 // SetClosing stores that a funded mission has ended, or with nil that it has not. Not funded: [ErrNotFound].
 func (tx *Tx) SetClosing(draftID string, closing *Closing) error {
 	if closing == nil {
+		if err := tx.reopenBook(draftID); err != nil {
+			return err
+		}
 		return tx.changeFunding("reopen", draftID, deleteClosing)
 	}
 	return tx.changeFunding("close", draftID, updateClosing, int64(closing.Block), closing.BlockHash.String(),

@@ -16,6 +16,7 @@ var (
 		selectDeliverablesByDraftID, selectDeliverablesByMissionID, selectDeliverables, selectServedMedia,
 		selectExactDuplicate, selectServedDuplicate, selectLookalikes, selectLookalikesOfWord, selectEarliest, selectSlotsBySeq,
 		selectRemovableDrafts,
+		selectOpenBooks, selectClosedBooks, selectEarnings, selectPaymentsOf,
 	}
 	writeStatements = slices.Concat([]string{
 		savepoint, rollbackToSavepoint, releaseSavepoint,

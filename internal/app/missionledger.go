@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// moneyOf is where the money of a published mission is, by its counters: payments count when their blocks are final.
+func moneyOf(draft store.Draft, slots store.Slots, closing *store.Closing) bookSums {
+	sums := newBookSums()
+	sums.funded = times(draft.Reward, int64(draft.TargetCount))
+	sums.paid, sums.deferred = times(draft.Reward, int64(slots.Paid)), times(draft.Reward, int64(slots.Deferred))
+	if closing != nil {
+		sums.refunded.Set(closing.Refund)
+	}
+	sums.remaining.Sub(sums.funded, sums.spent())
+	sums.remaining.Sub(sums.remaining, sums.refunded)
+	return sums
+}
+
+// MissionLedger says where the money of a published mission is, with a page of its payments in the order of their slots. It names
+// nothing that is not public on the chain.
+//
+// It fails with not_found and invalid_cursor.
+func (a *App) MissionLedger(ctx context.Context, missionID string, page Page) (sortie.MissionLedger, error) {
+	slots, err := a.publishedSlots(ctx, missionID)
+	if err != nil {
+		return sortie.MissionLedger{}, err
+	}
+	list := "ledger\n" + slots.MissionID
+	next, err := a.cursors.open(list, page.Cursor)
+	if err != nil {
+		return sortie.MissionLedger{}, err
+	}
+	draft, err := a.store.DraftByDraftID(ctx, slots.DraftID)
+	if err != nil {
+		return sortie.MissionLedger{}, storeError(err)
+	}
+	position, err := a.position(ctx)
+	if err != nil {
+		return sortie.MissionLedger{}, err
+	}
+	answer := sortie.MissionLedger{
+		OK: true, MissionID: draft.MissionID, ChainID: draft.ChainID, Factory: draft.Factory, MissionKey: sortie.MissionKey(draft.MissionID),
+		Token: draft.Token, TokenAddress: draft.TokenAddress, Decimals: a.tokens[draft.Token].Decimals, RewardBaseUnits: draft.Reward.String(),
+		TargetCount: draft.TargetCount, PaidCount: slots.Paid, DeferredCount: slots.Deferred, AcceptedCount: slots.Accepted, Final: slots.CompletedAt != nil,
+		Payments: []sortie.LedgerPayment{}, Summary: sortie.LedgerSummary{GeneratedAt: sortie.FormatTime(a.now())},
+	}
+	var closing *store.Closing
+	funding, err := a.store.FundingOf(ctx, draft.ID)
+	switch {
+	case err == nil:
+		closing = funding.Closed
+		answer.Funding = &sortie.LedgerEntry{TransactionHash: funding.Transaction, BlockNumber: funding.Block, Final: funding.Block <= position.Final}
+		if closing != nil {
+			answer.Closing = &sortie.LedgerEntry{TransactionHash: closing.Transaction, BlockNumber: closing.Block, Final: closing.Block <= position.Final}
+		}
+	case !errors.Is(err, store.ErrNotFound):
+		return sortie.MissionLedger{}, storeError(err)
+	}
+	answer.BookSums = moneyOf(draft, slots.Slots, closing).wire()
+	return answer, a.addPayments(ctx, &answer, draft.ID, list, next, page.limit())
+}
+
+// addPayments adds a page of payments. A position in the list is the slot that comes next.
+func (a *App) addPayments(ctx context.Context, answer *sortie.MissionLedger, draftID, list string, next int64, limit int) error {
+	payments, err := a.store.PaymentsOf(ctx, draftID, next-1, limit+1) // one more tells whether there is another page
+	if err != nil {
+		return storeError(err)
+	}
+	if len(payments) > limit {
+		cursor := a.cursors.seal(list, int64(payments[limit].Slot))
+		answer.Summary.NextCursor = &cursor
+		payments = payments[:limit]
+	}
+	for _, payment := range payments {
+		answer.Payments = append(answer.Payments, sortie.LedgerPayment{
+			Slot: payment.Slot, Recipient: payment.Recipient, SubmissionKey: sortie.SubmissionKey(payment.SubmissionID),
+			AmountBaseUnits: payment.Amount.String(), Status: payment.Status, TransactionHash: payment.Transaction, BlockNumber: payment.Block,
+		})
+	}
+	answer.Summary.ReturnedPayments = len(payments)
+	return nil
+}
+
+// missionMoney is where the money of a published mission is, for its creator.
+func (a *App) missionMoney(draft store.Draft, slots store.Slots, closing *store.Closing) *sortie.MissionMoney {
+	sums := moneyOf(draft, slots, closing)
+	committed, left := times(draft.Reward, int64(slots.Accepted-slots.Paid-slots.Deferred)), new(big.Int)
+	if closing != nil || committed.Cmp(sums.remaining) > 0 { // what was accepted and not paid before the money left is not owed by it any more
+		committed.Set(sums.remaining)
+	} else {
+		left.Sub(sums.remaining, committed)
+	}
+	return &sortie.MissionMoney{
+		Token: draft.Token, Decimals: a.tokens[draft.Token].Decimals, Funded: sums.funded.String(), Spent: sums.spent().String(),
+		Committed: committed.String(), Left: left.String(), Refunded: sums.refunded.String(),
+	}
+}
+
+// Earnings sums up what a contributor was paid and will be, by token.
+func (a *App) Earnings(ctx context.Context, contributor sortie.Address) (sortie.Earnings, error) {
+	stored, err := a.store.EarningsOf(ctx, contributor)
+	if err != nil {
+		return sortie.Earnings{}, storeError(err)
+	}
+	answer := sortie.Earnings{OK: true, Wallet: contributor, Tokens: []sortie.TokenEarnings{}, GeneratedAt: sortie.FormatTime(a.now())}
+	for begin := 0; begin < len(stored); {
+		end := begin
+		for end < len(stored) && stored[end].Token == stored[begin].Token {
+			end++
+		}
+		answer.Tokens = append(answer.Tokens, a.tokenEarnings(contributor, stored[begin:end]))
+		begin = end
+	}
+	return answer, nil
+}
+
+// tokenEarnings sums up the payouts of a contributor in one token.
+func (a *App) tokenEarnings(contributor sortie.Address, stored []store.Earning) sortie.TokenEarnings {
+	token := stored[0].Token
+	first := stored[0].FirstAt
+	type sum struct {
+		number int64
+		amount big.Int
+	}
+	sums := make(map[sortie.PayoutStatus]*sum)
+	for _, status := range []sortie.PayoutStatus{sortie.PayoutPaid, sortie.PayoutSent, sortie.PayoutDeferred, sortie.PayoutFailed} {
+		sums[status] = new(sum)
+	}
+	for _, earned := range stored {
+		if earned.FirstAt.Before(first) {
+			first = earned.FirstAt
+		}
+		status := earned.Status
+		if status == sortie.PayoutQueued {
+			status = sortie.PayoutSent
+		}
+		if sum := sums[status]; sum != nil {
+			sum.number += earned.Number
+			sum.amount.Add(&sum.amount, earned.Amount)
+		}
+	}
+	decimals := a.tokens[token].Decimals
+	earned := func(status sortie.PayoutStatus) sortie.EarnedAmount {
+		sum := sums[status]
+		return sortie.EarnedAmount{Payouts: sum.number, BaseUnits: sum.amount.String(), Amount: sortie.FormatUnits(&sum.amount, decimals)}
+	}
+	shown := sortie.TokenEarnings{
+		Token: token, Decimals: decimals, Since: sortie.FormatTime(first), Paid: earned(sortie.PayoutPaid), OnTheWay: earned(sortie.PayoutSent),
+		Deferred: earned(sortie.PayoutDeferred), Failed: earned(sortie.PayoutFailed),
+	}
+	if shown.Deferred.Payouts > 0 {
+		shown.Advice = fmt.Sprintf("The token refused transfers to %s, so factory %s holds the deferred amount as a credit of that address. When the token accepts "+
+			"transfers to it again, any wallet may send claimDeferred(%s, %s). What is left of the credit is deferred(%s, %s).",
+			contributor, a.domain.Factory, a.tokens[token].Address, contributor, a.tokens[token].Address, contributor)
+	}
+	if shown.Failed.Payouts > 0 {
+		if shown.Advice != "" {
+			shown.Advice += " "
+		}
+		shown.Advice += "Failed payouts wait for the operator, who was told. Until then you can redeem their receipts yourself."
+	}
+	return shown
+}

@@ -1,0 +1,113 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// MissionsAt asks for missions as the contracts held them after one block, which is named by its hash: no reorganization can change the
+// answer. It comes from [Quorum]. A node that does not have the block, or its state any more, has no vote.
+func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []store.ContractKey) ([]store.ContractMission, error) {
+	missions := make([]store.ContractMission, 0, len(keys))
+	for part := range slices.Chunk(keys, maxCalls) {
+		calls := make([]call, len(part))
+		for i, key := range part {
+			calls[i] = stateCall(key.Factory, factory.PackMissions(key.MissionKey), blockByHash(block))
+		}
+		answer, err := n.stateAt(ctx, calls, missionSize)
+		if err != nil {
+			return nil, fmt.Errorf("read missions from the contract: %w", err)
+		}
+		for i := range part {
+			mission, err := answer[i*missionSize : (i+1)*missionSize].mission()
+			if err != nil {
+				return nil, fmt.Errorf("read mission %s from the contract: %w", part[i].MissionKey, err)
+			}
+			missions = append(missions, store.ContractMission{
+				Exists: mission.exists(), Creator: mission.creator, Token: mission.token, Reward: mission.reward.ToBig(), Target: mission.targetCount,
+				Paid: mission.paidCount, Closed: mission.closed,
+			})
+		}
+	}
+	return missions, nil
+}
+
+// BalancesAt asks how much of their tokens factories held after one block, as [Nodes.MissionsAt] asks for missions.
+func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []store.Vault) ([]*big.Int, error) {
+	erc20 := servicetoken.NewServiceToken()
+	calls := make([]call, len(vaults))
+	for i, vault := range vaults {
+		calls[i] = stateCall(vault.TokenAddress, erc20.PackBalanceOf(common.Address(vault.Factory)), blockByHash(block))
+	}
+	balances, err := n.amountsAt(ctx, calls)
+	if err != nil {
+		return nil, fmt.Errorf("read the balances of the factories: %w", err)
+	}
+	return balances, nil
+}
+
+// CreditsAt asks for the deferred credits of accounts after one block, as [Nodes.MissionsAt] asks for missions.
+func (n *Nodes) CreditsAt(ctx context.Context, block sortie.Hash, holders []store.CreditHolder) ([]*big.Int, error) {
+	calls := make([]call, len(holders))
+	for i, holder := range holders {
+		calls[i] = stateCall(holder.Factory, factory.PackDeferred(common.Address(holder.TokenAddress), common.Address(holder.Account)), blockByHash(block))
+	}
+	credits, err := n.amountsAt(ctx, calls)
+	if err != nil {
+		return nil, fmt.Errorf("read deferred credits from the contract: %w", err)
+	}
+	return credits, nil
+}
+
+// blockByHash names a block in the way of EIP-1898.
+func blockByHash(block sortie.Hash) string { return `{"blockHash":"` + block.String() + `"}` }
+
+// amountsAt makes calls that are answered with one amount each.
+func (n *Nodes) amountsAt(ctx context.Context, calls []call) ([]*big.Int, error) {
+	amounts := make([]*big.Int, 0, len(calls))
+	for part := range slices.Chunk(calls, maxCalls) {
+		answer, err := n.stateAt(ctx, part, wordSize)
+		if err != nil {
+			return nil, err
+		}
+		for i := range part {
+			amounts = append(amounts, new(big.Int).SetBytes(answer.word(i)))
+		}
+	}
+	return amounts, nil
+}
+
+// stateAt makes calls that are answered with so many bytes each, and gives the answers one after the other, as enough nodes agree on
+// them.
+func (n *Nodes) stateAt(ctx context.Context, calls []call, size int) (words, error) {
+	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (string, error) {
+		replies, err := node.batch(ctx, calls)
+		if err != nil {
+			return "", node.redact(err)
+		}
+		var all strings.Builder
+		one := make([]byte, size)
+		for _, reply := range replies {
+			value, err := reply.value()
+			if err == nil {
+				err = fixedBytes(one, value)
+			}
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", node.Name(), err)
+			}
+			all.Write(one)
+		}
+		// Asked last: a node that has turned into one of another chain must not have answered before that was noticed.
+		return all.String(), n.stillOnChain(ctx, node)
+	})
+	return words(answer), err
+}
