@@ -2,12 +2,14 @@ package e2e
 
 import (
 	"crypto/ecdsa"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/accounts/keystore"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -65,11 +67,13 @@ func TestKeysAreSeparateOutsideOfDevelopment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			keys := []string{"SORTIE_AUTHORIZER=" + row.authorizer, "SORTIE_SETTLER=" + row.settler, "SORTIE_SENDER=" + row.sender}
-			refused := exec.CommandContext(t.Context(), filepath.Join(binaries, "sortie"), "serve")
-			refused.Env = append(slices.Clone(environment), keys...)
-			output, err := refused.CombinedOutput()
-			if refused.ProcessState.ExitCode() != 2 || !strings.Contains(string(output), row.want) || !strings.Contains(string(output), "--allow-shared-keys") {
-				t.Errorf("serve: got %v and %q, want exit code 2 and %q with what to do", err, output, row.want)
+			refused := launchServe(t, append(slices.Clone(environment), keys...)...)
+			if refused.startsAfterAll() {
+				t.Fatalf("serve starts, want that it refuses: %s", row.want)
+			}
+			output := refused.output.String()
+			if refused.command.ProcessState.ExitCode() != 2 || !strings.Contains(output, row.want) || !strings.Contains(output, "--allow-shared-keys") {
+				t.Errorf("serve: got %s and %q, want exit code 2 and %q with what to do", refused.command.ProcessState, output, row.want)
 			}
 		})
 	}
@@ -110,6 +114,23 @@ func TestALowGasBalanceIsTold(t *testing.T) {
 	for _, want := range []string{"gas_low", "--min-gas-balance", "how long it lasts is not known"} {
 		if err != nil || !strings.Contains(string(output), want) {
 			t.Errorf("sortie chain status: got %v and %s, want %q in it", err, output, want)
+		}
+	}
+}
+
+// startsAfterAll waits until the service has ended, or is ready.
+func (s *server) startsAfterAll() bool {
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		select {
+		case <-s.ended:
+			return false
+		case <-again.C:
+		}
+		if response, err := http.Get(s.url + "/readyz"); err == nil {
+			_ = response.Body.Close()
+			return true
 		}
 	}
 }
