@@ -66,7 +66,7 @@ func runMoney(t *testing.T, steps int, database func() (url string, remove func(
 	}
 	c := startMoneyChain(t)
 	taken := newTally()
-	failing := false
+	failing, told := false, 0
 	rapid.Check(t, func(r *rapid.T) {
 		if taken.steps >= steps && !failing {
 			return
@@ -86,6 +86,10 @@ func runMoney(t *testing.T, steps int, database func() (url string, remove func(
 		r.Repeat(m.actions())
 		m.finish()
 		failing = false
+		if taken.steps/1000 > told {
+			told = taken.steps / 1000
+			t.Logf("%d steps", taken.steps)
+		}
 	})
 	t.Log(taken)
 }
@@ -454,7 +458,7 @@ func (m *moneyMachine) drop(t *rapid.T) {
 // finish lifts what is in the way, lets every mission end, and lets the service work until nothing is left to do.
 func (m *moneyMachine) finish() {
 	m.chain.front.misbehave(reliable, 0)
-	m.mine(1)
+	m.chain.call(m.t, nil, "anvil_dropAllTransactions")                    // a pause that a reorganization put back may wait there
 	m.byDeployer(m.chain.deployment.Factory, factoryBinding.PackUnpause()) // reverts unless it is paused
 	for _, token := range m.chain.tokens() {
 		m.byDeployer(m.chain.deployment.Factory, factoryBinding.PackSetDailyCap(common.Address(token), maxUint256))
