@@ -87,13 +87,14 @@ func startMoneyChain(t *testing.T) *moneyChain {
 	}
 	t.Cleanup(c.rpc.Close)
 	c.eth = ethclient.NewClient(c.rpc)
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if _, err = c.eth.BlockNumber(t.Context()); err == nil {
-			break
-		}
+	looks := time.NewTicker(10 * time.Millisecond)
+	defer looks.Stop()
+	deadline := time.Now().Add(2 * time.Minute)
+	for _, err = c.eth.BlockNumber(t.Context()); err != nil; _, err = c.eth.BlockNumber(t.Context()) {
 		if time.Now().After(deadline) {
 			t.Fatalf("anvil does not answer: %v", err)
 		}
+		<-looks.C
 	}
 	c.front = newUnreliableNode(t, "http://"+address)
 	c.prepare(t)
