@@ -17,13 +17,16 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// begin publishes a few missions.
+// begin publishes a few missions, and puts a contributor on the denylist of one token.
 func (m *moneyMachine) begin() {
 	m.tally.runs++
+	m.wild = rapid.IntRange(0, 2).Draw(m.t, "wild") == 2
 	for range 3 {
 		m.create(m.t)
 		m.handInFunding(m.drafts[len(m.drafts)-1])
 	}
+	denied := rapid.SampledFrom(moneyContributors).Draw(m.t, "denied")
+	m.byDeployer(m.chain.deployment.USDC, usdcBinding.PackSetDenylisted(common.Address(denied), true))
 	m.mine(moneyFinality)
 	m.follow()
 	for _, draft := range m.drafts {
@@ -197,7 +200,7 @@ func (m *moneyMachine) redeem(t *rapid.T) {
 
 // claim has a deferred credit paid out, if there is one.
 func (m *moneyMachine) claim(t *rapid.T) {
-	seldom(t)
+	m.seldom(t)
 	token := rapid.SampledFrom(m.chain.tokens()).Draw(t, "token")
 	account := rapid.SampledFrom(m.chain.accounts).Draw(t, "account")
 	m.chain.transact(t, devnet.WalletByRole(devnet.RoleContributor3).Address, m.chain.deployment.Factory,
@@ -206,7 +209,7 @@ func (m *moneyMachine) claim(t *rapid.T) {
 
 // end lets a mission's time pass: the service closes it.
 func (m *moneyMachine) end(t *rapid.T) {
-	seldom(t)
+	m.seldom(t)
 	draft := m.draw(t, func(d store.Draft) bool { return d.State.View().Published })
 	slots, err := m.store.SlotsOf(m.ctx, draft.id)
 	m.must(err)
@@ -220,7 +223,7 @@ func (m *moneyMachine) end(t *rapid.T) {
 
 // reclaim lets half a year pass, and the creator take the money back.
 func (m *moneyMachine) reclaim(t *rapid.T) {
-	seldom(t)
+	m.seldom(t)
 	draft := m.draw(t, func(d store.Draft) bool { return !d.State.QuoteLive() && !m.isClosed(d) })
 	m.pass(181 * 24 * time.Hour)
 	m.chain.transact(t, draft.creator, m.chain.deployment.Factory, factoryBinding.PackReclaim(sortie.MissionKey(draft.missionID)))
@@ -265,7 +268,7 @@ func (m *moneyMachine) deny(t *rapid.T) {
 // pause pauses the factory or lifts the pause.
 func (m *moneyMachine) pause(t *rapid.T) {
 	if !m.paused {
-		seldom(t)
+		m.seldom(t)
 	}
 	data := factoryBinding.PackPause()
 	if m.paused {
@@ -292,12 +295,12 @@ var maxUint256 = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewI
 
 // disturb has the node mishandle the next transactions of the service.
 func (m *moneyMachine) disturb(t *rapid.T) {
-	seldom(t)
+	m.seldom(t)
 	m.chain.front.misbehave(rapid.SampledFrom([]misbehaviour{refusing, mute, forgetting}).Draw(t, "misbehaviour"), rapid.IntRange(1, 3).Draw(t, "times"))
 }
 
 // drop loses every transaction that waits for a block.
 func (m *moneyMachine) drop(t *rapid.T) {
-	seldom(t)
+	m.seldom(t)
 	m.chain.call(t, nil, "anvil_dropAllTransactions")
 }

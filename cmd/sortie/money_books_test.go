@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,7 +38,7 @@ type moneyRows struct {
 	payouts   []moneyPayout
 	counters  map[string]moneyCounters // by draft
 	completed map[string]bool
-	ended     map[int64]bool // settlements
+	ended     map[int64]bool // whether a settlement has ended
 	final     map[string]string
 	nonces    []uint64        // of all attempts, once each
 	own       map[string]bool // transactions of the service
@@ -70,10 +71,11 @@ func (m *moneyMachine) readRows() moneyRows {
 				rows.counters[draft], rows.completed[draft] = c, completed
 				return err
 			}),
-			each(tx, `SELECT id FROM settlements WHERE ended_at IS NOT NULL`, func(row *sql.Rows) error {
+			each(tx, `SELECT id, ended_at IS NOT NULL FROM settlements`, func(row *sql.Rows) error {
 				var id int64
-				err := row.Scan(&id)
-				rows.ended[id] = true
+				var ended bool
+				err := row.Scan(&id, &ended)
+				rows.ended[id] = ended
 				return err
 			}),
 			each(tx, `SELECT submission_id, status FROM submissions WHERE slot IS NOT NULL`, func(row *sql.Rows) error {
@@ -369,6 +371,11 @@ func (m *moneyMachine) describeOpen() string {
 			open = append(open, fmt.Sprintf("draft %s is funded and not closed", draft))
 		}
 	}
+	for id, ended := range rows.ended {
+		if !ended {
+			open = append(open, fmt.Sprintf("settlement %d has not ended", id))
+		}
+	}
 	intents, err := m.store.Intents(m.ctx, m.work.chainID, m.work.account, store.IntentQueued, store.IntentSent, store.IntentMined)
 	m.must(err)
 	for _, intent := range intents {
@@ -386,6 +393,7 @@ func (m *moneyMachine) checkEnd() {
 	if mined != uint64(len(rows.nonces)) {
 		m.t.Fatalf("%d transactions of the sender are mined, want all %d", mined, len(rows.nonces))
 	}
+	m.checkTold(rows)
 	balances, logs := m.chain.balances(m.t), m.chain.factoryLogs(m)
 	for _, token := range m.chain.tokens() {
 		credits := new(big.Int)
@@ -397,5 +405,39 @@ func (m *moneyMachine) checkEnd() {
 		if got := balances[holding{token, m.chain.deployment.Factory}]; got.Cmp(credits) != 0 {
 			m.t.Fatalf("the factory has %s of token %s when all is over, want the deferred credits of %s", got, token, credits)
 		}
+	}
+}
+
+// checkTold expects that every contributor was told once that a payout is paid or deferred, and of no other payout.
+func (m *moneyMachine) checkTold(rows moneyRows) {
+	m.t.Helper()
+	type told struct{ event, submission string }
+	got, want := make(map[told]int), make(map[told]int)
+	for _, p := range rows.payouts {
+		switch p.status {
+		case "paid":
+			want[told{string(sortie.EventPayoutPaid), p.submission}] = 1
+		case "deferred":
+			want[told{string(sortie.EventPayoutDeferred), p.submission}] = 1
+		}
+	}
+	for _, contributor := range moneyContributors {
+		const page = 100
+		for after, full := int64(0), true; full; {
+			events, err := m.store.EventsAfter(m.ctx, contributor, after, page)
+			m.must(err)
+			full = len(events) == page
+			for _, event := range events {
+				after = event.Seq
+				var facts struct{ SubmissionID string }
+				m.must(json.Unmarshal(event.Data, &facts))
+				if kind := sortie.EventType(event.Type); kind == sortie.EventPayoutPaid || kind == sortie.EventPayoutDeferred {
+					got[told{event.Type, facts.SubmissionID}]++
+				}
+			}
+		}
+	}
+	if !maps.Equal(got, want) {
+		m.t.Fatalf("contributors were told %v, want %v", got, want)
 	}
 }
