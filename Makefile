@@ -49,6 +49,10 @@ mutants: setup ## Plant bugs in the contract and in the service, one at a time, 
 soak: setup ## Run twenty honest clients for ten minutes while an attacker does what costs it nothing
 	@SORTIE_ATTACK_SOAK=10m go test ./e2e -run TestAttackSoak -v -count=1 -timeout 30m
 
+.PHONY: money
+money: setup ## Move money at random for 12,000 steps and compare the books with the contract after each
+	@SORTIE_MONEY_STEPS=12000 go test ./cmd/sortie -run 'TestBooksEqualTheChain$$' -v -count=1 -timeout 120m
+
 .PHONY: bench
 bench: ## Measure the hot paths as ratios against bare limits of the same run
 	@scripts/bench

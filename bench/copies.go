@@ -29,7 +29,7 @@ func copySubmission(ctx context.Context, database, submissionID string, count in
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // without effect after the commit
-	if err := copyRows(tx, submissionID, count); err != nil {
+	if err := copyRows(tx, submissionID, series{first: firstCopy, last: count}); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
 	for i, file := range files {
@@ -49,14 +49,20 @@ func copySubmission(ctx context.Context, database, submissionID string, count in
 // copies says for each table what makes a copy's row its own. All else in it is equal.
 var copies = []struct {
 	table string
-	own   map[string]string // by column; id and i are the copy's, t is the row that is copied
+	own   map[string]string // by column; id, i and shift are the copy's, t is the row that is copied
 }{
-	{"submissions", map[string]string{"submission_id": "id", "idempotency_key": "id", "seq": "t.seq + i", "accept_seq": "i"}},
+	{"submissions", map[string]string{"submission_id": "id", "idempotency_key": "id", "seq": "t.seq + i + shift", "accept_seq": "i"}},
 	{"deliverables", map[string]string{"submission_id": "id", "accept_seq": "i",
 		"fragment": "CAST(replace(CAST(t.fragment AS TEXT), t.submission_id, id) AS BLOB)"}},
 }
 
-func copyRows(tx *sql.Tx, submissionID string, count int) error {
+// series is a number of copies. Their places in the order of acceptance are from first to last; shift tells the ids of several series apart.
+type series struct {
+	first, last, shift int
+	own                map[string]string // in addition to that of the table
+}
+
+func copyRows(tx *sql.Tx, submissionID string, copied series) error {
 	for _, rows := range copies {
 		columns, err := columnsOf(tx, rows.table)
 		if err != nil {
@@ -68,6 +74,9 @@ func copyRows(tx *sql.Tx, submissionID string, count int) error {
 			if rows.own[column] != "" {
 				values[i] = rows.own[column]
 			}
+			if copied.own[column] != "" {
+				values[i] = copied.own[column]
+			}
 		}
 		// From a table of its own: SQLite would first gather all that it inserts into the table it reads.
 		if _, err := tx.Exec(`CREATE TEMPORARY TABLE one_`+rows.table+` AS SELECT * FROM `+rows.table+` WHERE submission_id = $1`, submissionID); err != nil {
@@ -75,9 +84,12 @@ func copyRows(tx *sql.Tx, submissionID string, count int) error {
 		}
 		if _, err := tx.Exec(fmt.Sprintf(`WITH RECURSIVE
 	numbers(i) AS (SELECT %d UNION ALL SELECT i + 1 FROM numbers WHERE i < $1),
-	ids(i, id) AS (SELECT i, printf('%s', i) FROM numbers)
+	ids(i, id, shift) AS (SELECT i, printf('%s', i + $2), $2 FROM numbers)
 INSERT INTO %s (%s) SELECT %s FROM ids, one_%[3]s AS t`,
-			firstCopy, copyIDPattern, rows.table, strings.Join(columns, ", "), strings.Join(values, ", ")), count); err != nil {
+			copied.first, copyIDPattern, rows.table, strings.Join(columns, ", "), strings.Join(values, ", ")), copied.last, copied.shift); err != nil {
+			return fmt.Errorf("%s: %w", rows.table, err)
+		}
+		if _, err := tx.Exec(`DROP TABLE one_` + rows.table); err != nil {
 			return fmt.Errorf("%s: %w", rows.table, err)
 		}
 	}

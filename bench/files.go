@@ -77,3 +77,25 @@ func samplePhoto() ([]byte, error) {
 	err := jpeg.Encode(&encoded, picture, nil)
 	return encoded.Bytes(), err
 }
+
+// distinctPhoto is a picture that looks like no other number's: large squares of random brightness.
+func distinctPhoto(number int) ([]byte, error) {
+	const squares, side = 8, 60
+	picture := image.NewRGBA(image.Rect(0, 0, squares*side, squares*side))
+	random := rand.New(rand.NewPCG(3, uint64(number)))
+	var brightness [squares][squares]uint8
+	for row := range brightness {
+		for column := range brightness[row] {
+			brightness[row][column] = uint8(random.IntN(256))
+		}
+	}
+	for y := range squares * side {
+		for x := range squares * side {
+			light := brightness[y/side][x/side]
+			picture.Set(x, y, color.RGBA{light, light, uint8(random.IntN(64)), 255})
+		}
+	}
+	var encoded bytes.Buffer
+	err := jpeg.Encode(&encoded, picture, nil)
+	return encoded.Bytes(), err
+}

@@ -68,7 +68,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.submissions, "submissions", 1_000_000, "accepted submissions of the mission with many")
 	flag.StringVar(&b.nginx, "nginx", "nginx", "the nginx to measure media against")
 	only := flag.String("only", "", "regular expression: measure only what it matches of serve, shown, events, status, list, create, commits, pages, "+
-		"deliverables, media, transfers, declare, digests")
+		"deliverables, media, transfers, declare, digests, gas, cycle, payouts")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
 	if b.scratch == "" || b.drafts < fewDrafts || b.submissions < 2*fewSubmissions || b.rounds < 1 || b.requests < callers || b.soak < callers {
@@ -106,7 +106,7 @@ func (b *bench) measure(ctx context.Context) error {
 		err = b.measureGallery(ctx)
 	}
 	if err == nil {
-		err = b.each(ctx, part{"digests", b.measureDigests})
+		err = b.each(ctx, part{"digests", b.measureDigests}, part{"gas", b.measureGas}, part{"cycle", b.measureCycle}, part{"payouts", b.measurePayouts})
 	}
 	b.report.LoadAfter = loadAverage()
 	return err
@@ -141,9 +141,14 @@ const publicURL = "https://bench.example"
 
 // serve starts the product on a database of its own.
 func (b *bench) serve(ctx context.Context, database string, flags ...string) (*process, error) {
+	return b.serveAs(ctx, func(string) string { return publicURL }, database, flags...)
+}
+
+// serveAs is serve for requests that are signed for another URL, which may depend on the server's address.
+func (b *bench) serveAs(ctx context.Context, public func(address string) string, database string, flags ...string) (*process, error) {
 	return startServer(ctx, b.sortie, func(address string) []string {
 		return append([]string{
-			"serve", "--listen", address, "--public-url", publicURL, "--database", "sqlite:" + database, "--rate-limits", "off",
+			"serve", "--listen", address, "--public-url", public(address), "--database", "sqlite:" + database, "--rate-limits", "off",
 			"--log-level", "warn", "--rpc", b.dev.RPCURL, "--chain-id", strconv.FormatUint(b.dev.ChainID, 10),
 			"--factory", b.dev.Factory.String(), "--usdc", b.dev.token(sortie.TokenUSDC).String(),
 			"--service-token", b.dev.token(sortie.TokenService).String(), "--authorizer", "dev:1",
