@@ -80,10 +80,16 @@ type Payout struct {
 // as what it depends on holds.
 type Receipt struct {
 	Settlement
-	Signature    Bytes              `json:"signature"`
-	Signer       *Address           `json:"signer"`       // whose signature it is; nil for a receipt from before this was stored
-	ReclaimAfter *string            `json:"reclaimAfter"` // from when the creator may take the money back
-	DependsOn    []ReceiptCondition `json:"dependsOn"`
+	Signature       Bytes              `json:"signature"`
+	Signer          *Address           `json:"signer"` // whose signature it is; nil for a receipt from before this was stored
+	ChainID         uint64             `json:"chainId"`
+	Factory         Address            `json:"factory"` // the contract that pays it
+	MissionID       string             `json:"missionId"`
+	SubmissionID    string             `json:"submissionId"`
+	Token           Token              `json:"token"`
+	AmountBaseUnits string             `json:"amountBaseUnits"` // what it pays
+	ReclaimAfter    *string            `json:"reclaimAfter"`    // from when the creator may take the money back
+	DependsOn       []ReceiptCondition `json:"dependsOn"`
 }
 
 // ReceiptCondition is something that a receipt depends on.

@@ -45,8 +45,9 @@ func TestContributorsRaceForSlots(t *testing.T) {
 			if delivered := f.delivered(mission); len(delivered) != slots {
 				t.Errorf("delivered are %d submissions, want %d", len(delivered), slots)
 			}
+			f.mineUntil(func() bool { return f.count(mission, sortie.EventMissionCompleted) > 0 })
 			if completed := f.count(mission, sortie.EventMissionCompleted); completed != 1 {
-				t.Errorf("the mission was completed %d times", completed)
+				t.Errorf("the mission was completed %d times, want 1", completed)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
 )
 
 // paying is what the environment of a service needs to pay at once.
@@ -74,4 +75,54 @@ func (f *following) completions(d drafted) (found []completion) {
 		}
 	}
 	return found
+}
+
+// While a token refuses every transfer, nothing is settled: payments would only be credited. When it moves again, they are paid.
+func TestPayoutsWaitWhileTheTokenIsPaused(t *testing.T) {
+	t.Parallel()
+	chain := startAnvil(t)
+	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()), paying...))
+	mission := f.publish(photoMission(1))
+	usdc, token := chain.Tokens[sortie.TokenUSDC].Address, testusdc.NewTestUSDC()
+	chain.transact("deployer", usdc, token.PackPause())
+	chain.mine(1)
+	f.awaitTip()
+	s := f.submit("contributor1", mission, photo(1))
+	f.service.await(t, "word of the pause", func() bool {
+		overview, err := f.operator.Chain(f.ctx)
+		return err == nil && overview.Sender.Queued > 0 && f.own(s).Payout.Status == sortie.PayoutQueued && f.metric("sortie_sender_alarms", `kind="unprepared"`) == 1
+	})
+	chain.transact("deployer", usdc, token.PackUnpause())
+	chain.mine(1)
+	f.mineUntil(func() bool { return f.own(s).Payout.Status == sortie.PayoutPaid })
+	f.checkEventsAbout(s.id, sortie.EventSubmissionAccepted, sortie.EventPayoutSent, sortie.EventPayoutPaid)
+}
+
+// A receipt that its holder redeemed is recognised: the service pays the others, and that slot never again.
+func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
+	t.Parallel()
+	chain := startAnvil(t)
+	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()), "SORTIE_SENDER=")) // so that this test is first
+	mission := f.publish(photoMission(2))
+	redeemed, paid := f.submit("contributor1", mission, photo(1)), f.submit("contributor2", mission, photo(2))
+	for _, s := range []submission{redeemed, paid} {
+		f.service.await(t, "receipt", func() bool { return f.own(s).Receipt != nil })
+	}
+	f.redeems(mission, redeemed, f.own(redeemed).Receipt)
+	f.mineUntil(func() bool { return f.own(redeemed).Payout.Status == sortie.PayoutPaid })
+	f.environment = append(append(f.environment, "SORTIE_SENDER=dev:8"), paying...)
+	f.restart()
+	f.mineUntil(func() bool { return len(f.completions(mission)) == 1 })
+	if mined := chain.minedBy("sender"); mined != 2 {
+		t.Errorf("the service sent %d transactions, want a settlement and a close", mined)
+	}
+	payments := 0
+	for _, log := range chain.followedLogs() {
+		if log.Topics[0] == factoryABI.Events["SubmissionPaid"].ID {
+			payments++
+		}
+	}
+	if payments != 2 {
+		t.Errorf("%d payments, want 2", payments)
+	}
 }

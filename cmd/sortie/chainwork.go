@@ -181,6 +181,11 @@ func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to s
 	if call.Paid != nil && escrow.PaidCount != *call.Paid {
 		return to, nil, fmt.Errorf("draft %s took %d slots and the contract has paid %d of them; compare with sortie solvency", intent.Subject, *call.Paid, escrow.PaidCount)
 	}
+	if call.Refund.Sign() > 0 {
+		if err := w.tokenMoves(ctx, call.Token, call.Domain.Factory, call.Refund); err != nil {
+			return to, nil, err
+		}
+	}
 	settler, err := funding.NewSettler(call.Domain, w.settler)
 	if err != nil {
 		return to, nil, err

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/devnet"
@@ -38,6 +39,11 @@ type clientOptions struct {
 func (o *clientOptions) register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&o.url, "url", defaultURL, "base URL of the service")
+	o.registerKey(flags)
+}
+
+// registerKey adds the flags that say which key signs.
+func (o *clientOptions) registerKey(flags *pflag.FlagSet) {
 	flags.StringVar(&o.keystore, "keystore", "", "sign with this keystore file (mode 0600)")
 	flags.StringVar(&o.passwordFile, "password-file", "", "file with the keystore's password; KEYSTORE.password unless given")
 	flags.StringVar(&o.signerCommand, "signer-command", "", "sign with this program: JSON on its stdin, the signature on its stdout")

@@ -187,10 +187,16 @@ func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatu
 	row(table, "checked", "calldata, terms and authorizer match "+options.trust)
 	_ = table.Flush()
 	fmt.Fprintln(w)
-	if options.yes {
+	return askToSend(cmd, options.yes)
+}
+
+// askToSend asks on the terminal before a transaction is sent. Without a terminal it asks nothing and refuses.
+func askToSend(cmd *cobra.Command, yes bool) error {
+	w := cmd.ErrOrStderr()
+	if yes {
 		return nil
 	}
-	if file, ok := cmd.InOrStdin().(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+	if !hasTerminal(cmd) {
 		return failed(exitSafety, errors.New("nothing was sent: there is no terminal to ask on; add --yes to send without asking"))
 	}
 	fmt.Fprint(w, "Send it? [y/N] ")
@@ -199,6 +205,12 @@ func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatu
 		return failed(exitSafety, errors.New("nothing was sent"))
 	}
 	return nil
+}
+
+// hasTerminal reports whether there is a person to ask.
+func hasTerminal(cmd *cobra.Command) bool {
+	file, ok := cmd.InOrStdin().(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // lockBudget approves the exact budget if the allowance is short, and sends the quote's calldata as it is.

@@ -136,7 +136,7 @@ func checksInWords(checks []sortie.SubmissionCheck) string {
 func payoutInWords(submission sortie.Submission) string {
 	words := map[sortie.PayoutStatus]string{
 		sortie.PayoutQueued: "queued: the acceptance is final", sortie.PayoutSent: "sent", sortie.PayoutPaid: "paid",
-		sortie.PayoutDeferred: "deferred: your wallet could not receive it, and the contract keeps it for you",
+		sortie.PayoutDeferred: "deferred: your wallet could not receive it, and the contract keeps it for you; sortie claim pays it when it can",
 	}[submission.Payout.Status]
 	switch {
 	case words == "" && (submission.Status == sortie.SubmissionAccepted || submission.Status == sortie.SubmissionCurationAccepted):
@@ -148,7 +148,7 @@ func payoutInWords(submission sortie.Submission) string {
 		words += ", " + submission.Payout.TransactionHash.String()
 	}
 	if submission.Receipt != nil {
-		words += " (you have the receipt: --json shows it, and settle of the contract pays for it)"
+		words += fmt.Sprintf(" (you have the receipt: %s submissions receipt %s)", program(), submission.SubmissionID)
 	}
 	return words
 }

@@ -73,7 +73,7 @@ Every flag can be set by an environment variable too: --chain-listen is SORTIE_C
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newDevCmd(), newServeCmd(), newMissionCmd(), newReviewCmd(), newMissionsCmd(), newSubmitCmd(), newSubmissionsCmd(), newChainCmd(), newContractsCmd(), newMediaIngestCmd())
+	root.AddCommand(newDevCmd(), newServeCmd(), newMissionCmd(), newReviewCmd(), newMissionsCmd(), newSubmitCmd(), newSubmissionsCmd(), newRedeemCmd(), newClaimCmd(), newChainCmd(), newContractsCmd(), newMediaIngestCmd())
 	requireSubcommand(root)
 	return root
 }

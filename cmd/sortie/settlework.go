@@ -13,36 +13,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// prepareSettle makes the transaction that pays a settlement: what the rows want, without the slots that the contract has as paid, as many
-// as the daily cap has room for, tried before it is sent. What the contract refuses is made smaller until it is one payout, which is
-// set aside.
+// prepareSettle makes the transaction that pays a settlement: what the rows want and the contract can pay, tried before it is sent. What the
+// contract refuses is made smaller until it is one payout, which is set aside.
 func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
-	call, err := w.app.SettleCall(ctx, intent.Subject)
+	call, err := w.payable(ctx, intent)
 	if err != nil {
 		return to, nil, err
-	}
-	if len(call.Payouts) == 0 {
-		return to, nil, chain.ErrAlreadyDone
-	}
-	if tries := noncesOf(intent); tries > 0 { // transactions were mined in vain
-		if call, err = w.shrink(ctx, call, intent.Subject, max(len(call.Payouts)>>tries, 1)); err != nil {
-			return to, nil, err
-		}
-	}
-	if call, err = w.withoutPaid(ctx, call, intent.Subject); err != nil {
-		return to, nil, err
-	}
-	if len(call.Payouts) == 0 {
-		return to, nil, chain.ErrAlreadyDone
-	}
-	room, err := w.roomFor(ctx, call)
-	if err != nil {
-		return to, nil, err
-	}
-	if room < len(call.Payouts) {
-		if call, err = w.shrink(ctx, call, intent.Subject, room); err != nil {
-			return to, nil, err
-		}
 	}
 	for len(call.Payouts) > 0 {
 		data, trial, err := w.trySettlement(ctx, call)
@@ -61,7 +37,41 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 			return to, nil, err
 		}
 	}
-	return to, nil, chain.ErrAlreadyDone // all of it is set aside
+	return to, nil, chain.ErrAlreadyDone // nothing is left to pay, or all of it is set aside
+}
+
+// payable is what a settlement pays now: without slots that the contract has as paid, and as many as the daily cap has room for. After
+// transactions that were mined in vain it is half as large each time.
+func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.SettleCall, error) {
+	call, err := w.app.SettleCall(ctx, intent.Subject)
+	if err != nil || len(call.Payouts) == 0 {
+		return call, err
+	}
+	if tries := noncesOf(intent); tries > 0 {
+		if call, err = w.shrink(ctx, call, intent.Subject, max(len(call.Payouts)>>tries, 1)); err != nil {
+			return call, err
+		}
+	}
+	if call, err = w.withoutPaid(ctx, call, intent.Subject); err != nil || len(call.Payouts) == 0 {
+		return call, err
+	}
+	if err := w.tokenMoves(ctx, call.TokenAddress, call.Domain.Factory, call.Reward); err != nil {
+		return call, err
+	}
+	room, err := w.roomFor(ctx, call)
+	if err != nil || room >= len(call.Payouts) {
+		return call, err
+	}
+	return w.shrink(ctx, call, intent.Subject, room)
+}
+
+// tokenMoves fails while a token refuses every transfer of a contract: what is paid then would only be credited.
+func (w *chainWork) tokenMoves(ctx context.Context, token, factory sortie.Address, amount *big.Int) error {
+	transfers, err := w.nodes.Transfers(ctx, token, factory, w.account, amount)
+	if err == nil && !transfers {
+		err = errTokenRefuses
+	}
+	return err
 }
 
 // noncesOf counts the nonces that an intent used up.
@@ -105,6 +115,8 @@ func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subjec
 	}
 	return w.app.SettleCall(ctx, subject)
 }
+
+var errTokenRefuses = errors.New("the token refuses every transfer from the contract now, so payments would only be credited; it waits until the token is not paused")
 
 var errDailyCap = errors.New("the contract's daily cap leaves no room; it waits for the next UTC day, or for a higher cap (setDailyCap)")
 

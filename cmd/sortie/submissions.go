@@ -32,7 +32,7 @@ func newSubmissionsCmd() *cobra.Command {
 		newSubmissionsDecideCmd(client, decision{
 			name: "flag", short: "Put a submission before a person, also an accepted one that is not final", done: "Flagged", needsReason: true, decide: (*sortie.Client).FlagSubmission,
 		}),
-		newSubmissionsMineCmd(client), newSubmissionsWithdrawCmd(client),
+		newSubmissionsMineCmd(client), newSubmissionsWithdrawCmd(client), newSubmissionsReceiptCmd(client),
 	)
 	requireSubcommand(group)
 	return group

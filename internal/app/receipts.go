@@ -114,7 +114,11 @@ func wireReceipt(submission store.Submission) (*sortie.Receipt, error) {
 	if err := json.Unmarshal(submission.Receipt, receipt); err != nil {
 		return nil, fmt.Errorf("read the receipt of submission %s: %w", submission.ID, err)
 	}
-	receipt.ReclaimAfter = optionalTime(submission.Mission.Reclaim)
+	mission := submission.Mission
+	receipt.ChainID, receipt.Factory = mission.Domain.ChainID, mission.Domain.Factory
+	receipt.MissionID, receipt.SubmissionID = mission.MissionID, submission.ID
+	receipt.Token, receipt.AmountBaseUnits = mission.Token, mission.Reward.String()
+	receipt.ReclaimAfter = optionalTime(mission.Reclaim)
 	if !submission.Signer.IsZero() {
 		receipt.Signer = &submission.Signer
 	}

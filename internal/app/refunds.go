@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -36,7 +37,9 @@ func (a *App) StartRefund(ctx context.Context, draftID string) error {
 type CloseCall struct {
 	Domain     sortie.Domain // where the mission was funded
 	MissionKey sortie.Hash
-	Paid       *uint64 // slots that must be paid by then; nil: as many as the contract says
+	Token      sortie.Address
+	Refund     *big.Int // base units that go back
+	Paid       *uint64  // slots that must be paid by then; nil: as many as the contract says
 }
 
 // CloseCall says how to close the mission of a draft. Needed is false when there is nothing to close: the funding is gone, or
@@ -53,7 +56,7 @@ func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, ne
 	if err != nil {
 		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
 	}
-	call = CloseCall{Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: funding.MissionKey}
+	call = CloseCall{Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: funding.MissionKey, Token: draft.TokenAddress, Refund: unspent(draft, 0)}
 	if draft.State.RefundDue(funding.Closed != nil) || funding.Closed != nil {
 		return call, funding.Closed == nil, nil
 	}
@@ -65,14 +68,33 @@ func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, ne
 		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
 	}
 	paid := uint64(slots.Finals)
-	call.Paid = &paid
+	call.Paid, call.Refund = &paid, unspent(draft, slots.Finals)
 	return call, slots.Closing && slots.Unpaid() == 0, nil
 }
 
-// RetryRefunds queues the refunds that are due and that nothing works on, and tells how many those were. There are none unless
+// unspent is what a mission's funding leaves after some of its slots are paid, in base units.
+func unspent(draft store.Draft, paid int) *big.Int {
+	return new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount-paid)))
+}
+
+// RetryRefunds queues the refunds and closings that are due and that nothing works on, and tells how many those were. There are none unless
 // something was lost; the periodic comparison with the contract calls it.
 func (a *App) RetryRefunds(ctx context.Context) (queued int, err error) {
 	const pageSize = 256
+	lost, err := a.store.LostClosings(ctx, pageSize)
+	if err != nil {
+		return 0, fmt.Errorf("look for closings that were lost: %w", err)
+	}
+	for _, draftID := range lost {
+		err := a.write(ctx, func(books *books) error {
+			_, _, err := books.tx.AddIntent(IntentClose, draftID, a.domain.ChainID, a.sender)
+			return err
+		})
+		if err != nil {
+			return queued, fmt.Errorf("close draft %s again: %w", draftID, err)
+		}
+		queued++
+	}
 	for after := int64(0); ; {
 		page, err := a.store.FundedDrafts(ctx, a.domain.ChainID, after, pageSize)
 		if err != nil {

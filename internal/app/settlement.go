@@ -30,18 +30,19 @@ type settling struct {
 	paidSlots PaidSlots     // nil: events alone make payouts paid
 	wake      func()        // makes the sender look now
 
-	mu   sync.Mutex
-	sent map[int64]sortie.Hash // by settlement: the transaction that its payouts are noted with; losing it costs a write
+	mu    sync.Mutex
+	sent  map[int64]sortie.Hash // by settlement: the transaction that its payouts are noted with; losing it costs a write
+	after store.ChainPlace      // up to which payments were looked at; those that cannot be confirmed do not hold up others
 }
 
 // Settle moves payouts on: it notes which settlements were sent and which are over, makes new ones, and counts payments as paid when
 // their blocks are final. A worker calls it each second. What fails does not hold up the rest.
 func (a *App) Settle(ctx context.Context) error {
+	a.settling.mu.Lock()
+	defer a.settling.mu.Unlock()
 	if a.sender.IsZero() || a.settle == nil {
 		return a.finalizePayouts(ctx) // contributors redeem their receipts themselves
 	}
-	a.settling.mu.Lock()
-	defer a.settling.mu.Unlock()
 	queued, trackErr := a.trackSettlements(ctx)
 	var startErr error
 	if trackErr == nil {
@@ -253,9 +254,14 @@ func (a *App) finalizePayouts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.store.PayoutsToFinalize(ctx, position.Final, maxDue)
+	list, err := a.store.PayoutsToFinalize(ctx, position.Final, a.settling.after, maxDue)
 	if err != nil {
 		return err
+	}
+	a.settling.after = store.ChainPlace{} // the next call begins anew
+	if len(list) == maxDue {
+		last := list[maxDue-1]
+		a.settling.after = store.ChainPlace{Block: last.Block, Index: uint64(last.Seq)}
 	}
 	var order []string
 	byMission := make(map[string][]store.Payout)

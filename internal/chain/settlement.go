@@ -15,6 +15,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
+	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
 // PaidSlots asks which slots of a mission are paid in the newest block, by [Quorum]: what is not is paid, and what is closes a mission.
@@ -84,6 +85,36 @@ func (n *Nodes) DailyCap(ctx context.Context, factoryAddress, token sortie.Addre
 	limit, _ := new(big.Int).SetString(answer.limit, 10)
 	spent, _ := new(big.Int).SetString(answer.spent, 10)
 	return DailyCap{limit, spent}, nil
+}
+
+// Transfers asks whether a token lets a factory transfer an amount to an account now, by [Quorum]. A settlement during a pause of the token
+// would turn all its payments into deferred credits.
+func (n *Nodes) Transfers(ctx context.Context, token, factoryAddress, account sortie.Address, amount *big.Int) (bool, error) {
+	to := common.Address(token)
+	transfer := ethereum.CallMsg{
+		From: common.Address(factoryAddress), To: &to, Data: servicetoken.NewServiceToken().PackTransfer(common.Address(account), amount),
+	}
+	transfers, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (bool, error) {
+		answer, err := node.CallContract(ctx, transfer, nil)
+		if err != nil {
+			if !isRefusal(err) {
+				return false, unreachable(node, err)
+			}
+			return false, n.stillOnChain(ctx, node)
+		}
+		said := len(answer) == 0 || len(answer) == wordSize && answer[wordSize-1] == 1 // some tokens say nothing
+		return said, n.stillOnChain(ctx, node)
+	})
+	if err != nil {
+		return false, fmt.Errorf("ask whether token %s transfers: %w", token, err)
+	}
+	return transfers, nil
+}
+
+// isRefusal reports whether a node ran a call and a contract refused it.
+func isRefusal(err error) bool {
+	var refused rpc.DataError
+	return errors.As(err, &refused) || isAnswer(err) && strings.Contains(err.Error(), "revert")
 }
 
 // Verdict is what a try of a settlement says about it.

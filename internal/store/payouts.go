@@ -62,10 +62,10 @@ func (s *session) payoutOf(ctx context.Context, submissionID string) (Payout, er
 }
 
 // PayoutsToFinalize reads up to limit payouts that a block up to the final one paid or deferred and that do not count as that yet, in
-// the order of the chain.
-func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, limit int) ([]Payout, error) {
+// the order of the chain, after a place: a block and the number of a payout.
+func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after ChainPlace, limit int) ([]Payout, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Payout, error) {
-		return s.payouts(ctx, selectPayoutsToFinalize, int64(final), limit)
+		return s.payouts(ctx, selectPayoutsToFinalize, int64(final), int64(after.Block), int64(after.Index), limit)
 	})
 }
 
@@ -364,12 +364,14 @@ const (
 VALUES ($1, $2, $3, $4, $5, $6, 'queued', $7, $7)`
 	holdMission       = `UPDATE mission_slots SET failed = failed WHERE draft_id = $1`
 	addToPayoutCounts = `UPDATE mission_slots SET waiting = waiting + $2, paid = paid + $3, deferred = deferred + $4, failed = failed + $5,
-	waiting_since = CASE WHEN waiting + $2 > 0 THEN COALESCE(waiting_since, $6) END
+	waiting_since = CASE WHEN waiting + $2 > 0 THEN COALESCE(waiting_since, $6) END,
+	closing_at = CASE WHEN $3 + $4 < 0 THEN NULL ELSE closing_at END
 WHERE draft_id = $1`
 
 	selectPayout            = `SELECT ` + payoutColumns + ` FROM payouts WHERE submission_id = $1`
 	selectPayoutsToFinalize = `SELECT ` + payoutColumns + ` FROM payouts
-WHERE status = 'sent' AND block_number IS NOT NULL AND block_number <= $1 ORDER BY block_number, seq LIMIT $2 + 0`
+WHERE status = 'sent' AND block_number IS NOT NULL AND block_number <= $1 AND (block_number, seq) > ($2, $3)
+ORDER BY block_number, seq LIMIT $4 + 0`
 	selectUnpaid = `SELECT ` + payoutColumns + ` FROM payouts
 WHERE draft_id = $1 AND block_number IS NULL AND status IN ('queued', 'sent') ORDER BY slot LIMIT $2 + 0`
 

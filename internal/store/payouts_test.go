@@ -359,11 +359,11 @@ func testClosing(t *testing.T, url string) {
 		return err
 	})
 	closing("in a block that may vanish", false)
-	list, err := db.PayoutsToFinalize(context.Background(), 8, 1000)
+	list, err := db.PayoutsToFinalize(context.Background(), 8, ChainPlace{}, 1000)
 	if err != nil || len(list) != 0 {
 		t.Errorf("payouts of final blocks: %v, %v; want none up to block 8", list, err)
 	}
-	if list, err = db.PayoutsToFinalize(context.Background(), 9, 1000); err != nil || len(list) == 0 {
+	if list, err = db.PayoutsToFinalize(context.Background(), 9, ChainPlace{}, 1000); err != nil || len(list) == 0 {
 		t.Fatalf("payouts of final blocks: %v, %v; want one", list, err)
 	}
 	mustTx(t, db, func(tx *Tx) error { _, err := tx.FinalizePayouts(slots.DraftID, list); return err })

@@ -124,6 +124,12 @@ func (db *DB) SlotsToClose(ctx context.Context, at time.Time, limit int) (draftI
 	return db.draftIDs(ctx, "to close", selectSlotsToClose, at.UnixMicro(), limit)
 }
 
+// LostClosings reads up to limit drafts whose missions the service closes, which are not closed, and for which no intent is active: what
+// ended it was not on the chain for long.
+func (db *DB) LostClosings(ctx context.Context, limit int) (draftIDs []string, err error) {
+	return db.draftIDs(ctx, "whose closing was lost", selectLostClosings, limit)
+}
+
 // SlotsToComplete reads up to limit drafts whose missions are not complete and were closed in a block up to the final one, in the order
 // of their ids, after one of them. Some may have submissions that are not decided.
 func (db *DB) SlotsToComplete(ctx context.Context, final uint64, afterID string, limit int) (draftIDs []string, err error) {
@@ -334,6 +340,9 @@ WHERE contributors.active < (SELECT per_contributor FROM mission_slots WHERE mis
 	selectSlotsToClose = `SELECT draft_id FROM mission_slots WHERE closable_at IS NOT NULL AND closable_at <= $1
 	AND ` + isPublished + `
 ORDER BY closable_at LIMIT $2 + 0`
+	selectLostClosings = `SELECT draft_id FROM mission_slots WHERE closing_at IS NOT NULL AND closed_at IS NULL AND draft_id > ''
+	AND NOT EXISTS (SELECT 1 FROM intents WHERE kind = 'close' AND subject = draft_id AND status IN ('queued', 'sent', 'mined'))
+ORDER BY draft_id LIMIT $1 + 0`
 	selectSlotsToComplete = `SELECT mission_slots.draft_id FROM mission_slots JOIN fundings ON fundings.draft_id = mission_slots.draft_id
 WHERE closed_at IS NOT NULL AND completed_at IS NULL AND closed_block <= $1 AND mission_slots.draft_id > $2 AND ` + isPublished + `
 ORDER BY mission_slots.draft_id LIMIT $3 + 0`

@@ -94,6 +94,10 @@ var submissionQueries = []struct {
 		[]string{"slots_to_close", "drafts_pkey"}, "9000, 100",
 	},
 	{
+		"closings that were lost", selectLostClosings, []string{"slots_closing (draft_id>?)", "intents_active (kind=? AND subject=?)"},
+		[]string{"slots_closing"}, "100",
+	},
+	{
 		"to complete", selectSlotsToComplete, []string{"slots_to_complete (draft_id>?)", "PRIMARY KEY (draft_id=?)", "sqlite_autoindex_drafts_1 (draft_id=?)"},
 		[]string{"slots_to_complete", "drafts_pkey", "fundings_pkey"}, "9000, 'draft_1', 100",
 	},
@@ -102,7 +106,7 @@ var submissionQueries = []struct {
 		"payouts of slots", selectPayoutsOfSlots, []string{"sqlite_autoindex_payouts_2 (draft_id=? AND slot=?)"}, []string{"payouts_draft_id_slot_key"},
 		"'draft_1', " + repeated("7", lookupSize),
 	},
-	{"payouts to finalize", selectPayoutsToFinalize, []string{"payouts_to_finalize (status=? AND block_number>? AND block_number<?)"}, []string{"payouts_to_finalize"}, "9000, 100"},
+	{"payouts to finalize", selectPayoutsToFinalize, []string{"payouts_to_finalize (status=? AND block_number>? AND block_number<?)"}, []string{"payouts_to_finalize"}, "9000, 100, 7, 100"},
 	{"unpaid payouts", selectUnpaid, []string{"sqlite_autoindex_payouts_2 (draft_id=?)"}, []string{"payouts_draft_id_slot_key"}, "'draft_1', 100"},
 	{"payouts that wait", selectWaiting, []string{"payouts_waiting (draft_id=?)"}, []string{"payouts_waiting"}, "'draft_1', 50"},
 	{"payouts of a settlement", selectOpenOfSettlement, []string{"payouts_of_settlement (settlement_id=?)"}, []string{"payouts_of_settlement"}, "7"},

@@ -99,3 +99,5 @@ ALTER TABLE mission_slots ADD COLUMN closable_at BIGINT GENERATED ALWAYS AS (CAS
 CREATE INDEX slots_to_close ON mission_slots (closable_at) WHERE closable_at IS NOT NULL;
 
 CREATE INDEX slots_to_complete ON mission_slots (draft_id) WHERE closed_at IS NOT NULL AND completed_at IS NULL;
+
+CREATE INDEX slots_closing ON mission_slots (draft_id) WHERE closing_at IS NOT NULL AND closed_at IS NULL;
