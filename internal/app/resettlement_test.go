@@ -73,38 +73,41 @@ func TestAReorganizationTakesPaymentsBack(t *testing.T) {
 	})
 }
 
-// The block of a payment becomes final, and is replaced, between the look at it and the write: the write sees that.
+// The block of a payment is replaced between the look at it and the write. The write sees that, whether the block that pays it now has the same number, and
+// is not final, or is above one of that number that is final.
 func TestAPaymentThatVanishesDuringTheLookIsNotPaid(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, database string) {
-		var meanwhile func()
-		s := openStudio(t, database, func(config *Config) {
-			config.PaidSlots = func(_ context.Context, _ sortie.Address, _ sortie.Hash, slots []uint32) ([]bool, error) {
-				if meanwhile != nil {
-					meanwhile()
+	for name, above := range map[string]uint64{"paid by another block of the same number": 0, "paid by a block above it": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			engines(t, func(t *testing.T, database string) {
+				var meanwhile func()
+				s := openStudio(t, database, func(config *Config) {
+					config.PaidSlots = func(context.Context, sortie.Address, sortie.Hash, []uint32) ([]bool, error) {
+						meanwhile()
+						return []bool{true}, nil
+					}
+				})
+				id := s.finals(s.publish("k", 1, ""), 1)[0]
+				tip := s.position.Tip.Number
+				s.pay(id)
+				s.finalTip()
+				meanwhile = func() {
+					broken := s.step(tip, append(make([][]store.ChainEvent, above), []store.ChainEvent{s.paymentOf(id)})...)
+					broken.Final = tip + above
+					s.advance(broken)
+					meanwhile = func() {}
 				}
-				return []bool{true}, nil
-			}
+				s.settlePayouts()
+				s.wantPayout("not final", id, sortie.PayoutSent)
+				s.wantTold("not final", id, sortie.EventPayoutPaid, 0)
+				s.finalTip()
+				s.settlePayouts()
+				s.wantPayout("final", id, sortie.PayoutPaid)
+				s.wantTold("final", id, sortie.EventPayoutPaid, 1)
+			})
 		})
-		id := s.finals(s.publish("k", 1, ""), 1)[0]
-		tip := s.position.Tip.Number
-		s.pay(id)
-		s.finalTip()
-		meanwhile = func() {
-			broken := s.step(tip, nil)
-			broken.Final = tip
-			s.advance(broken)
-			s.pay(id) // by another block, which is not final
-			meanwhile = nil
-		}
-		s.settlePayouts()
-		s.wantPayout("paid by a block that is not final", id, sortie.PayoutSent)
-		s.wantTold("paid by a block that is not final", id, sortie.EventPayoutPaid, 0)
-		s.finalTip()
-		s.settlePayouts()
-		s.wantPayout("final", id, sortie.PayoutPaid)
-		s.wantTold("final", id, sortie.EventPayoutPaid, 1)
-	})
+	}
 }
 
 // A final block that vanishes takes the payment back, too, and an operator must look before anything is sent.
