@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"math/big"
+	"reflect"
 	"testing"
 
 	"github.com/sortie-labs/sortie"
@@ -39,9 +41,12 @@ func TestARefundIsIntendedOnce(t *testing.T) {
 			t.Fatalf("the intents are %+v", intents)
 		}
 		call, needed, err := w.app.CloseCall(context.Background(), draft.ID)
-		want := CloseCall{Domain: sortie.Domain{ChainID: testChain, Factory: factory}, MissionKey: sortie.MissionKey(draft.MissionID)}
-		if err != nil || !needed || call != want {
-			t.Errorf("%+v, %t, %v", call, needed, err)
+		want := CloseCall{
+			Domain: sortie.Domain{ChainID: testChain, Factory: factory}, MissionKey: sortie.MissionKey(draft.MissionID), Token: draft.TokenAddress,
+			Refund: new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount))),
+		}
+		if err != nil || !needed || !reflect.DeepEqual(call, want) {
+			t.Errorf("how to close: %+v, %t, %v; want %+v", call, needed, err, want)
 		}
 	})
 }
