@@ -20,13 +20,15 @@ const (
 	cycleTimeout = 2 * time.Minute
 )
 
-// cycle is what happens to a mission with one contributor, each with the time since its draft was asked for.
+// cycle is what happens to a mission with one contributor, each with the time since its draft was
+// asked for.
 type cycle struct {
 	funded, published, accepted, paid time.Duration
 	blocks                            int // made meanwhile
 }
 
-// measureCycle goes through whole missions with the clients of a creator, an operator and a contributor of `sortie dev`.
+// measureCycle goes through whole missions with the clients of a creator, an operator and a
+// contributor of `sortie dev`.
 func (b *bench) measureCycle(ctx context.Context) error {
 	var all []cycle
 	for number := range cycles {

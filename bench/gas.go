@@ -75,7 +75,8 @@ func developmentSigner(chainID uint64, role devnet.Role) (funding.Signer, error)
 	return funding.NewKeySigner(secret)
 }
 
-// measureGas compares what a contributor's part of a full settlement costs with a plain transfer of the token, on the same chain.
+// measureGas compares what a contributor's part of a full settlement costs with a plain transfer of
+// the token, on the same chain.
 func (b *bench) measureGas(ctx context.Context) error {
 	payer, err := b.openPayer(ctx, devnet.RoleCreator2)
 	if err != nil {
@@ -108,8 +109,8 @@ func (b *bench) measureGas(ctx context.Context) error {
 	return nil
 }
 
-// fundForGas funds a mission that no service knows, and gives two settlements of the same contributors: in the first they are new to
-// the token.
+// fundForGas funds a mission that no service knows, and gives two settlements of the same
+// contributors: in the first they are new to the token.
 func (p *payer) fundForGas(ctx context.Context, token sortie.Address) (settlements [2][]byte, err error) {
 	domain := sortie.Domain{ChainID: p.dev.ChainID, Factory: p.dev.Factory}
 	authorizer, err := developmentSigner(p.dev.ChainID, devnet.RoleAuthorizer)

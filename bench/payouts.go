@@ -31,7 +31,8 @@ type payouts struct {
 	drafts   []string
 }
 
-// measurePayouts has the service pay many acceptances, and an account pay as many by plain transfers on the same chain.
+// measurePayouts has the service pay many acceptances, and an account pay as many by plain
+// transfers on the same chain.
 func (b *bench) measurePayouts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, payoutsTimeout)
 	defer cancel()
@@ -63,7 +64,8 @@ func (b *bench) measurePayouts(ctx context.Context) error {
 	return nil
 }
 
-// serveFlags are those of a service that pays. Its sender is not that of `sortie dev`, which runs on the same chain.
+// serveFlags are those of a service that pays. Its sender is not that of `sortie dev`, which runs
+// on the same chain.
 func (p *payouts) serveFlags() []string {
 	return []string{
 		"--log-level", "error", "--media", "file:" + p.path("payouts"), "--verification", "auto", "--acceptance-hold", "24h", "--payout-interval", "0s",
@@ -72,7 +74,8 @@ func (p *payouts) serveFlags() []string {
 	}
 }
 
-// fill has the service publish missions and accept one photo, and copies that acceptance until every slot is taken.
+// fill has the service publish missions and accept one photo, and copies that acceptance until
+// every slot is taken.
 func (p *payouts) fill(ctx context.Context) error {
 	itself := func(address string) string { return "http://" + address }
 	server, err := p.serveAs(ctx, itself, p.database, p.serveFlags()...)

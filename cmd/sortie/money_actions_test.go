@@ -185,7 +185,7 @@ func (m *moneyMachine) settle(t *rapid.T) {
 	m.send()
 }
 
-// redeem sends a receipt to the contract, whoever pays for it, and whether or not the slot is paid.
+// redeem sends a receipt to the contract, from any account, whether or not the slot is paid.
 func (m *moneyMachine) redeem(t *rapid.T) {
 	submission := m.drawSubmission(t)
 	detail, err := m.app.Submission(m.ctx, submission.contributor, submission.id)
@@ -230,7 +230,8 @@ func (m *moneyMachine) reclaim(t *rapid.T) {
 	m.mine(rapid.IntRange(0, 1).Draw(t, "blocks"))
 }
 
-// reorganize takes blocks back that are not final. Their transactions are lost, or come back in later blocks.
+// reorganize takes blocks back that are not final. Their transactions are lost, or come back in
+// later blocks.
 func (m *moneyMachine) reorganize(t *rapid.T) {
 	depth := uint64(rapid.IntRange(1, moneyFinality-1).Draw(t, "depth"))
 	removed, before := m.chain.removable(t, depth), len(m.chain.factoryLogs(m).payments)
@@ -257,7 +258,8 @@ func (m *moneyMachine) byDeployer(to sortie.Address, data []byte) {
 	m.chain.transact(m.t, devnet.WalletByRole(devnet.RoleDeployer).Address, to, data)
 }
 
-// deny puts an account on the denylist of one token, or takes it off: its payments are deferred meanwhile.
+// deny puts an account on the denylist of one token, or takes it off: its payments are deferred
+// meanwhile.
 func (m *moneyMachine) deny(t *rapid.T) {
 	everyone := append(slices.Clone(moneyContributors), devnet.WalletByRole(devnet.RoleCreator).Address)
 	account := rapid.SampledFrom(everyone).Draw(t, "account")

@@ -202,8 +202,8 @@ func (m *moneyMachine) checkRows(rows moneyRows) {
 // reclaimed is why a mission ended whose creator took the money back.
 const reclaimed = 2
 
-// checkHoldings counts every token in the newest block: each account has what the events say, the factory has what it owes, and the
-// sum is what it was at the beginning.
+// checkHoldings counts every token in the newest block: each account has what the events say, the
+// factory has what it owes, and the sum is what it was at the beginning.
 func (m *moneyMachine) checkHoldings(logs *moneyLogs) {
 	m.t.Helper()
 	credits := make(map[holding]*big.Int)
@@ -282,7 +282,8 @@ func (m *moneyMachine) checkAgainstContract(rows moneyRows, logs *moneyLogs, tip
 	}
 }
 
-// checkPayments expects a row with a block for every payment on the chain up to a block, and no other.
+// checkPayments expects a row with a block for every payment on the chain up to a block, and no
+// other.
 func (m *moneyMachine) checkPayments(rows moneyRows, logs *moneyLogs, tip uint64) {
 	m.t.Helper()
 	keys := make(map[string]common.Hash)
@@ -310,7 +311,8 @@ func (m *moneyMachine) checkPayments(rows moneyRows, logs *moneyLogs, tip uint64
 	}
 }
 
-// checkMission expects funded = paid + deferred + remaining + refunded, of the rows and as the contract has it.
+// checkMission expects funded = paid + deferred + remaining + refunded, of the rows and as the
+// contract has it.
 func (m *moneyMachine) checkMission(draft moneyDraft, rows moneyRows, state missionfactory.IMissionFactoryMission, remaining *big.Int) {
 	m.t.Helper()
 	funding, funded := rows.fundings[draft.id]
@@ -348,7 +350,8 @@ func (m *moneyMachine) checkMission(draft moneyDraft, rows moneyRows, state miss
 	}
 }
 
-// isOver reports whether no transaction is under way, no payout open and no mission funded that is not closed for good.
+// isOver reports whether no transaction is under way, no payout open and no mission funded that is
+// not closed for good.
 func (m *moneyMachine) isOver() bool { return m.describeOpen() == "" }
 
 // describeOpen tells what is not over.
@@ -384,7 +387,8 @@ func (m *moneyMachine) describeOpen() string {
 	return strings.Join(open, "\n")
 }
 
-// checkEnd expects that the factory owes nothing but deferred credits, and that every nonce was used.
+// checkEnd expects that the factory owes nothing but deferred credits, and that every nonce was
+// used.
 func (m *moneyMachine) checkEnd() {
 	m.t.Helper()
 	rows := m.readRows()
@@ -408,7 +412,8 @@ func (m *moneyMachine) checkEnd() {
 	}
 }
 
-// checkTold expects that every contributor was told once that a payout is paid or deferred, and of no other payout.
+// checkTold expects that every contributor was told once that a payout is paid or deferred, and of
+// no other payout.
 func (m *moneyMachine) checkTold(rows moneyRows) {
 	m.t.Helper()
 	type told struct{ event, submission string }

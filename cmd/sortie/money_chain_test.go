@@ -39,7 +39,8 @@ var (
 	usdcBinding    = testusdc.NewTestUSDC()
 )
 
-// moneyChain is anvil with the contracts on it. It makes blocks, and takes them back, when it is told to.
+// moneyChain is anvil with the contracts on it. It makes blocks, and takes them back, when it is
+// told to.
 type moneyChain struct {
 	rpc        *rpc.Client
 	eth        *ethclient.Client
@@ -101,7 +102,8 @@ func startMoneyChain(t *testing.T) *moneyChain {
 	return c
 }
 
-// prepare deploys the contracts, gives the creators tokens that the factory may take, and keeps that state.
+// prepare deploys the contracts, gives the creators tokens that the factory may take, and keeps
+// that state.
 func (c *moneyChain) prepare(t *testing.T) {
 	t.Helper()
 	deployer := devnet.WalletByRole(devnet.RoleDeployer)
@@ -274,7 +276,8 @@ const (
 	forgetting              // answers as if it took it and does not
 )
 
-// unreliableNode passes requests on to a node, apart from transactions that it has been told to mishandle.
+// unreliableNode passes requests on to a node, apart from transactions that it has been told to
+// mishandle.
 type unreliableNode struct {
 	*httptest.Server
 	node string

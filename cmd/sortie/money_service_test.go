@@ -36,8 +36,9 @@ const (
 	moneyBase           = "http://127.0.0.1"
 )
 
-// moneyService is everything of the service that moves money, in one process that does one thing after the other: the use cases, the
-// database, the follower and the sender. Its clock moves when the test moves it.
+// moneyService is everything of the service that moves money, in one process that does one thing
+// after the other: the use cases, the database, the follower and the sender. Its clock moves when
+// the test moves it.
 type moneyService struct {
 	t        rapid.TB
 	ctx      context.Context
@@ -203,7 +204,8 @@ func (s *moneyService) mine(blocks int) {
 	}
 }
 
-// refundTable keeps the jobs that refund missions. The other jobs are done by the test at once, or never needed.
+// refundTable keeps the jobs that refund missions. The other jobs are done by the test at once, or
+// never needed.
 type refundTable struct{}
 
 func (refundTable) Refund(tx *store.Tx, draftID string) error {
@@ -231,7 +233,8 @@ func (s *moneyService) declare(contributor sortie.Address, missionID string) (so
 	return declared, file, err
 }
 
-// submit uploads a file and has it decided about. What a look at the file would find is made up: looking takes a process each.
+// submit uploads a file and has it decided about. What a look at the file would find is made up:
+// looking takes a process each.
 func (s *moneyService) submit(declared sortie.SubmissionDeclared, file []byte) {
 	s.t.Helper()
 	link, err := url.Parse(declared.Upload.PutURL)

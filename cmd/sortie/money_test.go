@@ -26,9 +26,10 @@ const (
 	moneyTriesPerRun = 200 // on average, on a new database; about half of them can be done
 )
 
-// Whatever people, the chain and the machine do, after every step the books of the service equal the contract's at the block that
-// was followed, each slot is paid once to the one it belongs to, and no token is lost. At the end of each run everything that was
-// accepted is paid and every mission closed. More steps: make money.
+// Whatever people, the chain and the machine do, after every step the books of the service equal
+// the contract's at the block that was followed, each slot is paid once to the one it belongs to,
+// and no token is lost. At the end of each run everything that was accepted is paid and every
+// mission closed. More steps: make money.
 func TestBooksEqualTheChain(t *testing.T) {
 	steps := moneySteps
 	if text := os.Getenv(moneyVariable); text != "" {
@@ -113,7 +114,8 @@ type moneySubmission struct {
 	contributor sortie.Address
 }
 
-// seldom skips most steps of a kind that ends, or holds up, what the others are about; fewer in a wild run.
+// seldom skips most steps of a kind that ends, or holds up, what the others are about; fewer in a
+// wild run.
 func (m *moneyMachine) seldom(t *rapid.T) {
 	if drawn := rapid.IntRange(0, 7).Draw(t, "seldom"); drawn != 5 && !(m.wild && drawn > 0) {
 		notNow()
@@ -166,7 +168,8 @@ func (m *moneyMachine) try(t *rapid.T, action func(*rapid.T)) (done bool) {
 	return true
 }
 
-// finish lifts what is in the way, lets every mission end, and lets the service work until nothing is left to do.
+// finish lifts what is in the way, lets every mission end, and lets the service work until nothing
+// is left to do.
 func (m *moneyMachine) finish() {
 	m.chain.front.misbehave(reliable, 0)
 	m.chain.call(m.t, nil, "anvil_dropAllTransactions")                    // a pause that a reorganization put back may wait there
