@@ -30,8 +30,8 @@ type payoutOptions struct {
 
 func (o *payoutOptions) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.interval, "payout-interval", defaultPayoutInterval, "how long payouts of a mission wait for others to share a transaction, 0 to 24h")
-	flags.StringVar(&o.capUSDC, "payout-cap-usdc", defaultPayoutCap, "USDC that the service pays out within an hour at most, or none")
-	flags.StringVar(&o.capServiceToken, "payout-cap-service-token", defaultPayoutCap, "SERVICE_TOKEN that the service pays out within an hour at most, or none")
+	flags.StringVar(&o.capUSDC, "payout-cap-usdc", "", "USDC that the service pays out within an hour at most, or none (default 10000; none on a development chain)")
+	flags.StringVar(&o.capServiceToken, "payout-cap-service-token", "", "SERVICE_TOKEN that the service pays out within an hour at most, or none (default 10000; none on a development chain)")
 	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(chain.DefaultMinBalance(), etherDecimals), "balance of the sender, in the chain's coin, below which there is an alarm; 0 for none")
 	flags.BoolVar(&o.allowSharedKeys, "allow-shared-keys", false, "start although two of --authorizer, --settler and --sender are the same account")
 }
@@ -41,7 +41,7 @@ func (o payoutOptions) apply(config *serviceConfig) (err error) {
 		return usageError("--payout-interval %s: want 0 to %s", o.interval, longestPayoutInterval)
 	}
 	config.payoutInterval = o.interval
-	if config.payoutCaps, err = o.caps(); err != nil {
+	if config.payoutCaps, err = o.caps(chain.IsDevelopment(config.deployment.ChainID)); err != nil {
 		return err
 	}
 	config.minGasBalance, err = sortie.ParseUnits(o.minGasBalance, etherDecimals)
@@ -52,7 +52,7 @@ func (o payoutOptions) apply(config *serviceConfig) (err error) {
 }
 
 // caps reads what may be paid out within an hour, in base units. A token without an entry has no cap.
-func (o payoutOptions) caps() (map[sortie.Token]*big.Int, error) {
+func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error) {
 	caps := make(map[sortie.Token]*big.Int)
 	for _, given := range []struct {
 		flag, text string
@@ -61,8 +61,11 @@ func (o payoutOptions) caps() (map[sortie.Token]*big.Int, error) {
 		{"payout-cap-usdc", o.capUSDC, sortie.TokenUSDC},
 		{"payout-cap-service-token", o.capServiceToken, sortie.TokenService},
 	} {
-		if given.text == noLimit {
+		switch {
+		case given.text == noLimit, given.text == "" && development:
 			continue
+		case given.text == "":
+			given.text = defaultPayoutCap
 		}
 		units, err := sortie.ParseUnits(given.text, chain.Decimals(given.token))
 		if err != nil {
