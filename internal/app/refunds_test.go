@@ -2,8 +2,8 @@ package app
 
 import (
 	"context"
-	"math/big"
 	"errors"
+	"math/big"
 	"testing"
 
 	"github.com/sortie-labs/sortie"
