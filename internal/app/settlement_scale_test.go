@@ -113,10 +113,12 @@ func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 			s.must(console.QueryRowContext(context.Background(), query).Scan(&number))
 			return number
 		}
+		again := time.NewTicker(10 * time.Millisecond)
+		defer again.Stop()
 		rows := func() int { // a connection has reported what it read when it is gone
 			t.Helper()
 			for count(`SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`) > 0 {
-				time.Sleep(10 * time.Millisecond)
+				<-again.C
 			}
 			return count(`SELECT SUM(seq_tup_read + COALESCE(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE relname IN
 	('payouts', 'settlements', 'mission_slots', 'intents', 'attempts', 'drafts', 'fundings')`)
