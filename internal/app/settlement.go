@@ -149,7 +149,7 @@ func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int)
 				break // smaller rewards do not pass larger ones that wait for room below the cap
 			}
 			if err != nil && !errors.Is(err, store.ErrConflict) {
-				failures = append(failures, fmt.Errorf("settle draft %s: %w", waiting.DraftID, err))
+				failures = append(failures, fmt.Errorf("settle draft %s: %w", waiting.DraftID, err), a.postpone(ctx, waiting))
 			}
 		}
 		a.settling.caps.holds[token].Store(held)
@@ -158,6 +158,11 @@ func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int)
 		a.settling.wake()
 	}
 	return errors.Join(failures...)
+}
+
+// postpone lets a mission that cannot be settled wait, so that others are looked at before it.
+func (a *App) postpone(ctx context.Context, waiting store.WaitingMission) error {
+	return a.once(ctx, func(books *books) error { return books.tx.Postpone(waiting) })
 }
 
 // startSettlement makes a settlement of the first payouts of a mission, as many as the hourly cap has room for; the others are held. A
