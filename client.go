@@ -79,7 +79,7 @@ func NewPublicClient(baseURL string, options ...ClientOption) (*Client, error) {
 func newClient(baseURL string, signer Signer, options []ClientOption) (*Client, error) {
 	parsed, err := url.Parse(baseURL)
 	if err != nil || (parsed.Scheme != "https" && parsed.Scheme != "http") || parsed.Host == "" || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
-		return nil, errors.New("base URL: want http:// or https://, a host and nothing behind it, such as https://api.example.com")
+		return nil, errors.New("base URL: want http:// or https://, a host and nothing after it, such as https://api.example.com")
 	}
 	client := &Client{
 		baseURL:  strings.TrimRight(baseURL, "/"),

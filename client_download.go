@@ -81,7 +81,7 @@ func (s *MediaStream) begin(response *http.Response, watch *watch) error {
 		size = whole
 	}
 	if s.ETag != "" && etag != s.ETag {
-		return NewError(CodeInternal, "the file behind the link changed while it was read")
+		return NewError(CodeInternal, "the file of the link changed while it was read")
 	}
 	s.body, s.watch = response.Body, watch
 	s.Size, s.ETag, s.ContentType = size, etag, response.Header.Get("Content-Type")

@@ -108,7 +108,7 @@ func flatten(data []byte) (map[string]json.Token, error) {
 			}
 			path := prefix + name.(string)
 			if seen[path] {
-				return fmt.Errorf("member %s stands twice", path)
+				return fmt.Errorf("member %s is there twice", path)
 			}
 			seen[path] = true
 			value, err := decoder.Token()

@@ -112,7 +112,7 @@ func balanceInWords(sending *sortie.SenderStatus) string {
 		text += " has " + sortie.FormatUnits(balance, etherDecimals) + " of the chain's coin"
 	}
 	if sending.DaysLeft == nil {
-		return text + "; nothing was sent lately"
+		return text + "; how long it lasts is not known"
 	}
 	return text + fmt.Sprintf(", enough for about %.1f days at the present pace", *sending.DaysLeft)
 }
@@ -192,7 +192,7 @@ func awaitReconcile(cmd *cobra.Command, client *clientOptions, api *sortie.Clien
 	return report, err
 }
 
-var errReconcileLate = errors.New("the comparison has not ended yet; it goes on, and chain status will show the outcome: is a process with the roles worker and chain running?")
+var errReconcileLate = errors.New("the comparison has not ended yet; it continues, and chain status will show the outcome: is a process with the roles worker and chain running?")
 
 func showReport(cmd *cobra.Command, report sortie.ReconcileReport) error {
 	err := show(cmd, report, func(w io.Writer) {
@@ -211,7 +211,7 @@ func newChainClearCmd(client *clientOptions) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "clear INCIDENT --reason TEXT",
-		Short: "Say that an incident is right again; what it halted goes on",
+		Short: "Say that an incident is right again; what it halted continues",
 		Args:  oneArg("the incident's id; chain status lists the open ones"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(reason) == "" {
@@ -234,6 +234,6 @@ func newChainClearCmd(client *clientOptions) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "what you looked at, and why things may go on (required)")
+	cmd.Flags().StringVar(&reason, "reason", "", "what you looked at, and why things may continue (required)")
 	return cmd
 }

@@ -290,7 +290,7 @@ func (d *demo) pay(ctx context.Context) error {
 	if paid.Payout.TransactionHash != nil {
 		d.result.TransactionHash = paid.Payout.TransactionHash.String()
 	}
-	d.tell("service: contributor1 is paid %s base units of %s in a final block, transaction %s", paid.Payout.AmountBaseUnits, paid.Payout.Token, d.result.TransactionHash)
+	d.tell("service: contributor1 is paid %s in a final block, transaction %s", amountInWords(paid.Payout.AmountBaseUnits, paid.Payout.Token), d.result.TransactionHash)
 	return nil
 }
 

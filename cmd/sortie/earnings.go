@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -64,8 +65,8 @@ func newMissionsLedgerCmd(client *clientOptions) *cobra.Command {
 		Short: "Show where a mission's money is, with the transactions that moved it",
 		Args:  oneArg("the mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 1 || limit > 100 {
-				return usageError("--limit %d: want 1 to 100", limit)
+			if limit < 0 {
+				return usageError("--limit %d: want a positive number, or 0 for all", limit)
 			}
 			if err := checkMissionID(args[0], "missions ledger"); err != nil {
 				return err
@@ -74,15 +75,36 @@ func newMissionsLedgerCmd(client *clientOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ledger, err := api.MissionLedger(cmd.Context(), args[0], sortie.PageQuery{Limit: limit})
+			ledger, err := readLedger(cmd.Context(), api, args[0], limit)
 			if err != nil {
 				return client.requestError(err)
 			}
 			return show(cmd, ledger, func(w io.Writer) { showLedger(w, ledger) })
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many payments, up to 100")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many payments; 0 for all")
 	return cmd
+}
+
+// readLedger reads a ledger with at most this many of its payments; 0 for all.
+func readLedger(ctx context.Context, api *sortie.Client, mission string, limit int) (sortie.MissionLedger, error) {
+	const perPage = 100
+	next := func(cursor string, have int) (sortie.MissionLedger, error) {
+		query := sortie.PageQuery{Limit: perPage, Cursor: cursor}
+		if limit > 0 {
+			query.Limit = min(perPage, limit-have)
+		}
+		return api.MissionLedger(ctx, mission, query)
+	}
+	ledger, err := next("", 0)
+	for err == nil && ledger.Summary.NextCursor != nil && (limit == 0 || len(ledger.Payments) < limit) {
+		var page sortie.MissionLedger
+		page, err = next(*ledger.Summary.NextCursor, len(ledger.Payments))
+		page.Payments = append(ledger.Payments, page.Payments...)
+		page.Summary.ReturnedPayments = len(page.Payments)
+		ledger = page
+	}
+	return ledger, err
 }
 
 func showLedger(w io.Writer, ledger sortie.MissionLedger) {

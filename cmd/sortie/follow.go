@@ -47,7 +47,11 @@ func showDoctor(w io.Writer, doctor sortie.Doctor) {
 	}
 	_ = table.Flush()
 	if len(doctor.Blockers) > 0 {
-		fmt.Fprintf(w, "\nWhat holds it up:\n")
+		lead := "What holds it up:"
+		if doctor.WaitingOn == sortie.PartyNone {
+			lead = "What to know:"
+		}
+		fmt.Fprintf(w, "\n%s\n", lead)
 		for _, blocker := range doctor.Blockers {
 			fmt.Fprintf(w, "  - %s (%s)\n", clean(blocker.Message), blocker.Code)
 		}
@@ -69,7 +73,7 @@ func partyInWords(party sortie.Party) string {
 	case sortie.PartyOperator:
 		return "an operator"
 	case sortie.PartyNone:
-		return "nobody"
+		return "nothing"
 	default:
 		return string(party)
 	}
@@ -107,8 +111,8 @@ func newMissionEventsCmd(client *clientOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List what happened to your missions, oldest first",
-		Long: `Lists what happened to your missions, oldest first. It ends with a cursor: --after CURSOR goes on from there. With --follow
-it goes on by itself until you stop it; with --json, one JSON object a line.`,
+		Long: `Lists what happened to your missions, oldest first. It ends with a cursor: --after CURSOR continues from there. With --follow
+it continues until you stop it; with --json, one JSON object a line.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			api, _, err := client.open(cmd.Context())
@@ -130,7 +134,7 @@ it goes on by itself until you stop it; with --json, one JSON object a line.`,
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "only what happened after this cursor")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until interrupted")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until interrupted")
 	return cmd
 }
 
@@ -187,7 +191,7 @@ func eventLine(event sortie.Event) string {
 	if subject == "" { // a mission of another wallet, which pays this one
 		subject = event.MissionID
 	}
-	return strings.TrimRight(fmt.Sprintf("%s  %-17s  %s  %s", at, clean(string(event.Type)), clean(subject), clean(factsInWords(event.Data))), " ")
+	return strings.TrimRight(fmt.Sprintf("%s  %-19s  %s  %s", at, clean(string(event.Type)), clean(subject), clean(factsInWords(event.Data))), " ")
 }
 
 // factsInWords is what an event says beside the ids.
@@ -214,16 +218,16 @@ func factsInWords(data json.RawMessage) string {
 		parts = append(parts, facts.SubmissionID)
 	}
 	if facts.AmountBaseUnits != "" {
-		parts = append(parts, fmt.Sprintf("%s base units of %s to %s", facts.AmountBaseUnits, facts.Token, facts.Recipient))
+		parts = append(parts, fmt.Sprintf("%s to %s", amountInWords(facts.AmountBaseUnits, facts.Token), facts.Recipient))
 	}
 	if facts.PaidSubmissions != nil {
-		parts = append(parts, fmt.Sprintf("%d paid, %s base units of %s", *facts.PaidSubmissions, facts.PaidBaseUnits, facts.Token))
+		parts = append(parts, fmt.Sprintf("%d paid, %s", *facts.PaidSubmissions, amountInWords(facts.PaidBaseUnits, facts.Token)))
 	}
 	if facts.EndsAt != "" {
 		parts = append(parts, "ended at "+facts.EndsAt)
 	}
 	if facts.RefundBaseUnits != "" {
-		parts = append(parts, facts.RefundBaseUnits+" base units back")
+		parts = append(parts, amountInWords(facts.RefundBaseUnits, facts.Token)+" back")
 	}
 	if facts.RefundDeferred {
 		parts = append(parts, "waiting in the contract to be claimed")

@@ -35,7 +35,7 @@ const (
 
 func (o *mediaOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.store, "media", "", "where submitted files are kept: file:DIR or s3://bucket?...; submissions are off without it")
-	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; for s3: beside an SQLite database, otherwise in the user's cache)")
+	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; for s3: next to an SQLite database, otherwise in the user's cache)")
 	flags.StringVar(&o.ffmpeg, "ffmpeg", "ffmpeg", `program that makes the thumbnails of videos; "" for none`)
 	defineIsolation(flags, &o.isolation, media.IsolationRequired)
 	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")

@@ -166,7 +166,7 @@ func (w *mediaWork) run(ctx context.Context, roles roles) error {
 		repeat(sweepInterval, "tidy uploads", func(context.Context) error { return w.incoming.Tidy(time.Now().Add(-leftoverAge)) })
 	}
 	if w.objects != nil && roles.worker {
-		repeat(sweepInterval, "remove files that nobody uses", w.sweep)
+		repeat(sweepInterval, "remove unused files", w.sweep)
 	}
 	return group.Wait()
 }
@@ -227,7 +227,7 @@ func (w *mediaWork) sign(ctx context.Context) error {
 func (w *mediaWork) sweep(ctx context.Context) error {
 	removed, err := w.app.SweepMedia(ctx)
 	if removed > 0 {
-		w.log.InfoContext(ctx, "removed files that nobody uses", "files", removed)
+		w.log.InfoContext(ctx, "removed unused files", "files", removed)
 	}
 	return errors.Join(err, w.ingester.Tidy(time.Now().Add(-leftoverAge)))
 }

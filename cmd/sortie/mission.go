@@ -138,7 +138,7 @@ the definition: the same definition gives the same draft.`,
 		},
 	}
 	definition.register(cmd)
-	cmd.Flags().StringVar(&key, "idempotency-key", "", "stands for this one mission; derived from the definition unless given")
+	cmd.Flags().StringVar(&key, "idempotency-key", "", "identifies this one mission; derived from the definition unless given")
 	return cmd
 }
 

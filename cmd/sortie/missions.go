@@ -22,7 +22,7 @@ func newMissionsCmd() *cobra.Command {
 		Use:   "missions",
 		Short: "See the missions that pay for photos and videos now",
 		Long: `Lists the published missions that take submissions: nearest first with --near, which shows those within 100 km and
-those that can be done anywhere, otherwise newest first. Nobody needs a wallet to look.`,
+those that can be done anywhere, otherwise newest first. No wallet is needed to look.`,
 		Example: `  sortie missions --near 48.8584,2.2945
   sortie missions show MISSION_ID`,
 		Args: noArgs,

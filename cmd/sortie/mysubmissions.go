@@ -98,6 +98,9 @@ func showMySubmission(w io.Writer, client *clientOptions, submission sortie.Subm
 	if submission.Payout.Reason != "" {
 		row(table, "", submission.Payout.Reason)
 	}
+	if submission.Receipt != nil {
+		row(table, "receipt", fmt.Sprintf("%s submissions receipt %s%s", program(), submission.SubmissionID, client.identityFlags()))
+	}
 	_ = table.Flush()
 	showReceipt(w, submission.Receipt)
 	if submission.Status == sortie.SubmissionPending || submission.Status == sortie.SubmissionFlagged {
@@ -139,7 +142,7 @@ func checksInWords(checks []sortie.SubmissionCheck) string {
 func payoutInWords(submission sortie.Submission) string {
 	words := map[sortie.PayoutStatus]string{
 		sortie.PayoutQueued: "queued: the acceptance is final", sortie.PayoutSent: "sent", sortie.PayoutPaid: "paid",
-		sortie.PayoutDeferred: "deferred: your wallet could not receive it, and the contract keeps it for you; sortie claim pays it when it can",
+		sortie.PayoutDeferred: "deferred",
 		sortie.PayoutFailed:   "set aside",
 	}[submission.Payout.Status]
 	switch {
@@ -150,9 +153,6 @@ func payoutInWords(submission sortie.Submission) string {
 	}
 	if submission.Payout.TransactionHash != nil {
 		words += ", " + submission.Payout.TransactionHash.String()
-	}
-	if submission.Receipt != nil {
-		words += fmt.Sprintf(" (you have the receipt: %s submissions receipt %s)", program(), submission.SubmissionID)
 	}
 	return words
 }

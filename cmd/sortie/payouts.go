@@ -73,9 +73,9 @@ func showPayouts(w io.Writer, client *clientOptions, payouts []sortie.ListedPayo
 		return
 	}
 	table := newTable(w)
-	fmt.Fprintln(table, "  SUBMISSION\tSTATUS\tAGE\tBASE UNITS\tTOKEN\tRECIPIENT\tMISSION")
+	fmt.Fprintln(table, "  SUBMISSION\tSTATUS\tAGE\tAMOUNT\tRECIPIENT\tMISSION")
 	for _, payout := range payouts {
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\n", payout.SubmissionID, payout.Status, ago(payout.QueuedAt), payout.AmountBaseUnits, payout.Token,
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", payout.SubmissionID, payout.Status, ago(payout.QueuedAt), amountInWords(payout.AmountBaseUnits, payout.Token),
 			payout.Recipient, clean(payout.MissionID))
 	}
 	_ = table.Flush()
@@ -106,8 +106,9 @@ func showPayout(w io.Writer, client *clientOptions, detail sortie.PayoutDetail) 
 	table := newTable(w)
 	row(table, "submission", payout.SubmissionID)
 	row(table, "mission", fmt.Sprintf("%s (%s), slot %d", payout.MissionID, payout.DraftID, payout.Slot))
-	row(table, "pays", fmt.Sprintf("%s base units of %s to %s", payout.AmountBaseUnits, payout.Token, payout.Recipient))
-	row(table, "status", fmt.Sprintf("%s, queued %s ago", payout.Status, ago(payout.QueuedAt)))
+	row(table, "pays", fmt.Sprintf("%s to %s", amountInWords(payout.AmountBaseUnits, payout.Token), payout.Recipient))
+	row(table, "status", string(payout.Status))
+	row(table, "queued", ago(payout.QueuedAt)+" ago")
 	if payout.TransactionHash != nil {
 		row(table, "transaction", payout.TransactionHash.String())
 	}
@@ -137,7 +138,7 @@ func showSettlement(table io.Writer, settlement sortie.PayoutSettlement) {
 	if settlement.Ended {
 		state += ", ended"
 	}
-	fmt.Fprintf(table, "  settlement\t%d of %s, %s ago: %s\n", settlement.ID, counted(settlement.Size, "payout"), ago(settlement.CreatedAt), clean(state))
+	fmt.Fprintf(table, "  settlement\t%d, with %s, made %s ago: %s\n", settlement.ID, counted(settlement.Size, "payout"), ago(settlement.CreatedAt), clean(state))
 	if settlement.Problem != "" {
 		fmt.Fprintf(table, "  its problem\t%s\n", clean(settlement.Problem))
 	}
@@ -222,7 +223,7 @@ func newPayoutsResumeCmd(client *clientOptions) *cobra.Command {
 				return client.requestError(err)
 			}
 			return show(cmd, resumed, func(w io.Writer) {
-				fmt.Fprintf(w, "No operator halts payouts. An incident may: %s chain status%s\n", program(), client.identityFlags())
+				fmt.Fprintf(w, "No halt by an operator is in force: payouts continue, unless an incident stops them: %s chain status%s\n", program(), client.identityFlags())
 			})
 		},
 	}

@@ -19,7 +19,7 @@ func newMissionPullCmd(client *clientOptions) *cobra.Command {
 		Use:   "pull ID DIR",
 		Short: "Bring everything that was accepted into a directory",
 		Long: `Downloads the media of every accepted submission into a directory, one file each, and describes them in manifest.jsonl, in
-the order of acceptance. Every file is compared with its hash. A run that was interrupted goes on where it was, and what is there is
+the order of acceptance. Every file is compared with its hash. A run that was interrupted continues where it was, and what is there is
 not transferred again, so run it as often as you like. A file that you changed is brought again in its place. The file of an acceptance
 that was taken back moves to revoked/.`,
 		Example: `  sortie mission pull draft_... entrances --wallet creator`,

@@ -58,7 +58,7 @@ func newRootCmd(lookupEnv func(string) (string, bool)) *cobra.Command {
 		Use:   "sortie",
 		Short: "Paid real-world missions, funded on chain",
 		Long: `Sortie lets anyone pay people for real-world photos and videos, with the money locked on chain
-before anybody works.
+before anyone works.
 
 Every flag can be set by an environment variable too: --chain-listen is SORTIE_CHAIN_LISTEN.`,
 		Version:       version,

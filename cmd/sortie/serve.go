@@ -139,7 +139,7 @@ func (c serviceConfig) announce(service *service, options serveOptions) {
 		c.logger.Warn("delegates of EIP-7702 accounts decide who signed for them: a delegate that accepts every signature opens its account to everyone; leave --allow-delegated-accounts out to accept only their keys")
 	}
 	if c.roles.api && len(c.operators) == 0 {
-		c.logger.Warn("nobody can review missions and submissions: give the wallets that may in --operators")
+		c.logger.Warn("there is no operator to review missions and submissions: give their wallets in --operators")
 	}
 	switch {
 	case !c.roles.api && !c.roles.worker:
@@ -293,7 +293,7 @@ func parsePublicURLs(text string) ([]string, error) {
 		switch {
 		case err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" || parsed.User != nil ||
 			parsed.RawQuery != "" || parsed.Fragment != "" || strings.Trim(parsed.Path, "/") != "":
-			return nil, usageError("--public-url: want https:// and a host and nothing behind it, such as https://api.example.com")
+			return nil, usageError("--public-url: want https:// and a host and nothing after it, such as https://api.example.com")
 		case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
 			return nil, usageError("--public-url %s: plain http is for this machine only; media links would travel unprotected: use https", one)
 		}

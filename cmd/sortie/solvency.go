@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
 )
 
 func newSolvencyCmd() *cobra.Command {
@@ -170,6 +172,14 @@ func showMissionBooks(w io.Writer, solvency sortie.Solvency) {
 	if solvency.Summary.Problem != "" {
 		fmt.Fprintf(w, "  %s\n", clean(solvency.Summary.Problem))
 	}
+}
+
+// amountInWords is an amount of a token in whole tokens; of a token of a later version, in base units.
+func amountInWords(units string, token sortie.Token) string {
+	if token != sortie.TokenUSDC && token != sortie.TokenService {
+		return strings.TrimSpace(clean(units) + " base units " + clean(string(token)))
+	}
+	return wholeTokens(units, chain.Decimals(token)) + " " + string(token)
 }
 
 // wholeTokens shows base units as people count them.

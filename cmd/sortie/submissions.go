@@ -251,7 +251,7 @@ func outlook(submission sortie.ReviewedSubmission) string {
 		}
 		return "It can be taken back until " + clean(*submission.FinalAt) + "; then " + pays
 	case sortie.SubmissionFlagged:
-		return "It waits for a person, and nobody else sees it."
+		return "It waits for an operator, and only operators and its contributor see it."
 	default:
 		return "Its place is free for others, and its media links are dead."
 	}
@@ -277,7 +277,7 @@ func newSubmissionsRotateCmd(client *clientOptions) *cobra.Command {
 			return show(cmd, struct {
 				OK bool `json:"ok"`
 			}{true}, func(w io.Writer) {
-				fmt.Fprintln(w, "Every link that was out is dead. Whoever may see media asks again and gets new ones.")
+				fmt.Fprintln(w, "No link that was given out works any more. Clients that may see media ask again and get new ones.")
 			})
 		},
 	}

@@ -34,7 +34,7 @@ func newSubmitCmd() *cobra.Command {
 		Short: "Submit a photo or video to a mission, as a contributor",
 		Long: `Reserves a place in the mission, uploads the file and waits for the verdict.
 
-An upload that was interrupted goes on where it was when the same command runs again: unless you give one, the idempotency key is
+An upload that was interrupted continues where it was when the same command runs again: unless you give one, the idempotency key is
 derived from the mission, the file and your wallet. A file that was looked at and rejected is submitted once more with --again.`,
 		Example: `  sortie submit main-entrance-7k2m9x1p photo.jpg --lat 48.8584 --lng 2.2945 --accuracy 8 --wallet contributor1`,
 		Args:    twoArgs("the mission id and the file"),
@@ -49,7 +49,7 @@ derived from the mission, the file and your wallet. A file that was looked at an
 	flags.StringVar(&options.accuracy, "accuracy", "", "how exact the place is, in meters (required)")
 	flags.StringVar(&options.capturedAt, "captured-at", "", "when it was taken, such as 2026-02-02T15:04:05Z; what the picture says, or when the file was last changed, unless given")
 	flags.StringVar(&options.contentType, "content-type", "", "what the file is, such as image/jpeg; found in the file unless given")
-	flags.StringVar(&options.key, "idempotency-key", "", "stands for this one submission; derived unless given")
+	flags.StringVar(&options.key, "idempotency-key", "", "identifies this one submission; derived unless given")
 	flags.BoolVar(&options.again, "again", false, "submit a file once more that was rejected or withdrawn")
 	flags.DurationVar(&options.wait, "wait", 2*time.Minute, "how long to wait for the verdict; 0 does not wait")
 	return cmd
@@ -191,7 +191,7 @@ func withNextSlot(err error) error {
 // where what was said about it was wrong, or what arrived was not the file.
 func remedy(rejected sortie.Submission) string {
 	if rejected.VerifiedAt == nil {
-		return "nobody looked at the file; run the same command again"
+		return "the file was not checked; run the same command again"
 	}
 	told, other := false, false
 	for _, check := range rejected.Checks {

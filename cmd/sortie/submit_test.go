@@ -78,7 +78,7 @@ func TestRejectionsSayWhatHelps(t *testing.T) {
 		"the file changed while it was sent; --again submits it once more": {
 			{VerifiedAt: &looked, Checks: []sortie.SubmissionCheck{{Name: "readable"}, {Name: "declared_hash"}}},
 		},
-		"nobody looked at the file; run the same command again": {{}},
+		"the file was not checked; run the same command again": {{}},
 	} {
 		for _, one := range rejected {
 			if got := remedy(one); got != want {

@@ -33,16 +33,18 @@ type missionState struct {
 	TargetCount         int  `json:"targetCount,omitempty"`
 
 	Money *sortie.MissionMoney `json:"money,omitempty"`
+
+	over sortie.BlockerCode // that says that it takes no more submissions; empty: it does, or that is not known
 }
 
 func newMissionStatusCmd(client *clientOptions) *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status ID",
-		Short: "Show where a mission stands; --watch follows it to its end",
-		Long: `Shows where a mission stands. With --watch it prints a line for every change until the mission is published, rejected
-or refunded, and goes on when the service is restarted meanwhile; with --json, one JSON object a line. It looks every second or
-two; mission events has what came and went between.`,
+		Short: "Show the state of a mission; --watch follows it until it is published or refunded",
+		Long: `Shows the state of a mission. With --watch it prints a line for every change until the mission is published, rejected
+or refunded, and continues when the service is restarted meanwhile; with --json, one JSON object a line. It looks every second or
+two; mission events has what came and went between, and mission events --follow the acceptances, payouts and closing after that.`,
 		Args: oneArg("the draft id or mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, _, err := client.open(cmd.Context())
@@ -63,7 +65,7 @@ two; mission events has what came and went between.`,
 			return show(cmd, state, func(w io.Writer) { showState(w, client, status, state) })
 		},
 	}
-	cmd.Flags().BoolVar(&watch, "watch", false, "print a line for every change, until there can be no more")
+	cmd.Flags().BoolVar(&watch, "watch", false, "print a line for every change of funding and review")
 	return cmd
 }
 
@@ -82,6 +84,11 @@ func (s *missionState) count(ctx context.Context, api *sortie.Client) {
 	}
 	if doctor, err := api.Doctor(ctx, s.DraftID); err == nil {
 		s.Money = doctor.Money
+		for _, blocker := range doctor.Blockers {
+			if blocker.Code == sortie.BlockerMissionClosed || blocker.Code == sortie.BlockerMissionEnded {
+				s.over = blocker.Code
+			}
+		}
 	}
 }
 
@@ -91,8 +98,13 @@ func (s missionState) inWords(status sortie.MissionStatus) (word, sentence strin
 	if s.AcceptedSubmissions == nil {
 		return word, sentence
 	}
-	if *s.AcceptedSubmissions >= s.TargetCount {
+	switch {
+	case s.over == sortie.BlockerMissionClosed:
+		word = "closed"
+	case *s.AcceptedSubmissions >= s.TargetCount:
 		word = "complete"
+	case s.over == sortie.BlockerMissionEnded:
+		word = "ended"
 	}
 	return word, fmt.Sprintf("%d of %d accepted", *s.AcceptedSubmissions, s.TargetCount)
 }
@@ -172,6 +184,9 @@ func watchMission(cmd *cobra.Command, client *clientOptions, api *sortie.Client,
 			sentence += reasonOf(cmd.Context(), api, status.DraftID)
 		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", time.Now().Format(time.TimeOnly), word, sentence)
+		if status.Published {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Submissions, payouts and the closing: %s mission events --follow%s\n", program(), client.identityFlags())
+		}
 		return err
 	}
 	if err := report(status); err != nil || isOver(status) {

@@ -213,7 +213,7 @@ func (b *books) mayAccept(operator sortie.Address, submission store.Submission) 
 		return sortie.NewError(sortie.CodeOwnSubmission, "you submitted this yourself, and the mission is not yours; another operator must decide about it")
 	}
 	if submission.Status == sortie.SubmissionFlagged && submission.Media == nil {
-		return sortie.NewError(sortie.CodeWrongState, "nobody could look at the file of this submission, so it cannot be delivered; reject it, or wait until it was checked").
+		return sortie.NewError(sortie.CodeWrongState, "the file of this submission could not be checked, so it cannot be delivered; reject it, or wait until it was checked").
 			Detail("status", submission.Status)
 	}
 	slots, err := b.tx.SlotsOf(submission.DraftID)
@@ -221,7 +221,7 @@ func (b *books) mayAccept(operator sortie.Address, submission store.Submission) 
 		return err
 	}
 	if slots.ClosedAt != nil {
-		return sortie.NewError(sortie.CodeMissionClosed, "the money of this mission has left the contract, so nobody would be paid; reject the submission")
+		return sortie.NewError(sortie.CodeMissionClosed, "the money of this mission has left the contract, so the contributor would not be paid; reject the submission")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (a *App) Declare(ctx context.Context, base string, contributor sortie.Addre
 	}
 	if submission.Fingerprint != declaration.Fingerprint(missionID) {
 		return sortie.SubmissionDeclared{}, false, sortie.NewError(sortie.CodeIdempotencyConflict,
-			"this idempotency key stands for submission %s, which was declared differently; use another key for another file", submission.ID).
+			"this idempotency key belongs to submission %s, which was declared differently; use another key for another file", submission.ID).
 			Detail("submissionId", submission.ID).Detail("fields", declaredDifferently(submission, missionID, declaration))
 	}
 	return a.declared(base, submission), created, nil

@@ -162,7 +162,7 @@ func (p patient) awaitingLock() sortie.Doctor {
 		Health: sortie.HealthWaiting, WaitingOn: sortie.PartyChain,
 		Summary:  "The mission is approved and is published as soon as its funding is final.",
 		Blockers: []sortie.Blocker{blocker(sortie.BlockerFundingNotFinal, "The block of the funding, %d, is not final yet; the newest final block is %d.", *p.depth.BlockNumber, p.place.position.Final)},
-		Actions:  []string{"Wait: nobody can hurry the chain."},
+		Actions:  []string{"Wait: nothing can hurry the chain."},
 	}
 }
 
@@ -200,7 +200,7 @@ func (p patient) addEnd(answer *sortie.Doctor) {
 	if p.slots.Reserved > 0 {
 		answer.WaitingOn = sortie.PartyOperator
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerUndecided,
-			"%d submissions are in and not decided; the mission is closed when they are and what is accepted is paid.", p.slots.Reserved))
+			"Submissions that are in and not decided: %d. The mission is closed when they are decided and what is accepted is paid.", p.slots.Reserved))
 	}
 }
 
@@ -306,7 +306,7 @@ func (p patient) addStaleness(answer *sortie.Doctor) {
 	}
 	message := "The service has not followed the chain yet."
 	if !newest.IsZero() {
-		message = fmt.Sprintf("The newest block that the service has seen is of %s. Either it is behind, or the chain stands still.", sortie.FormatTime(newest))
+		message = fmt.Sprintf("The newest block that the service has seen is of %s. Either it lags, or the chain adds no blocks.", sortie.FormatTime(newest))
 	}
 	answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerChainBehind, "%s", message))
 }

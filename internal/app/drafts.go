@@ -149,7 +149,7 @@ func sameMission(draft store.Draft, normalized mission.Normalized) error {
 	if len(fields) == 0 {
 		return nil // made by earlier rules, and the same under the present ones
 	}
-	return sortie.NewError(sortie.CodeIdempotencyConflict, "this idempotency key stands for draft %s, whose mission differs; use another key for another mission", draft.ID).
+	return sortie.NewError(sortie.CodeIdempotencyConflict, "this idempotency key belongs to draft %s, whose mission differs; use another key for another mission", draft.ID).
 		Detail("draftId", draft.ID).Detail("fields", fields)
 }
 

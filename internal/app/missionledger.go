@@ -156,8 +156,8 @@ func (a *App) tokenEarnings(contributor sortie.Address, stored []store.Earning) 
 		Deferred: earned(sortie.PayoutDeferred), Failed: earned(sortie.PayoutFailed),
 	}
 	if shown.Deferred.Payouts > 0 {
-		shown.Advice = fmt.Sprintf("The token refused transfers to %s, so factory %s holds the deferred amount as a credit of that address. When the token accepts "+
-			"transfers to it again, any wallet may send claimDeferred(%s, %s). What is left of the credit is deferred(%s, %s).",
+		shown.Advice = fmt.Sprintf("The token refused transfers to %s, so factory %s credited the deferred amount to that address. When the token accepts "+
+			"transfers to it again, any wallet may send it: sortie claim, or claimDeferred(%s, %s). The service does not follow claims: deferred(%s, %s) of the contract is what is left.",
 			contributor, a.domain.Factory, a.tokens[token].Address, contributor, a.tokens[token].Address, contributor)
 	}
 	if shown.Failed.Payouts > 0 {

@@ -94,13 +94,13 @@ func (p patient) addPayouts(answer *sortie.Doctor) {
 	}
 	if p.slots.Deferred > 0 {
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsDeferred,
-			"The token refused the transfers of %d payouts, which the contract holds for their recipients: %s.", p.slots.Deferred, named(p.payouts.deferred, p.slots.Deferred)))
+			"Payouts that the token refused and the contract credited to their recipients: %d, %s.", p.slots.Deferred, named(p.payouts.deferred, p.slots.Deferred)))
 		answer.Actions = append(answer.Actions, fmt.Sprintf("Tell the recipients: when the token accepts transfers to them again, anyone may call claimDeferred(%s, RECIPIENT) on %s.",
 			p.draft.TokenAddress, p.draft.Factory))
 	}
 	if p.slots.Failed > 0 {
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsFailed,
-			"%d payouts are set aside until an operator lets them be tried again: %s.", p.slots.Failed, named(p.payouts.failed, p.slots.Failed)))
+			"Payouts that are set aside until an operator lets them be tried again: %d, %s.", p.slots.Failed, named(p.payouts.failed, p.slots.Failed)))
 		answer.Actions = append(answer.Actions, "Ask the operator to look at the payouts that are set aside; the mission is not closed before.")
 		if !isOver {
 			answer.Health, answer.WaitingOn = sortie.HealthBlocked, sortie.PartyOperator

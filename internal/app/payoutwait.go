@@ -113,7 +113,7 @@ func (s payoutScene) waits(payout store.Payout, intent *store.Intent) []sortie.P
 		return []sortie.PayoutWait{wait(sortie.WaitsForOperator, "It was set aside: %s. An operator must find out why, and then: sortie payouts retry %s",
 			payout.Problem, payout.SubmissionID)}
 	case payout.Status == sortie.PayoutDeferred:
-		return []sortie.PayoutWait{wait(sortie.WaitsForRecipient, "The token refused the transfer to %s. The contract holds the amount for that address: sortie claim", payout.Recipient)}
+		return []sortie.PayoutWait{wait(sortie.WaitsForRecipient, "The token refused the transfer to %s, and the contract credited the amount to that address: sortie claim pays it. The service does not follow claims.", payout.Recipient)}
 	case payout.Status == sortie.PayoutPaid:
 		return nil
 	case payout.Block != 0:

@@ -127,7 +127,7 @@ func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEve
 	}
 	moved, err := b.tx.MoveSubmission(was, move)
 	if errors.Is(err, store.ErrMissionClosed) {
-		err = sortie.NewError(sortie.CodeMissionClosed, "the money of this mission has left the contract, so nobody would be paid; reject the submission").Because(err)
+		err = sortie.NewError(sortie.CodeMissionClosed, "the money of this mission has left the contract, so the contributor would not be paid; reject the submission").Because(err)
 	}
 	if err != nil {
 		return store.Submission{}, err
@@ -216,7 +216,7 @@ func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 func payoutReason(submission store.Submission, payout store.SubmissionPayout) string {
 	switch payout.Status {
 	case sortie.PayoutDeferred:
-		return fmt.Sprintf("the token refused the transfer to %s, so the contract holds the amount as a credit of that address; when the token accepts transfers to it again, "+
+		return fmt.Sprintf("the token refused the transfer to %s, so the contract credited the amount to that address; when the token accepts transfers to it again, "+
 			"any wallet may send it: sortie claim, or claimDeferred(token, account) of factory %s", submission.Contributor, submission.Mission.Domain.Factory)
 	case sortie.PayoutFailed:
 		return payout.Problem + "; the operator was told. With the receipt you can redeem the payment yourself: sortie redeem"

@@ -64,7 +64,7 @@ func CheckClaim(ctx context.Context, node Reader, domain sortie.Domain, token st
 		return Claim{}, err
 	}
 	if claim.Amount.Sign() == 0 {
-		return Claim{}, refusef(RefusedOver, "factory %s holds no deferred %s for %s: check the account and the token", domain.Factory, claim.Token, account)
+		return Claim{}, refusef(RefusedOver, "factory %s holds no deferred %s for %s: it was claimed before, or check the account and the token", domain.Factory, claim.Token, account)
 	}
 	err = simulate(ctx, node, domain.Factory, claim.Calldata())
 	if isRevert(err) {

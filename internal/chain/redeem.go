@@ -213,7 +213,7 @@ func (c *receiptCheck) slot() error {
 			return err
 		}
 		if credit.Sign() > 0 {
-			return refusef(RefusedOver, "slot %d was redeemed before; the contract holds %s %s as a deferred credit for %s: claim it", slot, c.units(credit), c.Token, recipient)
+			return refusef(RefusedOver, "slot %d was redeemed before; the contract holds %s %s as a deferred credit for %s: claim it with sortie claim", slot, c.units(credit), c.Token, recipient)
 		}
 		return refusef(RefusedOver, "slot %d was redeemed before, and its recipient %s has the money: there is nothing left to do", slot, recipient)
 	}
