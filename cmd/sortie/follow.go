@@ -209,6 +209,8 @@ func factsInWords(data json.RawMessage) string {
 		EndsAt          string       `json:"endsAt"`
 		PaidSubmissions *int         `json:"paidSubmissions"`
 		PaidBaseUnits   string       `json:"paidBaseUnits"`
+		Deferred        int          `json:"deferredSubmissions"`
+		Unpaid          int          `json:"unpaidSubmissions"`
 	}
 	if json.Unmarshal(data, &facts) != nil {
 		return "" // of a later version
@@ -222,6 +224,12 @@ func factsInWords(data json.RawMessage) string {
 	}
 	if facts.PaidSubmissions != nil {
 		parts = append(parts, fmt.Sprintf("%d paid, %s", *facts.PaidSubmissions, amountInWords(facts.PaidBaseUnits, facts.Token)))
+	}
+	if facts.Deferred > 0 {
+		parts = append(parts, fmt.Sprintf("%d deferred", facts.Deferred))
+	}
+	if facts.Unpaid > 0 {
+		parts = append(parts, fmt.Sprintf("%d unpaid", facts.Unpaid))
 	}
 	if facts.EndsAt != "" {
 		parts = append(parts, "ended at "+facts.EndsAt)
