@@ -71,7 +71,7 @@ func (a *App) trackSettlements(ctx context.Context) (queued map[sortie.Token]int
 		}
 		for _, settlement := range list {
 			after = settlement.ID
-			if settlement.Intent == store.IntentQueued {
+			if settlement.Intent == store.IntentQueued && settlement.Transaction == (sortie.Hash{}) { // one that was mined in vain rests for long
 				queued[settlement.Token]++
 			}
 			if err := a.trackSettlement(ctx, settlement, position.Final); err != nil && !errors.Is(err, store.ErrConflict) {
@@ -199,6 +199,7 @@ type SettleCall struct {
 	TokenAddress sortie.Address
 	Reward       *big.Int
 	Payouts      []store.Payout // that are to be paid, in the order of their slots
+	Waited       time.Duration  // since the settlement was made
 
 	settlement store.Settlement
 }
@@ -239,7 +240,7 @@ func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error
 	}
 	return SettleCall{
 		Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: sortie.MissionKey(draft.MissionID),
-		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, settlement: settlement,
+		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, Waited: a.now().Sub(settlement.CreatedAt), settlement: settlement,
 	}, nil
 }
 
