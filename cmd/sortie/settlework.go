@@ -73,7 +73,11 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 	if err != nil || room >= len(call.Payouts) {
 		return call, err
 	}
-	return w.shrink(ctx, call, intent.Subject, room)
+	without := make(map[uint32]bool) // not shrunk: the mission's next settlements need not be as small
+	for _, payout := range call.Payouts[room:] {
+		without[payout.Slot] = true
+	}
+	return w.leaveOut(ctx, call, intent.Subject, without)
 }
 
 // tokenMoves fails while a token refuses every transfer of a contract: what is paid then would only be credited.
@@ -123,7 +127,11 @@ func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subjec
 	if len(redeemed) == 0 {
 		return call, nil
 	}
-	if err := w.app.LeaveOut(ctx, call, redeemed); err != nil {
+	return w.leaveOut(ctx, call, subject, redeemed)
+}
+
+func (w *chainWork) leaveOut(ctx context.Context, call app.SettleCall, subject string, slots map[uint32]bool) (app.SettleCall, error) {
+	if err := w.app.LeaveOut(ctx, call, slots); err != nil {
 		return call, err
 	}
 	return w.app.SettleCall(ctx, subject)

@@ -258,8 +258,8 @@ func (a *App) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) e
 	})
 }
 
-// LeaveOut takes slots that are paid in the contract out of a settlement whose transaction is not made yet. Their receipts were
-// redeemed, and the follower will see that.
+// LeaveOut takes slots out of a settlement whose transaction is not made yet: those that are paid in the contract, because their receipts
+// were redeemed, which the follower will see, and those that the daily cap has no room for.
 func (a *App) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bool) error {
 	return a.once(ctx, func(books *books) error { return books.tx.LeaveOut(call.settlement, slots) })
 }
