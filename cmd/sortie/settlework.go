@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math/big"
+	"time"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
@@ -27,7 +28,7 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 		case chain.Works:
 			return call.Domain.Factory, data, nil
 		case chain.Waits:
-			return to, nil, app.PublicProblem("the contract settles nothing now: %s", trial.Reason)
+			return to, nil, wait(call, app.PublicProblem("the contract settles nothing now: %s", trial.Reason))
 		case chain.Gone:
 			return to, nil, chain.ErrAlreadyDone // its payouts wait; what became of the mission is for the follower to say
 		}
@@ -36,6 +37,18 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 		}
 	}
 	return to, nil, chain.ErrAlreadyDone // nothing is left to pay, or all of it is set aside
+}
+
+// givesWayAfter is for how long a settlement that the contract cannot pay now keeps its place. Few of a token have one.
+const givesWayAfter = 5 * time.Minute
+
+// wait is what to say of a settlement that waits: why, or, when it has waited for long, that it ends, so that payouts of other missions
+// are tried. Its own are in line again soon.
+func wait(call app.SettleCall, why error) error {
+	if call.Waited > givesWayAfter {
+		return chain.ErrAlreadyDone
+	}
+	return why
 }
 
 // payable is what a settlement pays now: without slots that the contract has as paid, and as many as the daily cap has room for. After
@@ -60,7 +73,11 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 	if err != nil || room >= len(call.Payouts) {
 		return call, err
 	}
-	return w.shrink(ctx, call, intent.Subject, room)
+	without := make(map[uint32]bool) // not shrunk: the mission's next settlements need not be as small
+	for _, payout := range call.Payouts[room:] {
+		without[payout.Slot] = true
+	}
+	return w.leaveOut(ctx, call, intent.Subject, without)
 }
 
 // tokenMoves fails while a token refuses every transfer of a contract: what is paid then would only be credited.
@@ -110,7 +127,11 @@ func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subjec
 	if len(redeemed) == 0 {
 		return call, nil
 	}
-	if err := w.app.LeaveOut(ctx, call, redeemed); err != nil {
+	return w.leaveOut(ctx, call, subject, redeemed)
+}
+
+func (w *chainWork) leaveOut(ctx context.Context, call app.SettleCall, subject string, slots map[uint32]bool) (app.SettleCall, error) {
+	if err := w.app.LeaveOut(ctx, call, slots); err != nil {
 		return call, err
 	}
 	return w.app.SettleCall(ctx, subject)
@@ -141,9 +162,9 @@ func (w *chainWork) roomFor(ctx context.Context, call app.SettleCall) (int, erro
 	case fits.Sign() > 0:
 		return len(call.Payouts), nil
 	case call.Reward.Cmp(dailyCap.Limit) > 0:
-		return 0, app.PublicProblem("the reward of %s base units is above the contract's daily cap of %s: raise the cap (setDailyCap)", call.Reward, dailyCap.Limit)
+		return 0, wait(call, app.PublicProblem("the reward of %s base units is above the contract's daily cap of %s: raise the cap (setDailyCap)", call.Reward, dailyCap.Limit))
 	default:
-		return 0, errDailyCap
+		return 0, wait(call, errDailyCap)
 	}
 }
 

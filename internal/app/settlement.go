@@ -71,7 +71,7 @@ func (a *App) trackSettlements(ctx context.Context) (queued map[sortie.Token]int
 		}
 		for _, settlement := range list {
 			after = settlement.ID
-			if settlement.Intent == store.IntentQueued {
+			if settlement.Intent == store.IntentQueued && settlement.Transaction == (sortie.Hash{}) { // one that was mined in vain rests for long
 				queued[settlement.Token]++
 			}
 			if err := a.trackSettlement(ctx, settlement, position.Final); err != nil && !errors.Is(err, store.ErrConflict) {
@@ -204,6 +204,7 @@ type SettleCall struct {
 	TokenAddress sortie.Address
 	Reward       *big.Int
 	Payouts      []store.Payout // that are to be paid, in the order of their slots
+	Waited       time.Duration  // since the settlement was made
 
 	settlement store.Settlement
 }
@@ -244,7 +245,7 @@ func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error
 	}
 	return SettleCall{
 		Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: sortie.MissionKey(draft.MissionID),
-		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, settlement: settlement,
+		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, Waited: a.now().Sub(settlement.CreatedAt), settlement: settlement,
 	}, nil
 }
 
@@ -262,8 +263,8 @@ func (a *App) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) e
 	})
 }
 
-// LeaveOut takes slots that are paid in the contract out of a settlement whose transaction is not made yet. Their receipts were
-// redeemed, and the follower will see that.
+// LeaveOut takes slots out of a settlement whose transaction is not made yet: those that are paid in the contract, because their receipts
+// were redeemed, which the follower will see, and those that the daily cap has no room for.
 func (a *App) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bool) error {
 	return a.once(ctx, func(books *books) error { return books.tx.LeaveOut(call.settlement, slots) })
 }

@@ -104,18 +104,25 @@ func (s *Sender) prepare(ctx context.Context, intent store.Intent) (common.Addre
 	return common.Address(to), data, err
 }
 
-// estimate gives the gas of a call with a tenth to spare.
+// withMargin is how much gas a call gets that was estimated: a tenth to spare, and for each payment in it what it takes to fill a
+// balance that its owner emptied since. A payment is three words of the call. Gas that is not used costs nothing.
+func withMargin(estimated uint64, data []byte) uint64 {
+	const payment, fill = 3 * wordSize, 20_000
+	return estimated + estimated/10 + uint64(len(data)/payment)*fill
+}
+
+// estimate gives the gas of a call with some to spare.
 func (s *Sender) estimate(ctx context.Context, node *Node, to common.Address, data []byte) (uint64, error) {
 	gas, err := node.EstimateGas(ctx, ethereum.CallMsg{From: s.address, To: &to, Data: data})
 	if err != nil {
 		return 0, fmt.Errorf("estimate gas: %w", node.redact(explain(err)))
 	}
-	if gas > s.config.MaxGas || gas+gas/10 > s.config.MaxGas {
+	if gas > s.config.MaxGas || withMargin(gas, data) > s.config.MaxGas {
 		err := fmt.Errorf("the node asks for %d gas and the limit is %d: nothing this service sends needs as much", gas, s.config.MaxGas)
 		s.status.alarm(SenderGasAboveLimit, err.Error())
 		return 0, err
 	}
-	return gas + gas/10, nil
+	return withMargin(gas, data), nil
 }
 
 // missingBalance is what the account lacks for everything that waits and one transaction more, nil when it has enough.

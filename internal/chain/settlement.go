@@ -156,7 +156,7 @@ func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.A
 		if err != nil {
 			return Trial{}, unreachable(node, err)
 		}
-		if needed+needed/10 > min(maxGas, head.GasLimit/2) {
+		if withMargin(needed, data) > min(maxGas, head.GasLimit/2) {
 			return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, nil
 		}
 		return Trial{}, n.stillOnChain(ctx, node)

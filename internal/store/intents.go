@@ -275,8 +275,9 @@ WHERE id = $1 AND status = $2 AND nonce IS NOT DISTINCT FROM $3`
 FROM (SELECT * FROM intents `
 	andAttempts = `) AS intents LEFT JOIN attempts ON attempts.intent_id = intents.id `
 
+	// Of very many, payouts are read before closings: those of a token that is paused must not hide the payouts of another.
 	selectIntents = withAttempts + `WHERE chain_id = $1 AND sender = $2 AND status IN (STATUSES)
-	ORDER BY nonce IS NULL, nonce, id LIMIT $3 + 0` + andAttempts + `
+	ORDER BY nonce IS NULL, nonce, kind = 'close', id LIMIT $3 + 0` + andAttempts + `
 ORDER BY intents.nonce IS NULL, intents.nonce, intents.id, attempts.number`
 	selectNewestIntent = withAttempts + `WHERE kind = $1 AND subject = $2 ORDER BY id DESC LIMIT 1` + andAttempts + `
 ORDER BY attempts.number`

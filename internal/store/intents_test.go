@@ -269,6 +269,13 @@ func testIntentLists(t *testing.T, url string) {
 			}
 		}
 	}
+	mustTx(t, db, func(tx *Tx) error {
+		_, _, err := tx.AddIntent(IntentSettle, "1", testChain, alice)
+		return err
+	})
+	if got, err := db.Intents(ctx, testChain, alice, IntentQueued); err != nil || len(got) != MaxIntents || got[MaxIntents-1].Kind != IntentSettle || got[0].ID != intents[1].ID {
+		t.Errorf("a payout behind more closings than are read: %d intents, %v; want it among them, in its order", len(got), err)
+	}
 	if got, err := db.Intents(ctx, testChain, alice); err != nil || len(got) != 0 {
 		t.Errorf("intents in no status: %d, %v", len(got), err)
 	}
