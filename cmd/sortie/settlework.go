@@ -58,8 +58,8 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 	if err != nil || len(call.Payouts) == 0 {
 		return call, err
 	}
-	if tries := noncesOf(intent); tries > 0 {
-		if call, err = w.shrink(ctx, call, intent.Subject, max(len(call.Payouts)>>tries, 1)); err != nil {
+	if keep := max(call.Size>>noncesOf(intent), 1); keep < len(call.Payouts) {
+		if call, err = w.shrink(ctx, call, intent.Subject, keep); err != nil {
 			return call, err
 		}
 	}
@@ -82,11 +82,13 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 
 // tokenMoves fails while a token refuses every transfer of a contract: what is paid then would only be credited.
 func (w *chainWork) tokenMoves(ctx context.Context, token, factory sortie.Address, amount *big.Int) error {
-	transfers, err := w.nodes.Transfers(ctx, token, factory, w.account, amount)
-	if err == nil && !transfers {
-		err = errTokenRefuses
+	for _, account := range []sortie.Address{w.account, w.settler.Address()} { // one of them may be denylisted
+		transfers, err := w.nodes.Transfers(ctx, token, factory, account, amount)
+		if err != nil || transfers {
+			return err
+		}
 	}
-	return err
+	return errTokenRefuses
 }
 
 // noncesOf counts the nonces of its present sender that an intent used up.

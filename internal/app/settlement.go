@@ -204,6 +204,7 @@ type SettleCall struct {
 	TokenAddress sortie.Address
 	Reward       *big.Int
 	Payouts      []store.Payout // that are to be paid, in the order of their slots
+	Size         int            // payouts that the settlement began with
 	Waited       time.Duration  // since the settlement was made
 
 	settlement store.Settlement
@@ -245,7 +246,7 @@ func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error
 	}
 	return SettleCall{
 		Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: sortie.MissionKey(draft.MissionID),
-		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, Waited: a.now().Sub(settlement.CreatedAt), settlement: settlement,
+		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, Size: settlement.Size, Waited: a.now().Sub(settlement.CreatedAt), settlement: settlement,
 	}, nil
 }
 
