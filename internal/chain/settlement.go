@@ -2,8 +2,6 @@ package chain
 
 import (
 	"context"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
@@ -152,16 +149,13 @@ func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.A
 // judgeRefusal says what a node's refusal of a settlement means. What is no refusal by the contract is not known: the node may be out
 // of order.
 func judgeRefusal(err error) (Trial, bool) {
-	var refused rpc.DataError
-	if !errors.As(err, &refused) {
-		outOfGas := strings.Contains(err.Error(), "gas required exceeds") || strings.Contains(err.Error(), "out of gas")
-		return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, outOfGas
-	}
-	text, _ := refused.ErrorData().(string)
-	data, _ := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	data := refusalData(err)
 	if len(data) < 4 {
-		reverted := strings.Contains(err.Error(), "revert") || strings.Contains(err.Error(), "gas required exceeds")
-		return Trial{Verdict: TooLarge, Reason: "the contract refuses it without a reason"}, reverted
+		text := strings.ToLower(err.Error())
+		if strings.Contains(text, "gas required exceeds") || strings.Contains(text, "out of gas") {
+			return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, true
+		}
+		return Trial{Verdict: TooLarge, Reason: "the contract refuses it without a reason"}, isRevert(err)
 	}
 	reason, unpackErr := factory.UnpackError(data)
 	if unpackErr != nil || reason == nil {
