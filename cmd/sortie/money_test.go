@@ -150,15 +150,15 @@ func (m *moneyMachine) actions() map[string]func(*rapid.T) {
 	return actions
 }
 
-// impossible is what an action panics with that cannot be done now. It counts as no step.
-var impossible = errors.New("not now")
+// errImpossible is what an action panics with that cannot be done now. It counts as no step.
+var errImpossible = errors.New("not now")
 
-func notNow() { panic(impossible) }
+func notNow() { panic(errImpossible) }
 
 // try does an action, and reports whether it could be done.
 func (m *moneyMachine) try(t *rapid.T, action func(*rapid.T)) (done bool) {
 	defer func() {
-		if fault := recover(); fault != nil && fault != any(impossible) {
+		if fault := recover(); fault != nil && fault != any(errImpossible) {
 			panic(fault)
 		}
 	}()
