@@ -56,7 +56,7 @@ type TokenBooks struct {
 	ClosedMissions      int64    `json:"closedMissions"` // whose money has left the contract for good
 	Database            BookSums `json:"database"`
 	BalanceBaseUnits    *string  `json:"balanceBaseUnits"` // of the factory; nil if it could not be read
-	CreditsBaseUnits    *string  `json:"creditsBaseUnits"` // deferred payments and refunds of these missions' people that nobody has claimed
+	CreditsBaseUnits    *string  `json:"creditsBaseUnits"` // deferred payments and refunds of these missions' people that were not claimed
 	ObligationBaseUnits *string  `json:"obligationBaseUnits"`
 	Covered             *bool    `json:"covered"` // the balance is at least the obligation: missions of others are in the same factory
 }

@@ -191,7 +191,7 @@ func onBoth(t *testing.T, test func(t *testing.T, database string)) {
 }
 
 // The sender is changed while payouts are queued, sent and forgotten by the node, and mined but not final. The new account finishes all
-// of them; nobody is paid twice or not at all.
+// of them; each payout is made once.
 func TestTheSenderIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {

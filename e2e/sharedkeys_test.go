@@ -46,8 +46,8 @@ func newKeystore(t *testing.T) string {
 	return "keystore:" + keystoreOf(t, secret)
 }
 
-// Outside of development each of the three keys is an account of its own. Who insists is warned at every start, and whoever looks after
-// the service can see it.
+// Outside of development each of the three keys is an account of its own. Who insists is warned at every start, and operators
+// can see it.
 func TestKeysAreSeparateOutsideOfDevelopment(t *testing.T) {
 	t.Parallel()
 	one, other := newKeystore(t), newKeystore(t)

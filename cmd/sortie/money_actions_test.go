@@ -185,7 +185,7 @@ func (m *moneyMachine) settle(t *rapid.T) {
 	m.send()
 }
 
-// redeem sends a receipt to the contract, from any account, whether or not the slot is paid.
+// redeem sends a receipt to the contract, from any account, and whether or not the slot is paid.
 func (m *moneyMachine) redeem(t *rapid.T) {
 	submission := m.drawSubmission(t)
 	detail, err := m.app.Submission(m.ctx, submission.contributor, submission.id)

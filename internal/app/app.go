@@ -127,8 +127,8 @@ type App struct {
 	baseURL  string
 	links    linkRing
 	proven   provenFiles
-	outcomes outcomes
-	steps    stepCounts
+	outcomes counters[Outcome]
+	steps    counters[PayoutStep]
 	clock    *clockWatch
 }
 

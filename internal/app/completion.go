@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -111,8 +110,7 @@ func (b *books) complete(draftID string) error {
 	if err != nil || !left {
 		return err
 	}
-	const reason = "the mission's money left the contract before it was paid"
-	if _, err := b.tx.FailUnpaid(draftID, reason, maxDue); err != nil {
+	if err := b.setUnpaidAside(account); err != nil {
 		return err
 	}
 	completed, err := b.tx.CompleteSlots(draftID)
@@ -123,15 +121,29 @@ func (b *books) complete(draftID string) error {
 	if err != nil {
 		return err
 	}
-	times := func(number int) string {
-		return new(big.Int).Mul(account.draft.Reward, big.NewInt(int64(number))).String()
-	}
 	closing := account.funding.Closed
+	sums := moneyOf(account.draft, slots, closing)
 	return b.tellWallet(slots.Creator, draftID, sortie.EventMissionCompleted, completionFacts{
 		DraftID: draftID, MissionID: slots.MissionID, AcceptedSubmissions: slots.Accepted, PaidSubmissions: slots.Paid,
 		DeferredSubmissions: slots.Deferred, UnpaidSubmissions: slots.Failed, Token: slots.Token,
-		FundedBaseUnits: times(slots.Target), PaidBaseUnits: times(slots.Paid), DeferredBaseUnits: times(slots.Deferred),
-		RefundBaseUnits: closing.Refund.String(), RefundDeferred: closing.RefundDeferred,
+		FundedBaseUnits: sums.funded.String(), PaidBaseUnits: sums.paid.String(), DeferredBaseUnits: sums.deferred.String(),
+		RefundBaseUnits: sums.refunded.String(), RefundDeferred: closing.RefundDeferred,
 		TransactionHash: closing.Transaction, BlockNumber: closing.Block,
 	})
+}
+
+// problemMoneyLeft is the problem of a payout that nothing can pay any more.
+const problemMoneyLeft = "the mission's money left the contract before it was paid"
+
+// setUnpaidAside sets payouts aside that nothing can pay any more, because the mission's money left the contract, and tells the operator.
+func (b *books) setUnpaidAside(c *account) error {
+	unpaid, err := b.tx.FailUnpaid(c.draft.ID, problemMoneyLeft, maxDue)
+	if err != nil || unpaid == 0 {
+		return err
+	}
+	b.step(PayoutSetAside, unpaid)
+	return b.incident(incidentPayoutFailed, false,
+		"The money of mission %s (draft %s) left the contract in transaction %s before everything accepted was paid: sortie payouts list --status failed --mission %s. "+
+			"Agree with the contributors on another way.",
+		c.draft.MissionID, c.draft.ID, c.funding.Closed.Transaction, c.draft.MissionID)
 }

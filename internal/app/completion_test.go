@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,7 +82,7 @@ func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 	})
 }
 
-// A mission that nobody worked for is closed at its end, and all of its money goes back.
+// A mission without a submission is closed at its end, and all of its money goes back.
 func TestAMissionWithoutSubmissionsIsClosedAtItsEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -137,10 +138,13 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 			s.due()
 		}
 		for _, id := range []string{early[1], late} {
-			if payout := s.wantPayout("the money is gone", id, sortie.PayoutFailed); payout.Reason == "" {
-				t.Error("a failed payout has no reason")
+			if payout := s.wantPayout("the money is gone", id, sortie.PayoutFailed); !strings.Contains(payout.Reason, "the receipt pays nothing any more") {
+				t.Errorf("the reason is %q, want that nothing pays the receipt", payout.Reason)
 			}
 			s.wantTold("the money is gone", id, sortie.EventPayoutPaid, 0)
+		}
+		if told, err := s.db.IncidentOpen(context.Background(), incidentPayoutFailed); err != nil || !told {
+			t.Errorf("the operator was told of payouts that nothing pays: %t, %v", told, err)
 		}
 		s.wantPayout("before the reclaim", early[0], sortie.PayoutPaid)
 		s.wantSums(draft, 3, 1, 0, 2, new(big.Int).Mul(draft.Reward, big.NewInt(3)))

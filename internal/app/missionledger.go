@@ -164,7 +164,7 @@ func (a *App) tokenEarnings(contributor sortie.Address, stored []store.Earning) 
 		if shown.Advice != "" {
 			shown.Advice += " "
 		}
-		shown.Advice += "Failed payouts wait for the operator, who was told. Until then you can redeem their receipts yourself."
+		shown.Advice += "Failed payouts wait for the operator, who was told. As long as the money of their missions is in the contract, you can redeem their receipts yourself."
 	}
 	return shown
 }

@@ -26,7 +26,7 @@ type Stats struct {
 
 // Stats returns the counters for metrics.
 func (a *App) Stats() Stats {
-	return Stats{Submissions: a.outcomes.all(), LimitsCrossed: a.limits.crossed.Load(), PayoutSteps: a.steps.all()}
+	return Stats{Submissions: a.outcomes.all(allOutcomes()), LimitsCrossed: a.limits.crossed.Load(), PayoutSteps: a.steps.all(PayoutSteps)}
 }
 
 func outcomeOf(event mission.SubmissionEvent, status sortie.SubmissionStatus) Outcome {
@@ -36,35 +36,44 @@ func outcomeOf(event mission.SubmissionEvent, status sortie.SubmissionStatus) Ou
 	return Outcome(status)
 }
 
-// outcomes counts by kind. It is safe for concurrent use.
-type outcomes struct {
+// counters count by kind. They are safe for concurrent use.
+type counters[Kind comparable] struct {
 	mu     sync.Mutex
-	counts map[Outcome]uint64
+	counts map[Kind]uint64
 }
 
-func (o *outcomes) add(list []Outcome) {
+func (c *counters[Kind]) add(list []Kind) {
 	if len(list) == 0 {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.counts == nil {
-		o.counts = make(map[Outcome]uint64)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = make(map[Kind]uint64)
 	}
-	for _, outcome := range list {
-		o.counts[outcome]++
+	for _, kind := range list {
+		c.counts[kind]++
 	}
 }
 
-func (o *outcomes) all() map[Outcome]uint64 {
-	counts := map[Outcome]uint64{OutcomeExpired: 0, OutcomeFinal: 0}
+// all gives the counts, also those of the kinds that did not happen.
+func (c *counters[Kind]) all(kinds []Kind) map[Kind]uint64 {
+	counts := make(map[Kind]uint64, len(kinds))
+	for _, kind := range kinds {
+		counts[kind] = 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.Copy(counts, c.counts)
+	return counts
+}
+
+func allOutcomes() []Outcome {
+	all := []Outcome{OutcomeExpired, OutcomeFinal}
 	for _, status := range mission.SubmissionStatuses() {
 		if status != sortie.SubmissionPending { // nothing becomes that
-			counts[Outcome(status)] = 0
+			all = append(all, Outcome(status))
 		}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	maps.Copy(counts, o.counts)
-	return counts
+	return all
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// payoutCaps bound what settlements are made for within an hour, whoever accepted what they pay.
+// payoutCaps bound what settlements are made for within an hour, by all operators together.
 type payoutCaps struct {
 	perHour map[sortie.Token]*big.Int // base units; a token without an entry has no cap
 	holds   map[sortie.Token]*atomic.Bool

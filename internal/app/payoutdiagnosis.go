@@ -98,18 +98,19 @@ func (p patient) addPayouts(answer *sortie.Doctor) {
 		answer.Actions = append(answer.Actions, fmt.Sprintf("Tell the recipients: when the token accepts transfers to them again, anyone may call claimDeferred(%s, RECIPIENT) on %s.",
 			p.draft.TokenAddress, p.draft.Factory))
 	}
-	if p.slots.Failed > 0 {
+	switch {
+	case p.slots.Failed > 0 && isOver:
+		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsFailed,
+			"The money left the contract before %d payouts were made: %s.", p.slots.Failed, named(p.payouts.failed, p.slots.Failed)))
+	case p.slots.Failed > 0:
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsFailed,
 			"Payouts that are set aside until an operator lets them be tried again: %d, %s.", p.slots.Failed, named(p.payouts.failed, p.slots.Failed)))
 		answer.Actions = append(answer.Actions, "Ask the operator to look at the payouts that are set aside; the mission is not closed before.")
-		if !isOver {
-			answer.Health, answer.WaitingOn = sortie.HealthBlocked, sortie.PartyOperator
-		}
+		answer.Health, answer.WaitingOn = sortie.HealthBlocked, sortie.PartyOperator
 	}
 	if p.payouts.halt != nil && !isOver {
 		answer.WaitingOn = sortie.PartyOperator
-		answer.Blockers = append([]sortie.Blocker{blocker(sortie.BlockerPayoutsHalted,
-			"The operator has halted payouts since %s; they continue when the operator resumes them.", sortie.FormatTime(p.payouts.halt.Since))}, answer.Blockers...)
+		answer.Blockers = append([]sortie.Blocker{blocker(sortie.BlockerPayoutsHalted, "%s", haltInWords(p.payouts.halt))}, answer.Blockers...)
 	}
 }
 

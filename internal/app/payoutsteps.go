@@ -1,10 +1,5 @@
 package app
 
-import (
-	"maps"
-	"sync"
-)
-
 // PayoutStep is something that became of a payout, a settlement or the closing of a mission.
 type PayoutStep string
 
@@ -33,35 +28,4 @@ func (b *books) step(step PayoutStep, times int) {
 	for range times {
 		b.steps = append(b.steps, step)
 	}
-}
-
-// stepCounts counts by kind. It is safe for concurrent use.
-type stepCounts struct {
-	mu     sync.Mutex
-	counts map[PayoutStep]uint64
-}
-
-func (c *stepCounts) add(list []PayoutStep) {
-	if len(list) == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.counts == nil {
-		c.counts = make(map[PayoutStep]uint64)
-	}
-	for _, step := range list {
-		c.counts[step]++
-	}
-}
-
-func (c *stepCounts) all() map[PayoutStep]uint64 {
-	counts := make(map[PayoutStep]uint64, len(PayoutSteps))
-	for _, step := range PayoutSteps {
-		counts[step] = 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.Copy(counts, c.counts)
-	return counts
 }

@@ -109,6 +109,8 @@ func wait(code sortie.PayoutWaitCode, format string, args ...any) sortie.PayoutW
 // no settlement carries it.
 func (s payoutScene) waits(payout store.Payout, intent *store.Intent) []sortie.PayoutWait {
 	switch {
+	case payout.Problem == problemMoneyLeft:
+		return []sortie.PayoutWait{wait(sortie.WaitsForOperator, "It was set aside: %s. Nothing can pay it any more: agree with its contributor on another way.", payout.Problem)}
 	case payout.Status == sortie.PayoutFailed:
 		return []sortie.PayoutWait{wait(sortie.WaitsForOperator, "It was set aside: %s. An operator must find out why, and then: sortie payouts retry %s",
 			payout.Problem, payout.SubmissionID)}
@@ -136,12 +138,17 @@ func (s payoutScene) halts() (list []sortie.PayoutWait) {
 	switch {
 	case s.halt == nil:
 	case s.public:
-		list = append(list, wait(sortie.WaitsForResume, "The operator has halted payouts since %s; they continue when the operator resumes them.", sortie.FormatTime(s.halt.Since)))
+		list = append(list, wait(sortie.WaitsForResume, "%s", haltInWords(s.halt)))
 	default:
 		list = append(list, wait(sortie.WaitsForResume, "Payouts are halted by %s since %s: %s. To let them continue: sortie payouts resume",
 			s.halt.By, sortie.FormatTime(s.halt.Since), s.halt.Reason))
 	}
 	return list
+}
+
+// haltInWords is what contributors and creators read about a halt.
+func haltInWords(halt *store.PayoutHalt) string {
+	return fmt.Sprintf("The operator has halted payouts since %s; they continue when the operator resumes them.", sortie.FormatTime(halt.Since))
 }
 
 // batch says how long payouts wait for others to share their transaction.

@@ -270,7 +270,7 @@ func (a *App) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bo
 	return a.once(ctx, func(books *books) error { return books.tx.LeaveOut(call.settlement, slots) })
 }
 
-// incidentPayoutFailed does not halt: the contract refuses one payout, whatever is sent with it.
+// incidentPayoutFailed does not halt: the contract refuses one payout, whatever is sent with it, or a mission's money left before all was paid.
 const incidentPayoutFailed = "payout_failed"
 
 // SetPayoutAside takes a payout that the contract refuses out of its settlement. An operator looks at it: its mission is not closed

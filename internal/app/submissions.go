@@ -214,11 +214,13 @@ func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 
 // payoutReason says what the contributor of a payout that is not paid without them can do.
 func payoutReason(submission store.Submission, payout store.SubmissionPayout) string {
-	switch payout.Status {
-	case sortie.PayoutDeferred:
+	switch {
+	case payout.Status == sortie.PayoutDeferred:
 		return fmt.Sprintf("the token refused the transfer to %s, so the contract credited the amount to that address; when the token accepts transfers to it again, "+
 			"any wallet may send it: sortie claim, or claimDeferred(token, account) of factory %s", submission.Contributor, submission.Mission.Domain.Factory)
-	case sortie.PayoutFailed:
+	case payout.Problem == problemMoneyLeft:
+		return payout.Problem + ", so the receipt pays nothing any more; the operator was told"
+	case payout.Status == sortie.PayoutFailed:
 		return payout.Problem + "; the operator was told. With the receipt you can redeem the payment yourself: sortie redeem"
 	default:
 		return ""

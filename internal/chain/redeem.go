@@ -12,7 +12,6 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
-	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
 // PayoutRefusal is why a receipt or a deferred credit is not paid. It is one line that says what to
@@ -243,14 +242,10 @@ func (c *receiptCheck) cap() error {
 	if err != nil {
 		return c.readError("the daily cap", err)
 	}
-	if caps.Limit.Cmp(noCap) == 0 {
-		return nil
-	}
-	c.CapLeft = new(big.Int).Sub(caps.Limit, caps.Spent)
-	if c.CapLeft.Sign() < 0 {
-		c.CapLeft.SetUint64(0)
-	}
+	c.CapLeft = DailyCap{caps.Limit, caps.Spent}.Room()
 	switch {
+	case c.CapLeft == nil:
+		return nil
 	case caps.Limit.Cmp(c.Amount) < 0:
 		return refusef(RefusedForNow, "the daily cap of %s %s is below the payout of %s: redeem the receipt when the contract's admin has raised the cap", c.units(caps.Limit), c.Token, c.units(c.Amount))
 	case c.CapLeft.Cmp(c.Amount) < 0:
@@ -262,16 +257,9 @@ func (c *receiptCheck) cap() error {
 // transfer asks whether the token would let the factory pay the recipient. It decides nothing: the
 // contract keeps what the token refuses.
 func (c *receiptCheck) transfer() error {
-	token := servicetoken.NewServiceToken()
-	to := common.Address(c.TokenAddress)
-	answer, err := c.node.CallContract(c.ctx, ethereum.CallMsg{
-		From: common.Address(c.Domain.Factory), To: &to, Data: token.PackTransfer(common.Address(c.payment().Recipient), c.Amount),
-	}, nil)
-	if err != nil && !isRevert(err) {
-		return unreachable(c.node, err)
-	}
-	c.Deferred = err != nil || len(answer) > 0 && new(big.Int).SetBytes(answer).Sign() == 0 // a token may answer false
-	return nil
+	accepted, err := transfers(c.ctx, c.node, c.TokenAddress, c.Domain.Factory, c.payment().Recipient, c.Amount)
+	c.Deferred = !accepted
+	return err
 }
 
 // simulate runs the settlement in the newest block. No account needs to pay for that.

@@ -19,8 +19,8 @@ const handOverAfter = 10 * time.Minute
 // transactions that the account has sent until they are final, sends them again where they may have been dropped, and hands what has no
 // transaction, or one that is not mined for long, to the account of the configured signer.
 //
-// Such a transaction may be mined later all the same, next to that of the new account. What the service sends bears that: the contract
-// pays a slot once and closes a mission once.
+// Such a transaction may be mined later all the same, next to that of the new account. That costs gas and does no harm: the
+// contract pays a slot once and closes a mission once.
 func NewFormerSender(config SenderConfig, former sortie.Address) *Sender {
 	successor := config.Signer.Address()
 	config.Signer = noKey{former}

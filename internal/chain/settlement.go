@@ -2,8 +2,6 @@ package chain
 
 import (
 	"context"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
@@ -20,36 +17,17 @@ import (
 
 // PaidSlots asks which slots of a mission are paid in the newest block, by [Quorum]: what is not is paid, and what is closes a mission.
 func (n *Nodes) PaidSlots(ctx context.Context, factoryAddress sortie.Address, missionKey sortie.Hash, slots []uint32) ([]bool, error) {
-	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (string, error) {
-		calls := make([]call, len(slots))
-		for i, slot := range slots {
-			calls[i] = call{"eth_call", `[{"to":"0x` + hex.EncodeToString(factoryAddress[:]) + `","data":"0x` +
-				hex.EncodeToString(factory.PackIsPaid(missionKey, new(big.Int).SetUint64(uint64(slot)))) + `"},"latest"]`}
-		}
-		replies, err := node.batch(ctx, calls)
-		if err != nil {
-			return "", node.redact(err)
-		}
-		paid := make([]byte, len(slots))
-		for i, reply := range replies {
-			var word [wordSize]byte
-			value, err := reply.value()
-			if err == nil {
-				err = fixedBytes(word[:], value)
-			}
-			if err != nil {
-				return "", fmt.Errorf("%s: slot %d: %w", node.Name(), slots[i], err)
-			}
-			paid[i] = word[wordSize-1]
-		}
-		return string(paid), n.stillOnChain(ctx, node)
-	})
+	calls := make([]call, len(slots))
+	for i, slot := range slots {
+		calls[i] = stateCall(factoryAddress, factory.PackIsPaid(missionKey, new(big.Int).SetUint64(uint64(slot))), `"latest"`)
+	}
+	answers, err := n.amountsAt(ctx, calls)
 	if err != nil {
 		return nil, fmt.Errorf("ask factory %s which slots of mission %s are paid: %w", factoryAddress, missionKey, err)
 	}
 	paid := make([]bool, len(slots))
-	for i := range paid {
-		paid[i] = answer[i] != 0
+	for i, answer := range answers {
+		paid[i] = answer.Sign() != 0
 	}
 	return paid, nil
 }
@@ -90,20 +68,12 @@ func (n *Nodes) DailyCap(ctx context.Context, factoryAddress, token sortie.Addre
 // Transfers asks whether a token lets a factory transfer an amount to an account now, by [Quorum]. A settlement during a pause of the token
 // would turn all its payments into deferred credits.
 func (n *Nodes) Transfers(ctx context.Context, token, factoryAddress, account sortie.Address, amount *big.Int) (bool, error) {
-	to := common.Address(token)
-	transfer := ethereum.CallMsg{
-		From: common.Address(factoryAddress), To: &to, Data: servicetoken.NewServiceToken().PackTransfer(common.Address(account), amount),
-	}
 	transfers, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (bool, error) {
-		answer, err := node.CallContract(ctx, transfer, nil)
+		transfers, err := transfers(ctx, node, token, factoryAddress, account, amount)
 		if err != nil {
-			if !isRefusal(err) {
-				return false, unreachable(node, err)
-			}
-			return false, n.stillOnChain(ctx, node)
+			return false, err
 		}
-		said := len(answer) == 0 || len(answer) == wordSize && answer[wordSize-1] == 1 // some tokens say nothing
-		return said, n.stillOnChain(ctx, node)
+		return transfers, n.stillOnChain(ctx, node)
 	})
 	if err != nil {
 		return false, fmt.Errorf("ask whether token %s transfers: %w", token, err)
@@ -111,10 +81,19 @@ func (n *Nodes) Transfers(ctx context.Context, token, factoryAddress, account so
 	return transfers, nil
 }
 
-// isRefusal reports whether a node ran a call and a contract refused it.
-func isRefusal(err error) bool {
-	var refused rpc.DataError
-	return errors.As(err, &refused) || isAnswer(err) && strings.Contains(err.Error(), "revert")
+// transfers asks one node whether a token lets a factory transfer an amount to an account now.
+func transfers(ctx context.Context, node Reader, token, factoryAddress, account sortie.Address, amount *big.Int) (bool, error) {
+	to := common.Address(token)
+	answer, err := node.CallContract(ctx, ethereum.CallMsg{
+		From: common.Address(factoryAddress), To: &to, Data: servicetoken.NewServiceToken().PackTransfer(common.Address(account), amount),
+	}, nil)
+	if isRevert(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, unreachable(node, err)
+	}
+	return len(answer) == 0 || len(answer) == wordSize && answer[wordSize-1] == 1, nil // some tokens say nothing, some say false
 }
 
 // Verdict is what a try of a settlement says about it.
@@ -157,7 +136,7 @@ func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.A
 			return Trial{}, unreachable(node, err)
 		}
 		if withMargin(needed, data) > min(maxGas, head.GasLimit/2) {
-			return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, nil
+			return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, n.stillOnChain(ctx, node)
 		}
 		return Trial{}, n.stillOnChain(ctx, node)
 	})
@@ -170,16 +149,13 @@ func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.A
 // judgeRefusal says what a node's refusal of a settlement means. What is no refusal by the contract is not known: the node may be out
 // of order.
 func judgeRefusal(err error) (Trial, bool) {
-	var refused rpc.DataError
-	if !errors.As(err, &refused) {
-		outOfGas := strings.Contains(err.Error(), "gas required exceeds") || strings.Contains(err.Error(), "out of gas")
-		return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, outOfGas
-	}
-	text, _ := refused.ErrorData().(string)
-	data, _ := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	data := refusalData(err)
 	if len(data) < 4 {
-		reverted := strings.Contains(err.Error(), "revert") || strings.Contains(err.Error(), "gas required exceeds")
-		return Trial{Verdict: TooLarge, Reason: "the contract refuses it without a reason"}, reverted
+		text := strings.ToLower(err.Error())
+		if strings.Contains(text, "gas required exceeds") || strings.Contains(text, "out of gas") {
+			return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, true
+		}
+		return Trial{Verdict: TooLarge, Reason: "the contract refuses it without a reason"}, isRevert(err)
 	}
 	reason, unpackErr := factory.UnpackError(data)
 	if unpackErr != nil || reason == nil {

@@ -1,6 +1,10 @@
 package chain_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"testing"
@@ -120,5 +124,37 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 		if err := run(); err == nil {
 			t.Errorf("%s with one of two nodes: no error, want one", name)
 		}
+	}
+}
+
+// A node that is busy has not said that the token refuses the transfer.
+func TestANodeThatIsBusyIsNoRefusalOfTheToken(t *testing.T) {
+	t.Parallel()
+	net, deployment := startChain(t)
+	busy := newSwitchable(t)
+	healthy := proxyTo(t, net.RPCURL())
+	busy.set(healthy)
+	nodes, err := chain.OpenNodes(t.Context(), []string{busy.URL}, deployment, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nodes.Close)
+	busy.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var request struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		if json.Unmarshal(body, &request) == nil && request.Method == "eth_call" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32005,"message":"limit exceeded"}}`, request.ID)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		healthy.ServeHTTP(w, r)
+	}))
+	sender := devnet.WalletByRole(devnet.RoleSender).Address
+	if transfers, err := nodes.Transfers(t.Context(), deployment.USDC, deployment.Factory, sender, big.NewInt(7)); err == nil {
+		t.Errorf("the token transfers: %t, want an error", transfers)
 	}
 }

@@ -140,40 +140,6 @@ func (db *DB) PayoutLoad(ctx context.Context) (PayoutLoad, error) {
 	return load, nil
 }
 
-// WaitingOf reads how the payouts of one mission wait for a settlement. Not published, or none waits:
-// [ErrNotFound].
-func (db *DB) WaitingOf(ctx context.Context, draftID string) (WaitingMission, error) {
-	mission := WaitingMission{DraftID: draftID}
-	_, err := read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
-		return struct{}{}, s.one(ctx, selectWaitingOf, []any{draftID}, func(row scanner) error {
-			var since int64
-			err := row.Scan(&mission.Waiting, &mission.Batch, &since)
-			mission.Since = microTime(since)
-			return err
-		})
-	})
-	if err != nil {
-		return WaitingMission{}, fmt.Errorf("read how payouts of %s wait: %w", draftID, err)
-	}
-	return mission, nil
-}
-
-// OpenSettlementsOf reads up to limit settlements of a mission that are under way, oldest first, each
-// with its intent.
-func (db *DB) OpenSettlementsOf(ctx context.Context, draftID string, limit int) ([]Settlement, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (open []Settlement, err error) {
-		err = s.each(ctx, selectSettlementsUnderWay, []any{draftID, limit}, func(row scanner) error {
-			settlement, err := scanOpenSettlement(row)
-			open = append(open, settlement)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read open settlements of %s: %w", draftID, err)
-		}
-		return open, nil
-	})
-}
-
 const (
 	listedColumns = `payouts.seq AS seq, submission_id, payouts.draft_id, slot, recipient, payouts.token, amount, status, settlement_id, transaction_hash,
 	block_number, credited, problem, queued_at, updated_at, mission_slots.mission_id`
@@ -189,11 +155,4 @@ WHERE `
 
 	countPayouts       = `SELECT COUNT(*) FROM (SELECT 1 FROM payouts WHERE status = $1 LIMIT $2 + 0) AS counted`
 	selectOldestPayout = `SELECT queued_at FROM payouts WHERE status = $1 ORDER BY seq LIMIT 1`
-	selectWaitingOf    = `SELECT waiting, batch, waiting_since FROM mission_slots WHERE draft_id = $1 AND waiting > 0 AND waiting_since IS NOT NULL`
-
-	selectSettlementsUnderWay = `SELECT settlements.id, draft_id, token, size, settlements.created_at, intents.status, intents.mined_block,
-	intents.mined_transaction, intents.problem,
-	(SELECT hash FROM attempts WHERE attempts.intent_id = intents.id ORDER BY number DESC LIMIT 1)
-FROM settlements LEFT JOIN intents ON intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT)
-WHERE ended_at IS NULL AND draft_id = $1 ORDER BY settlements.id LIMIT $2 + 0`
 )

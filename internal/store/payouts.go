@@ -155,7 +155,7 @@ func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
 			}
 			p.Block, p.Credited, p.Problem = 0, false, ""
 			if p.Status = sortie.PayoutSent; !open[p.Settlement] {
-				p.Status, p.Settlement, p.Transaction = sortie.PayoutQueued, 0, sortie.Hash{}
+				p = released(p)
 			}
 			return p, true
 		})
@@ -178,9 +178,13 @@ func (tx *Tx) FailPayout(was Payout, problem string) error {
 		if !p.Open() {
 			return p, false
 		}
-		p.Status, p.Settlement, p.Transaction, p.Problem = sortie.PayoutFailed, 0, sortie.Hash{}, problem
-		return p, true
+		return setAside(p, problem), true
 	})
+}
+
+func setAside(p Payout, problem string) Payout {
+	p.Status, p.Settlement, p.Transaction, p.Problem = sortie.PayoutFailed, 0, sortie.Hash{}, problem
+	return p
 }
 
 // RetryPayout lets a payout that was set aside wait for a settlement again. Not set aside: [ErrConflict].
@@ -221,9 +225,7 @@ func (tx *Tx) FailUnpaid(draftID, problem string, limit int) (int, error) {
 	}
 	changes := make([]payoutChange, len(open))
 	for i, p := range open {
-		next := p
-		next.Status, next.Settlement, next.Transaction, next.Problem = sortie.PayoutFailed, 0, sortie.Hash{}, problem
-		changes[i] = payoutChange{p, next}
+		changes[i] = payoutChange{p, setAside(p, problem)}
 	}
 	return len(open), tx.writePayouts(draftID, changes)
 }

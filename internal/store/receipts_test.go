@@ -150,6 +150,78 @@ func testPaymentsBeforeTheMigration(t *testing.T, url string) {
 	}
 }
 
+// A database from before there were payouts gets one for each slot that was taken. A mission that was reclaimed before all of it was paid is
+// completed again, so that what is left is set aside.
+func testPayoutsBeforeTheMigration(t *testing.T, url string) {
+	db := open(t, url, Options{})
+	type mission struct {
+		slots          Slots
+		paid, deferred Submission
+	}
+	logs := uint64(0)
+	prepare := func(closed, unpaid bool) (m mission) {
+		m.slots = publish(t, db, nil)
+		draft, err := db.DraftByDraftID(context.Background(), m.slots.DraftID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		final := func(i int) Submission { return finalAcceptance(t, db, m.slots, contributor(i), "key-"+m.slots.DraftID) }
+		m.paid, m.deferred = final(1), final(2)
+		if unpaid {
+			final(3)
+		}
+		fund(t, db, draft)
+		pay, put := payment(draft, m.paid, 9), payment(draft, m.deferred, 9)
+		pay.LogIndex, put.LogIndex, put.Kind = logs, logs+1, EventPayoutDeferred
+		logs += 2
+		mustTx(t, db, func(tx *Tx) error { return tx.AddEvents(draft.ChainID, []ChainEvent{*pay, *put}) })
+		for _, statement := range []string{
+			`UPDATE submissions SET paid_block = 9 WHERE slot < 2 AND draft_id = $1`, `DELETE FROM payouts WHERE draft_id = $1`,
+			`UPDATE mission_slots SET waiting = 0, waiting_since = NULL, token = '', completed_at = 5 WHERE draft_id = $1`,
+		} {
+			mustTx(t, db, func(tx *Tx) error { _, err := tx.session.exec(tx.ctx, statement, m.slots.DraftID); return err })
+		}
+		if closed {
+			mustTx(t, db, func(tx *Tx) error { return tx.CloseSlots(m.slots.DraftID, true) })
+		}
+		return m
+	}
+	open, reclaimed, over := prepare(false, true), prepare(true, true), prepare(true, false)
+	migrations, err := loadMigrations(db.Stats().Engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(migrations, func(m migration) bool { return strings.HasSuffix(m.name, "_payouts") })
+	ran := 0
+	for _, statement := range migrations[at].statements {
+		if strings.Contains(statement, "INSERT INTO payouts") || strings.Contains(statement, "UPDATE payouts") || strings.Contains(statement, "UPDATE mission_slots") {
+			mustTx(t, db, func(tx *Tx) error { _, err := tx.session.exec(tx.ctx, statement); return err })
+			ran++
+		}
+	}
+	if ran != 5 {
+		t.Fatalf("%d statements of %s change rows, want 5", ran, migrations[at].name)
+	}
+	for name, want := range map[string]struct {
+		mission
+		waiting  int
+		complete bool
+	}{"open": {open, 1, false}, "reclaimed": {reclaimed, 1, false}, "over": {over, 0, true}} {
+		slots, err := db.SlotsOf(context.Background(), want.slots.DraftID)
+		if err != nil || slots.Waiting != want.waiting || (slots.CompletedAt != nil) != want.complete || slots.Token != want.paid.Mission.Token {
+			t.Errorf("%s: %d payouts wait, complete %v, token %q, %v; want %d, %t, %q", name, slots.Waiting, slots.CompletedAt, slots.Token, err,
+				want.waiting, want.complete, want.paid.Mission.Token)
+		}
+		for _, of := range []Submission{want.paid, want.deferred} {
+			payout, err := db.PayoutOf(context.Background(), of.ID)
+			if isPut := of.ID == want.deferred.ID; err != nil || payout.Status != sortie.PayoutSent || payout.Block != 9 || payout.Credited != isPut ||
+				payout.Transaction == (sortie.Hash{}) || payout.Recipient != of.Contributor {
+				t.Errorf("%s: slot %d is %+v, %v; want it in block 9, credited %t", name, *of.Slot, payout, err, isPut)
+			}
+		}
+	}
+}
+
 func testSettlers(t *testing.T, url string) {
 	clock := new(fixedClock)
 	clock.micros.Store(1_790_000_000_000_000)

@@ -26,7 +26,7 @@ type Settlement struct {
 	CreatedAt time.Time
 	Ended     bool
 
-	// Of its intent, in an answer of [DB.OpenSettlements].
+	// Of its intent, in an answer of [DB.OpenSettlements] or [DB.OpenSettlementsOf].
 	Intent      IntentStatus
 	MinedBlock  uint64
 	Transaction sortie.Hash // the newest that was signed; zero: none
@@ -49,14 +49,9 @@ type WaitingMission struct {
 func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since time.Time, limit int) ([]WaitingMission, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (missions []WaitingMission, err error) {
 		scan := func(row scanner) error {
-			var m WaitingMission
-			var since int64
-			if err := row.Scan(&m.DraftID, &m.Waiting, &m.Batch, &since); err != nil {
-				return err
-			}
-			m.Since = microTime(since)
-			missions = append(missions, m)
-			return nil
+			mission, err := scanWaiting(row)
+			missions = append(missions, mission)
+			return err
 		}
 		if err = s.each(ctx, selectMissionsWaiting, []any{string(token), since.UnixMicro(), limit}, scan); err == nil {
 			err = s.each(ctx, selectMissionsWithFullBatch, []any{string(token), db.clock().UnixMicro(), limit}, scan)
@@ -70,6 +65,28 @@ func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since ti
 		missions = slices.CompactFunc(missions, func(a, b WaitingMission) bool { return a.DraftID == b.DraftID })
 		return missions[:min(limit, len(missions))], nil
 	})
+}
+
+// WaitingOf reads how the payouts of one mission wait for a settlement. Not published, or none waits: [ErrNotFound].
+func (db *DB) WaitingOf(ctx context.Context, draftID string) (WaitingMission, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (mission WaitingMission, err error) {
+		err = s.one(ctx, selectWaitingOf, []any{draftID}, func(row scanner) (err error) {
+			mission, err = scanWaiting(row)
+			return err
+		})
+		if err != nil {
+			return WaitingMission{}, fmt.Errorf("read how payouts of %s wait: %w", draftID, err)
+		}
+		return mission, nil
+	})
+}
+
+// scanWaiting reads a row of waitingMissions.
+func scanWaiting(row scanner) (mission WaitingMission, err error) {
+	var since int64
+	err = row.Scan(&mission.DraftID, &mission.Waiting, &mission.Batch, &since)
+	mission.Since = microTime(since)
+	return mission, err
 }
 
 // StartSettlement makes a settlement of the first payouts of a mission that wait, size of them at most, and counts them in the hour of
@@ -151,8 +168,17 @@ func (s *session) settlement(ctx context.Context, id int64) (settlement Settleme
 // OpenSettlements reads the settlements that are under way, each with its intent. There are as many as transactions are under way, and
 // a few more: what waits is not among them.
 func (db *DB) OpenSettlements(ctx context.Context, afterID int64, limit int) ([]Settlement, error) {
+	return db.openSettlements(ctx, selectOpenSettlements, afterID, limit)
+}
+
+// OpenSettlementsOf reads up to limit settlements of a mission that are under way, oldest first, each with its intent.
+func (db *DB) OpenSettlementsOf(ctx context.Context, draftID string, limit int) ([]Settlement, error) {
+	return db.openSettlements(ctx, selectSettlementsUnderWay, draftID, limit)
+}
+
+func (db *DB) openSettlements(ctx context.Context, query string, args ...any) ([]Settlement, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (open []Settlement, err error) {
-		err = s.each(ctx, selectOpenSettlements, []any{afterID, limit}, func(row scanner) error {
+		err = s.each(ctx, query, args, func(row scanner) error {
 			settlement, err := scanOpenSettlement(row)
 			open = append(open, settlement)
 			return err
@@ -328,12 +354,13 @@ func (tx *Tx) openSettlementsOf(draftID string) (map[int64]bool, error) {
 }
 
 const (
-	selectMissionsWaiting = `SELECT draft_id, waiting, batch, waiting_since FROM mission_slots
-WHERE token = $1 AND waiting > 0 AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`
-	selectMissionsWithFullBatch = `SELECT draft_id, waiting, batch, waiting_since FROM mission_slots
-WHERE token = $1 AND waiting >= batch AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`
-	holdWaitingMission = `UPDATE mission_slots SET waiting_since = $3 WHERE draft_id = $1 AND waiting > 0 AND waiting_since = $2`
-	selectWaiting      = `SELECT ` + payoutColumns + ` FROM payouts
+	waitingMissions = `SELECT draft_id, waiting, batch, waiting_since FROM mission_slots
+WHERE `
+	selectMissionsWaiting       = waitingMissions + `token = $1 AND waiting > 0 AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`
+	selectMissionsWithFullBatch = waitingMissions + `token = $1 AND waiting >= batch AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`
+	selectWaitingOf             = waitingMissions + `draft_id = $1 AND waiting > 0 AND waiting_since IS NOT NULL`
+	holdWaitingMission          = `UPDATE mission_slots SET waiting_since = $3 WHERE draft_id = $1 AND waiting > 0 AND waiting_since = $2`
+	selectWaiting               = `SELECT ` + payoutColumns + ` FROM payouts
 WHERE draft_id = $1 AND status = 'queued' AND settlement_id IS NULL ORDER BY slot LIMIT $2 + 0`
 
 	insertSettlement = `INSERT INTO settlements (draft_id, token, size, created_at) VALUES ($1, $2, $3, $4) RETURNING id`
@@ -352,11 +379,13 @@ WHERE ended_at IS NULL AND settlements.id > 0 AND settlements.token = $1 AND set
 	WHERE intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT) AND intents.status IN ('sent', 'mined'))`
 
 	// A settlement has one intent. Its newest attempt may not be the one that is mined.
-	selectOpenSettlements = `SELECT settlements.id, draft_id, token, size, settlements.created_at, intents.status, intents.mined_block,
+	openWithIntents = `SELECT settlements.id, draft_id, token, size, settlements.created_at, intents.status, intents.mined_block,
 	intents.mined_transaction, intents.problem,
 	(SELECT hash FROM attempts WHERE attempts.intent_id = intents.id ORDER BY number DESC LIMIT 1)
 FROM settlements LEFT JOIN intents ON intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT)
-WHERE ended_at IS NULL AND settlements.id > $1 ORDER BY settlements.id LIMIT $2 + 0`
+WHERE ended_at IS NULL AND `
+	selectOpenSettlements     = openWithIntents + `settlements.id > $1 ORDER BY settlements.id LIMIT $2 + 0`
+	selectSettlementsUnderWay = openWithIntents + `draft_id = $1 ORDER BY settlements.id LIMIT $2 + 0`
 )
 
 var selectUnderWay = `SELECT amount FROM payouts WHERE settlement_id IN (` + placeholders(1, lookupSize) + `) AND block_number IS NULL`

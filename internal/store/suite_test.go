@@ -117,6 +117,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"objects are used for as long as they are needed", testUsedObjects},
 		{"open receipts are found by their signer until they are paid", testOpenReceipts},
 		{"payments from before the migration are noted by it", testPaymentsBeforeTheMigration},
+		{"slots from before the migration get payouts", testPayoutsBeforeTheMigration},
 		{"settlers are remembered in their order", testSettlers},
 		{"books are as of a block", testBooksAsOfABlock},
 		{"closed books are in the totals once", testClosedBooks},

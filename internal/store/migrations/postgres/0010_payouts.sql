@@ -88,7 +88,9 @@ DROP INDEX slots_to_complete;
 
 ALTER TABLE mission_slots DROP COLUMN completable_at;
 
-UPDATE mission_slots SET completed_at = NULL WHERE closed_at IS NULL;
+-- Missions that were complete before their money left are not. Those whose money left before everything was paid are completed again: that
+-- sets aside what nothing can pay any more.
+UPDATE mission_slots SET completed_at = NULL WHERE closed_at IS NULL OR waiting > 0;
 
 ALTER TABLE mission_slots ADD COLUMN closable_at BIGINT GENERATED ALWAYS AS (CASE
 	WHEN completed_at IS NOT NULL OR closed_at IS NOT NULL OR closing_at IS NOT NULL OR paid + deferred < finals THEN NULL
