@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/big"
 	"time"
 
@@ -51,6 +52,9 @@ func wait(call app.SettleCall, why error) error {
 	return why
 }
 
+// vainTransactions is how many transactions may be mined in vain for a settlement before its last payout is set aside: each costs gas.
+const vainTransactions = 4
+
 // payable is what a settlement pays now: without slots that the contract has as paid, and as many as the daily cap has room for. After
 // transactions that were mined in vain it is half as large each time.
 func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.SettleCall, error) {
@@ -65,6 +69,13 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 	}
 	if call, err = w.withoutPaid(ctx, call, intent.Subject); err != nil || len(call.Payouts) == 0 {
 		return call, err
+	}
+	if len(call.Payouts) == 1 && noncesOf(intent) >= vainTransactions {
+		reason := fmt.Sprintf("%d transactions that pay it were mined and had no effect", noncesOf(intent))
+		if err := w.app.SetPayoutAside(ctx, call.Payouts[0], reason); err != nil {
+			return call, err
+		}
+		return w.app.SettleCall(ctx, intent.Subject)
 	}
 	if err := w.tokenMoves(ctx, call.TokenAddress, call.Domain.Factory, call.Reward); err != nil {
 		return call, err

@@ -82,6 +82,7 @@ func (b *books) notePayments(chainID uint64, c *account, payments []*store.Chain
 	if err != nil {
 		return err
 	}
+	b.step(PayoutSent, len(sent))
 	return b.tellPayouts(c.draft.ID, sortie.EventPayoutSent, sent)
 }
 

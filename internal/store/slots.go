@@ -344,7 +344,8 @@ ORDER BY closable_at LIMIT $2 + 0`
 	AND NOT EXISTS (SELECT 1 FROM intents WHERE kind = 'close' AND subject = draft_id AND status IN ('queued', 'sent', 'mined'))
 ORDER BY draft_id LIMIT $1 + 0`
 	selectSlotsToComplete = `SELECT mission_slots.draft_id FROM mission_slots JOIN fundings ON fundings.draft_id = mission_slots.draft_id
-WHERE closed_at IS NOT NULL AND completed_at IS NULL AND closed_block <= $1 AND mission_slots.draft_id > $2 AND ` + isPublished + `
+WHERE closed_at IS NOT NULL AND completed_at IS NULL AND closed_block <= $1 AND mission_slots.draft_id > $2
+	AND reserved = 0 AND accepted = finals AND ` + isPublished + `
 ORDER BY mission_slots.draft_id LIMIT $3 + 0`
 
 	// The next end of a reservation is looked for where nothing else is free.
