@@ -391,15 +391,18 @@ ORDER BY `
 	pageEnd   = ` LIMIT 128) AS most LIMIT $3 + 0)
 SELECT ` + bookColumns + bookTables
 
+	// What is not final may be one node's forgery, and would look like a mismatch: it is not in the books.
+	isLocked = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = fundings.draft_id AND depth = 'locked')`
+
 	selectOpenBooks = pageBegin + `draft_id, 0 AS place FROM fundings
-	WHERE chain_id = $1 AND NOT books_closed AND draft_id > $4 AND block_number <= $2 ORDER BY draft_id` + pageEnd + `page.draft_id`
+	WHERE chain_id = $1 AND NOT books_closed AND draft_id > $4 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id` + pageEnd + `page.draft_id`
 	selectClosedBooks = pageBegin + `draft_id, seq AS place FROM closed_books
 	WHERE chain_id = $1 AND seq > $4 ORDER BY seq` + pageEnd + `page.place`
 	selectNewestBooks = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
-	WHERE chain_id = $1 AND block_number <= $2 ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`
+	WHERE chain_id = $1 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`
 	selectNewestBooksBefore = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
 	WHERE chain_id = $1 AND block_number <= $2 AND draft_id < (SELECT draft_id FROM drafts WHERE chain_id = $1 AND seq = $4)
-	ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`
+	AND ` + isLocked + ` ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`
 
 	selectFollowedHash = `SELECT hash FROM chain_blocks WHERE chain_id = $1 AND number = $2`
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
 )
 
 // bookOf reads the open book of a draft as of a block.
@@ -113,7 +114,7 @@ func testClosedBooks(t *testing.T, url string) {
 	var books []Book
 	var sums []BookSums
 	for i := range 3 {
-		draft := mustCreate(t, db, alice, key(i))
+		draft := mustApply(t, db, mustCreate(t, db, alice, key(i)), mission.FundingLocked)
 		mustTx(t, db, func(tx *Tx) error { return tx.AddFunding(drawFunding(draft, 7)) })
 		mustTx(t, db, func(tx *Tx) error {
 			return tx.SetClosing(draft.ID, &Closing{Block: 9, BlockHash: drawHash(), Transaction: drawHash(), Reason: 2, Refund: big.NewInt(3)})
