@@ -41,7 +41,7 @@ var rooms = map[string]struct {
 	"internal/pgtest":   {nil, "it gives tests a database, whatever they keep in it"},
 	"internal/porttest": {nil, "it gives tests a port, for any program"},
 	"cmd/sortie":        {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/jobs", "internal/media", "internal/store", "internal/verify", "internal/wallet"}, "cmd wires, and decides nothing that a room could"},
-	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/media", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room beside its bare limit"},
+	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/media", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room next to its bare limit"},
 	"e2e":               {nil, "tests drive the binary from outside"},
 
 	"internal/media/container": {nil, "the formats of files are told by the files alone"},

@@ -98,7 +98,7 @@ type access int
 const (
 	signed    access = iota // only with the three wallet headers
 	operator                // signed, by a wallet on the operator list
-	anybody                 // without a wallet; counts against the address
+	unsigned                // without a wallet; counts against the address
 	uploader                // whoever has a link to an upload
 	viewer                  // whoever has a link to media
 	inspector               // whoever has an operator's link to media
@@ -124,9 +124,9 @@ var routes = []route{
 	{method: "GET", pattern: "/api/external/missions/{id}/deliverables", handle: (*Server).deliverables, list: true},
 	{method: "GET", pattern: "/api/external/media/{submissionId}/{variant}", handle: (*Server).deliveredMedia, access: viewer},
 
-	{method: "GET", pattern: "/api/missions", handle: (*Server).feed, list: true, access: anybody},
-	{method: "GET", pattern: "/api/missions/{missionId}", handle: (*Server).openMission, access: anybody},
-	{method: "GET", pattern: "/api/missions/{missionId}/ledger", handle: (*Server).missionLedger, list: true, access: anybody},
+	{method: "GET", pattern: "/api/missions", handle: (*Server).feed, list: true, access: unsigned},
+	{method: "GET", pattern: "/api/missions/{missionId}", handle: (*Server).openMission, access: unsigned},
+	{method: "GET", pattern: "/api/missions/{missionId}/ledger", handle: (*Server).missionLedger, list: true, access: unsigned},
 	{method: "POST", pattern: "/api/missions/{missionId}/submissions", handle: (*Server).declareSubmission, body: maxSmallBody},
 	{method: "GET", pattern: "/api/submissions", handle: (*Server).ownSubmissions, list: true},
 	{method: "GET", pattern: "/api/submissions/{id}", handle: (*Server).ownSubmission},

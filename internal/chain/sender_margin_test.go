@@ -17,7 +17,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Whoever receives money can make that dearer after the gas was estimated: a balance that is empty again takes more gas to fill. Where
+// A recipient can make a payment dearer after its gas was estimated: a balance that is empty again takes more gas to fill. Where
 // that let the transaction fail, one wallet could burn the sender's gas, and keep its settlement waiting, as often as it likes.
 func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T) {
 	t.Parallel()
