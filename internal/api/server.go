@@ -86,7 +86,7 @@ type route struct {
 	body    int64 // the largest body; 0: none
 	drafts  bool  // counts against the limit of drafts instead of that of reads
 
-	list         bool // answers with a page: bounded in number at a time
+	list         bool // reads many rows: bounded in number at a time
 	bodyOptional bool
 	streams      bool // the handler reads the body, which may be of any size
 	tus          bool // speaks the tus protocol
@@ -131,7 +131,7 @@ var routes = []route{
 	{method: "GET", pattern: "/api/submissions", handle: (*Server).ownSubmissions, list: true},
 	{method: "GET", pattern: "/api/submissions/{id}", handle: (*Server).ownSubmission},
 	{method: "POST", pattern: "/api/submissions/{id}/withdraw", handle: (*Server).withdrawSubmission},
-	{method: "GET", pattern: "/api/earnings", handle: (*Server).earnings},
+	{method: "GET", pattern: "/api/earnings", handle: (*Server).earnings, list: true},
 	{method: "PUT", pattern: "/api/uploads/{submissionId}", handle: (*Server).putUpload, access: uploader, streams: true},
 	{method: "POST", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusCreate, access: uploader, streams: true, tus: true},
 	{method: "HEAD", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusHead, access: uploader, tus: true},
