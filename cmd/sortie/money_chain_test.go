@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +56,10 @@ type moneyChain struct {
 	}
 }
 
+// moneyGenesis is when the chain begins: far from the end of a day, because the contract counts its
+// daily caps by UTC days.
+var moneyGenesis = time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
+
 // holding is an account's place in a token.
 type holding struct{ token, account sortie.Address }
 
@@ -74,7 +79,8 @@ func startMoneyChain(t *testing.T) *moneyChain {
 	}
 	address := porttest.Reserve(t)
 	host, port, _ := strings.Cut(address, ":")
-	anvil := exec.Command(programs[0], "--quiet", "--host", host, "--port", port, "--chain-id", "31337", "--threads", "1", "--prune-history", "256")
+	anvil := exec.Command(programs[0], "--quiet", "--host", host, "--port", port, "--chain-id", "31337", "--threads", "1", "--prune-history", "256",
+		"--timestamp", strconv.FormatInt(moneyGenesis.Unix(), 10))
 	if err := anvil.Start(); err != nil {
 		t.Fatal(err)
 	}
