@@ -11,17 +11,19 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// Address is a 20-byte account address. Its text form is EIP-55: 0x and 40 hex digits whose case is a checksum.
+// Address is a 20-byte account address. Its text form is EIP-55: 0x and 40 hex digits whose case is
+// a checksum.
 type Address [20]byte
 
-// Hash is a 32-byte value: a Keccak-256 hash, a nonce, a transaction id. Its text form is 0x and 64 lower-case hex digits.
+// Hash is a 32-byte value: a Keccak-256 hash, a nonce, a transaction id. Its text form is 0x and 64
+// lower-case hex digits.
 type Hash [32]byte
 
 // Bytes is binary data whose text form is 0x and lower-case hex digits.
 type Bytes []byte
 
-// ParseAddress reads an address. An address in one case is taken as it is; one in mixed case must satisfy its EIP-55
-// checksum, because a mistyped digit in it is money sent to nobody.
+// ParseAddress reads an address. An address in one case is taken as it is; one in mixed case must
+// satisfy its EIP-55 checksum, because a mistyped digit in it is money sent to nobody.
 func ParseAddress(text string) (Address, error) {
 	var address Address
 	digits, found := strings.CutPrefix(text, "0x")

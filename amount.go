@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// The two ways in which an amount can be wrong. They are separate because a person fixes them differently.
+// The two ways in which an amount can be wrong. They are separate because a person fixes them
+// differently.
 var (
 	ErrInvalidAmount   = errors.New("not an amount: want digits with an optional fraction and exponent, such as 2.5")
 	ErrTooManyDecimals = errors.New("more decimals than the token has: the amount cannot be paid exactly")
@@ -17,8 +18,9 @@ const (
 	maxAmountExponent = 40 // either way; checked before any power of ten is built
 )
 
-// ParseUnits turns an amount in whole tokens, such as "2.5", into base units: exactly, never through a float. The text is a
-// JSON number without a sign. Zeros at the end of a fraction are not decimals.
+// ParseUnits turns an amount in whole tokens, such as "2.5", into base units: exactly, never
+// through a float. The text is a JSON number without a sign. Zeros at the end of a fraction are not
+// decimals.
 //
 // It fails with [ErrInvalidAmount] or [ErrTooManyDecimals].
 func ParseUnits(text string, decimals int) (*big.Int, error) {
@@ -60,8 +62,8 @@ func FormatUnits(units *big.Int, decimals int) string {
 	return sign + whole + "." + fraction
 }
 
-// splitAmount reads a JSON number without a sign as digits x 10^-scale, with no zeros at either end of digits. Zero has no
-// digits.
+// splitAmount reads a JSON number without a sign as digits x 10^-scale, with no zeros at either end
+// of digits. Zero has no digits.
 func splitAmount(text string) (digits string, scale int, err error) {
 	if len(text) > maxAmountText {
 		return "", 0, ErrInvalidAmount

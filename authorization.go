@@ -16,7 +16,8 @@ const (
 	SignatureLength    = 65      // r, s, v with v 27 or 28
 )
 
-// FunctionCreateMission is the contract function a creator calls to fund a mission, as quotes name it.
+// FunctionCreateMission is the contract function a creator calls to fund a mission, as quotes name
+// it.
 const FunctionCreateMission = "createAuthorizedFundedMission"
 
 // Domain is where a signature of the service counts: one factory contract on one chain.
@@ -55,8 +56,8 @@ func typedDigest(separator, structHash Hash) Hash {
 	return keccak256([]byte{0x19, 0x01}, separator[:], structHash[:])
 }
 
-// MissionAuthorization is the service's permission to fund one mission on these terms until the deadline. The contract takes
-// it once, from Creator only.
+// MissionAuthorization is the service's permission to fund one mission on these terms until the
+// deadline. The contract takes it once, from Creator only.
 type MissionAuthorization struct {
 	MissionID           string
 	Token               Address
@@ -98,8 +99,8 @@ func (a MissionAuthorization) TotalBudget() *big.Int {
 	return new(big.Int).Mul(a.RewardPerSubmission, new(big.Int).SetUint64(a.TargetCount))
 }
 
-// Digest is what the authorizer signs and the contract recovers from, under the domain with this separator. The
-// authorization must pass Validate.
+// Digest is what the authorizer signs and the contract recovers from, under the domain with this
+// separator. The authorization must pass Validate.
 func (a MissionAuthorization) Digest(separator Hash) Hash {
 	missionKey := MissionKey(a.MissionID)
 	var buffer [8 * wordSize]byte
@@ -136,9 +137,10 @@ func (a MissionAuthorization) Calldata(signature []byte) Bytes {
 
 var errCalldata = errors.New("calldata: not a canonical call of " + FunctionCreateMission)
 
-// DecodeCalldata reads the input of createAuthorizedFundedMission. It takes exactly what [MissionAuthorization.Calldata]
-// writes: an encoding with other offsets, set padding or bytes behind the end is refused, although the contract might read
-// it, because two readers of it could see two things.
+// DecodeCalldata reads the input of createAuthorizedFundedMission. It takes exactly what
+// [MissionAuthorization.Calldata] writes: an encoding with other offsets, set padding or bytes
+// behind the end is refused, although the contract might read it, because two readers of it could
+// see two things.
 func DecodeCalldata(data []byte) (a MissionAuthorization, signature []byte, err error) {
 	const longest = 4 + 4*wordSize + authorizationHead + MaxMissionIDLength + 3*wordSize
 	if len(data) < 4 || len(data) > longest || [4]byte(data) != createSelector {

@@ -17,8 +17,9 @@ import (
 
 // Client speaks to a Sortie service as one wallet. It may be used by many goroutines.
 //
-// A request that the service could not answer for now (429, 503, a lost connection) is sent again, freshly signed: reads may
-// repeat, and a draft is safe because its idempotency key is signed. Errors of the service are of type [*Error].
+// A request that the service could not answer for now (429, 503, a lost connection) is sent again,
+// freshly signed: reads may repeat, and a draft is safe because its idempotency key is signed.
+// Errors of the service are of type [*Error].
 type Client struct {
 	baseURL  string
 	signer   Signer // nil: the public requests only
@@ -33,8 +34,8 @@ type Client struct {
 // ClientOption changes how a client works.
 type ClientOption func(*Client)
 
-// WithHTTPClient sends requests through the given client. The default has a timeout of 30 seconds. Files go through it too, without
-// its timeout: see [WithStallTimeout].
+// WithHTTPClient sends requests through the given client. The default has a timeout of 30 seconds.
+// Files go through it too, without its timeout: see [WithStallTimeout].
 func WithHTTPClient(client *http.Client) ClientOption {
 	return func(c *Client) { c.http = client }
 }
@@ -49,8 +50,8 @@ func WithAttempts(attempts int) ClientOption {
 	return func(c *Client) { c.attempts = max(1, attempts) }
 }
 
-// WithStallTimeout sets how long an upload or a download may stand still before it counts as lost; the default is 30 seconds. There
-// is no limit for the whole of it, which depends on the file.
+// WithStallTimeout sets how long an upload or a download may stand still before it counts as lost;
+// the default is 30 seconds. There is no limit for the whole of it, which depends on the file.
 func WithStallTimeout(stall time.Duration) ClientOption {
 	return func(c *Client) { c.stall = stall }
 }
@@ -70,8 +71,8 @@ func NewClient(baseURL string, signer Signer, options ...ClientOption) (*Client,
 	return newClient(baseURL, signer, options)
 }
 
-// NewPublicClient makes a client without a wallet. It reads what is public, [Client.Feed] and [Client.OpenMission], and follows
-// links; every other request fails.
+// NewPublicClient makes a client without a wallet. It reads what is public, [Client.Feed] and
+// [Client.OpenMission], and follows links; every other request fails.
 func NewPublicClient(baseURL string, options ...ClientOption) (*Client, error) {
 	return newClient(baseURL, nil, options)
 }
@@ -141,11 +142,12 @@ func (c *Client) PreviewJSON(ctx context.Context, definition json.RawMessage) (P
 	return preview, err
 }
 
-// CreateDraft creates a draft, or returns the one that the same key created before. Use one key for one intention, kept
-// across retries: it is what makes a mission exist once. Check the answer's quote with [VerifyQuote] before funding.
+// CreateDraft creates a draft, or returns the one that the same key created before. Use one key for
+// one intention, kept across retries: it is what makes a mission exist once. Check the answer's
+// quote with [VerifyQuote] before funding.
 //
-// It fails with validation_failed, unsupported_reward_token, creator_mismatch, and with idempotency_conflict when the key
-// stands for a different mission.
+// It fails with validation_failed, unsupported_reward_token, creator_mismatch, and with
+// idempotency_conflict when the key stands for a different mission.
 func (c *Client) CreateDraft(ctx context.Context, mission Mission, idempotencyKey string) (DraftCreated, error) {
 	definition, err := json.Marshal(mission)
 	if err != nil {
@@ -154,7 +156,8 @@ func (c *Client) CreateDraft(ctx context.Context, mission Mission, idempotencyKe
 	return c.CreateDraftJSON(ctx, definition, idempotencyKey)
 }
 
-// CreateDraftJSON is [Client.CreateDraft] for a definition that is JSON already, such as a file. It is sent byte for byte.
+// CreateDraftJSON is [Client.CreateDraft] for a definition that is JSON already, such as a file. It
+// is sent byte for byte.
 func (c *Client) CreateDraftJSON(ctx context.Context, definition json.RawMessage, idempotencyKey string) (DraftCreated, error) {
 	var created DraftCreated
 	var replayed bool
@@ -165,7 +168,8 @@ func (c *Client) CreateDraftJSON(ctx context.Context, definition json.RawMessage
 	return created, err
 }
 
-// Mission gives the current state of a mission by its draft id or mission id, with a live quote while it is unfunded.
+// Mission gives the current state of a mission by its draft id or mission id, with a live quote
+// while it is unfunded.
 //
 // It fails with not_found for an id that is not of this wallet.
 func (c *Client) Mission(ctx context.Context, id string) (MissionStatus, error) {
@@ -181,8 +185,9 @@ type ListQuery struct {
 	Cursor string // the NextCursor of the page before
 }
 
-// Drafts gives one page of the wallet's drafts, newest first. A page ends at the limit or at 4 MiB: there are more while
-// Summary.NextCursor is not nil, also without a limit. [Client.AllDrafts] follows it.
+// Drafts gives one page of the wallet's drafts, newest first. A page ends at the limit or at 4 MiB:
+// there are more while Summary.NextCursor is not nil, also without a limit. [Client.AllDrafts]
+// follows it.
 func (c *Client) Drafts(ctx context.Context, query ListQuery) (DraftList, error) {
 	values := url.Values{}
 	if query.Status != "" {
@@ -263,8 +268,8 @@ func (c *Client) send(ctx context.Context, call call, result any) error {
 	return nil
 }
 
-// again tries something until it works or trying again cannot help. After an error, retryIn says when to: negative never, zero
-// soon.
+// again tries something until it works or trying again cannot help. After an error, retryIn says
+// when to: negative never, zero soon.
 func (c *Client) again(ctx context.Context, try func() (retryIn time.Duration, err error)) error {
 	for attempt := 1; ; attempt++ {
 		retryIn, err := try()
@@ -332,7 +337,8 @@ func retryAfter(response *http.Response) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// decodeError reads the service's error. Something else in between, such as a proxy, may have answered instead.
+// decodeError reads the service's error. Something else in between, such as a proxy, may have
+// answered instead.
 func decodeError(response *http.Response, answer []byte) error {
 	var envelope struct {
 		Error *Error `json:"error"`

@@ -47,7 +47,8 @@ func (c *Client) AllFeed(ctx context.Context, query FeedQuery) iter.Seq2[OpenMis
 	})
 }
 
-// OpenMission gives a published mission as everybody sees it, also when it takes no more submissions. It needs no wallet.
+// OpenMission gives a published mission as everybody sees it, also when it takes no more
+// submissions. It needs no wallet.
 //
 // It fails with not_found.
 func (c *Client) OpenMission(ctx context.Context, missionID string) (OpenMission, error) {
@@ -56,12 +57,14 @@ func (c *Client) OpenMission(ctx context.Context, missionID string) (OpenMission
 	return detail.Mission, err
 }
 
-// Declare reserves a slot of a mission for a file, and says where to upload it: see [Client.UploadResumable]. The same declaration
-// under the same key is answered with the same submission, with fresh links while the file is waited for. So use one key for one
-// file, kept across retries.
+// Declare reserves a slot of a mission for a file, and says where to upload it: see
+// [Client.UploadResumable]. The same declaration under the same key is answered with the same
+// submission, with fresh links while the file is waited for. So use one key for one file, kept
+// across retries.
 //
-// It fails with not_found; with mission_full, mission_closed and contributor_limit when there is no slot; with validation_failed,
-// unsupported_media_type and payload_too_large; and with idempotency_conflict when the key stands for another declaration.
+// It fails with not_found; with mission_full, mission_closed and contributor_limit when there is no
+// slot; with validation_failed, unsupported_media_type and payload_too_large; and with
+// idempotency_conflict when the key stands for another declaration.
 func (c *Client) Declare(ctx context.Context, missionID string, declaration Declaration, idempotencyKey string) (SubmissionDeclared, error) {
 	body, err := json.Marshal(declaration)
 	if err != nil {
@@ -90,14 +93,16 @@ func (c *Client) AllMySubmissions(ctx context.Context, query PageQuery) iter.Seq
 	})
 }
 
-// MySubmission gives a submission of the wallet: where it stands and why, and once its acceptance is final, the receipt.
+// MySubmission gives a submission of the wallet: where it stands and why, and once its acceptance
+// is final, the receipt.
 //
 // It fails with not_found for an id that is not of this wallet.
 func (c *Client) MySubmission(ctx context.Context, id string) (Submission, error) {
 	return c.mySubmission(ctx, call{method: http.MethodGet, path: submissionPath(id)})
 }
 
-// Withdraw takes a submission back and gives its slot to others. What was withdrawn is answered the same when it is again.
+// Withdraw takes a submission back and gives its slot to others. What was withdrawn is answered the
+// same when it is again.
 //
 // It fails with not_found, and with wrong_state once the submission was accepted or rejected.
 func (c *Client) Withdraw(ctx context.Context, id string) (Submission, error) {

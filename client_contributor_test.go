@@ -9,7 +9,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Every request about submissions goes where the service expects it, signed unless it is public, and its answer comes back.
+// Every request about submissions goes where the service expects it, signed unless it is public,
+// and its answer comes back.
 func TestRequestsAboutSubmissions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

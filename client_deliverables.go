@@ -11,17 +11,20 @@ import (
 	"time"
 )
 
-// DeliverablesQuery selects a page of deliverables. Its zero value selects the first, with links of the service's usual life.
+// DeliverablesQuery selects a page of deliverables. Its zero value selects the first, with links of
+// the service's usual life.
 type DeliverablesQuery struct {
 	Limit   int           // up to 100; 0: the service's default
 	Cursor  string        // the NextCursor of the page before
 	LinkTTL time.Duration // how long the media links live, up to 15 minutes, in whole seconds
 }
 
-// Deliverables gives one page of a mission's accepted submissions, in the order of acceptance, by its draft id or mission id. Its
-// links are short-lived: see [Client.Download], and ask again for new ones.
+// Deliverables gives one page of a mission's accepted submissions, in the order of acceptance, by
+// its draft id or mission id. Its links are short-lived: see [Client.Download], and ask again for
+// new ones.
 //
-// It fails with not_found for an id that is not of this wallet, with mission_not_published, and with invalid_cursor.
+// It fails with not_found for an id that is not of this wallet, with mission_not_published, and
+// with invalid_cursor.
 func (c *Client) Deliverables(ctx context.Context, id string, query DeliverablesQuery) (Deliverables, error) {
 	ttl := ""
 	if query.LinkTTL != 0 {
@@ -33,9 +36,10 @@ func (c *Client) Deliverables(ctx context.Context, id string, query Deliverables
 	return deliverables, err
 }
 
-// AllDeliverables walks through every page. What is accepted all the while is given, also while others are being accepted. A submission
-// whose acceptance is taken back and made again during the walk moves to the end, and may be given twice: the later one counts. One
-// that was given may have been taken back since; its link tells.
+// AllDeliverables walks through every page. What is accepted all the while is given, also while
+// others are being accepted. A submission whose acceptance is taken back and made again during the
+// walk moves to the end, and may be given twice: the later one counts. One that was given may have
+// been taken back since; its link tells.
 func (c *Client) AllDeliverables(ctx context.Context, id string, query DeliverablesQuery) iter.Seq2[Deliverable, error] {
 	return walk(query.Cursor, func(cursor string) ([]Deliverable, *string, error) {
 		query.Cursor = cursor

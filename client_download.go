@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// MediaStream is the bytes behind a media link, from an offset on. It survives lost connections: reading goes on where it was,
-// while that helps. Close it.
+// MediaStream is the bytes behind a media link, from an offset on. It survives lost connections:
+// reading goes on where it was, while that helps. Close it.
 type MediaStream struct {
 	Size        int64 // of the whole, -1 when the other side does not say
 	ContentType string
@@ -28,12 +28,14 @@ type MediaStream struct {
 	watch    *watch
 }
 
-// Download opens a media link, such as the MediaURL of a [Deliverable], from an offset on: 0 for all of it, or as many bytes as are
-// there from an earlier attempt. The stream begins exactly there, also when something on the way does not know ranges. Compare the
-// whole with [Media.SHA256].
+// Download opens a media link, such as the MediaURL of a [Deliverable], from an offset on: 0 for
+// all of it, or as many bytes as are there from an earlier attempt. The stream begins exactly
+// there, also when something on the way does not know ranges. Compare the whole with
+// [Media.SHA256].
 //
-// It and the stream fail with media_url_expired and media_url_invalid when the link is over, then ask for the deliverables again;
-// with not_found when the submission is no longer accepted; and with range_not_satisfiable for an offset behind the end.
+// It and the stream fail with media_url_expired and media_url_invalid when the link is over, then
+// ask for the deliverables again; with not_found when the submission is no longer accepted; and
+// with range_not_satisfiable for an offset behind the end.
 func (c *Client) Download(ctx context.Context, link string, offset int64) (*MediaStream, error) {
 	stream := &MediaStream{client: c, ctx: ctx, link: link, offset: offset}
 	if err := c.again(ctx, stream.open); err != nil {

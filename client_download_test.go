@@ -16,7 +16,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// mediaService serves one file under a link, as the media proxy does, and badly where a test wants it to.
+// mediaService serves one file under a link, as the media proxy does, and badly where a test wants
+// it to.
 type mediaService struct {
 	*httptest.Server
 	file     []byte

@@ -19,8 +19,9 @@ func (c *Client) Doctor(ctx context.Context, id string) (Doctor, error) {
 	return doctor, err
 }
 
-// ConfirmFunding asks the service to look at the chain now instead of at its next turn, for instance after a funding
-// transaction was mined. The transaction's hash is a hint and may be zero: funding is found by the contract's event.
+// ConfirmFunding asks the service to look at the chain now instead of at its next turn, for
+// instance after a funding transaction was mined. The transaction's hash is a hint and may be zero:
+// funding is found by the contract's event.
 //
 // It fails with not_found for an id that is not of this wallet.
 func (c *Client) ConfirmFunding(ctx context.Context, id string, transaction Hash) (FundingCheck, error) {
@@ -59,8 +60,8 @@ func (q PageQuery) apply(path string, filters ...string) string {
 	return path + "?" + values.Encode()
 }
 
-// Events gives one page of what happened to the wallet's missions, oldest first. Keep the page's NextCursor and ask with it
-// again, now or next week: nothing is missed and nothing comes twice.
+// Events gives one page of what happened to the wallet's missions, oldest first. Keep the page's
+// NextCursor and ask with it again, now or next week: nothing is missed and nothing comes twice.
 func (c *Client) Events(ctx context.Context, query PageQuery) (EventPage, error) {
 	var page EventPage
 	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/external/events")}, &page)

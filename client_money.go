@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// MissionLedger says where the money of a published mission is, with one page of its payments. It needs no wallet.
+// MissionLedger says where the money of a published mission is, with one page of its payments. It
+// needs no wallet.
 //
 // It fails with not_found.
 func (c *Client) MissionLedger(ctx context.Context, missionID string, query PageQuery) (MissionLedger, error) {
@@ -15,7 +16,8 @@ func (c *Client) MissionLedger(ctx context.Context, missionID string, query Page
 	return ledger, err
 }
 
-// AllPayments walks through the payments of a published mission that are in blocks, in the order of their slots. It needs no wallet.
+// AllPayments walks through the payments of a published mission that are in blocks, in the order of
+// their slots. It needs no wallet.
 func (c *Client) AllPayments(ctx context.Context, missionID string, query PageQuery) iter.Seq2[LedgerPayment, error] {
 	return walk(query.Cursor, func(cursor string) ([]LedgerPayment, *string, error) {
 		query.Cursor = cursor
@@ -31,7 +33,8 @@ func (c *Client) Earnings(ctx context.Context) (Earnings, error) {
 	return earnings, err
 }
 
-// Solvency says whether the books agree with the chain, with one page of missions. It is for operators.
+// Solvency says whether the books agree with the chain, with one page of missions. It is for
+// operators.
 func (c *Client) Solvency(ctx context.Context, query PageQuery) (Solvency, error) {
 	var solvency Solvency
 	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/operator/solvency")}, &solvency)

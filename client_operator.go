@@ -7,9 +7,11 @@ import (
 	"net/url"
 )
 
-// The requests below are for operators: wallets on the service's list. For any other they fail with wallet_not_allowed.
+// The requests below are for operators: wallets on the service's list. For any other they fail with
+// wallet_not_allowed.
 
-// Reviews gives one page of the missions that wait for a decision, the one that waits longest first.
+// Reviews gives one page of the missions that wait for a decision, the one that waits longest
+// first.
 func (c *Client) Reviews(ctx context.Context, query PageQuery) (ReviewPage, error) {
 	var page ReviewPage
 	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/operator/reviews")}, &page)
@@ -32,11 +34,13 @@ func (c *Client) Review(ctx context.Context, id string) (Review, error) {
 	return c.review(ctx, call{method: http.MethodGet, path: "/api/operator/reviews/" + url.PathEscape(id)})
 }
 
-// Approve lets a funded mission be published, at once or when its funding is final; the reason may be empty. A decision is made
-// once and is for good: the same one by the same operator again is answered as it was the first time.
+// Approve lets a funded mission be published, at once or when its funding is final; the reason may
+// be empty. A decision is made once and is for good: the same one by the same operator again is
+// answered as it was the first time.
 //
-// It fails with not_found, with wrong_state when the mission is not funded or was decided by somebody else or otherwise, and
-// with service_unavailable when it would be published while an incident halts the service.
+// It fails with not_found, with wrong_state when the mission is not funded or was decided by
+// somebody else or otherwise, and with service_unavailable when it would be published while an
+// incident halts the service.
 func (c *Client) Approve(ctx context.Context, id, reason string) (Review, error) {
 	request := call{method: http.MethodPost, path: operatorMissionPath(id) + "/approve"}
 	if reason != "" {
@@ -48,11 +52,11 @@ func (c *Client) Approve(ctx context.Context, id, reason string) (Review, error)
 	return c.review(ctx, request)
 }
 
-// Reject refuses a mission, for a reason that its creator is shown. If it is funded, now or later, the money goes back. As an
-// approval, a rejection is made once.
+// Reject refuses a mission, for a reason that its creator is shown. If it is funded, now or later,
+// the money goes back. As an approval, a rejection is made once.
 //
-// It fails with not_found, with validation_failed for a reason that is empty or too long, and with wrong_state when the mission
-// was decided by somebody else or otherwise.
+// It fails with not_found, with validation_failed for a reason that is empty or too long, and with
+// wrong_state when the mission was decided by somebody else or otherwise.
 func (c *Client) Reject(ctx context.Context, id, reason string) (Review, error) {
 	body, err := encodeReason(reason)
 	if err != nil {
@@ -83,8 +87,8 @@ func (c *Client) Chain(ctx context.Context) (ChainOverview, error) {
 	return overview, err
 }
 
-// Reconcile asks the service to compare the contract's state with its database, over all open missions. It happens after the
-// answer; LastReconcile of [Client.Chain] has the outcome.
+// Reconcile asks the service to compare the contract's state with its database, over all open
+// missions. It happens after the answer; LastReconcile of [Client.Chain] has the outcome.
 func (c *Client) Reconcile(ctx context.Context) error {
 	var requested ReconcileRequested
 	return c.send(ctx, call{method: http.MethodPost, path: "/api/operator/chain/reconcile"}, &requested)
@@ -92,8 +96,8 @@ func (c *Client) Reconcile(ctx context.Context) error {
 
 // ClearIncident says that a person has looked at an incident, and why things may go on.
 //
-// It fails with not_found, with validation_failed for a reason that is empty or too long, and with wrong_state when the
-// incident was cleared before.
+// It fails with not_found, with validation_failed for a reason that is empty or too long, and with
+// wrong_state when the incident was cleared before.
 func (c *Client) ClearIncident(ctx context.Context, id, reason string) (IncidentCleared, error) {
 	body, err := encodeReason(reason)
 	if err != nil {

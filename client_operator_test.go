@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// recorded answers every request with one body and keeps what came, after a look at its signature: which is there, but for requests
-// that say "unsigned", and under "key" its idempotency key.
+// recorded answers every request with one body and keeps what came, after a look at its signature:
+// which is there, but for requests that say "unsigned", and under "key" its idempotency key.
 func recorded(t *testing.T, answer string, got *string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -75,8 +75,9 @@ func (c *Client) RetryPayout(ctx context.Context, submissionID, reason string) (
 	return detail, err
 }
 
-// HaltPayouts stops new settlements and closings of published missions until [Client.ResumePayouts].
-// What is sent already is followed to its end. Halted before: the answer is the halt that holds.
+// HaltPayouts stops new settlements and closings of published missions until
+// [Client.ResumePayouts]. What is sent already is followed to its end. Halted before: the answer is
+// the halt that holds.
 func (c *Client) HaltPayouts(ctx context.Context, reason string) (PayoutsHalted, error) {
 	var answer PayoutsHalted
 	err := c.order(ctx, payoutsPath+"/halt", reason, &answer)

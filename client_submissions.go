@@ -9,7 +9,8 @@ import (
 
 // The requests below are for operators, as those on missions are.
 
-// QueueQuery selects submissions of all contributors. Its zero value selects those that a person must look at.
+// QueueQuery selects submissions of all contributors. Its zero value selects those that a person
+// must look at.
 type QueueQuery struct {
 	Status    SubmissionStatus // empty: flagged
 	MissionID string           // empty: of every mission
@@ -42,23 +43,26 @@ func (c *Client) Submission(ctx context.Context, id string) (ReviewedSubmission,
 	return c.submission(ctx, call{method: http.MethodGet, path: operatorSubmissionPath(id)})
 }
 
-// AcceptSubmission accepts what was flagged; the reason may be empty. When the acceptance is final its receipt is signed; until then it
-// can be taken back with [Client.RejectSubmission] or [Client.FlagSubmission].
+// AcceptSubmission accepts what was flagged; the reason may be empty. When the acceptance is final
+// its receipt is signed; until then it can be taken back with [Client.RejectSubmission] or
+// [Client.FlagSubmission].
 //
 // It fails with not_found, and with wrong_state when the submission is not flagged.
 func (c *Client) AcceptSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {
 	return c.decide(ctx, id, "accept", reason)
 }
 
-// RejectSubmission refuses a submission, or takes an acceptance back, for a reason that its contributor is shown.
+// RejectSubmission refuses a submission, or takes an acceptance back, for a reason that its
+// contributor is shown.
 //
-// It fails with not_found, with validation_failed for a reason that is empty or too long, and with wrong_state when the acceptance
-// is final or the submission is over.
+// It fails with not_found, with validation_failed for a reason that is empty or too long, and with
+// wrong_state when the acceptance is final or the submission is over.
 func (c *Client) RejectSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {
 	return c.decide(ctx, id, "reject", reason)
 }
 
-// FlagSubmission puts a submission before a person: one that is being checked, or one that was accepted and is not final.
+// FlagSubmission puts a submission before a person: one that is being checked, or one that was
+// accepted and is not final.
 //
 // It fails as [Client.RejectSubmission] does.
 func (c *Client) FlagSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {
@@ -86,8 +90,8 @@ func operatorSubmissionPath(id string) string {
 	return "/api/operator/submissions/" + url.PathEscape(id)
 }
 
-// RotateLinkKeys ends every media and upload link that is out, at once: for when links got into wrong hands. Whoever may see media
-// asks again and gets new ones.
+// RotateLinkKeys ends every media and upload link that is out, at once: for when links got into
+// wrong hands. Whoever may see media asks again and gets new ones.
 //
 // It fails with validation_failed for a reason that is empty or too long.
 func (c *Client) RotateLinkKeys(ctx context.Context, reason string) error {

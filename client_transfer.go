@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// ErrStalled says that an upload or a download stood still for longer than [WithStallTimeout] allows.
+// ErrStalled says that an upload or a download stood still for longer than [WithStallTimeout]
+// allows.
 var ErrStalled = errors.New("nothing moved for too long")
 
-// watch ends a transfer that stands still. A deadline for the whole would be wrong for a large file, and none hangs for ever.
+// watch ends a transfer that stands still. A deadline for the whole would be wrong for a large
+// file, and none hangs for ever.
 type watch struct {
 	ctx    context.Context // of the transfer
 	stall  time.Duration
@@ -22,7 +24,8 @@ type watch struct {
 	cancel context.CancelCauseFunc
 }
 
-// watched gives a context for one request under a link, which ends when nothing has moved for a while.
+// watched gives a context for one request under a link, which ends when nothing has moved for a
+// while.
 func (c *Client) watched(ctx context.Context) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return ctx, &watch{ctx: ctx, stall: c.stall, cancel: cancel, timer: time.AfterFunc(c.stall, func() { cancel(ErrStalled) })}
@@ -39,8 +42,8 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// follow sends a request under a link, which is its own permission: it is not signed. Any answer but the wanted statuses is an
-// error; retryIn is that of again.
+// follow sends a request under a link, which is its own permission: it is not signed. Any answer
+// but the wanted statuses is an error; retryIn is that of again.
 func (c *Client) follow(request *http.Request, wanted ...int) (response *http.Response, retryIn time.Duration, err error) {
 	response, err = c.files.Do(request)
 	if err != nil {
@@ -59,7 +62,8 @@ func (c *Client) follow(request *http.Request, wanted ...int) (response *http.Re
 	return nil, retryUnderLink(response), linkError(response, answer)
 }
 
-// transferError is the reason why a transfer ended, where its context knows a better one than "canceled".
+// transferError is the reason why a transfer ended, where its context knows a better one than
+// "canceled".
 func transferError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), ErrStalled) {
 		return ErrStalled
@@ -76,8 +80,8 @@ func backoff(failures int) time.Duration {
 	return min(250*time.Millisecond<<min(failures-1, 6), maxRetryIn)
 }
 
-// retryUnderLink says when to send again what failed with this status. Besides what may pass anywhere, another request may have the
-// file in its hands (409 and, of tus, 423).
+// retryUnderLink says when to send again what failed with this status. Besides what may pass
+// anywhere, another request may have the file in its hands (409 and, of tus, 423).
 func retryUnderLink(response *http.Response) time.Duration {
 	switch status := response.StatusCode; {
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
@@ -89,8 +93,9 @@ func retryUnderLink(response *http.Response) time.Duration {
 	}
 }
 
-// linkError reads the error of a request under a link. An answer to HEAD has no body, and something in between may have answered
-// instead, so that the status must do where nothing else says what is wrong.
+// linkError reads the error of a request under a link. An answer to HEAD has no body, and something
+// in between may have answered instead, so that the status must do where nothing else says what is
+// wrong.
 func linkError(response *http.Response, answer []byte) error {
 	err := decodeError(response, answer)
 	if ErrorCode(err) != CodeInternal {

@@ -12,14 +12,17 @@ import (
 	"time"
 )
 
-// answerTime is how long the service may take between the last byte of a file and its answer: it hashes and stores the file.
+// answerTime is how long the service may take between the last byte of a file and its answer: it
+// hashes and stores the file.
 const answerTime = 3 * time.Minute
 
-// Upload sends a file of exactly size bytes in one go. A lost connection loses all of it; [Client.UploadResumable] goes on where it
-// was. The checks begin with the last byte, so the submission is pending when this returns: see [Client.MySubmission].
+// Upload sends a file of exactly size bytes in one go. A lost connection loses all of it;
+// [Client.UploadResumable] goes on where it was. The checks begin with the last byte, so the
+// submission is pending when this returns: see [Client.MySubmission].
 //
-// It fails with media_url_expired when the reservation is over, with validation_failed when the bytes are not those declared, which
-// rejects the submission, and with service_unavailable when they cannot be stored for now.
+// It fails with media_url_expired when the reservation is over, with validation_failed when the
+// bytes are not those declared, which rejects the submission, and with service_unavailable when
+// they cannot be stored for now.
 func (c *Client) Upload(ctx context.Context, links UploadLinks, file io.Reader, size int64) (Submission, error) {
 	ctx, watch := c.watched(ctx)
 	defer watch.stop()
@@ -44,11 +47,13 @@ func (c *Client) Upload(ctx context.Context, links UploadLinks, file io.Reader, 
 	return detail.Submission, nil
 }
 
-// UploadResumable sends a file of size bytes, going on where an earlier attempt ended: after a lost connection by itself, and after a
-// restart of this program when it is called again with links of the same submission. It returns when the service has all of it;
-// then the checks begin. progress, if not nil, is told how many bytes the service has or is being sent; it may go back.
+// UploadResumable sends a file of size bytes, going on where an earlier attempt ended: after a lost
+// connection by itself, and after a restart of this program when it is called again with links of
+// the same submission. It returns when the service has all of it; then the checks begin. progress,
+// if not nil, is told how many bytes the service has or is being sent; it may go back.
 //
-// It fails as [Client.Upload] does, and after several attempts without progress with the error of the last.
+// It fails as [Client.Upload] does, and after several attempts without progress with the error of
+// the last.
 func (c *Client) UploadResumable(ctx context.Context, links UploadLinks, file io.ReaderAt, size int64, progress func(sent int64)) error {
 	if progress == nil {
 		progress = func(int64) {}
@@ -82,8 +87,8 @@ const (
 	tusContentType     = "application/offset+octet-stream"
 )
 
-// A file goes in pieces that take a second or two each, so that it is known how much has arrived: a whole photo fits into the buffers
-// on the way. One piece is enough for most.
+// A file goes in pieces that take a second or two each, so that it is known how much has arrived: a
+// whole photo fits into the buffers on the way. One piece is enough for most.
 const (
 	firstPiece   = 1 << 20
 	smallestOne  = 256 << 10
@@ -101,7 +106,8 @@ func nextPiece(piece int64, took time.Duration) int64 {
 	}
 }
 
-// uploadRest asks how much the service has and sends the rest. offset is what it has then, -1 if it did not say.
+// uploadRest asks how much the service has and sends the rest. offset is what it has then, -1 if it
+// did not say.
 func (c *Client) uploadRest(ctx context.Context, link string, file io.ReaderAt, size int64, progress func(int64)) (offset int64, retryIn time.Duration, err error) {
 	offset, retryIn, err = c.uploadOffset(ctx, link)
 	if err != nil {
@@ -110,7 +116,8 @@ func (c *Client) uploadRest(ctx context.Context, link string, file io.ReaderAt, 
 	if offset < 0 || offset > size {
 		return offset, -1, fmt.Errorf("the service has %d bytes of a file of %d: these links are for another file", offset, size)
 	}
-	// All of it may be there and not be stored yet, so that a request without bytes is sent too: its answer says that it is.
+	// All of it may be there and not be stored yet, so that a request without bytes is sent too:
+	// its answer says that it is.
 	for piece := int64(firstPiece); ; {
 		progress(offset)
 		length, started := min(piece, size-offset), time.Now()
@@ -175,7 +182,8 @@ func (c *Client) sendPiece(ctx context.Context, link string, body *uploadBody, l
 	return 0, nil
 }
 
-// uploadBody is a request body that tells how far it is. The transport may read on after the answer came; then nobody is told.
+// uploadBody is a request body that tells how far it is. The transport may read on after the answer
+// came; then nobody is told.
 type uploadBody struct {
 	source   io.Reader
 	size     int64

@@ -19,7 +19,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// tusService takes one upload as the service does: what arrived stays, whatever becomes of the connection.
+// tusService takes one upload as the service does: what arrived stays, whatever becomes of the
+// connection.
 type tusService struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -142,7 +143,8 @@ func TestUploadGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// A file that takes long goes in pieces: what has arrived is known, and pieces grow while they are fast.
+// A file that takes long goes in pieces: what has arrived is known, and pieces grow while they are
+// fast.
 func TestALargeFileGoesInPieces(t *testing.T) {
 	t.Parallel()
 	file := randomBytes(8 << 20)

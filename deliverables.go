@@ -41,7 +41,8 @@ type Deliverable struct {
 	Provenance        Provenance   `json:"provenance"`
 }
 
-// SubmissionTime is the form, for package time, in which a submission says when it was made and verified. It is in UTC.
+// SubmissionTime is the form, for package time, in which a submission says when it was made and
+// verified. It is in UTC.
 const SubmissionTime = "2006-01-02 15:04:05"
 
 // Verification is why a submission was accepted.

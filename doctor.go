@@ -77,8 +77,8 @@ type FundingDepth struct {
 	Locked          bool    `json:"locked"`          // final: publication needs it
 }
 
-// FundingCheck is the answer to confirm-funding: what the service knew when it was asked to look. The look itself comes after
-// the answer; ask for the status again.
+// FundingCheck is the answer to confirm-funding: what the service knew when it was asked to look.
+// The look itself comes after the answer; ask for the status again.
 type FundingCheck struct {
 	OK            bool          `json:"ok"`
 	DraftID       string        `json:"draftId"`

@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// Code is a stable, machine-readable name of what went wrong. Codes never change meaning; new ones may appear.
+// Code is a stable, machine-readable name of what went wrong. Codes never change meaning; new ones
+// may appear.
 type Code string
 
 // The codes of the API.
@@ -103,7 +104,8 @@ var httpStatus = map[Code]int{
 	CodeServiceUnavailable:               http.StatusServiceUnavailable,
 }
 
-// HTTPStatus is the status an error with this code is answered with. An unknown code is an internal error.
+// HTTPStatus is the status an error with this code is answered with. An unknown code is an internal
+// error.
 func (c Code) HTTPStatus() int {
 	if status, known := httpStatus[c]; known {
 		return status
@@ -153,7 +155,8 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ErrorCode is the code of the first [Error] in err's chain, [CodeInternal] for any other error, and empty for nil.
+// ErrorCode is the code of the first [Error] in err's chain, [CodeInternal] for any other error,
+// and empty for nil.
 func ErrorCode(err error) Code {
 	if err == nil {
 		return ""

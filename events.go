@@ -2,7 +2,8 @@ package sortie
 
 import "encoding/json"
 
-// EventType says what happened to a mission. New types may appear: a reader passes over those it does not know.
+// EventType says what happened to a mission. New types may appear: a reader passes over those it
+// does not know.
 type EventType string
 
 // The event types. Every change of a mission's state has exactly one event.
@@ -47,9 +48,10 @@ type EventPage struct {
 // EventSummary describes a page of events.
 type EventSummary struct {
 	ReturnedEvents int `json:"returnedEvents"`
-	// NextCursor is the position after the last event of this page. It is there on every page, the last and an empty one
-	// included, because more will come: whoever keeps it and asks again later misses nothing and sees nothing twice. A page with
-	// fewer events than the limit was the last for now.
+	// NextCursor is the position after the last event of this page. It is there on every page, the
+	// last and an empty one included, because more will come: whoever keeps it and asks again later
+	// misses nothing and sees nothing twice. A page with fewer events than the limit was the last
+	// for now.
 	NextCursor  string `json:"nextCursor"`
 	GeneratedAt string `json:"generatedAt"`
 }

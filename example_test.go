@@ -13,8 +13,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// A mission from definition to a quote that is safe to fund. The trusted values come from the service's documentation; those
-// of `sortie dev` are in .sortie/ready.json.
+// A mission from definition to a quote that is safe to fund. The trusted values come from the
+// service's documentation; those of `sortie dev` are in .sortie/ready.json.
 func Example() {
 	key, err := sortie.ParseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80") // a development key
 	if err != nil {
@@ -46,12 +46,13 @@ func Example() {
 	if err := sortie.VerifyQuote(draft.FundingQuote, asked, trust, time.Now()); err != nil {
 		log.Fatal(err) // do not send it
 	}
-	// Now approve FundingQuote.TotalBudgetBaseUnits to FundingQuote.FactoryAddress, and send FundingQuote.Calldata to it.
+	// Now approve FundingQuote.TotalBudgetBaseUnits to FundingQuote.FactoryAddress, and send
+	// FundingQuote.Calldata to it.
 	fmt.Println(draft.DraftID)
 }
 
-// A program that keeps up with all missions of a wallet. It keeps the cursor with the work it did, so that it misses nothing and
-// does nothing twice, however often it is restarted.
+// A program that keeps up with all missions of a wallet. It keeps the cursor with the work it did,
+// so that it misses nothing and does nothing twice, however often it is restarted.
 func ExampleClient_Events() {
 	key, err := sortie.ParseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80") // a development key
 	if err != nil {

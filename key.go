@@ -11,13 +11,15 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 )
 
-// Key is a private key in memory. It implements [Signer], and prints as its address whatever the verb.
+// Key is a private key in memory. It implements [Signer], and prints as its address whatever the
+// verb.
 type Key struct {
 	secret  *secp256k1.PrivateKey
 	address Address
 }
 
-// ParseKey reads a private key: 64 hex digits, with or without 0x. The error never repeats the text.
+// ParseKey reads a private key: 64 hex digits, with or without 0x. The error never repeats the
+// text.
 func ParseKey(text string) (*Key, error) {
 	secret, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil || len(secret) != secp256k1.PrivKeyBytesLen {
@@ -44,8 +46,8 @@ func (k *Key) SignMessage(_ context.Context, message []byte) ([]byte, error) {
 	return k.SignDigest(MessageDigest(message)), nil
 }
 
-// SignDigest signs a 32-byte digest: r, s, v with low s and v 27 or 28. The nonce is that of RFC 6979, so the same digest
-// gives the same bytes.
+// SignDigest signs a 32-byte digest: r, s, v with low s and v 27 or 28. The nonce is that of RFC
+// 6979, so the same digest gives the same bytes.
 func (k *Key) SignDigest(digest Hash) Bytes {
 	compact := ecdsa.SignCompact(k.secret, digest[:], false) // v, r, s
 	return append(Bytes(compact[1:]), compact[0])
@@ -60,11 +62,12 @@ func (k *Key) GoString() string { return k.address.String() }
 // LogValue is the key's address.
 func (k *Key) LogValue() slog.Value { return slog.StringValue(k.address.String()) }
 
-// ErrInvalidSignature says that bytes are no signature of a plain key: wrong length, v, r or s, or no key fits.
+// ErrInvalidSignature says that bytes are no signature of a plain key: wrong length, v, r or s, or
+// no key fits.
 var ErrInvalidSignature = errors.New("not a signature of a plain key: want 65 bytes r, s, v with low s and v 27 or 28")
 
-// RecoverAddress gives the address whose key signed the digest. It takes 65 bytes r, s, v with v 27 or 28 and refuses the
-// high-s twin of a signature, as the contract does.
+// RecoverAddress gives the address whose key signed the digest. It takes 65 bytes r, s, v with v 27
+// or 28 and refuses the high-s twin of a signature, as the contract does.
 func RecoverAddress(digest Hash, signature []byte) (Address, error) {
 	if len(signature) != SignatureLength {
 		return Address{}, ErrInvalidSignature

@@ -17,7 +17,8 @@ type Reward struct {
 	Amount json.Number `json:"amount"` // whole tokens; text, so that it is never rounded
 }
 
-// VerificationRules say, to the people and programs that check submissions, what makes one right or wrong.
+// VerificationRules say, to the people and programs that check submissions, what makes one right or
+// wrong.
 type VerificationRules struct {
 	Accept []string `json:"accept"`
 	Reject []string `json:"reject"`
@@ -38,8 +39,8 @@ type VideoBounds struct {
 	MaxDurationMs int64 `json:"maxDurationMs,omitempty"`
 }
 
-// Mission is a mission definition as a creator writes it. Title, Reward and TargetCount are required; for everything else
-// the zero value means the service's documented default.
+// Mission is a mission definition as a creator writes it. Title, Reward and TargetCount are
+// required; for everything else the zero value means the service's documented default.
 type Mission struct {
 	Title                        string             `json:"title"`
 	Description                  string             `json:"description,omitempty"`
@@ -57,8 +58,8 @@ type Mission struct {
 	Metadata                     map[string]string  `json:"metadata,omitempty"`
 }
 
-// NormalizedMission is the mission as the service understood it: defaults filled in, text trimmed, numbers in their
-// shortest form. Two inputs with the same normalized mission are the same mission.
+// NormalizedMission is the mission as the service understood it: defaults filled in, text trimmed,
+// numbers in their shortest form. Two inputs with the same normalized mission are the same mission.
 type NormalizedMission struct {
 	Title                        string                     `json:"title"`
 	Description                  string                     `json:"description"`

@@ -104,7 +104,8 @@ type SenderStatus struct {
 	Alarms     []SenderAlarm `json:"alarms"`
 }
 
-// SenderAlarm is something that keeps transactions from getting through, or soon will. It ends by itself.
+// SenderAlarm is something that keeps transactions from getting through, or soon will. It ends by
+// itself.
 type SenderAlarm struct {
 	Kind   string `json:"kind"`
 	Detail string `json:"detail"`
@@ -120,7 +121,8 @@ type ChainPosition struct {
 	Final   uint64 `json:"final"`
 }
 
-// Incident is something that a person must look at. A halting one stops publication, payouts and sends until it is cleared.
+// Incident is something that a person must look at. A halting one stops publication, payouts and
+// sends until it is cleared.
 type Incident struct {
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
@@ -151,7 +153,8 @@ type ReconcileReport struct {
 	Alarms     []string `json:"alarms"`
 }
 
-// ReconcileRequested is the answer to a request for a comparison, which happens later: see [ChainOverview].
+// ReconcileRequested is the answer to a request for a comparison, which happens later: see
+// [ChainOverview].
 type ReconcileRequested struct {
 	OK bool `json:"ok"`
 }
@@ -165,7 +168,8 @@ type FollowerStatus struct {
 	Alarms       []ChainAlarm `json:"alarms"`
 }
 
-// ChainAlarm is something about the nodes that is out of order now. It ends by itself when it is in order again.
+// ChainAlarm is something about the nodes that is out of order now. It ends by itself when it is in
+// order again.
 type ChainAlarm struct {
 	Kind   string `json:"kind"`
 	Detail string `json:"detail"`

@@ -74,8 +74,8 @@ type PayoutSettlement struct {
 	Attempts     []PayoutAttempt `json:"attempts"` // the transactions that were signed for it, oldest first
 }
 
-// PayoutAttempt is a transaction that was signed for a settlement. At most one of those with the same
-// nonce is ever mined.
+// PayoutAttempt is a transaction that was signed for a settlement. At most one of those with the
+// same nonce is ever mined.
 type PayoutAttempt struct {
 	TransactionHash Hash   `json:"transactionHash"`
 	Nonce           uint64 `json:"nonce"`

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Quote is what a creator needs to fund a mission: the terms, the service's authorization and the calldata to send to
-// FactoryAddress as it is. Check it with [VerifyQuote] before sending money anywhere.
+// Quote is what a creator needs to fund a mission: the terms, the service's authorization and the
+// calldata to send to FactoryAddress as it is. Check it with [VerifyQuote] before sending money
+// anywhere.
 type Quote struct {
 	ChainID                      uint64             `json:"chainId"`
 	FactoryAddress               Address            `json:"factoryAddress"`
@@ -61,8 +62,9 @@ func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05
 
 func formatDeadline(deadline uint64) string { return FormatTime(time.Unix(int64(deadline), 0)) }
 
-// UnmarshalJSON takes a quote exactly as the service writes it, in any order and spacing: every member once, none unknown,
-// numbers and hex in their canonical form. A quote that two JSON parsers could read in two ways is no quote.
+// UnmarshalJSON takes a quote exactly as the service writes it, in any order and spacing: every
+// member once, none unknown, numbers and hex in their canonical form. A quote that two JSON parsers
+// could read in two ways is no quote.
 func (q *Quote) UnmarshalJSON(data []byte) error {
 	type wire Quote // without this method
 	var decoded wire
@@ -93,7 +95,8 @@ func (q *Quote) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// flatten gives the scalars of nested JSON objects by path. It refuses arrays, which a quote has none of, and repeated names.
+// flatten gives the scalars of nested JSON objects by path. It refuses arrays, which a quote has
+// none of, and repeated names.
 func flatten(data []byte) (map[string]json.Token, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

@@ -16,8 +16,8 @@ type Payment struct {
 	SubmissionKey Hash    `json:"submissionKey"`
 }
 
-// Settlement pays slots of one mission. With the settler's signature anyone may send it; one of a single payment is a
-// contributor's receipt, which can be redeemed without the service.
+// Settlement pays slots of one mission. With the settler's signature anyone may send it; one of a
+// single payment is a contributor's receipt, which can be redeemed without the service.
 type Settlement struct {
 	MissionKey Hash      `json:"missionKey"`
 	Payments   []Payment `json:"payments"`
@@ -58,8 +58,8 @@ func (p Payment) appendTo(dst []byte) []byte {
 	return append(dst, p.SubmissionKey[:]...)
 }
 
-// Close ends a mission with this many slots paid and refunds the rest to its creator. With the settler's signature anyone
-// may send it.
+// Close ends a mission with this many slots paid and refunds the rest to its creator. With the
+// settler's signature anyone may send it.
 type Close struct {
 	MissionKey Hash   `json:"missionKey"`
 	PaidCount  uint64 `json:"paidCount"`

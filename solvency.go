@@ -10,8 +10,8 @@ const (
 	SolvencyNotChecked SolvencyStatus = "not_checked" // the last check could not be completed: it did not pass
 )
 
-// Solvency is the outcome of the last comparison of the database with the chain, and a page of missions that were compared for this
-// answer.
+// Solvency is the outcome of the last comparison of the database with the chain, and a page of
+// missions that were compared for this answer.
 type Solvency struct {
 	OK bool `json:"ok"`
 	SolvencyReport
@@ -46,7 +46,8 @@ type BookMismatch struct {
 	Found     string  `json:"found"`    // what the database says
 }
 
-// TokenBooks are the sums of all missions of a token in one factory. Funded is paid, deferred, remaining and refunded together.
+// TokenBooks are the sums of all missions of a token in one factory. Funded is paid, deferred,
+// remaining and refunded together.
 type TokenBooks struct {
 	Factory             Address  `json:"factoryAddress"`
 	Token               Token    `json:"token"`
@@ -70,7 +71,8 @@ type BookSums struct {
 	RefundedBaseUnits  string `json:"refundedBaseUnits"`
 }
 
-// ContractSums are amounts in base units, from the contract, which counts deferred payments as paid.
+// ContractSums are amounts in base units, from the contract, which counts deferred payments as
+// paid.
 type ContractSums struct {
 	FundedBaseUnits          string `json:"fundedBaseUnits"`
 	PaidAndDeferredBaseUnits string `json:"paidAndDeferredBaseUnits"`
@@ -101,7 +103,8 @@ type SolvencySummary struct {
 	GeneratedAt      string  `json:"generatedAt"`
 }
 
-// MissionLedger is where the money of a published mission is. Funded is paid, deferred, remaining and refunded together.
+// MissionLedger is where the money of a published mission is. Funded is paid, deferred, remaining
+// and refunded together.
 type MissionLedger struct {
 	OK           bool    `json:"ok"`
 	MissionID    string  `json:"missionId"`
@@ -176,8 +179,8 @@ type EarnedAmount struct {
 	Amount    string `json:"amount"` // in whole tokens
 }
 
-// MissionMoney is where the money of a published mission is, for its creator, in base units. Funded is spent, committed, left and refunded
-// together.
+// MissionMoney is where the money of a published mission is, for its creator, in base units. Funded
+// is spent, committed, left and refunded together.
 type MissionMoney struct {
 	Token     Token  `json:"token"`
 	Decimals  int    `json:"decimals"`

@@ -44,7 +44,8 @@ type Declaration struct {
 	SHA256      string   `json:"sha256"` // 64 hex digits, of the bytes that will be uploaded
 }
 
-// SubmissionDeclared is the answer to a declaration: a slot is reserved, and the file may be uploaded.
+// SubmissionDeclared is the answer to a declaration: a slot is reserved, and the file may be
+// uploaded.
 type SubmissionDeclared struct {
 	OK                bool             `json:"ok"`
 	SubmissionID      string           `json:"submissionId"`
@@ -76,8 +77,8 @@ type Payout struct {
 	Reason          string       `json:"reason"` // what it waits for, or why it is deferred or failed, and what to do
 }
 
-// Receipt is a settlement of one payment with the settler's signature: the contributor can redeem it without the service, as long
-// as what it depends on holds.
+// Receipt is a settlement of one payment with the settler's signature: the contributor can redeem
+// it without the service, as long as what it depends on holds.
 type Receipt struct {
 	Settlement
 	Signature       Bytes              `json:"signature"`
@@ -122,7 +123,8 @@ type Submission struct {
 	VerifiedAt   *string           `json:"verifiedAt"` // likewise; nil before the checks
 	Payout       Payout            `json:"payout"`
 	Receipt      *Receipt          `json:"receipt"` // nil until the acceptance is final
-	// SlotReservedUntil is when the slot is given to others unless bytes of the file arrive; nil when no file is waited for.
+	// SlotReservedUntil is when the slot is given to others unless bytes of the file arrive; nil
+	// when no file is waited for.
 	SlotReservedUntil *string `json:"slotReservedUntil"`
 }
 
@@ -167,8 +169,8 @@ type OpenMissionDetail struct {
 	Mission OpenMission `json:"mission"`
 }
 
-// MissionFeed is one page of the missions that are not full of accepted submissions: nearest first where a point was asked for, otherwise newest
-// first.
+// MissionFeed is one page of the missions that are not full of accepted submissions: nearest first
+// where a point was asked for, otherwise newest first.
 type MissionFeed struct {
 	OK       bool          `json:"ok"`
 	Missions []OpenMission `json:"missions"`
@@ -200,7 +202,8 @@ type ReviewedSubmission struct {
 	MediaURLExpiresAt *string  `json:"mediaUrlExpiresAt"`
 }
 
-// ReviewedSubmissionDetail is the answer to a request for one submission by an operator, and to a decision.
+// ReviewedSubmissionDetail is the answer to a request for one submission by an operator, and to a
+// decision.
 type ReviewedSubmissionDetail struct {
 	OK         bool               `json:"ok"`
 	Submission ReviewedSubmission `json:"submission"`

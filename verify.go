@@ -19,8 +19,8 @@ type Ask struct {
 	TargetCount uint64
 }
 
-// Trust is what a creator knows about a deployment from somewhere else than the answer being checked: its documentation, its
-// configuration. Values taken from the quote itself prove nothing.
+// Trust is what a creator knows about a deployment from somewhere else than the answer being
+// checked: its documentation, its configuration. Values taken from the quote itself prove nothing.
 type Trust struct {
 	ChainID     uint64
 	Factory     Address
@@ -62,7 +62,8 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s %s: want %s, got %s", m.Field, m.Kind, m.Want, m.Got)
 }
 
-// Mismatches is everything that is wrong with a quote. As an error it says so in one line per mismatch.
+// Mismatches is everything that is wrong with a quote. As an error it says so in one line per
+// mismatch.
 type Mismatches []Mismatch
 
 // Error implements error.
@@ -75,14 +76,15 @@ func (m Mismatches) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// OnlyExpired reports whether the quote was right and is merely too old: fetching the draft again gives a fresh one.
+// OnlyExpired reports whether the quote was right and is merely too old: fetching the draft again
+// gives a fresh one.
 func (m Mismatches) OnlyExpired() bool {
 	return len(m) > 0 && !slices.ContainsFunc(m, func(one Mismatch) bool { return one.Kind != MismatchExpired })
 }
 
-// VerifyQuote checks a quote against what the creator asked for and what it trusts, before any money moves: it decodes the
-// calldata, encodes it again to the same bytes, compares every field of the quote and every argument of the call, and
-// recovers the authorizer from the signature.
+// VerifyQuote checks a quote against what the creator asked for and what it trusts, before any
+// money moves: it decodes the calldata, encodes it again to the same bytes, compares every field of
+// the quote and every argument of the call, and recovers the authorizer from the signature.
 //
 // The error is nil or of type [Mismatches].
 func VerifyQuote(quote Quote, asked Ask, trust Trust, now time.Time) error {
@@ -115,7 +117,8 @@ func (c *quoteCheck) same(field, want, got string) {
 	}
 }
 
-// expected is the authorization that the creator asked for. What the service alone chooses comes from the quote.
+// expected is the authorization that the creator asked for. What the service alone chooses comes
+// from the quote.
 func (c *quoteCheck) expected() (MissionAuthorization, bool) {
 	token, known := c.trust.Tokens[c.asked.Token]
 	if !known {

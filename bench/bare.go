@@ -22,9 +22,10 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The bare server is the limit: what is left when everything is taken away that a service does beside its one job. It uses
-// the libraries, the server settings and the durability of the product, and its answers are as long; it has no limits, no
-// ids, no metrics, no error handling worth the name.
+// The bare server is the limit: what is left when everything is taken away that a service does
+// beside its one job. It uses the libraries, the server settings and the durability of the product,
+// and its answers are as long; it has no limits, no ids, no metrics, no error handling worth the
+// name.
 
 const bareCommand = "bare"
 
@@ -161,7 +162,8 @@ func recoverWallet(r *http.Request, body []byte) (string, bool) {
 	return wallet, strings.EqualFold(wallet, claimed)
 }
 
-// appendStatus writes what a row holds and the quote, which costs the limit nothing: it could have been stored.
+// appendStatus writes what a row holds and the quote, which costs the limit nothing: it could have
+// been stored.
 func (s *bareServer) appendStatus(dst []byte, row []sql.RawBytes) []byte {
 	dst = append(append(dst, `{"ok":true,"draftId":"`...), row[0]...)
 	dst = append(append(dst, `","missionId":"`...), row[1]...)

@@ -12,8 +12,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// commits compares rates, because a commit waits for the disk and not for a processor. What it brings to share them is seen in
-// the store: over HTTP the processors are busy with signatures before a fast disk is with commits.
+// commits compares rates, because a commit waits for the disk and not for a processor. What it
+// brings to share them is seen in the store: over HTTP the processors are busy with signatures
+// before a fast disk is with commits.
 func (a *arena) commits(ctx context.Context) error {
 	const alone, shared = 5 * callers, 20 * callers
 	draft, err := a.sampleDraft(fewDraftsCreator.Address())

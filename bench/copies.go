@@ -14,8 +14,9 @@ const (
 	copyIDPattern = "sub_%026d" // ids as the service makes them, in the order of acceptance
 )
 
-// copySubmission makes a mission's only submission one of many, all accepted in turn. The first copies show the files. Through the
-// doors of the product a million would take minutes; what the doors write is copied column by column, whatever the columns are.
+// copySubmission makes a mission's only submission one of many, all accepted in turn. The first
+// copies show the files. Through the doors of the product a million would take minutes; what the
+// doors write is copied column by column, whatever the columns are.
 func copySubmission(ctx context.Context, database, submissionID string, count int, files []shownFile) (err error) {
 	// Nobody needs this database after a power cut.
 	db, err := sql.Open("sqlite", "file:"+database+"?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=cache_size(-400000)")
@@ -56,7 +57,8 @@ var copies = []struct {
 		"fragment": "CAST(replace(CAST(t.fragment AS TEXT), t.submission_id, id) AS BLOB)"}},
 }
 
-// series is a number of copies. Their places in the order of acceptance are from first to last; shift tells the ids of several series apart.
+// series is a number of copies. Their places in the order of acceptance are from first to last;
+// shift tells the ids of several series apart.
 type series struct {
 	first, last, shift int
 	own                map[string]string // in addition to that of the table
@@ -78,7 +80,8 @@ func copyRows(tx *sql.Tx, submissionID string, copied series) error {
 				values[i] = copied.own[column]
 			}
 		}
-		// From a table of its own: SQLite would first gather all that it inserts into the table it reads.
+		// From a table of its own: SQLite would first gather all that it inserts into the table it
+		// reads.
 		if _, err := tx.Exec(`CREATE TEMPORARY TABLE one_`+rows.table+` AS SELECT * FROM `+rows.table+` WHERE submission_id = $1`, submissionID); err != nil {
 			return fmt.Errorf("%s: %w", rows.table, err)
 		}

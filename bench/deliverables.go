@@ -9,7 +9,8 @@ import (
 	"os"
 )
 
-// deliverables measures pages of a large mission: next to the bare server, and the last one next to the first.
+// deliverables measures pages of a large mission: next to the bare server, and the last one next to
+// the first.
 func (g *gallery) deliverables(ctx context.Context) error {
 	const dearer = 10 // than a status
 	product, err := g.open(ctx, g.media, "api")
@@ -47,8 +48,9 @@ func (g *gallery) deliverables(ctx context.Context) error {
 	return nil
 }
 
-// lastCursor walks to the last page, which is full, and sees that the way there is as long as it should be. It has a connection of
-// its own: the others would wait for their first request for longer than a server has patience.
+// lastCursor walks to the last page, which is full, and sees that the way there is as long as it
+// should be. It has a connection of its own: the others would wait for their first request for
+// longer than a server has patience.
 func (g *gallery) lastCursor(server *process) (cursor string, err error) {
 	c, err := server.dial()
 	if err != nil {

@@ -66,8 +66,9 @@ func (b *bench) measureEvents(ctx context.Context) error {
 	return nil
 }
 
-// compareOn has both go through a history. How fast logs are decoded is a matter of taste, so that the limit does it in three
-// ways. The goal is held against the one in the middle: encoding/json and no more than the bytes of every field.
+// compareOn has both go through a history. How fast logs are decoded is a matter of taste, so that
+// the limit does it in three ways. The goal is held against the one in the middle: encoding/json
+// and no more than the bytes of every field.
 func (b *bench) compareOn(ctx context.Context, h history, number int, follower, scanner *process) error {
 	drafts := b.path(fmt.Sprintf("history-%d.db", number))
 	r, err := b.record(ctx, h, drafts)

@@ -35,8 +35,8 @@ func (f shownFile) path() string {
 	return "/sha256/" + digits[:2] + "/" + digits
 }
 
-// shownSizes are those of the first copies' files, and how many there are of each: enough to be files and not one file, and
-// few enough to stay in the memory of the operating system.
+// shownSizes are those of the first copies' files, and how many there are of each: enough to be
+// files and not one file, and few enough to stay in the memory of the operating system.
 var shownSizes = []struct{ size, files int }{{megabyte, 32}, {20 * megabyte, 4}, {largeFile, 1}}
 
 // writeFiles makes the files. What is in them is nobody's business when they are served.

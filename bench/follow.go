@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// following is the product: the follower, what it does to missions, and the database, as `sortie serve` puts them together.
+// following is the product: the follower, what it does to missions, and the database, as `sortie
+// serve` puts them together.
 type following struct {
 	db       *store.DB
 	nodes    *chain.Nodes

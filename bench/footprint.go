@@ -14,7 +14,8 @@ const (
 	settling  = 2 * time.Second // before idle memory is read
 )
 
-// startOften starts a server several times, leaves the last one running, and gives the median of the time until it was ready.
+// startOften starts a server several times, leaves the last one running, and gives the median of
+// the time until it was ready.
 func startOften(start func(number int) (*process, error)) (last *process, seconds float64, err error) {
 	var took []time.Duration
 	for number := range starts {
@@ -77,8 +78,8 @@ func (b *bench) measureServe(ctx context.Context) error {
 	return nil
 }
 
-// soakMemory sends signed requests, of ten one new draft, one list and eight drafts by id, and reads the memory at half of
-// them and at the end.
+// soakMemory sends signed requests, of ten one new draft, one list and eight drafts by id, and
+// reads the memory at half of them and at the end.
 func (b *bench) soakMemory(ctx context.Context, server *process) (half, end float64, err error) {
 	if err := server.connect(); err != nil {
 		return 0, 0, err

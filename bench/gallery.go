@@ -38,7 +38,8 @@ var (
 	galleryContributor = newCreator(5)
 )
 
-// measureGallery measures what is done with submissions. The mission is large only when its pages are measured.
+// measureGallery measures what is done with submissions. The mission is large only when its pages
+// are measured.
 func (b *bench) measureGallery(ctx context.Context) error {
 	g := &gallery{bench: b, database: b.path("gallery.db"), media: b.path("gallery"), accepted: fewSubmissions}
 	parts := []part{{partDeliverables, g.deliverables}, {partMedia, g.mediaProxy}, {"transfers", g.transfers}, {"declare", g.declare}}
@@ -55,7 +56,8 @@ func (b *bench) measureGallery(ctx context.Context) error {
 	return b.each(ctx, parts...)
 }
 
-// fill has the service accept one submission, so that what is copied is what the service writes, and copies it.
+// fill has the service accept one submission, so that what is copied is what the service writes,
+// and copies it.
 func (g *gallery) fill(ctx context.Context) error {
 	if err := g.publishMission(ctx); err != nil {
 		return err
@@ -70,7 +72,8 @@ func (g *gallery) fill(ctx context.Context) error {
 	return copySubmission(ctx, g.database, submissionID, g.accepted, g.shown)
 }
 
-// publishMission has the service publish a mission. It has seen no money for this one and closes it again, which is undone.
+// publishMission has the service publish a mission. It has seen no money for this one and closes it
+// again, which is undone.
 func (g *gallery) publishMission(ctx context.Context) error {
 	draft, err := g.sampleDraft(galleryCreator.Address())
 	if err != nil {

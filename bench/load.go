@@ -58,8 +58,8 @@ func (c creator) request(method, target, idempotencyKey string, body []byte) []b
 	return wire.Bytes()
 }
 
-// connection sends one request after the other. It is cheaper than http.Client, which would compete with the server for
-// the processors.
+// connection sends one request after the other. It is cheaper than http.Client, which would compete
+// with the server for the processors.
 type connection struct {
 	net.Conn
 	reader *bufio.Reader
@@ -134,7 +134,8 @@ func (p *process) load(ctx context.Context, wire [][]byte) (cost, error) {
 	return p.measure(ctx, len(wire), len(p.connections), func(caller, i int) (int, error) { return p.connections[caller].skim(wire[i]) })
 }
 
-// measure has callers share n calls of do, which gives the bytes it received, and tells what one of them cost the server.
+// measure has callers share n calls of do, which gives the bytes it received, and tells what one of
+// them cost the server.
 func (p *process) measure(ctx context.Context, n, callers int, do func(caller, i int) (received int, err error)) (cost, error) {
 	before, err := processCPU(p.pid())
 	if err != nil {
@@ -182,8 +183,8 @@ func (c contender) turn(ctx context.Context, round int) (cost, error) {
 // turn is what a contender does in a round, and what that cost.
 type turn func(ctx context.Context, round int) (cost, error)
 
-// compete gives every contender its turn in every round, and returns the median of what a request cost each. The first round
-// warms up and does not count.
+// compete gives every contender its turn in every round, and returns the median of what a request
+// cost each. The first round warms up and does not count.
 func compete(ctx context.Context, rounds int, contenders ...turn) ([]cost, error) {
 	costs := make([][]cost, len(contenders))
 	for round := range rounds + 1 {

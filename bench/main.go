@@ -1,12 +1,15 @@
-// Command bench measures the service against limits that it measures in the same run: bare net/http handlers that do only
-// what no such service can do without. Product and limit take turns, so that a noisy machine is noisy for both, and what is
-// compared is the processor time of the server's process. It prints ratios; microseconds stand beside them only to be read.
+// Command bench measures the service against limits that it measures in the same run: bare net/http
+// handlers that do only what no such service can do without. Product and limit take turns, so that
+// a noisy machine is noisy for both, and what is compared is the processor time of the server's
+// process. It prints ratios; microseconds stand beside them only to be read.
 //
-// It informs and is no gate: a missed goal is printed and the exit code is 0. It fails only when it could not measure.
+// It informs and is no gate: a missed goal is printed and the exit code is 0. It fails only when it
+// could not measure.
 //
-// It drives the `sortie` binary from outside. Of the service's packages it uses those that fill a database, and nothing that
-// answers a request. Only the follower of the chain is measured as a package, in a process of its own: through a recorded
-// chain, which no development chain could mine in the time.
+// It drives the `sortie` binary from outside. Of the service's packages it uses those that fill a
+// database, and nothing that answers a request. Only the follower of the chain is measured as a
+// package, in a process of its own: through a recorded chain, which no development chain could mine
+// in the time.
 package main
 
 import (
@@ -144,7 +147,8 @@ func (b *bench) serve(ctx context.Context, database string, flags ...string) (*p
 	return b.serveAs(ctx, func(string) string { return publicURL }, database, flags...)
 }
 
-// serveAs is serve for requests that are signed for another URL, which may depend on the server's address.
+// serveAs is serve for requests that are signed for another URL, which may depend on the server's
+// address.
 func (b *bench) serveAs(ctx context.Context, public func(address string) string, database string, flags ...string) (*process, error) {
 	return startServer(ctx, b.sortie, func(address string) []string {
 		return append([]string{

@@ -13,13 +13,15 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// nginx is the limit for media: files straight from the disk through links that end and that nobody can make up, and nothing
-// else. It runs in one process, as whoever runs the benchmark, on files of the product.
+// nginx is the limit for media: files straight from the disk through links that end and that nobody
+// can make up, and nothing else. It runs in one process, as whoever runs the benchmark, on files of
+// the product.
 
 const nginxSecret = "not secret in a benchmark"
 
-// nginxConfig has the settings of common packages where they differ from what nginx does without any, keeps connections as long as
-// the product does, and writes no log, as the product does not for requests that went well.
+// nginxConfig has the settings of common packages where they differ from what nginx does without
+// any, keeps connections as long as the product does, and writes no log, as the product does not
+// for requests that went well.
 const nginxConfig = `daemon off;
 master_process off;
 pid %[1]s/nginx.pid;

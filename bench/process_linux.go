@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processCPU is the user and system time that a process has used, to the nanosecond: Linux has a clock for every process,
-// and /proc/PID/stat counts only hundredths of a second.
+// processCPU is the user and system time that a process has used, to the nanosecond: Linux has a
+// clock for every process, and /proc/PID/stat counts only hundredths of a second.
 func processCPU(pid int) (time.Duration, error) {
 	const schedulerClock = 2
 	var used unix.Timespec

@@ -21,8 +21,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// recording is a chain that was mined beforehand and is served as bytes, so that what is measured is not the node. What it does
-// not know, the contracts' code and settings, it lets another node answer.
+// recording is a chain that was mined beforehand and is served as bytes, so that what is measured
+// is not the node. What it does not know, the contracts' code and settings, it lets another node
+// answer.
 type recording struct {
 	chainID  uint64
 	upstream string // URL of that other node
@@ -39,7 +40,8 @@ type recording struct {
 const (
 	// strangers are the other transactions in a block, whose hashes its header lists.
 	strangers = 50
-	// unsettled is how many empty blocks end a recording: the follower reads so many one by one, and ranges are what is measured.
+	// unsettled is how many empty blocks end a recording: the follower reads so many one by one,
+	// and ranges are what is measured.
 	unsettled = 64
 )
 

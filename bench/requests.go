@@ -110,8 +110,9 @@ func (a *arena) writes(p *process, requests int, path string) contender {
 const createNote = "the goal of create, 0.6, was set for the limit that does not recover what it signed. It is held against the one that does, " +
 	"because the protocol demands that of every create; the ratio to the other limit stands above it, without a verdict."
 
-// create has two limits. The goal is held against the second, which like every create recovers the signer of its own quote
-// before it answers: that is a rule of the protocol and no overhead. The first shows what the rule costs.
+// create has two limits. The goal is held against the second, which like every create recovers the
+// signer of its own quote before it answers: that is a rule of the protocol and no overhead. The
+// first shows what the rule costs.
 func (a *arena) create(ctx context.Context) error {
 	const dearer = 3
 	costs, err := compete(ctx, a.rounds,
@@ -181,7 +182,8 @@ func deepCursor(server *process, owner creator, drafts int) (cursor string, err 
 	return cursor, nil
 }
 
-// addCPU reports how much of the product's processor time its limit needs: 1 is as good as it gets. A bound of 0 is no goal.
+// addCPU reports how much of the product's processor time its limit needs: 1 is as good as it gets.
+// A bound of 0 is no goal.
 func (a *arena) addCPU(name string, product, limit cost, bound float64) error {
 	if difference := product.body - limit.body; max(difference, -difference) > product.body/10 {
 		return fmt.Errorf("%s: the answers have %d and %d bytes and cannot be compared; adapt the bare server", name, product.body, limit.body)

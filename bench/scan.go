@@ -18,8 +18,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// scanning is the limit of following: it fetches the logs of a range, decodes them, and writes down durably that it did. It
-// checks nothing and keeps nothing.
+// scanning is the limit of following: it fetches the logs of a range, decodes them, and writes down
+// durably that it did. It checks nothing and keeps nothing.
 type scanning struct {
 	task   assignment
 	decode decoder
@@ -94,7 +94,8 @@ func (s *scanning) fetch(ctx context.Context, from, to uint64) ([]byte, error) {
 
 func (s *scanning) close() error { return s.db.Close() }
 
-// decodeWithLibrary reads logs and their arguments with go-ethereum and the contract's binding, as most programs do.
+// decodeWithLibrary reads logs and their arguments with go-ethereum and the contract's binding, as
+// most programs do.
 func decodeWithLibrary(answer []byte) (int, error) {
 	var reply struct{ Result []types.Log }
 	if err := json.Unmarshal(answer, &reply); err != nil {

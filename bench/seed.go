@@ -31,7 +31,8 @@ var missionBody = []byte(`{"title":"Photo of the main entrance","description":"T
 	`"radiusMeters":150,"label":"Alexanderplatz"},"verification":{"accept":["The entrance is visible as a whole"],` +
 	`"reject":["Faces are visible"]},"tags":["retail","storefront"],"externalReference":"shop-4711"}`)
 
-// seed fills a database with the drafts of both wallets and returns the ids of those of the one that has few.
+// seed fills a database with the drafts of both wallets and returns the ids of those of the one
+// that has few.
 func (b *bench) seed(ctx context.Context, path string) (ids []string, err error) {
 	db, err := store.Open(ctx, "sqlite:"+path, store.Options{})
 	if err != nil {

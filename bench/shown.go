@@ -23,8 +23,8 @@ import (
 const (
 	shownMissions = 24
 	shownTimeout  = time.Minute
-	// devInterval is how often the follower looks at the chain of `sortie dev`: four times for each of its blocks, of which one
-	// comes every second.
+	// devInterval is how often the follower looks at the chain of `sortie dev`: four times for each
+	// of its blocks, of which one comes every second.
 	devInterval = 250 * time.Millisecond
 )
 
@@ -33,8 +33,8 @@ type sighting struct {
 	seen, reviewed time.Duration // after the node had the block that it takes
 }
 
-// measureShown funds missions one after the other and measures how long after the node has a block a creator sees what it means.
-// Nobody tells the service to look.
+// measureShown funds missions one after the other and measures how long after the node has a block
+// a creator sees what it means. Nobody tells the service to look.
 func (b *bench) measureShown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 	defer cancel()

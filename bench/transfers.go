@@ -16,8 +16,9 @@ const (
 	mostResident = 250
 )
 
-// transfers reads the most memory that the service has had while many large files came in, and while they went out. The programs that
-// look into the files are processes of their own and not counted.
+// transfers reads the most memory that the service has had while many large files came in, and
+// while they went out. The programs that look into the files are processes of their own and not
+// counted.
 func (g *gallery) transfers(ctx context.Context) error {
 	if err := g.uploads(ctx); err != nil {
 		return fmt.Errorf("uploads: %w", err)

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// A worker is a process that goes through a recorded chain, again and again, each time with a database of its own. It is told
-// over HTTP, so that whoever tells it can read its processor time before and after.
+// A worker is a process that goes through a recorded chain, again and again, each time with a
+// database of its own. It is told over HTTP, so that whoever tells it can read its processor time
+// before and after.
 
 const (
 	followCommand = "follow" // the product

@@ -1,8 +1,9 @@
-// Package contracts is the on-chain half of Sortie as Go sees it: for each contract its ABI and the code that creates
-// it, as committed in artifacts/. The packages below bind/ encode calls and decode answers, events and errors of them.
+// Package contracts is the on-chain half of Sortie as Go sees it: for each contract its ABI and the
+// code that creates it, as committed in artifacts/. The packages below bind/ encode calls and
+// decode answers, events and errors of them.
 //
-// It knows no chain: nothing here deploys, signs or sends. And it holds nothing written by hand: `go generate` rebuilds
-// artifacts/ and bind/ from src/ with a pinned compiler, byte for byte.
+// It knows no chain: nothing here deploys, signs or sends. And it holds nothing written by hand:
+// `go generate` rebuilds artifacts/ and bind/ from src/ with a pinned compiler, byte for byte.
 package contracts
 
 //go:generate node generate.mjs
@@ -23,12 +24,14 @@ const (
 	MissionFactory Contract = "MissionFactory"
 	// ServiceToken is the reward token with 18 decimals.
 	ServiceToken Contract = "ServiceToken"
-	// SignatureValidator asks contract accounts whether they accept a signature. It is never deployed: CreateWith's
-	// result is the data of an eth_call without a recipient, and the answer is one word, 1 or 0.
+	// SignatureValidator asks contract accounts whether they accept a signature. It is never
+	// deployed: CreateWith's result is the data of an eth_call without a recipient, and the answer
+	// is one word, 1 or 0.
 	SignatureValidator Contract = "SignatureValidator"
 	// TestUSDC is the ABI of the development stand-in for USDC; TestUSDCProxy is how to deploy it.
 	TestUSDC Contract = "TestUSDC"
-	// TestUSDCProxy creates a TestUSDC and the proxy in front of it. Speak to its address with TestUSDC's ABI.
+	// TestUSDCProxy creates a TestUSDC and the proxy in front of it. Speak to its address with
+	// TestUSDC's ABI.
 	TestUSDCProxy Contract = "TestUSDCProxy"
 )
 
@@ -40,8 +43,8 @@ func (c Contract) ABI() []byte {
 	return c.artifact("json")
 }
 
-// CreateWith returns the data of the transaction that creates the contract with these ABI-encoded constructor
-// arguments.
+// CreateWith returns the data of the transaction that creates the contract with these ABI-encoded
+// constructor arguments.
 func (c Contract) CreateWith(encodedArguments []byte) []byte {
 	code, err := hex.DecodeString(strings.TrimSpace(string(c.artifact("bin"))))
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
-// As long as an acceptance is held, an operator can take it back: the creator's link is dead at once. Afterwards nobody can, and the
-// contributor has a receipt that the contract pays, whoever brings it, without the service.
+// As long as an acceptance is held, an operator can take it back: the creator's link is dead at
+// once. Afterwards nobody can, and the contributor has a receipt that the contract pays, whoever
+// brings it, without the service.
 func TestAcceptanceIsHeldThenPaidByTheContract(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -53,7 +54,8 @@ func TestAcceptanceIsHeldThenPaidByTheContract(t *testing.T) {
 	f.redeem(mission, final)
 }
 
-// checkHeld compares when an acceptance becomes final with when it was made, of which the second is told.
+// checkHeld compares when an acceptance becomes final with when it was made, of which the second is
+// told.
 func (f *following) checkHeld(s submission, hold time.Duration) {
 	f.t.Helper()
 	seen, err := f.operator.Submission(f.ctx, s.id)
@@ -77,7 +79,8 @@ func (f *following) checkHeld(s submission, hold time.Duration) {
 	}
 }
 
-// redeem has a stranger bring a receipt to the contract, twice, while the service is away: its contributor is paid once.
+// redeem has a stranger bring a receipt to the contract, twice, while the service is away: its
+// contributor is paid once.
 func (f *following) redeem(d drafted, s submission) {
 	f.t.Helper()
 	receipt, contributor := f.own(s).Receipt, s.contributor.Wallet()

@@ -43,7 +43,8 @@ var relayedABI = func() abi.ABI {
 	return parsed
 }()
 
-// The money comes from the creator's account, and the transaction from anybody. What counts is the contract's event.
+// The money comes from the creator's account, and the transaction from anybody. What counts is the
+// contract's event.
 func TestSmartAccountsFund(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -233,7 +234,8 @@ func must2(kind abi.Type, err error) abi.Type {
 	return kind
 }
 
-// sendDelegating sends a transaction that makes a key's account run code (EIP-7702), and calls that account.
+// sendDelegating sends a transaction that makes a key's account run code (EIP-7702), and calls that
+// account.
 func (a *anvil) sendDelegating(role string, owner *ecdsa.PrivateKey, code sortie.Address, data []byte) {
 	a.t.Helper()
 	account := crypto.PubkeyToAddress(owner.PublicKey)

@@ -30,8 +30,8 @@ var anvilRoles = []string{
 	"creator", "authorizer", "contributor1", "contributor2", "contributor3", "creator2", "operator", "settler", "sender", "deployer",
 }
 
-// anvil is another maker's chain, which makes a block only when told to and takes blocks back when told to. The contracts are
-// on it, and the creators hold tokens that the factory may take.
+// anvil is another maker's chain, which makes a block only when told to and takes blocks back when
+// told to. The contracts are on it, and the creators hold tokens that the factory may take.
 type anvil struct {
 	*process
 	ready // who lives on it, in the words of `sortie dev`
@@ -41,7 +41,8 @@ type anvil struct {
 	eth   *ethclient.Client
 }
 
-// startAnvil runs a chain with so many empty blocks behind the set-up that no reorganization of a test reaches it.
+// startAnvil runs a chain with so many empty blocks behind the set-up that no reorganization of a
+// test reaches it.
 func startAnvil(t *testing.T, options ...string) *anvil {
 	t.Helper()
 	programs, err := filepath.Glob("../contracts/node_modules/@foundry-rs/anvil-*/bin/anvil") // the wrapper in .bin outlives a kill
@@ -51,7 +52,8 @@ func startAnvil(t *testing.T, options ...string) *anvil {
 	address := porttest.Reserve(t)
 	host, port, _ := strings.Cut(address, ":")
 	config := filepath.Join(t.TempDir(), "anvil.json")
-	// With states on disk anvil 1.7.1 loses all of them in a reorganization above block 900: keep a few in memory instead.
+	// With states on disk anvil 1.7.1 loses all of them in a reorganization above block 900: keep a
+	// few in memory instead.
 	arguments := append([]string{
 		"--quiet", "--host", host, "--port", port, "--threads", "2", "--config-out", config, "--prune-history", "256",
 	}, options...)
@@ -163,8 +165,8 @@ func (a *anvil) mine(blocks uint64) {
 	a.call(nil, "anvil_mine", hexutil.Uint64(blocks))
 }
 
-// reorg replaces the newest blocks by as many others. Transactions of the old ones are lost; the first of the new ones holds
-// the given transactions.
+// reorg replaces the newest blocks by as many others. Transactions of the old ones are lost; the
+// first of the new ones holds the given transactions.
 func (a *anvil) reorg(depth uint64, transactions ...map[string]any) {
 	a.t.Helper()
 	pairs := make([][2]any, len(transactions))
@@ -187,7 +189,8 @@ func (a *anvil) head() (head block) {
 	return head
 }
 
-// followedLogs are the factory's events that the service follows, in the order of the canonical chain.
+// followedLogs are the factory's events that the service follows, in the order of the canonical
+// chain.
 func (a *anvil) followedLogs() []types.Log {
 	a.t.Helper()
 	var topics []common.Hash
@@ -207,7 +210,8 @@ func (a *anvil) followedLogs() []types.Log {
 
 var factoryABI = missionfactory.NewMissionFactory().GetABI()
 
-// followedKinds are the events of the contract that the service keeps, and the names it keeps them under.
+// followedKinds are the events of the contract that the service keeps, and the names it keeps them
+// under.
 var followedKinds = map[string]string{
 	"MissionFunded": "mission_funded", "SubmissionPaid": "submission_paid", "PayoutDeferred": "payout_deferred",
 	"MissionClosed": "mission_closed",
@@ -234,8 +238,8 @@ func (a *anvil) closings(missionID string) (count int) {
 	return count
 }
 
-// serviceEnvironment configures `sortie serve` for this chain with all its keys and an operator. Funding is confirmed after 2
-// blocks and final after so many.
+// serviceEnvironment configures `sortie serve` for this chain with all its keys and an operator.
+// Funding is confirmed after 2 blocks and final after so many.
 func (a *anvil) serviceEnvironment(database, finality string, nodes ...string) []string {
 	a.t.Helper()
 	environment := append(a.serveEnvironment(a.t, database),

@@ -15,7 +15,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// onChainSigner is a contract account that approves digests on chain instead of signing them, as a Safe does with SignMessageLib.
+// onChainSigner is a contract account that approves digests on chain instead of signing them, as a
+// Safe does with SignMessageLib.
 type onChainSigner struct {
 	address sortie.Address
 	digest  sortie.Hash // of the last request
@@ -28,7 +29,8 @@ func (s *onChainSigner) SignMessage(_ context.Context, message []byte) ([]byte, 
 	return []byte{}, nil
 }
 
-// A request with an empty signature is accepted as soon as the account's contract has approved its digest on chain, and not before.
+// A request with an empty signature is accepted as soon as the account's contract has approved its
+// digest on chain, and not before.
 func TestRequestApprovedOnChainNeedsNoSignature(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

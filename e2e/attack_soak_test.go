@@ -28,9 +28,10 @@ const (
 	hoardedDrafts  = 1_000 // of the attacker, each as large as a draft may be
 )
 
-// One attacker with free wallets and one address does all that costs it nothing, at the default limits, while honest clients
-// work. No honest request fails and the service's memory stays bounded. A long run also compares latency with and without the
-// attack: SORTIE_ATTACK_SOAK=10m go test ./e2e -run TestAttackSoak -v -timeout 30m
+// One attacker with free wallets and one address does all that costs it nothing, at the default
+// limits, while honest clients work. No honest request fails and the service's memory stays
+// bounded. A long run also compares latency with and without the attack: SORTIE_ATTACK_SOAK=10m go
+// test ./e2e -run TestAttackSoak -v -timeout 30m
 func TestAttackSoak(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -112,8 +113,9 @@ func (s *attackSoak) measure(phase string, to *timings, kind string, send func()
 	to.kinds[kind] = append(to.kinds[kind], took)
 }
 
-// work has every honest client do its rounds, from an address of its own, and returns what they measured. The addresses begin with
-// the one that ends in first: submissions of another phase that are not decided about count against theirs.
+// work has every honest client do its rounds, from an address of its own, and returns what they
+// measured. The addresses begin with the one that ends in first: submissions of another phase that
+// are not decided about count against theirs.
 func (s *attackSoak) work(phase string, first int, duration time.Duration) *timings {
 	measured := &timings{kinds: make(map[string][]time.Duration)}
 	ended := make(chan struct{})
@@ -138,7 +140,8 @@ func (s *attackSoak) work(phase string, first int, duration time.Duration) *timi
 	return measured
 }
 
-// rounds counts the rounds of one client: paced until ended in a long run, a fixed number without a pause otherwise.
+// rounds counts the rounds of one client: paced until ended in a long run, a fixed number without a
+// pause otherwise.
 func rounds(paced bool, ended <-chan struct{}) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		if !paced {
@@ -202,8 +205,8 @@ func (s *attackSoak) submitAndRead(phase string, to *timings, client *sortie.Cli
 	})
 }
 
-// watchMemory reads the service's resident memory each second until the returned function is called, which returns the
-// readings in bytes.
+// watchMemory reads the service's resident memory each second until the returned function is
+// called, which returns the readings in bytes.
 func (s *attackSoak) watchMemory() (stop func() []int64) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	var readings []int64
@@ -285,7 +288,8 @@ func p95(durations []time.Duration) time.Duration {
 	return sorted[len(sorted)*95/100]
 }
 
-// hoard creates as many drafts as one wallet may hold, each of about 56 kB, and returns the wallet's client.
+// hoard creates as many drafts as one wallet may hold, each of about 56 kB, and returns the
+// wallet's client.
 func (s *attackSoak) hoard() *sortie.Client {
 	s.t.Helper()
 	hoarder := s.stranger(s.httpFrom(attackerAddress))

@@ -41,7 +41,8 @@ func (c *tally) countError(what string, err error) {
 	c.count(what + " " + outcome)
 }
 
-// attack does everything at once until the returned function is called, which tells what was answered.
+// attack does everything at once until the returned function is called, which tells what was
+// answered.
 func (s *attackSoak) attack(hoarder *sortie.Client) (stop func() string) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	answered := &tally{counts: make(map[string]int)}
@@ -106,7 +107,8 @@ func (s *attackSoak) forge(ctx context.Context, client *http.Client) string {
 	return response.Status
 }
 
-// holdBodies keeps connections open that have each sent half of a body, and opens another for each that is closed.
+// holdBodies keeps connections open that have each sent half of a body, and opens another for each
+// that is closed.
 func (s *attackSoak) holdBodies(ctx context.Context, answered *tally) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(attackerAddress)}}
 	host := strings.TrimPrefix(s.service.url, "http://")

@@ -54,8 +54,9 @@ func (f *following) runSolvency() (answer sortie.Solvency, exitCode int) {
 	return answer, command.ProcessState.ExitCode()
 }
 
-// The money of a mission is in the open from its funding to its end: anyone sees its ledger, its people their sums. An error of one unit
-// that is planted in the database is found by the next check and halts payouts, until an operator has cleared it.
+// The money of a mission is in the open from its funding to its end: anyone sees its ledger, its
+// people their sums. An error of one unit that is planted in the database is found by the next
+// check and halts payouts, until an operator has cleared it.
 func TestBooksAreOpenAndAPlantedErrorHalts(t *testing.T) {
 	t.Parallel()
 	chain, database := startAnvil(t), pgtest.Database(t)

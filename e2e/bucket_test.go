@@ -28,8 +28,8 @@ const (
 	s3Bucket         = "media"
 )
 
-// bucket is a bucket on an S3 server that can be killed and started again, with what was in it. Services reach it by a way on which
-// the bytes are counted.
+// bucket is a bucket on an S3 server that can be killed and started again, with what was in it.
+// Services reach it by a way on which the bytes are counted.
 type bucket struct {
 	t       *testing.T
 	program string
@@ -136,8 +136,9 @@ func (b *bucket) environment() []string {
 	}
 }
 
-// One process answers requests and another does the rest, on PostgreSQL and S3. A person decides. The S3 server dies while it is given
-// a file, and again while a creator looks at one: both are told so, nothing is lost, and all goes on when it is back.
+// One process answers requests and another does the rest, on PostgreSQL and S3. A person decides.
+// The S3 server dies while it is given a file, and again while a creator looks at one: both are
+// told so, nothing is lost, and all goes on when it is back.
 func TestTwoProcessesOnABucketThatDies(t *testing.T) {
 	t.Parallel()
 	chain, database, bucket := startAnvil(t), pgtest.Database(t), startBucket(t)
@@ -196,8 +197,8 @@ func TestTwoProcessesOnABucketThatDies(t *testing.T) {
 	front.service.await(t, "good health", func() bool { return front.health().Status == "ok" })
 }
 
-// The S3 server stands still while it is given a file: the contributor is told so before his patience is at an end, and the file is
-// taken in when the server goes on.
+// The S3 server stands still while it is given a file: the contributor is told so before his
+// patience is at an end, and the file is taken in when the server goes on.
 func TestBucketThatStandsStill(t *testing.T) {
 	t.Parallel()
 	chain, bucket := startAnvil(t), startBucket(t)

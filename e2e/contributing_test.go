@@ -51,7 +51,8 @@ func photoOf(width, height, number int) file {
 	return file{"image/jpeg", specimen.JPEG(specimen.Picture(width, height, number))}
 }
 
-// largePhoto is a photo of at least so many bytes. Most of them are nothing to look at, which costs nothing to decode.
+// largePhoto is a photo of at least so many bytes. Most of them are nothing to look at, which costs
+// nothing to decode.
 func largePhoto(number, size int) file {
 	var ballast [][]byte
 	for got := 0; got < size; got += 60_000 {
@@ -171,7 +172,8 @@ func (f *following) fetch(link string) ([]byte, error) {
 	return io.ReadAll(stream)
 }
 
-// checkDelivered finds a submission among the deliverables of its mission, and behind its link the bytes that are promised there.
+// checkDelivered finds a submission among the deliverables of its mission, and behind its link the
+// bytes that are promised there.
 func (f *following) checkDelivered(d drafted, s submission, want sortie.SubmissionStatus) sortie.Deliverable {
 	f.t.Helper()
 	one, found := f.delivered(d)[s.id]

@@ -14,8 +14,8 @@ const (
 	slots = 12 // that they race for
 )
 
-// Many contributors race for the slots of a mission. As many as there are slots get one, nobody gets two, and the others are told that
-// the mission is full.
+// Many contributors race for the slots of a mission. As many as there are slots get one, nobody
+// gets two, and the others are told that the mission is full.
 func TestContributorsRaceForSlots(t *testing.T) {
 	t.Parallel()
 	for engine, database := range map[string]func(*testing.T) string{"sqlite": sqliteIn, "postgres": func(t *testing.T) string { return pgtest.Database(t) }} {
@@ -53,7 +53,8 @@ func TestContributorsRaceForSlots(t *testing.T) {
 	}
 }
 
-// race has every contributor of the crowd submit a photo at once. Those who get a slot are returned.
+// race has every contributor of the crowd submit a photo at once. Those who get a slot are
+// returned.
 func (f *following) race(d drafted) (winners []submission) {
 	f.t.Helper()
 	contributors, photos := make([]*sortie.Client, crowd), make([]file, crowd)

@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/sortie-labs/sortie"
 
-// rooms says which of our own packages each may import, and why no other. A package that is not here fails the test: decide
-// what it may know before it grows.
+// rooms says which of our own packages each may import, and why no other. A package that is not
+// here fails the test: decide what it may know before it grows.
 var rooms = map[string]struct {
 	imports []string
 	why     string

@@ -38,7 +38,8 @@ func (d typedData) encodeType() string {
 	return text.String()
 }
 
-// The typed data that we ship is what the contract verifies: another maker's tool signs it to the same bytes.
+// The typed data that we ship is what the contract verifies: another maker's tool signs it to the
+// same bytes.
 func TestTypedDataIsSignedAlikeByCast(t *testing.T) {
 	t.Parallel()
 	var documents map[string]json.RawMessage

@@ -44,7 +44,8 @@ func sqliteIn(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db")
 }
 
-// client is the SDK of a role. It does not hide that the service is away: tests that kill it want to know.
+// client is the SDK of a role. It does not hide that the service is away: tests that kill it want
+// to know.
 func (f *following) client(role string) *sortie.Client {
 	f.t.Helper()
 	key, err := sortie.ParseKey(f.chain.key(f.t, role))
@@ -192,8 +193,8 @@ func (f *following) clear() {
 	}
 }
 
-// checkEvents reads the creator's events: nothing happened twice to a draft unless the chain took it back in between, and
-// nothing was taken back that had not happened.
+// checkEvents reads the creator's events: nothing happened twice to a draft unless the chain took
+// it back in between, and nothing was taken back that had not happened.
 func (f *following) checkEvents() {
 	f.t.Helper()
 	happened := make(map[string]map[sortie.EventType]bool)

@@ -25,8 +25,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// frontProxies are the proxies for which we ship a configuration, by name: what it is started with, given the address it
-// listens on, the address of the service and the certificate.
+// frontProxies are the proxies for which we ship a configuration, by name: what it is started with,
+// given the address it listens on, the address of the service and the certificate.
 var frontProxies = map[string]func(t *testing.T, listen, service string, cert certificate) *process{
 	"nginx":   startNginx,
 	"haproxy": startHAProxy,
@@ -70,7 +70,8 @@ func newCertificate(t *testing.T) certificate {
 	return c
 }
 
-// shipped is one of our example files with the values of this test in the place of the examples. Each must be there once.
+// shipped is one of our example files with the values of this test in the place of the examples.
+// Each must be there once.
 func shipped(t *testing.T, path string, replacements ...string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "examples", path))
@@ -96,7 +97,8 @@ func program(t *testing.T, name string) string {
 	return ""
 }
 
-// nginxMain is what a package's nginx.conf does, for a user without rights in a directory of its own.
+// nginxMain is what a package's nginx.conf does, for a user without rights in a directory of its
+// own.
 const nginxMain = `daemon off;
 master_process off;
 pid %[1]s/nginx.pid;
@@ -139,8 +141,8 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
-// The configurations that we ship pass everything on as it is: early answers to large uploads, long signatures, and targets
-// that a proxy might rewrite.
+// The configurations that we ship pass everything on as it is: early answers to large uploads, long
+// signatures, and targets that a proxy might rewrite.
 func TestShippedProxyConfigurations(t *testing.T) {
 	t.Parallel()
 	for name, start := range frontProxies {
@@ -208,8 +210,8 @@ func (f *following) testEarlyAnswers(t *testing.T, cert certificate) {
 	}
 }
 
-// put reads the answer while it sends. Go's own client drops an early answer at times, when the connection is closed while it
-// still sends.
+// put reads the answer while it sends. Go's own client drops an early answer at times, when the
+// connection is closed while it still sends.
 func put(t *testing.T, cert certificate, link string, body *bytes.Reader) (status int, code sortie.Code, err error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, link, body)
@@ -230,7 +232,8 @@ func put(t *testing.T, cert certificate, link string, body *bytes.Reader) (statu
 	return response.StatusCode, errorCode(t, response.Body), nil
 }
 
-// longSigner gives the longest signature that is allowed. It is wrong, which the service must be the one to say.
+// longSigner gives the longest signature that is allowed. It is wrong, which the service must be
+// the one to say.
 type longSigner struct{ wallet sortie.Address }
 
 func (s longSigner) Address() sortie.Address { return s.wallet }
@@ -249,7 +252,8 @@ func (f *following) testLongSignature(t *testing.T, cert certificate) {
 	}
 }
 
-// testTargets sends signed requests with targets that a proxy might clean up. The service refuses most of them, but not the signature.
+// testTargets sends signed requests with targets that a proxy might clean up. The service refuses
+// most of them, but not the signature.
 func (f *following) testTargets(t *testing.T, cert certificate) {
 	key, err := sortie.ParseKey(f.chain.key(t, "creator"))
 	if err != nil {

@@ -25,8 +25,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// Two processes on one database, one with short-lived and one with long-lived authorizations, give two quotes of one draft
-// that are good at the same time. Whichever arrives first funds the mission, and nothing funds it again.
+// Two processes on one database, one with short-lived and one with long-lived authorizations, give
+// two quotes of one draft that are good at the same time. Whichever arrives first funds the
+// mission, and nothing funds it again.
 func TestTwoQuotesFundOneMission(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -69,7 +70,8 @@ func TestTwoQuotesFundOneMission(t *testing.T) {
 	}
 }
 
-// approvePlenty lets the factory take several times the budget, so that nothing but its own rules stands in the way.
+// approvePlenty lets the factory take several times the budget, so that nothing but its own rules
+// stands in the way.
 func approvePlenty(t *testing.T, quote sortie.Quote, accounts ...*account) {
 	t.Helper()
 	plenty := new(big.Int).Mul(budget(t, quote), big.NewInt(10))
@@ -105,7 +107,8 @@ func expectOneFunding(t *testing.T, creator *account, quote sortie.Quote, missio
 	}
 }
 
-// twoLiveQuotes fetches the quote of one draft from each service, and checks that both are good, for different times.
+// twoLiveQuotes fetches the quote of one draft from each service, and checks that both are good,
+// for different times.
 func twoLiveQuotes(t *testing.T, ctx context.Context, dev ready, draftID string, sources [2]*sortie.Client) (first, second sortie.Quote) {
 	t.Helper()
 	var quotes [2]sortie.Quote
@@ -223,7 +226,8 @@ func (a *account) wantReverted(t *testing.T, tx *types.Transaction, reason any) 
 	}
 }
 
-// revertReason is the contract's error when this account makes the transaction's call on top of a block. Receipts have none.
+// revertReason is the contract's error when this account makes the transaction's call on top of a
+// block. Receipts have none.
 func (a *account) revertReason(t *testing.T, tx *types.Transaction, block *big.Int) any {
 	t.Helper()
 	_, err := a.eth.CallContract(a.ctx, ethereum.CallMsg{From: a.address, To: tx.To(), Data: tx.Data()}, block)

@@ -19,8 +19,9 @@ import (
 // mostMemory is what the service may have taken at the worst time, in bytes.
 const mostMemory = 250 << 20
 
-// Files that want too much memory, that end early, that lie about what they are, or are two things at once are refused with a reason to
-// read, or served as the one thing that they may be. The service is none the worse for it.
+// Files that want too much memory, that end early, that lie about what they are, or are two things
+// at once are refused with a reason to read, or served as the one thing that they may be. The
+// service is none the worse for it.
 func TestHostileFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -77,8 +78,8 @@ func (p *process) peakMemory(t *testing.T) (bytes int64) {
 	return kilobytes << 10
 }
 
-// A file that has changed on the disk, or ends early, or is gone, is not served as the one that was accepted, whatever was served
-// before. The others are.
+// A file that has changed on the disk, or ends early, or is gone, is not served as the one that was
+// accepted, whatever was served before. The others are.
 func TestDamagedFilesAreNotServed(t *testing.T) {
 	t.Parallel()
 	chain, directory := startAnvil(t), t.TempDir()

@@ -97,7 +97,8 @@ func (d devAt) awaitReady(t *testing.T) (r ready) {
 	return r
 }
 
-// Another process of the service's user reads neither its memory nor its environment, whatever the kernel allows users otherwise.
+// Another process of the service's user reads neither its memory nor its environment, whatever the
+// kernel allows users otherwise.
 func TestTheServiceHidesItsMemory(t *testing.T) {
 	t.Parallel()
 	dev := startDevAt(t, asOrdinaryUser)
@@ -141,7 +142,8 @@ func getText(t *testing.T, url string) string {
 	return string(body)
 }
 
-// Where its readers of files cannot be isolated, the service starts only when its operator says so, and tells.
+// Where its readers of files cannot be isolated, the service starts only when its operator says so,
+// and tells.
 func TestMediaIsNotTakenInWithoutIsolation(t *testing.T) {
 	t.Parallel()
 	t.Run("required", func(t *testing.T) {

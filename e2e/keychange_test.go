@@ -30,7 +30,8 @@ const (
 	paidPerMission = 8
 )
 
-// onPayday publishes missions for a service that makes a transaction of every payout at once, as soon as it is told to pay.
+// onPayday publishes missions for a service that makes a transaction of every payout at once, as
+// soon as it is told to pay.
 func onPayday(t *testing.T, database string, environment ...string) *payday {
 	t.Helper()
 	chain := startAnvil(t)
@@ -96,7 +97,8 @@ func (p *payday) awaitPayouts(of []submission, want sortie.PayoutStatus) {
 	p.service.await(p.t, fmt.Sprintf("%d payouts that are %s", len(of), want), func() bool { return p.payouts(of)[want] == len(of) })
 }
 
-// finish lets blocks pass until everybody is paid and every mission is closed for good, and checks that on the chain.
+// finish lets blocks pass until everybody is paid and every mission is closed for good, and checks
+// that on the chain.
 func (p *payday) finish(senders ...string) {
 	p.t.Helper()
 	for _, mission := range p.missions {
@@ -190,8 +192,8 @@ func onBoth(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// The sender is changed while payouts are queued, sent and forgotten by the node, and mined but not final. The new account finishes all
-// of them; each payout is made once.
+// The sender is changed while payouts are queued, sent and forgotten by the node, and mined but not
+// final. The new account finishes all of them; each payout is made once.
 func TestTheSenderIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {
@@ -221,8 +223,8 @@ func TestTheSenderIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	})
 }
 
-// Processes are restarted with a new sender one after the other. While one with the old key lives, its transactions are left to it; when
-// it is gone, another one finishes them.
+// Processes are restarted with a new sender one after the other. While one with the old key lives,
+// its transactions are left to it; when it is gone, another one finishes them.
 func TestTheSenderIsChangedOneProcessAfterTheOther(t *testing.T) {
 	t.Parallel()
 	database, directory := pgtest.Database(t), t.TempDir()
@@ -265,8 +267,9 @@ func (a *anvil) keepOne() {
 	}
 }
 
-// The settler is changed while payouts are queued, and sent with a signature of the old key, whose role is revoked before they are mined.
-// Those transactions have no effect; their payouts are signed again by the new key.
+// The settler is changed while payouts are queued, and sent with a signature of the old key, whose
+// role is revoked before they are mined. Those transactions have no effect; their payouts are
+// signed again by the new key.
 func TestTheSettlerIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {
@@ -301,7 +304,8 @@ func TestTheSettlerIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	})
 }
 
-// withoutMining mines what is handed in, and puts the transactions that waited before back afterwards.
+// withoutMining mines what is handed in, and puts the transactions that waited before back
+// afterwards.
 func (a *anvil) withoutMining(handIn func()) {
 	a.t.Helper()
 	var pool struct {
@@ -324,8 +328,8 @@ func (a *anvil) withoutMining(handIn func()) {
 	}
 }
 
-// The authorizer is changed while payouts are under way: quotes have the new signature, those of the old key are refused once its role is
-// revoked, and payouts do not notice.
+// The authorizer is changed while payouts are under way: quotes have the new signature, those of
+// the old key are refused once its role is revoked, and payouts do not notice.
 func TestTheAuthorizerIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	t.Parallel()
 	p := onPayday(t, sqliteIn(t))
@@ -367,7 +371,8 @@ func TestTheAuthorizerIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	p.finish("sender")
 }
 
-// At ten times the base fee payouts wait at the cap, which is told, and go out when gas is cheap again.
+// At ten times the base fee payouts wait at the cap, which is told, and go out when gas is cheap
+// again.
 func TestPayoutsWaitAboveTheFeeCap(t *testing.T) {
 	t.Parallel()
 	p := onPayday(t, sqliteIn(t), "SORTIE_MAX_FEE_PER_GAS=50")

@@ -14,8 +14,8 @@ import (
 
 const siegeTime = 8 * time.Second // after this no further round of kills begins
 
-// onEveryEngine runs a test for each database engine, all on one development chain. The environment is that of a service on
-// an empty database.
+// onEveryEngine runs a test for each database engine, all on one development chain. The environment
+// is that of a service on an empty database.
 func onEveryEngine(t *testing.T, test func(t *testing.T, environment []string)) {
 	t.Parallel()
 	dev := startDev(t)
@@ -30,7 +30,8 @@ func onEveryEngine(t *testing.T, test func(t *testing.T, environment []string)) 
 	}
 }
 
-// All callers post the same key at once. The first kill of a round comes when the key may not have a draft yet.
+// All callers post the same key at once. The first kill of a round comes when the key may not have
+// a draft yet.
 func TestKillLeavesOneDraftPerKey(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, environment []string) {
 		s := besiege(t, environment)
@@ -63,7 +64,8 @@ func TestKillLosesNoAcknowledgedDraft(t *testing.T) {
 	})
 }
 
-// An operator stops the service under load, with a request under way whose body has not arrived yet.
+// An operator stops the service under load, with a request under way whose body has not arrived
+// yet.
 func TestTermFinishesWhatWasBegun(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, environment []string) {
 		s := besiege(t, environment)

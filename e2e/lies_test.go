@@ -21,7 +21,8 @@ type lie struct {
 	fools bool
 	// seen: it gets such a mission as far as having been seen, and no further.
 	seen bool
-	// quiet: an honest node on a slow or young chain would do the same, and nobody is woken for that at once.
+	// quiet: an honest node on a slow or young chain would do the same, and nobody is woken for
+	// that at once.
 	quiet bool
 	// spares: what the node says about other missions is true, and they go on.
 	spares bool
@@ -169,8 +170,9 @@ func (l *liedTo) forged(change func([]object, object) []object, inBloom bool, mo
 	}}
 }
 
-// One of two nodes lies, and it is the one asked first. Nothing is published and nothing sent on its word, the service goes on
-// serving and says what is wrong, and all goes on by itself when the lie ends.
+// One of two nodes lies, and it is the one asked first. Nothing is published and nothing sent on
+// its word, the service goes on serving and says what is wrong, and all goes on by itself when the
+// lie ends.
 func TestOneOfTwoNodesLies(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t, "--slots-in-an-epoch", "4")
@@ -194,7 +196,8 @@ func TestTheOnlyNodeLies(t *testing.T) {
 	l.awaitHealth()
 }
 
-// A node that leaves a funding out of its answers hides it for as long as nobody compares. Then the money is found.
+// A node that leaves a funding out of its answers hides it for as long as nobody compares. Then the
+// money is found.
 func TestHiddenFundingIsAdopted(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -230,7 +233,8 @@ type liedTo struct {
 	forgery *forgery
 }
 
-// endure begins a lie at a moment when a mission is about to be published, and looks at what the service makes of it.
+// endure begins a lie at a moment when a mission is about to be published, and looks at what the
+// service makes of it.
 func (l *liedTo) endure(t *testing.T, lie lie) {
 	if lie.slow && os.Getenv(soakVariable) == "" {
 		t.Skipf("takes a minute: set %s", soakVariable)
@@ -338,8 +342,8 @@ func (l *liedTo) awaitAlarm(before float64) {
 // checkMemory fails when the service has taken in what no node can mean.
 func (l *liedTo) checkMemory() {
 	l.t.Helper()
-	// In kB. Answers are cut at 32 MiB; several at a time, and a collector that gets no time on a busy machine, leave some of them
-	// in memory at once. A gigabyte that was read would be more.
+	// In kB. Answers are cut at 32 MiB; several at a time, and a collector that gets no time on a
+	// busy machine, leave some of them in memory at once. A gigabyte that was read would be more.
 	const limit = 800 << 10
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.service.command.Process.Pid))
 	if err != nil {

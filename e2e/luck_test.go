@@ -16,7 +16,8 @@ import (
 // shortestWait is the least that a test may give a busy machine for anything.
 const shortestWait = time.Minute
 
-// harmless are the functions with a short wait that a slow machine does not turn into a failure, with the reason.
+// harmless are the functions with a short wait that a slow machine does not turn into a failure,
+// with the reason.
 var harmless = map[string]string{
 	"example_test.go ExampleClient_Events":                                                   "an example for readers, without an output to compare",
 	"internal/chain/lease_test.go TestOneWorksAtATime":                                       "an interval between attempts, without a limit on their number",
@@ -27,7 +28,8 @@ var harmless = map[string]string{
 	"internal/porttest/porttest_linux_test.go TestAReservedPortCanBeListenedOnAgainAndAgain": "the port stays reserved",
 }
 
-// Tests must not depend on luck: on a port that was free a moment ago, or on a machine that is fast enough.
+// Tests must not depend on luck: on a port that was free a moment ago, or on a machine that is fast
+// enough.
 func TestTestsDoNotDependOnLuck(t *testing.T) {
 	t.Parallel()
 	unused := make(map[string]bool)

@@ -30,7 +30,8 @@ func (f *following) metricNames() map[string]bool {
 	return names
 }
 
-// An alert on a series that does not exist sees nothing: every metric that operators are told about exists before its first event.
+// An alert on a series that does not exist sees nothing: every metric that operators are told about
+// exists before its first event.
 func TestDocumentedMetricsExistFromTheStart(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/operating.md")

@@ -9,12 +9,14 @@ import (
 	"testing"
 )
 
-// mutant is an entry of mutants/*.json: a cure, and a replacement that takes it out. scripts/mutants.mjs runs them.
+// mutant is an entry of mutants/*.json: a cure, and a replacement that takes it out.
+// scripts/mutants.mjs runs them.
 type mutant struct {
 	Fault, File, Old, New, Package, Test string
 }
 
-// TestMutantsFitTheTree fails when source moved on and a mutant no longer applies, or names a test that does not exist.
+// TestMutantsFitTheTree fails when source moved on and a mutant no longer applies, or names a test
+// that does not exist.
 func TestMutantsFitTheTree(t *testing.T) {
 	t.Parallel()
 	lists, err := filepath.Glob("../mutants/*.json")

@@ -7,7 +7,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Nothing new is signed while an operator has halted payouts, in no process; the service stays healthy, and refunds are sent.
+// Nothing new is signed while an operator has halted payouts, in no process; the service stays
+// healthy, and refunds are sent.
 func TestHaltedPayoutsAreNotSigned(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

@@ -12,7 +12,8 @@ import (
 // paying is what the environment of a service needs to pay at once.
 var paying = []string{"SORTIE_PAYOUT_INTERVAL=0s", "SORTIE_ACCEPTANCE_HOLD=0s"}
 
-// What was accepted is paid without anyone asking, the mission is closed when all of it is final, and its creator has the sums.
+// What was accepted is paid without anyone asking, the mission is closed when all of it is final,
+// and its creator has the sums.
 func TestAcceptedWorkIsPaidAndTheMissionCloses(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -77,7 +78,8 @@ func (f *following) completions(d drafted) (found []completion) {
 	return found
 }
 
-// While a token refuses every transfer, nothing is settled: payments would only be credited. When it moves again, they are paid.
+// While a token refuses every transfer, nothing is settled: payments would only be credited. When
+// it moves again, they are paid.
 func TestPayoutsWaitWhileTheTokenIsPaused(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -98,7 +100,8 @@ func TestPayoutsWaitWhileTheTokenIsPaused(t *testing.T) {
 	f.checkEventsAbout(s.id, sortie.EventSubmissionAccepted, sortie.EventPayoutSent, sortie.EventPayoutPaid)
 }
 
-// A receipt that its holder redeemed is recognised: the service pays the others, and that slot never again.
+// A receipt that its holder redeemed is recognised: the service pays the others, and that slot
+// never again.
 func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

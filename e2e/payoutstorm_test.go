@@ -26,9 +26,10 @@ const (
 	deepestReorg  = 20
 )
 
-// Whatever fails while accepted work is paid, every slot is paid exactly once. Transactions are dropped, nodes take them and answer
-// with an error, the chain is reorganized, gas costs ten times as much, a token is paused, a recipient is denylisted and processes are killed;
-// in the end the chain has one payment for each slot, every mission is closed, and no unit is lost. A long run:
+// Whatever fails while accepted work is paid, every slot is paid exactly once. Transactions are
+// dropped, nodes take them and answer with an error, the chain is reorganized, gas costs ten times
+// as much, a token is paused, a recipient is denylisted and processes are killed; in the end the
+// chain has one payment for each slot, every mission is closed, and no unit is lost. A long run:
 // SORTIE_PAYOUT_STORM=1000 go test ./e2e -run TestPayoutStorm -v -timeout 60m
 func TestPayoutStorm(t *testing.T) {
 	t.Parallel()
@@ -229,8 +230,8 @@ func (s *storm) unpause() {
 	s.awaitTip()
 }
 
-// shut keeps transactions from the chain from now on, if none is on its way: a payment that is mined during a pause of its token is
-// credited, which is not what this test is about.
+// shut keeps transactions from the chain from now on, if none is on its way: a payment that is
+// mined during a pause of its token is credited, which is not what this test is about.
 func (s *storm) shut() bool {
 	s.t.Helper()
 	s.setShut(true)

@@ -16,7 +16,8 @@ func pictureSize(r io.Reader) (width, height int, err error) {
 	return config.Width, config.Height, err
 }
 
-// Files that say where they were made are served, to operators and to creators, without a word of it.
+// Files that say where they were made are served, to operators and to creators, without a word of
+// it.
 func TestServedFilesSayNoPlace(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

@@ -20,7 +20,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// process is a program that runs by itself, in a process group of its own. It ends with the test that started it.
+// process is a program that runs by itself, in a process group of its own. It ends with the test
+// that started it.
 type process struct {
 	command *exec.Cmd
 	output  bytes.Buffer  // complete once ended is closed
@@ -69,8 +70,8 @@ func lastLines(output string) string {
 	return "[...]" + output[len(output)-limit:]
 }
 
-// guard has a process group killed when this test binary ends without its cleanups, as it does when it runs into its time
-// limit. Once released it kills nothing.
+// guard has a process group killed when this test binary ends without its cleanups, as it does when
+// it runs into its time limit. Once released it kills nothing.
 func guard(t *testing.T, group int) (release func()) {
 	t.Helper()
 	watcher := exec.Command("/bin/sh", "-c", `read _; kill -KILL "-$0"`, strconv.Itoa(group))
@@ -90,7 +91,8 @@ func guard(t *testing.T, group int) (release func()) {
 	}
 }
 
-// kill ends the process with all it started, without a chance to tidy up, and waits until it is gone.
+// kill ends the process with all it started, without a chance to tidy up, and waits until it is
+// gone.
 func (p *process) kill() {
 	select {
 	case <-p.ended: // its number may belong to somebody else by now
@@ -171,8 +173,8 @@ func (r ready) key(t *testing.T, role string) string {
 	return ""
 }
 
-// serveEnvironment configures `sortie serve` for this chain and the given database, without rate limits, on a port of its
-// own. The same environment starts the same service again.
+// serveEnvironment configures `sortie serve` for this chain and the given database, without rate
+// limits, on a port of its own. The same environment starts the same service again.
 func (r ready) serveEnvironment(t *testing.T, database string) []string {
 	t.Helper()
 	address := porttest.Reserve(t)
@@ -198,7 +200,8 @@ type server struct {
 	url string // where it answers; also the URL that clients sign
 }
 
-// launchServe starts `sortie serve`, configured by SORTIE_ variables with SORTIE_LISTEN among them, and waits for nothing.
+// launchServe starts `sortie serve`, configured by SORTIE_ variables with SORTIE_LISTEN among them,
+// and waits for nothing.
 func launchServe(t *testing.T, environment ...string) *server {
 	t.Helper()
 	return &server{launch(t, environment, "serve"), launchedURL(t, environment)}
@@ -214,7 +217,8 @@ func launchedURL(t *testing.T, environment []string) string {
 	return "http://" + strings.TrimPrefix(environment[i], "SORTIE_LISTEN=")
 }
 
-// startServe is launchServe for callers that want it to answer: it returns when the service is ready.
+// startServe is launchServe for callers that want it to answer: it returns when the service is
+// ready.
 func startServe(t *testing.T, environment ...string) *server {
 	t.Helper()
 	s := launchServe(t, environment...)

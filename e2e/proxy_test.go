@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// proxy stands between a service and its node. It passes everything on until it is told to lie, to wait or to break.
+// proxy stands between a service and its node. It passes everything on until it is told to lie, to
+// wait or to break.
 type proxy struct {
 	t        *testing.T
 	url      string
@@ -207,7 +208,8 @@ func (p *proxy) count(method string) int {
 	return p.calls[method]
 }
 
-// awaitRequests waits until so many more requests have arrived. The last of them is still under way then.
+// awaitRequests waits until so many more requests have arrived. The last of them is still under way
+// then.
 func (p *proxy) awaitRequests(more int, from *server) {
 	p.t.Helper()
 	w := &waiter{more, make(chan struct{})}
@@ -231,8 +233,8 @@ const (
 	afterTheNode                // the node has done it, and the answer waits
 )
 
-// hold makes the next call of a method wait until it is released, or until whoever asked is gone. Everything else passes. The
-// call arrives on the channel as soon as it waits.
+// hold makes the next call of a method wait until it is released, or until whoever asked is gone.
+// Everything else passes. The call arrives on the channel as soon as it waits.
 func (p *proxy) hold(method string, when moment) (waiting <-chan rpcCall, release func()) {
 	arrived, released := make(chan rpcCall, 1), make(chan struct{})
 	var once, end sync.Once

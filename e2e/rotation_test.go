@@ -12,8 +12,9 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 )
 
-// A new settler is granted its role, the service is restarted with it, and the old one loses its role. Receipts that were open have the
-// new signature by then, for the same recipient, and the contract pays them. The receipt of a slot that was paid stays as it was.
+// A new settler is granted its role, the service is restarted with it, and the old one loses its
+// role. Receipts that were open have the new signature by then, for the same recipient, and the
+// contract pays them. The receipt of a slot that was paid stays as it was.
 func TestReceiptsOutliveTheSettlerThatSignedThem(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -54,7 +55,8 @@ func TestReceiptsOutliveTheSettlerThatSignedThem(t *testing.T) {
 	f.redeems(mission, third, f.own(third).Receipt)
 }
 
-// awaitSigner waits until the receipt of a submission is there and says it is by this settler, whose signature it must have.
+// awaitSigner waits until the receipt of a submission is there and says it is by this settler,
+// whose signature it must have.
 func (f *following) awaitSigner(s submission, want sortie.Address) {
 	f.t.Helper()
 	f.service.await(f.t, "receipt of "+s.id+" by "+want.String(), func() bool {

@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// openRows opens the database of a service that is not running, to look at its rows and nothing more.
+// openRows opens the database of a service that is not running, to look at its rows and nothing
+// more.
 func openRows(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	driver, source := "pgx", database

@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// eventually PATTERN COMMAND...: runs the command until its standard output matches. The last output can be inspected as that
-// of exec.
+// eventually PATTERN COMMAND...: runs the command until its standard output matches. The last
+// output can be inspected as that of exec.
 func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually PATTERN COMMAND ARGS...")
@@ -35,8 +35,8 @@ func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// interrupts CODE PATTERN COMMAND...: starts the command, interrupts it once its standard output matches, and expects this exit
-// code.
+// interrupts CODE PATTERN COMMAND...: starts the command, interrupts it once its standard output
+// matches, and expects this exit code.
 func cmdInterrupts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: interrupts CODE PATTERN COMMAND ARGS...")

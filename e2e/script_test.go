@@ -1,4 +1,5 @@
-// Package e2e drives the binary from outside, as a person or a program at a command line does. The scripts are in testdata.
+// Package e2e drives the binary from outside, as a person or a program at a command line does. The
+// scripts are in testdata.
 package e2e
 
 import (
@@ -26,8 +27,8 @@ import (
 
 var binaries string // directory with the sortie that scripts run
 
-// together is how many tests run at once, unless -parallel says otherwise: most of the time they wait, for blocks, leases and
-// processes, whatever the number of cores.
+// together is how many tests run at once, unless -parallel says otherwise: most of the time they
+// wait, for blocks, leases and processes, whatever the number of cores.
 const together = "6"
 
 func TestMain(m *testing.M) {
@@ -93,7 +94,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits CODE COMMAND...: the command ends with exactly this exit code. Its output can be inspected as that of exec.
+// exits CODE COMMAND...: the command ends with exactly this exit code. Its output can be inspected
+// as that of exec.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARGS...")
@@ -174,7 +176,8 @@ func cmdKeystore(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".password"), []byte(args[1]+"\n"), 0o600))
 }
 
-// field VARIABLE FILE PATH: sets the variable to a value in a JSON file; the path's steps are names and indexes.
+// field VARIABLE FILE PATH: sets the variable to a value in a JSON file; the path's steps are names
+// and indexes.
 func cmdField(ts *testscript.TestScript, _ bool, args []string) {
 	var value any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &value))

@@ -17,9 +17,10 @@ const (
 	spikedBlocks = 50
 )
 
-// Every third transaction is lost on its way, the base fee rises to the hundredfold for fifty blocks, and the service is killed
-// while it raises its price, before and after its node has heard of that. Every refund happens exactly once all the same, and
-// no nonce is left out or used in vain.
+// Every third transaction is lost on its way, the base fee rises to the hundredfold for fifty
+// blocks, and the service is killed while it raises its price, before and after its node has heard
+// of that. Every refund happens exactly once all the same, and no nonce is left out or used in
+// vain.
 func TestRefundsSurviveDropsSpikesAndKills(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -70,7 +71,8 @@ func TestRefundsSurviveDropsSpikesAndKills(t *testing.T) {
 	}
 }
 
-// Gas that costs more than the operator wants to pay is not bought: refunds wait until it is cheap again, and then happen.
+// Gas that costs more than the operator wants to pay is not bought: refunds wait until it is cheap
+// again, and then happen.
 func TestRefundsWaitAboveTheFeeCap(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

@@ -46,8 +46,8 @@ func newKeystore(t *testing.T) string {
 	return "keystore:" + keystoreOf(t, secret)
 }
 
-// Outside of development each of the three keys is an account of its own. Who insists is warned at every start, and operators
-// can see it.
+// Outside of development each of the three keys is an account of its own. Who insists is warned at
+// every start, and operators can see it.
 func TestKeysAreSeparateOutsideOfDevelopment(t *testing.T) {
 	t.Parallel()
 	one, other := newKeystore(t), newKeystore(t)
@@ -93,7 +93,8 @@ func TestKeysAreSeparateOutsideOfDevelopment(t *testing.T) {
 	}
 }
 
-// A sender with little left is told of in the status, in the health and in the metrics, while nothing is sent.
+// A sender with little left is told of in the status, in the health and in the metrics, while
+// nothing is sent.
 func TestALowGasBalanceIsTold(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

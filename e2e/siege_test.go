@@ -28,7 +28,8 @@ const (
 	siegeLimit      = 8 * time.Minute
 )
 
-// siege is a service that is killed and started again while clients use it, and what those clients were told.
+// siege is a service that is killed and started again while clients use it, and what those clients
+// were told.
 type siege struct {
 	t           *testing.T
 	ctx         context.Context
@@ -133,8 +134,8 @@ func (s *siege) everNewKeys() func(caller, turn int) (*sortie.Client, string) {
 	}
 }
 
-// postWhile has every caller post, turn after turn, during the attack, and once more when the service is left in peace. It
-// returns when everything that was posted has been acknowledged.
+// postWhile has every caller post, turn after turn, during the attack, and once more when the
+// service is left in peace. It returns when everything that was posted has been acknowledged.
 func (s *siege) postWhile(choose func(caller, turn int) (*sortie.Client, string), attack func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -164,7 +165,8 @@ func (s *siege) postWhile(choose func(caller, turn int) (*sortie.Client, string)
 	}
 }
 
-// post sends a draft until the service acknowledges it. Nothing but a service that is not there excuses a failure.
+// post sends a draft until the service acknowledges it. Nothing but a service that is not there
+// excuses a failure.
 func (s *siege) post(ctx context.Context, client *sortie.Client, key string) {
 	for ctx.Err() == nil {
 		created, err := client.CreateDraft(ctx, titled(key), key)
@@ -221,7 +223,8 @@ func (s *siege) awaitMoments(count int) {
 	}
 }
 
-// killAfter kills the service after so many moments and starts it again. The next kill may meet it while it still starts.
+// killAfter kills the service after so many moments and starts it again. The next kill may meet it
+// while it still starts.
 func (s *siege) killAfter(moments int) {
 	s.t.Helper()
 	s.awaitMoments(moments)
@@ -230,8 +233,8 @@ func (s *siege) killAfter(moments int) {
 	s.service = launchServe(s.t, s.environment...)
 }
 
-// beginPost sends the head of a request, and returns when the service asks for its body. Finish sends the body and takes the
-// acknowledgement.
+// beginPost sends the head of a request, and returns when the service asks for its body. Finish
+// sends the body and takes the acknowledgement.
 func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
 	s.t.Helper()
 	body, err := json.Marshal(titled(title))
@@ -314,8 +317,8 @@ func (s *server) refusesConnections() bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// checkAcknowledged compares all that the service has with all that it acknowledged: nothing less, and nothing more either,
-// because every key that was ever posted was acknowledged in the end.
+// checkAcknowledged compares all that the service has with all that it acknowledged: nothing less,
+// and nothing more either, because every key that was ever posted was acknowledged in the end.
 func (s *siege) checkAcknowledged() {
 	s.t.Helper()
 	drafts := 0

@@ -25,8 +25,9 @@ const (
 	reorgsPostgres = 50
 )
 
-// The chain changes its mind again and again while missions are funded, decided and refunded and the service is killed. When
-// all is quiet the rows are the canonical chain's, and every draft stands where the chain says.
+// The chain changes its mind again and again while missions are funded, decided and refunded and
+// the service is killed. When all is quiet the rows are the canonical chain's, and every draft
+// stands where the chain says.
 func TestReorgSoak(t *testing.T) {
 	t.Parallel()
 	for engine, run := range map[string]struct {
@@ -177,7 +178,8 @@ func (s *soak) act() {
 	}
 }
 
-// note keeps what the operator was told. A decision may be refused where the draft stands, and for no other reason.
+// note keeps what the operator was told. A decision may be refused where the draft stands, and for
+// no other reason.
 func (s *soak) note(mission *soaked, decided sortie.ReviewStatus, err error) {
 	s.t.Helper()
 	var refused *sortie.Error
@@ -209,7 +211,8 @@ func (s *soak) reorgsNoticed() uint64 {
 	return 0 // it has just been started
 }
 
-// settle lets the chain grow until every draft stands where the chain and the decisions say, and no refund is outstanding.
+// settle lets the chain grow until every draft stands where the chain and the decisions say, and no
+// refund is outstanding.
 func (s *soak) settle() {
 	s.t.Helper()
 	began := time.Now()

@@ -14,7 +14,8 @@ import (
 // stageFinality is how many blocks deep funding is final in these tests.
 const stageFinality = 8
 
-// onStage runs a test on a chain and a service of its own, through a node that counts what it is asked.
+// onStage runs a test on a chain and a service of its own, through a node that counts what it is
+// asked.
 func onStage(t *testing.T, name string, test func(f *following, node *proxy)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -25,8 +26,8 @@ func onStage(t *testing.T, name string, test func(f *following, node *proxy)) {
 	})
 }
 
-// A reorganization may come at any time in the life of a mission. The draft follows the canonical chain back, and forward
-// again when the money comes after all.
+// A reorganization may come at any time in the life of a mission. The draft follows the canonical
+// chain back, and forward again when the money comes after all.
 func TestReorgAtEveryStage(t *testing.T) {
 	t.Parallel()
 
@@ -141,8 +142,8 @@ func TestReorgAtEveryStage(t *testing.T) {
 	})
 }
 
-// What is final must not change. When it does all the same, drafts follow the chain, and nothing is published or sent until an
-// operator has looked.
+// What is final must not change. When it does all the same, drafts follow the chain, and nothing is
+// published or sent until an operator has looked.
 func TestReorgBelowTheLockHalts(t *testing.T) {
 	t.Parallel()
 
@@ -224,8 +225,8 @@ func (f *following) checkHalted() {
 	f.draft()                 // and so do writes that move no money
 }
 
-// checkStandsStill lets the service look at the chain many times over and finds that it sends nothing and leaves the draft
-// where it is.
+// checkStandsStill lets the service look at the chain many times over and finds that it sends
+// nothing and leaves the draft where it is.
 func (f *following) checkStandsStill(node *proxy, d drafted, want view) {
 	f.t.Helper()
 	sent, mined := node.count("eth_sendRawTransaction"), f.chain.minedBy("sender")
@@ -248,14 +249,16 @@ func (f *following) awaitPending() {
 	})
 }
 
-// mineUntil lets the chain grow, block by block as the service follows, until something can be observed.
+// mineUntil lets the chain grow, block by block as the service follows, until something can be
+// observed.
 func (f *following) mineUntil(observed func() bool) {
 	f.t.Helper()
 	f.growUntil(func() { f.chain.mine(1) }, observed)
 }
 
-// isAhead reports whether the newest block's time is so far ahead of the clock that the service would soon refuse to follow:
-// every block is at least a second later than the one before, however fast they are mined.
+// isAhead reports whether the newest block's time is so far ahead of the clock that the service
+// would soon refuse to follow: every block is at least a second later than the one before, however
+// fast they are mined.
 func (a *anvil) isAhead() bool {
 	a.t.Helper()
 	newest, err := a.eth.HeaderByNumber(a.ctx, nil)

@@ -12,7 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// from is a dialer that connects from an address of this machine, which is another client to the service.
+// from is a dialer that connects from an address of this machine, which is another client to the
+// service.
 func from(address string) *net.Dialer {
 	return &net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 0))}
 }
@@ -29,7 +30,8 @@ func (f *following) strangerFrom(address string) *sortie.Client {
 	return client
 }
 
-// trickle begins the upload of a file from an address, and sends 4 KiB each second until the test ends.
+// trickle begins the upload of a file from an address, and sends 4 KiB each second until the test
+// ends.
 func (f *following) trickle(s submission, address string) {
 	f.t.Helper()
 	link, err := url.Parse(s.links.PutURL)
@@ -60,8 +62,8 @@ func (f *following) trickle(s submission, address string) {
 	}()
 }
 
-// Strangers at four addresses reserve all they can with new wallets, and let 64 uploads trickle. The mission stays in the feed, and a
-// newcomer at another address gets a slot and uploads a file.
+// Strangers at four addresses reserve all they can with new wallets, and let 64 uploads trickle.
+// The mission stays in the feed, and a newcomer at another address gets a slot and uploads a file.
 func TestStrangersDoNotKeepContributorsOut(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -101,8 +103,8 @@ func TestStrangersDoNotKeepContributorsOut(t *testing.T) {
 	}
 }
 
-// Strangers at one address upload copies of one photo with new wallets. Files that are not accepted are not given back to the
-// address, and a newcomer at another address gets a slot.
+// Strangers at one address upload copies of one photo with new wallets. Files that are not accepted
+// are not given back to the address, and a newcomer at another address gets a slot.
 func TestUploadedCopiesLeaveSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

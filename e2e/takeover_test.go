@@ -8,12 +8,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// handover is how long the second process may take to continue where the first was killed: the lease of ten seconds and a look at
-// the chain, with much room for busy machines.
+// handover is how long the second process may take to continue where the first was killed: the
+// lease of ten seconds and a look at the chain, with much room for busy machines.
 const handover = time.Minute
 
-// Two processes share a database. One follows and one sends, and the other is there within seconds when it is killed or stands
-// still, whatever it was doing. Nothing is lost and nothing happens twice.
+// Two processes share a database. One follows and one sends, and the other is there within seconds
+// when it is killed or stands still, whatever it was doing. Nothing is lost and nothing happens
+// twice.
 func TestTwoProcessesTakeOver(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*pair){
@@ -80,7 +81,8 @@ func (p *pair) kill(m *member, release func()) {
 	release()
 }
 
-// suspend makes a process stand still in the middle of what it does. It resumes, and then has the answer it waited for.
+// suspend makes a process stand still in the middle of what it does. It resumes, and then has the
+// answer it waited for.
 func (p *pair) suspend(m *member, release func()) {
 	p.t.Helper()
 	signal := func(s syscall.Signal) {

@@ -27,7 +27,8 @@ func (f *following) incidentKinds() (kinds []string) {
 	return kinds
 }
 
-// A thief of the settler's key pays itself. The receipt that a contributor redeems is paid as promised and opens no incident.
+// A thief of the settler's key pays itself. The receipt that a contributor redeems is paid as
+// promised and opens no incident.
 func TestAStolenSettlerKeyThatPaysItselfHalts(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -76,8 +77,8 @@ func (a *anvil) payments(missionID string) (count int) {
 	return count
 }
 
-// A thief of the settler's key closes a published mission. That halts, and so it stays when the block is reorganized out: the mission
-// takes work again, and was never said to be complete.
+// A thief of the settler's key closes a published mission. That halts, and so it stays when the
+// block is reorganized out: the mission takes work again, and was never said to be complete.
 func TestAStolenSettlerKeyThatClosesAMissionHalts(t *testing.T) {
 	t.Parallel()
 	onStage(t, "published", func(f *following, node *proxy) {

@@ -15,14 +15,15 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// keepingFiles is the environment of a service that keeps files in a directory and accepts what passes the checks, at once and
-// for good.
+// keepingFiles is the environment of a service that keeps files in a directory and accepts what
+// passes the checks, at once and for good.
 func (a *anvil) keepingFiles(database, directory string) []string {
 	return append(a.serviceEnvironment(database, strconv.Itoa(stageFinality)),
 		"SORTIE_MEDIA=file:"+directory, "SORTIE_VERIFICATION=auto", "SORTIE_ACCEPTANCE_HOLD=0s")
 }
 
-// patch sends the beginning of a file, as the beginning of all of it, and leaves the connection open.
+// patch sends the beginning of a file, as the beginning of all of it, and leaves the connection
+// open.
 func (s submission) patch(t *testing.T, bytes int) {
 	t.Helper()
 	link, err := url.Parse(s.links.TusURL)
@@ -41,7 +42,8 @@ func (s submission) patch(t *testing.T, bytes int) {
 	}
 }
 
-// received is the size of the largest file that is being uploaded to a service that keeps files in the directory.
+// received is the size of the largest file that is being uploaded to a service that keeps files in
+// the directory.
 func received(directory string) (largest int64) {
 	_ = filepath.WalkDir(filepath.Join(directory, "uploads"), func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -54,8 +56,9 @@ func received(directory string) (largest int64) {
 	return largest
 }
 
-// A connection hangs when 99 % of a file are there; the service is killed when 99 % of another are, and once more when all of a third
-// is and nobody has been told so. Every upload goes on where it was.
+// A connection hangs when 99 % of a file are there; the service is killed when 99 % of another are,
+// and once more when all of a third is and nobody has been told so. Every upload goes on where it
+// was.
 func TestUploadGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	chain, directory := startAnvil(t), t.TempDir()
@@ -97,8 +100,8 @@ func TestUploadGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// onSmallDisk starts sortie with a disk of its own mounted on the directory, which nobody else sees. inside is where the rest of
-// the machine finds it.
+// onSmallDisk starts sortie with a disk of its own mounted on the directory, which nobody else
+// sees. inside is where the rest of the machine finds it.
 func onSmallDisk(t *testing.T, environment []string, directory, size string) (p *process, inside string) {
 	t.Helper()
 	if output, err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", t.TempDir()).CombinedOutput(); err != nil {
@@ -110,8 +113,8 @@ func onSmallDisk(t *testing.T, environment []string, directory, size string) (p 
 	return p, filepath.Join("/proc", strconv.Itoa(p.command.Process.Pid), "root", directory)
 }
 
-// The disk is full in the middle of an upload. The contributor is told so, everything else goes on, and the slot can be given to
-// somebody else. When there is room again, the upload goes on.
+// The disk is full in the middle of an upload. The contributor is told so, everything else goes on,
+// and the slot can be given to somebody else. When there is room again, the upload goes on.
 func TestFullDiskWhileUploading(t *testing.T) {
 	t.Parallel()
 	chain, directory := startAnvil(t), t.TempDir()

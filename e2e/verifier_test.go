@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// verifier is a program that looks at submissions for the operator. It goes by the width of a picture, where others have a model.
+// verifier is a program that looks at submissions for the operator. It goes by the width of a
+// picture, where others have a model.
 type verifier struct {
 	t        *testing.T
 	away     atomic.Bool
@@ -60,8 +61,8 @@ func (v *verifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"score": %d, "reason": "It is %d wide and %d high."}`, score, width, height)
 }
 
-// A program of the operator's decides about what passes the checks. While it is away, what came waits for it, and a kill of the service
-// that waits for its answer is made good at the next start.
+// A program of the operator's decides about what passes the checks. While it is away, what came
+// waits for it, and a kill of the service that waits for its answer is made good at the next start.
 func TestVerifierDecides(t *testing.T) {
 	t.Parallel()
 	program := &verifier{t: t}

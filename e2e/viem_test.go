@@ -75,7 +75,8 @@ func TestFirstDeliverablesWithViemAndTus(t *testing.T) {
 	}
 }
 
-// documentedPrograms writes the programs of the documentation to a directory, each under the name that the text gives it.
+// documentedPrograms writes the programs of the documentation to a directory, each under the name
+// that the text gives it.
 func documentedPrograms(t *testing.T) (directory string) {
 	t.Helper()
 	text, err := os.ReadFile("../spec/openapi.yaml")
@@ -105,7 +106,8 @@ func documentedPrograms(t *testing.T) (directory string) {
 	return directory
 }
 
-// The programs of the documentation, copied as they are, take a mission from its definition to its deliverables.
+// The programs of the documentation, copied as they are, take a mission from its definition to its
+// deliverables.
 func TestDocumentedPrograms(t *testing.T) {
 	t.Parallel()
 	if err := installViem(); err != nil {

@@ -1,4 +1,5 @@
-// Package tools pins what a Go client that is generated from spec/openapi.yaml imports. A test generates, builds and uses one.
+// Package tools pins what a Go client that is generated from spec/openapi.yaml imports. A test
+// generates, builds and uses one.
 package tools
 
 import (

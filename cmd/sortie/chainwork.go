@@ -18,8 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// chainWork is what a process does with the chain beside answering requests: it follows it and sends to it while it holds the lease
-// to do so, and works the jobs that concern it.
+// chainWork is what a process does with the chain beside answering requests: it follows it and
+// sends to it while it holds the lease to do so, and works the jobs that concern it.
 type chainWork struct {
 	app          *app.App
 	store        *store.DB
@@ -75,9 +75,9 @@ type holder struct {
 	ttl time.Duration
 }
 
-// newHolder lets another process take over within seconds. An SQLite database belongs to one process, as a lock on its file makes
-// sure; there the name is always the same, so that a restart need not wait, and leases are long, because each renewal is a flush of
-// the disk.
+// newHolder lets another process take over within seconds. An SQLite database belongs to one
+// process, as a lock on its file makes sure; there the name is always the same, so that a restart
+// need not wait, and leases are long, because each renewal is a flush of the disk.
 func newHolder(engine string) holder {
 	if engine == "sqlite" {
 		return holder{id: "the only process", ttl: time.Minute}
@@ -113,8 +113,8 @@ func (w *chainWork) whileLeased(ctx context.Context, name string, held *atomic.B
 	})
 }
 
-// finalBlock is the newest block that cannot be taken back, as far as whoever follows the chain has seen. Where that cannot be
-// read, nothing is final for now.
+// finalBlock is the newest block that cannot be taken back, as far as whoever follows the chain has
+// seen. Where that cannot be read, nothing is final for now.
 func (w *chainWork) finalBlock() uint64 {
 	ctx, cancel := context.WithTimeout(context.Background(), positionTimeout)
 	defer cancel()
@@ -162,8 +162,8 @@ func (w *chainWork) reconcile(ctx context.Context) error {
 	return w.app.RecordReconcile(ctx, sortie.ReconcileReport{Checked: report.Checked, Repaired: report.Repaired, Alarms: report.Alarms})
 }
 
-// prepareClose makes the transaction that closes a mission and sends its money back: what the rows want, what the contract says
-// to enough nodes, and the settler's signature.
+// prepareClose makes the transaction that closes a mission and sends its money back: what the rows
+// want, what the contract says to enough nodes, and the settler's signature.
 func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
 	call, needed, err := w.app.CloseCall(ctx, intent.Subject)
 	if err != nil {

@@ -50,7 +50,8 @@ func (o *clientOptions) registerKey(flags *pflag.FlagSet) {
 	flags.StringVar(&o.devWallet, "wallet", "", "sign with a development wallet: creator, creator2, contributor1..3 or operator")
 }
 
-// signer opens the key. A development wallet is for development chains, which its caller sees to before money moves.
+// signer opens the key. A development wallet is for development chains, which its caller sees to
+// before money moves.
 func (o *clientOptions) signer(ctx context.Context) (funding.Signer, error) {
 	given := 0
 	for _, value := range []string{o.keystore, o.signerCommand, o.devWallet} {
@@ -134,7 +135,8 @@ func (o *clientOptions) requestError(err error) error {
 	return err
 }
 
-// trustFile holds the values that quotes are checked against. The ready file of `sortie dev` is one.
+// trustFile holds the values that quotes are checked against. The ready file of `sortie dev` is
+// one.
 type trustFile struct {
 	RPCURL         string                      `json:"rpcUrl"`
 	ChainID        uint64                      `json:"chainId"`

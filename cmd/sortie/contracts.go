@@ -120,8 +120,8 @@ func (o deployOptions) params() (devnet.DeployParams, error) {
 	}, nil
 }
 
-// parseCap reads a cap in whole tokens; nil means no limit. There is no default: what a stolen key can take is for the operator to
-// choose.
+// parseCap reads a cap in whole tokens; nil means no limit. There is no default: what a stolen key
+// can take is for the operator to choose.
 func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
 	switch text {
 	case "":

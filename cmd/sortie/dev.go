@@ -144,7 +144,8 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 	return nil
 }
 
-// devConfig is the service on the development chain: every role, no limits, any host, the development keys.
+// devConfig is the service on the development chain: every role, no limits, any host, the
+// development keys.
 func devConfig(net *devnet.Chain, options devOptions, isolation media.Isolation, logger *slog.Logger) (serviceConfig, error) {
 	deployment := net.Deployment()
 	config := serviceConfig{

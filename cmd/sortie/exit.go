@@ -103,7 +103,8 @@ func reportError(w io.Writer, err error, asJSON bool) {
 // otherFaults is how the service counts, in a message, the faults that it lists in the details.
 var otherFaults = regexp.MustCompile(` \(and ([0-9]+) more, see details\.fields\)`)
 
-// withFaults lists all that is wrong with a definition below the message, which has only the first: a terminal shows no details.
+// withFaults lists all that is wrong with a definition below the message, which has only the first:
+// a terminal shows no details.
 func withFaults(err error) string {
 	text := err.Error()
 	count := otherFaults.FindStringSubmatch(text)

@@ -18,8 +18,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// folder is a directory that the deliverables of one mission are pulled into. Nothing outside of it is touched, whatever names and
-// links it holds, and nothing in it that is not named after a submission.
+// folder is a directory that the deliverables of one mission are pulled into. Nothing outside of it
+// is touched, whatever names and links it holds, and nothing in it that is not named after a
+// submission.
 type folder struct {
 	path   string
 	root   *os.Root
@@ -34,8 +35,8 @@ const (
 	partSuffix   = ".part"
 )
 
-// openFolder opens a directory for one mission and one run at a time. Files of two missions in one directory would look as if each
-// took the other's back.
+// openFolder opens a directory for one mission and one run at a time. Files of two missions in one
+// directory would look as if each took the other's back.
 func openFolder(path, missionID string) (*folder, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -58,7 +59,8 @@ func openFolder(path, missionID string) (*folder, error) {
 	return f, nil
 }
 
-// isForeign reports whether somebody else's manifest lies in the directory. A run writes its marker long before its manifest.
+// isForeign reports whether somebody else's manifest lies in the directory. A run writes its marker
+// long before its manifest.
 func isForeign(root *os.Root) bool {
 	if _, err := root.Lstat(manifestName); err != nil {
 		return false
@@ -101,7 +103,8 @@ func (f *folder) close() {
 
 var submissionName = regexp.MustCompile(`^(sub_[0-9a-z]{26})\.[a-z0-9]{1,4}(\.part)?$`)
 
-// fileName is the name of a deliverable's file. What the service says becomes a name only if it is one of ours.
+// fileName is the name of a deliverable's file. What the service says becomes a name only if it is
+// one of ours.
 func fileName(deliverable sortie.Deliverable) (string, error) {
 	extension := extensions[deliverable.Media.ContentType]
 	if extension == "" {
@@ -121,8 +124,8 @@ type held struct {
 	changed bool // it is there, with other bytes
 }
 
-// look compares the file with its hash. One that was moved away, and is accepted again, comes back. What stands in the way of one
-// file is no reason to leave the others.
+// look compares the file with its hash. One that was moved away, and is accepted again, comes back.
+// What stands in the way of one file is no reason to leave the others.
 func (f *folder) look(name string, want [sha256.Size]byte) (held, error) {
 	if _, err := f.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		_ = f.root.Rename(revokedName+"/"+name, name) // there is none, mostly
@@ -144,7 +147,8 @@ func (f *folder) look(name string, want [sha256.Size]byte) (held, error) {
 	return held{size: size, right: right, changed: !right}, nil
 }
 
-// openRegular opens a file of the folder and nothing else that may have its name: reading a pipe would wait for ever.
+// openRegular opens a file of the folder and nothing else that may have its name: reading a pipe
+// would wait for ever.
 func (f *folder) openRegular(name string, flag int) (*os.File, error) {
 	if info, err := f.root.Stat(name); err == nil && !info.Mode().IsRegular() {
 		kind := "no file"
@@ -163,7 +167,8 @@ func (f *folder) openRegular(name string, flag int) (*os.File, error) {
 	return nil, fmt.Errorf("open %s: %w", name, err)
 }
 
-// revoke moves the files of submissions away that are not among those to keep, and drops what came of theirs.
+// revoke moves the files of submissions away that are not among those to keep, and drops what came
+// of theirs.
 func (f *folder) revoke(keep map[string]bool) (moved []string, err error) {
 	entries, err := fs.ReadDir(f.root.FS(), ".")
 	if err != nil {
@@ -194,7 +199,8 @@ func (f *folder) moveAway(name string) error {
 	return f.root.Rename(name, revokedName+"/"+name)
 }
 
-// manifestEntry is one line of the manifest: what the service says of a deliverable, without its links, and where the file is.
+// manifestEntry is one line of the manifest: what the service says of a deliverable, without its
+// links, and where the file is.
 type manifestEntry struct {
 	File         string              `json:"file"`
 	SizeBytes    int64               `json:"sizeBytes"`
@@ -244,7 +250,8 @@ func (f *folder) writeManifest(entries []manifestEntry) error {
 	return nil
 }
 
-// partFile is a file that is coming. What came stays when the program ends, and the next run goes on behind it.
+// partFile is a file that is coming. What came stays when the program ends, and the next run goes
+// on behind it.
 type partFile struct {
 	folder *folder
 	name   string
@@ -255,7 +262,8 @@ type partFile struct {
 	total  atomic.Int64 // of the whole; 0 when that is not known
 }
 
-// maxMediaBytes is more than the service takes of anybody, and bounds what a broken one can fill the disk with.
+// maxMediaBytes is more than the service takes of anybody, and bounds what a broken one can fill
+// the disk with.
 const maxMediaBytes = 1 << 30
 
 func (f *folder) openPart(name string, want [sha256.Size]byte) (*partFile, error) {

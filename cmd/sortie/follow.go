@@ -138,7 +138,8 @@ it continues until you stop it; with --json, one JSON object a line.`,
 	return cmd
 }
 
-// eachNewEvent visits the events after the cursor, and moves it behind each page whose events were all visited.
+// eachNewEvent visits the events after the cursor, and moves it behind each page whose events were
+// all visited.
 func eachNewEvent(ctx context.Context, api *sortie.Client, cursor *string, visit func(sortie.Event) error) error {
 	for {
 		page, err := api.Events(ctx, sortie.PageQuery{Cursor: *cursor, Limit: 100})

@@ -112,8 +112,8 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 	})
 }
 
-// hurry asks the service to look at the chain now. It would find the funding without being asked, so that a failure is nothing
-// to tell.
+// hurry asks the service to look at the chain now. It would find the funding without being asked,
+// so that a failure is nothing to tell.
 func hurry(ctx context.Context, api *sortie.Client, result fundResult) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -190,7 +190,8 @@ func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatu
 	return askToSend(cmd, options.yes)
 }
 
-// askToSend asks on the terminal before a transaction is sent. Without a terminal it asks nothing and refuses.
+// askToSend asks on the terminal before a transaction is sent. Without a terminal it asks nothing
+// and refuses.
 func askToSend(cmd *cobra.Command, yes bool) error {
 	w := cmd.ErrOrStderr()
 	if yes {
@@ -213,7 +214,8 @@ func hasTerminal(cmd *cobra.Command) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// lockBudget approves the exact budget if the allowance is short, and sends the quote's calldata as it is.
+// lockBudget approves the exact budget if the allowance is short, and sends the quote's calldata as
+// it is.
 func lockBudget(ctx context.Context, url string, signer funding.Signer, quote sortie.Quote, result *fundResult, progress io.Writer) error {
 	node, err := chain.Dial(ctx, url)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-// Missions whose reward is above the contract's daily cap cannot be paid. They do not keep others of their token from being paid.
+// Missions whose reward is above the contract's daily cap cannot be paid. They do not keep others
+// of their token from being paid.
 func TestRewardsAboveTheDailyCapHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	c := startMoneyChain(t)
@@ -50,7 +51,8 @@ func TestRewardsAboveTheDailyCapHoldUpNoOthers(t *testing.T) {
 	}
 }
 
-// A day whose cap leaves room for few payouts of a mission says nothing about the size of its settlements.
+// A day whose cap leaves room for few payouts of a mission says nothing about the size of its
+// settlements.
 func TestTheDailyCapDoesNotMakeLaterSettlementsSmall(t *testing.T) {
 	t.Parallel()
 	c := startMoneyChain(t)

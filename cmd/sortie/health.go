@@ -10,8 +10,8 @@ import (
 
 const healthTimeout = time.Second
 
-// health says how the parts of this process are. The reasons are in the log, in the metrics and in `sortie chain status`: they are
-// not for everybody who can reach this port.
+// health says how the parts of this process are. The reasons are in the log, in the metrics and in
+// `sortie chain status`: they are not for everybody who can reach this port.
 func (s *service) health(ctx context.Context) api.Health {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()

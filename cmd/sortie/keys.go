@@ -28,8 +28,8 @@ func (f *addressFlag) Set(text string) (err error) {
 	return err
 }
 
-// keyFlag is a flag that takes a reference to a key, never a key. It parses late: the flag library repeats a value it cannot
-// parse, and somebody may have given the key itself.
+// keyFlag is a flag that takes a reference to a key, never a key. It parses late: the flag library
+// repeats a value it cannot parse, and somebody may have given the key itself.
 type keyFlag struct{ text string }
 
 func (f *keyFlag) Type() string { return "key" }

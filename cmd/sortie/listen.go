@@ -17,8 +17,8 @@ import (
 // defaultOperationsListen is reached from this machine only.
 const defaultOperationsListen = "127.0.0.1:9464"
 
-// listen binds the ports. The API's comes before the database and the media, so that a second start by mistake fails on the port
-// and touches nothing.
+// listen binds the ports. The API's comes before the database and the media, so that a second start
+// by mistake fails on the port and touches nothing.
 func (s *service) listen() (err error) {
 	if s.listener, err = net.Listen("tcp", s.config.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
@@ -94,8 +94,8 @@ func (s *service) operationsURL() string {
 	return ""
 }
 
-// isExposed reports whether other machines can reach an address to listen on. What cannot be read is left to the listener, which
-// refuses it.
+// isExposed reports whether other machines can reach an address to listen on. What cannot be read
+// is left to the listener, which refuses it.
 func isExposed(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && !isLoopback(strings.TrimSpace(host))

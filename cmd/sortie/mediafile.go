@@ -31,13 +31,15 @@ var extensions = map[string]string{
 // maxUploadBytes is the size of the largest file, as the service's.
 const maxUploadBytes = app.MaxUploadBytes
 
-// pictureBrands are the brands of still pictures in the container that videos have, too. None of them is taken.
+// pictureBrands are the brands of still pictures in the container that videos have, too. None of
+// them is taken.
 var pictureBrands = map[string]string{
 	"heic": "HEIC", "heix": "HEIC", "heim": "HEIC", "heis": "HEIC", "hevc": "HEIC", "hevx": "HEIC", "mif1": "HEIC", "msf1": "HEIC",
 	"avif": "AVIF", "avis": "AVIF",
 }
 
-// checkPicture refuses what phones and browsers save as pictures and few programs can open, with the way out.
+// checkPicture refuses what phones and browsers save as pictures and few programs can open, with
+// the way out.
 func checkPicture(file io.ReaderAt, path string) error {
 	head := make([]byte, 64)
 	n, _ := file.ReadAt(head, 0)
@@ -66,8 +68,8 @@ func brandOf(head []byte) string {
 	return string(head[8:12])
 }
 
-// sniff tells the content type of a file by its first bytes, and nothing for one that the service does not take. The service looks
-// for itself; this only saves people from saying it.
+// sniff tells the content type of a file by its first bytes, and nothing for one that the service
+// does not take. The service looks for itself; this only saves people from saying it.
 func sniff(file io.ReaderAt) string {
 	head := make([]byte, 512)
 	n, _ := file.ReadAt(head, 0)
@@ -129,8 +131,8 @@ func openMedia(path, contentType string) (*mediaFile, error) {
 	return opened, nil
 }
 
-// readTime prefers what a picture says about itself: a file's own time is often that of its last copy. A video would have to be read
-// as a whole for that.
+// readTime prefers what a picture says about itself: a file's own time is often that of its last
+// copy. A video would have to be read as a whole for that.
 func (f *mediaFile) readTime() {
 	if !strings.HasPrefix(f.contentType, "image/") {
 		return
@@ -172,7 +174,8 @@ func (f *mediaFile) declaration(options submitOptions) sortie.Declaration {
 	}
 }
 
-// checkAge stops a file that is older than the mission, as far as anybody can tell, before it costs its contributor a slot.
+// checkAge stops a file that is older than the mission, as far as anybody can tell, before it costs
+// its contributor a slot.
 func (f *mediaFile) checkAge(mission sortie.OpenMission, options submitOptions) error {
 	starts, err := time.Parse(time.RFC3339, mission.StartsAt)
 	if options.capturedAt != "" || err != nil || !f.taken.Before(starts.Add(-clockSlack)) {

@@ -89,8 +89,8 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaCo
 	return config, nil
 }
 
-// uploadsWithoutDirectory is where uploads wait when media is kept elsewhere: a directory that is still there after a restart, and
-// that nobody else writes to.
+// uploadsWithoutDirectory is where uploads wait when media is kept elsewhere: a directory that is
+// still there after a restart, and that nobody else writes to.
 func uploadsWithoutDirectory(database string) (string, error) {
 	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
 		return filepath.Join(filepath.Dir(strings.TrimPrefix(path, "//")), uploadsDir), nil
@@ -102,7 +102,8 @@ func uploadsWithoutDirectory(database string) (string, error) {
 	return filepath.Join(cache, "sortie", uploadsDir), nil
 }
 
-// findFFmpeg gives the whole path of the program; empty when there is none, or none that package media could keep in its limits.
+// findFFmpeg gives the whole path of the program; empty when there is none, or none that package
+// media could keep in its limits.
 func findFFmpeg(name string) (string, error) {
 	if name == "" {
 		return "", nil

@@ -8,7 +8,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media"
 )
 
-// newMediaIngestCmd is the child process in which the service looks at uploaded files. It is nothing for people.
+// newMediaIngestCmd is the child process in which the service looks at uploaded files. It is
+// nothing for people.
 func newMediaIngestCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:    media.ChildArgument,

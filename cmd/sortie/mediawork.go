@@ -37,8 +37,8 @@ const (
 	linkKeyInterval = time.Minute
 	sweepInterval   = time.Hour
 	firstTime       = time.Minute
-	// leftoverAge is after how long without a change an upload is not finished any more, and a result
-	// not removed by its owner: reservations last an hour at most.
+	// leftoverAge is after how long without a change an upload is not finished any more, and a
+	// result not removed by its owner: reservations last an hour at most.
 	leftoverAge = 2 * time.Hour
 )
 
@@ -80,7 +80,8 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 	if w.incoming, err = media.OpenIncoming(config.media.uploads); err != nil {
 		return nil, fmt.Errorf("--uploads: %w", err)
 	}
-	// Files are looked at on the disk of the uploads: the system's directory for temporary files is often in memory.
+	// Files are looked at on the disk of the uploads: the system's directory for temporary files is
+	// often in memory.
 	temporary := filepath.Join(config.media.uploads, "work")
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
 		return nil, fmt.Errorf("--uploads: %w", err)
@@ -89,7 +90,8 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 	return w, w.openIngester(ctx, config, temporary)
 }
 
-// openIngester makes what looks at files. A process that will use it first finds out what it is isolated by.
+// openIngester makes what looks at files. A process that will use it first finds out what it is
+// isolated by.
 func (w *mediaWork) openIngester(ctx context.Context, config serviceConfig, temporary string) (err error) {
 	settings := media.Config{TempDir: temporary, FFmpeg: config.media.ffmpeg, Isolation: config.media.isolation}
 	w.ingester = media.NewIngester(settings)
@@ -171,8 +173,9 @@ func (w *mediaWork) run(ctx context.Context, roles roles) error {
 	return group.Wait()
 }
 
-// repeat does something again and again. The first time comes soon, also of what is rare, since some processes never get old; but not at
-// once, since a start is to be quick. A failure is told at once, and then once a minute while it lasts.
+// repeat does something again and again. The first time comes soon, also of what is rare, since
+// some processes never get old; but not at once, since a start is to be quick. A failure is told at
+// once, and then once a minute while it lasts.
 func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
 	timer := time.NewTimer(min(every, firstTime))
 	defer timer.Stop()
@@ -232,7 +235,8 @@ func (w *mediaWork) sweep(ctx context.Context) error {
 	return errors.Join(err, w.ingester.Tidy(time.Now().Add(-leftoverAge)))
 }
 
-// probe tries what did not work when it was last used: nobody else might, once clients are told that it does not work.
+// probe tries what did not work when it was last used: nobody else might, once clients are told
+// that it does not work.
 func (w *mediaWork) probe(ctx context.Context) (err error) {
 	if !w.objects.Working() {
 		err = w.objects.Probe(ctx)

@@ -56,8 +56,8 @@ func (s *service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
 	return registry
 }
 
-// chainFigures are read together, when somebody asks for them. Those that every process has come from the database; the others are
-// there only in the process that follows or sends.
+// chainFigures are read together, when somebody asks for them. Those that every process has come
+// from the database; the others are there only in the process that follows or sends.
 type chainFigures struct{ *chainWork }
 
 func figure(name, help string, labels ...string) *prometheus.Desc {
@@ -156,7 +156,8 @@ func (c chainFigures) collectSender(gauge, counter func(*prometheus.Desc, float6
 // outOfUse is the kind of alarm about a node that is of another chain, or has other contracts.
 const outOfUse = "node_out_of_use"
 
-// zeros has 0 for each kind: an alert on a series that does not exist yet sees nothing, and misses its first event.
+// zeros has 0 for each kind: an alert on a series that does not exist yet sees nothing, and misses
+// its first event.
 func zeros[N int | uint64](kinds []string) map[string]N {
 	counts := make(map[string]N, len(kinds))
 	for _, kind := range kinds {
@@ -179,7 +180,8 @@ func (c chainFigures) alarms() map[string]int {
 	return counts
 }
 
-// collectStored leaves out what cannot be read: a figure that is missing is noticed, a wrong one is not.
+// collectStored leaves out what cannot be read: a figure that is missing is noticed, a wrong one is
+// not.
 func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
 	if position, err := c.store.ChainPosition(ctx, c.chainID); err == nil {
 		gauge(chainHead, float64(position.Head))

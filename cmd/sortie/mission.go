@@ -32,7 +32,8 @@ func newMissionCmd() *cobra.Command {
 	return group
 }
 
-// definitionOptions are the ways to say what a mission is: a file with everything, or flags for the usual.
+// definitionOptions are the ways to say what a mission is: a file with everything, or flags for the
+// usual.
 type definitionOptions struct {
 	file                              string
 	title, description, token, amount string
@@ -142,7 +143,8 @@ the definition: the same definition gives the same draft.`,
 	return cmd
 }
 
-// showCreated shows a draft as the service understood it, and says so if it is not new: somebody may have wanted a second one.
+// showCreated shows a draft as the service understood it, and says so if it is not new: somebody
+// may have wanted a second one.
 func showCreated(cmd *cobra.Command, client *clientOptions, api *sortie.Client, draft sortie.DraftCreated) error {
 	status, err := api.Mission(cmd.Context(), draft.DraftID)
 	if err != nil {
@@ -227,7 +229,8 @@ func newMissionListCmd(client *clientOptions) *cobra.Command {
 	return cmd
 }
 
-// firstOf takes as many elements as are wanted, all of them with a limit of 0, and tells whether there are more.
+// firstOf takes as many elements as are wanted, all of them with a limit of 0, and tells whether
+// there are more.
 func firstOf[T any](all iter.Seq2[T, error], limit int) (elements []T, more bool, err error) {
 	elements = []T{} // a list without elements is one in JSON, too
 	for element, err := range all {

@@ -127,7 +127,8 @@ func slotsLeft(mission sortie.OpenMission, mediaType sortie.MediaType) string {
 	return counted(mission.SlotsLeft, string(mediaType))
 }
 
-// definitionOf reads what a mission asks for. One of a later version shows as far as it can be read.
+// definitionOf reads what a mission asks for. One of a later version shows as far as it can be
+// read.
 func definitionOf(mission sortie.OpenMission) (definition sortie.NormalizedMission) {
 	_ = json.Unmarshal(mission.NormalizedMission, &definition)
 	return definition
@@ -183,7 +184,8 @@ func showOpenMission(w io.Writer, client *clientOptions, mission sortie.OpenMiss
 	}
 }
 
-// contributorFlag is how somebody who looked without a wallet says who they are: on a service of this machine with a development one.
+// contributorFlag is how somebody who looked without a wallet says who they are: on a service of
+// this machine with a development one.
 func contributorFlag(base string) string {
 	if parsed, err := url.Parse(base); err == nil {
 		if ip := net.ParseIP(parsed.Hostname()); parsed.Hostname() == "localhost" || ip.IsLoopback() {

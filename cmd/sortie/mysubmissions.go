@@ -125,7 +125,8 @@ func showReceipt(w io.Writer, receipt *sortie.Receipt) {
 	_ = table.Flush()
 }
 
-// checksInWords counts the checks and names those that failed; their reasons are in the submission's.
+// checksInWords counts the checks and names those that failed; their reasons are in the
+// submission's.
 func checksInWords(checks []sortie.SubmissionCheck) string {
 	var failed []string
 	for _, check := range checks {

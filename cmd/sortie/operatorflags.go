@@ -21,7 +21,8 @@ type operatorLimits struct {
 	second  bool
 }
 
-// defaultOperatorLimit is in whole tokens: more than a person accepts in an hour, less than a thief would.
+// defaultOperatorLimit is in whole tokens: more than a person accepts in an hour, less than a thief
+// would.
 const defaultOperatorLimit = "1000"
 
 func (o *operatorOptions) define(flags *pflag.FlagSet) {

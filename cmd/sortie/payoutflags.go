@@ -51,7 +51,8 @@ func (o payoutOptions) apply(config *serviceConfig) (err error) {
 	return nil
 }
 
-// caps reads what may be paid out within an hour, in base units. A token without an entry has no cap.
+// caps reads what may be paid out within an hour, in base units. A token without an entry has no
+// cap.
 func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error) {
 	caps := make(map[sortie.Token]*big.Int)
 	for _, given := range []struct {
@@ -79,8 +80,8 @@ func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error)
 	return caps, nil
 }
 
-// checkKeys wants the three accounts of the service to be different ones, outside of development: who steals one key then has one
-// power. Where they may be the same, it says what that means.
+// checkKeys wants the three accounts of the service to be different ones, outside of development:
+// who steals one key then has one power. Where they may be the same, it says what that means.
 func (o payoutOptions) checkKeys(config *serviceConfig) error {
 	if chain.IsDevelopment(config.deployment.ChainID) {
 		return nil

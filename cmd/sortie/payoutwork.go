@@ -90,8 +90,8 @@ func (w *chainWork) payoutHealth(ctx context.Context) string {
 	return "ok"
 }
 
-// payoutFigures are about payouts. How many wait comes from the database, in every process; what was
-// done is counted by the process that did it.
+// payoutFigures are about payouts. How many wait comes from the database, in every process; what
+// was done is counted by the process that did it.
 type payoutFigures struct{ *chainWork }
 
 var (

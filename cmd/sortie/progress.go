@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress is one line that changes in place while something takes its time. Where nobody looks, without a terminal or with
-// --json, it draws nothing.
+// progress is one line that changes in place while something takes its time. Where nobody looks,
+// without a terminal or with --json, it draws nothing.
 type progress struct {
 	w     io.Writer
 	width func() int
@@ -33,7 +33,8 @@ type progressState struct {
 	left  int64   // bytes to go, 0 when that is not known
 }
 
-// startProgress draws what state says, ten times a second, until stop. What is over at once draws nothing.
+// startProgress draws what state says, ten times a second, until stop. What is over at once draws
+// nothing.
 func startProgress(cmd *cobra.Command, state func() progressState) *progress {
 	p := &progress{w: cmd.ErrOrStderr(), state: state, stopped: make(chan struct{})}
 	terminal, ok := p.w.(*os.File)

@@ -93,7 +93,8 @@ func runPull(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id, 
 	return nil
 }
 
-// unpublished says of a mission that has no deliverables where it stands, and whether it ever will have some.
+// unpublished says of a mission that has no deliverables where it stands, and whether it ever will
+// have some.
 func unpublished(ctx context.Context, client *clientOptions, api *sortie.Client, id string, err error) error {
 	if sortie.ErrorCode(err) != sortie.CodeMissionNotPublished {
 		return err

@@ -22,7 +22,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// deliveries is a service with one published mission, as far as `mission pull` sees it. Tests make it behave badly.
+// deliveries is a service with one published mission, as far as `mission pull` sees it. Tests make
+// it behave badly.
 type deliveries struct {
 	*httptest.Server
 	mission  string
@@ -190,7 +191,8 @@ func (d *deliveries) pullUntil(t *testing.T, ctx context.Context, directory stri
 	return result, code, complaints.String()
 }
 
-// wantFolder compares a directory with what was accepted: every file, the manifest in order, and nothing else but what is named.
+// wantFolder compares a directory with what was accepted: every file, the manifest in order, and
+// nothing else but what is named.
 func (d *deliveries) wantFolder(t *testing.T, directory string, besides ...string) {
 	t.Helper()
 	want := append([]string{markerName, manifestName}, besides...)
@@ -319,7 +321,8 @@ func TestPullSurvivesLostConnections(t *testing.T) {
 	d.wantFolder(t, directory)
 }
 
-// A link that expires before its file came, or half-way, is asked for again: once for all files of its page.
+// A link that expires before its file came, or half-way, is asked for again: once for all files of
+// its page.
 func TestPullRenewsLinks(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 6, 100_000)

@@ -15,7 +15,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// puller brings the deliverables of a mission into a folder: pages one after the other, files at the same time.
+// puller brings the deliverables of a mission into a folder: pages one after the other, files at
+// the same time.
 type puller struct {
 	api      *sortie.Client
 	id       string
@@ -28,14 +29,15 @@ type puller struct {
 	active      sync.Map     // of *partFile, to show how far they are
 }
 
-// Links live as long as they may: a page of large files takes a while. Those that are over are asked for again.
+// Links live as long as they may: a page of large files takes a while. Those that are over are
+// asked for again.
 const (
 	pullPageSize = 100
 	pullLinkTTL  = 15 * time.Minute
 )
 
-// deliverablePage is a page with links that are renewed when they are over. The page at a cursor holds what it held, but for
-// acceptances that were taken back.
+// deliverablePage is a page with links that are renewed when they are over. The page at a cursor
+// holds what it held, but for acceptances that were taken back.
 type deliverablePage struct {
 	cursor string
 
@@ -155,7 +157,8 @@ func linksOf(page sortie.Deliverables) map[string]string {
 	return links
 }
 
-// bring sees to one deliverable. One that was listed before waits for its file, finds it in the folder as a rule, and stands for both.
+// bring sees to one deliverable. One that was listed before waits for its file, finds it in the
+// folder as a rule, and stands for both.
 func (p *puller) bring(ctx context.Context, one *pulled, page *deliverablePage) error {
 	defer close(one.ended)
 	if one.earlier == nil {
@@ -170,7 +173,8 @@ func (p *puller) bring(ctx context.Context, one *pulled, page *deliverablePage) 
 	return err
 }
 
-// bringFile sees to one file. What is wrong with it alone is its outcome; an error is what would stop the others, too.
+// bringFile sees to one file. What is wrong with it alone is its outcome; an error is what would
+// stop the others, too.
 func (p *puller) bringFile(ctx context.Context, one *pulled, page *deliverablePage) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -210,7 +214,8 @@ var errRevoked = errors.New("no longer accepted")
 // fileError is an error that concerns one file and no other.
 type fileError struct{ error }
 
-// The client itself goes on after lost connections; this is for what it cannot know: other links, and wrong bytes.
+// The client itself goes on after lost connections; this is for what it cannot know: other links,
+// and wrong bytes.
 const pullAttempts = 4 // without progress
 
 func (p *puller) download(ctx context.Context, id, name string, want [32]byte, page *deliverablePage) (int64, error) {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What is taken back and accepted again while a run lists and brings is listed twice. It is brought, described and counted once.
+// What is taken back and accepted again while a run lists and brings is listed twice. It is
+// brought, described and counted once.
 func TestPullBringsWhatIsAcceptedAgainOnce(t *testing.T) {
 	t.Parallel()
 	for name, revoked := range map[string]bool{"its link works all the time": false, "its link stops working": true} {

@@ -29,8 +29,8 @@ func run(ctx context.Context, args []string, lookupEnv func(string) (string, boo
 	return int(exitCodeOf(err))
 }
 
-// heedfulWriter remembers that something could not be written. Text for people is printed without a look at errors, and a script that
-// reads half a list must not take it for the whole.
+// heedfulWriter remembers that something could not be written. Text for people is printed without a
+// look at errors, and a script that reads half a list must not take it for the whole.
 type heedfulWriter struct {
 	io.Writer
 	err error
@@ -44,8 +44,8 @@ func (w *heedfulWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// inTime says of what failed because somebody interrupted it that they did, unless the command has more to say. How the request was
-// called that was under way then helps nobody.
+// inTime says of what failed because somebody interrupted it that they did, unless the command has
+// more to say. How the request was called that was under way then helps nobody.
 func inTime(ctx context.Context, err error) error {
 	if known := (*exitError)(nil); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.As(err, &known) {
 		return err
@@ -78,7 +78,8 @@ Every flag can be set by an environment variable too: --chain-listen is SORTIE_C
 	return root
 }
 
-// requireSubcommand makes a group of commands answer a missing or unknown subcommand as a usage error, not with success.
+// requireSubcommand makes a group of commands answer a missing or unknown subcommand as a usage
+// error, not with success.
 func requireSubcommand(group *cobra.Command) {
 	group.Args = cobra.ArbitraryArgs
 	group.SuggestionsMinimumDistance = 2
@@ -123,7 +124,8 @@ func environmentName(flag string) string {
 	return "SORTIE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// wantsJSON reports whether errors go out as JSON. It holds even when parsing stopped before it got to the flag.
+// wantsJSON reports whether errors go out as JSON. It holds even when parsing stopped before it got
+// to the flag.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	for _, arg := range args {
 		if arg == "--json" || arg == "--json=true" {

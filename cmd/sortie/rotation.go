@@ -14,8 +14,9 @@ import (
 // adoptInterval is how often this process looks for intents of former senders.
 const adoptInterval = 5 * time.Second
 
-// adopt finishes what accounts have begun that were the sender before: it holds their leases, which a process that still has the key
-// does not give away, and stays with their transactions until nothing is left.
+// adopt finishes what accounts have begun that were the sender before: it holds their leases, which
+// a process that still has the key does not give away, and stays with their transactions until
+// nothing is left.
 func (w *chainWork) adopt(ctx context.Context) error {
 	if w.sender == nil {
 		return nil
@@ -58,7 +59,8 @@ func isClosed(done chan struct{}) bool {
 	}
 }
 
-// finish waits for the lease of a former sender and works under it until nothing of that account is left.
+// finish waits for the lease of a former sender and works under it until nothing of that account is
+// left.
 func (w *chainWork) finish(ctx context.Context, account sortie.Address) {
 	former := chain.NewFormerSender(w.senderConfig, account)
 	leased := chain.Holder{Leases: w.store, Name: chain.SenderLease(w.chainID, account), ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}

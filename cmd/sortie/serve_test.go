@@ -23,7 +23,8 @@ type runningServe struct {
 	lines   []string       // all log lines up to that one and those that follow it at once
 }
 
-// startRunning runs `sortie serve` until the test ends, and waits for the log line that ends its start.
+// startRunning runs `sortie serve` until the test ends, and waits for the log line that ends its
+// start.
 func startRunning(t *testing.T, flags ...string) *runningServe {
 	t.Helper()
 	args := append([]string{
@@ -131,7 +132,8 @@ func TestServeWarnsOfAProxyThatIsNotTrusted(t *testing.T) {
 	}
 }
 
-// The development keys are public: `sortie dev` opens itself to other machines only when it is told to.
+// The development keys are public: `sortie dev` opens itself to other machines only when it is told
+// to.
 func TestDevRefusesToBeReachedByOtherMachines(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"API on every address":   {"--listen", ":0", "--chain-listen", "127.0.0.1:0"},

@@ -23,12 +23,13 @@ import (
 	"github.com/sortie-labs/sortie/spec"
 )
 
-// serviceConfig is a running service in typed values: what `serve` reads from flags and `dev` makes up.
+// serviceConfig is a running service in typed values: what `serve` reads from flags and `dev` makes
+// up.
 type serviceConfig struct {
 	roles  roles
 	listen string
-	// operationsListen is where the metrics are: nowhere if empty, with the API if equal to listen. With operationsOptional the
-	// service runs without them when the address is taken.
+	// operationsListen is where the metrics are: nowhere if empty, with the API if equal to listen.
+	// With operationsOptional the service runs without them when the address is taken.
 	operationsListen   string
 	operationsOptional bool
 
@@ -107,8 +108,8 @@ type service struct {
 	operationsListener net.Listener // nil: the metrics are with the API, or nowhere
 }
 
-// openService checks and opens everything. When it fails, nothing is left open; when it returns, requests are accepted as soon
-// as run is called.
+// openService checks and opens everything. When it fails, nothing is left open; when it returns,
+// requests are accepted as soon as run is called.
 func openService(ctx context.Context, config serviceConfig) (_ *service, err error) {
 	s := &service{config: config}
 	limitMemory(config.logger)
@@ -227,8 +228,8 @@ func (s *service) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// watchDatabase tries to write while the database is unavailable: a load balancer that takes the service out would otherwise
-// leave nobody to notice that it works again.
+// watchDatabase tries to write while the database is unavailable: a load balancer that takes the
+// service out would otherwise leave nobody to notice that it works again.
 func (s *service) watchDatabase(ctx context.Context) error {
 	ticker := time.NewTicker(databaseProbeInterval)
 	defer ticker.Stop()
@@ -244,7 +245,8 @@ func (s *service) watchDatabase(ctx context.Context) error {
 	}
 }
 
-// warnOfCaps says once, as soon as enough nodes answer, which tokens the contract pays out without a daily cap.
+// warnOfCaps says once, as soon as enough nodes answer, which tokens the contract pays out without
+// a daily cap.
 func (s *service) warnOfCaps(ctx context.Context) {
 	ticker := time.NewTicker(capsInterval)
 	defer ticker.Stop()
@@ -272,8 +274,8 @@ func (s *service) tryToWarnOfCaps(ctx context.Context) bool {
 	return true
 }
 
-// watchClock tells the use cases of new blocks in a process that does not follow the chain. One that does is told by the
-// follower before.
+// watchClock tells the use cases of new blocks in a process that does not follow the chain. One
+// that does is told by the follower before.
 func (s *service) watchClock(ctx context.Context) error {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()

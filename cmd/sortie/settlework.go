@@ -13,8 +13,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// prepareSettle makes the transaction that pays a settlement: what the rows want and the contract can pay, tried before it is sent. What the
-// contract refuses is made smaller until it is one payout, which is set aside.
+// prepareSettle makes the transaction that pays a settlement: what the rows want and the contract
+// can pay, tried before it is sent. What the contract refuses is made smaller until it is one
+// payout, which is set aside.
 func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
 	call, err := w.payable(ctx, intent)
 	if err != nil {
@@ -40,11 +41,12 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 	return to, nil, chain.ErrAlreadyDone // nothing is left to pay, or all of it is set aside
 }
 
-// givesWayAfter is for how long a settlement that the contract cannot pay now keeps its place. Few of a token have one.
+// givesWayAfter is for how long a settlement that the contract cannot pay now keeps its place. Few
+// of a token have one.
 const givesWayAfter = 5 * time.Minute
 
-// wait is what to say of a settlement that waits: why, or, when it has waited for long, that it ends, so that payouts of other missions
-// are tried. Its own are in line again soon.
+// wait is what to say of a settlement that waits: why, or, when it has waited for long, that it
+// ends, so that payouts of other missions are tried. Its own are in line again soon.
 func wait(call app.SettleCall, why error) error {
 	if call.Waited > givesWayAfter {
 		return chain.ErrAlreadyDone
@@ -52,11 +54,13 @@ func wait(call app.SettleCall, why error) error {
 	return why
 }
 
-// vainTransactions is how many transactions may be mined in vain for a settlement before its last payout is set aside: each costs gas.
+// vainTransactions is how many transactions may be mined in vain for a settlement before its last
+// payout is set aside: each costs gas.
 const vainTransactions = 4
 
-// payable is what a settlement pays now: without slots that the contract has as paid, and as many as the daily cap has room for. After
-// transactions that were mined in vain it is half as large each time.
+// payable is what a settlement pays now: without slots that the contract has as paid, and as many
+// as the daily cap has room for. After transactions that were mined in vain it is half as large
+// each time.
 func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.SettleCall, error) {
 	call, err := w.app.SettleCall(ctx, intent.Subject)
 	if err != nil || len(call.Payouts) == 0 {
@@ -91,7 +95,8 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 	return w.leaveOut(ctx, call, intent.Subject, without)
 }
 
-// tokenMoves fails while a token refuses every transfer of a contract: what is paid then would only be credited.
+// tokenMoves fails while a token refuses every transfer of a contract: what is paid then would only
+// be credited.
 func (w *chainWork) tokenMoves(ctx context.Context, token, factory sortie.Address, amount *big.Int) error {
 	for _, account := range []sortie.Address{w.account, w.settler.Address()} { // one of them may be denylisted
 		transfers, err := w.nodes.Transfers(ctx, token, factory, account, amount)
@@ -113,8 +118,9 @@ func noncesOf(intent store.Intent) int {
 	return len(used)
 }
 
-// withoutPaid leaves payouts out of a settlement that the contract has as paid: receipts were redeemed for them, and the follower has not
-// seen that yet. It fails with [chain.ErrAlreadyDone] where the mission is not open.
+// withoutPaid leaves payouts out of a settlement that the contract has as paid: receipts were
+// redeemed for them, and the follower has not seen that yet. It fails with [chain.ErrAlreadyDone]
+// where the mission is not open.
 func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subject string) (app.SettleCall, error) {
 	escrow, err := w.nodes.Escrow(ctx, call.Domain.Factory, call.MissionKey)
 	if err != nil {
@@ -197,7 +203,8 @@ func (w *chainWork) trySettlement(ctx context.Context, call app.SettleCall) (dat
 	return data, trial, err
 }
 
-// cutDown takes the refused payment out of a settlement, or half of it where it is not known which one is refused.
+// cutDown takes the refused payment out of a settlement, or half of it where it is not known which
+// one is refused.
 func (w *chainWork) cutDown(ctx context.Context, call app.SettleCall, subject string, trial chain.Trial) (app.SettleCall, error) {
 	refused := -1
 	if len(call.Payouts) == 1 {

@@ -174,7 +174,8 @@ func showMissionBooks(w io.Writer, solvency sortie.Solvency) {
 	}
 }
 
-// amountInWords is an amount of a token in whole tokens; of a token of a later version, in base units.
+// amountInWords is an amount of a token in whole tokens; of a token of a later version, in base
+// units.
 func amountInWords(units string, token sortie.Token) string {
 	if token != sortie.TokenUSDC && token != sortie.TokenService {
 		return strings.TrimSpace(clean(units) + " base units " + clean(string(token)))

@@ -41,7 +41,8 @@ func (o solvencyOptions) apply(config *serviceConfig) error {
 	return nil
 }
 
-// checkBooks compares the books with the chain again and again, while this process holds the lease to do so.
+// checkBooks compares the books with the chain again and again, while this process holds the lease
+// to do so.
 func (w *chainWork) checkBooks(ctx context.Context, interval time.Duration) error {
 	return w.whileLeased(ctx, fmt.Sprintf("solvency:%d", w.chainID), &w.checking, func(ctx context.Context, _ store.Lease) error {
 		wait := w.untilNextCheck(ctx, interval)
@@ -56,7 +57,8 @@ func (w *chainWork) checkBooks(ctx context.Context, interval time.Duration) erro
 	})
 }
 
-// untilNextCheck is how long it is until the next check is due: others may have checked not long ago.
+// untilNextCheck is how long it is until the next check is due: others may have checked not long
+// ago.
 func (w *chainWork) untilNextCheck(ctx context.Context, interval time.Duration) time.Duration {
 	last, err := w.app.LastBooks(ctx)
 	if err != nil || last.CheckedAt == nil || !last.Agrees {

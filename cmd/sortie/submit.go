@@ -104,7 +104,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// checkMissionID tells those who have a creator's id, which contributors cannot use, where to find the other.
+// checkMissionID tells those who have a creator's id, which contributors cannot use, where to find
+// the other.
 func checkMissionID(id, command string) error {
 	if strings.HasPrefix(id, "draft_") {
 		return usageError("%s is a draft id, and %s wants the mission id, which %s missions lists", clean(id), command, program())
@@ -187,8 +188,9 @@ func withNextSlot(err error) error {
 	return err
 }
 
-// remedy is what helps after a rejection. Its reason is not repeated: it stands above, or in the JSON. The same file again helps only
-// where what was said about it was wrong, or what arrived was not the file.
+// remedy is what helps after a rejection. Its reason is not repeated: it stands above, or in the
+// JSON. The same file again helps only where what was said about it was wrong, or what arrived was
+// not the file.
 func remedy(rejected sortie.Submission) string {
 	if rejected.VerifiedAt == nil {
 		return "the file was not checked; run the same command again"
@@ -218,8 +220,9 @@ func announce(cmd *cobra.Command, format string, args ...any) {
 	}
 }
 
-// declare reserves a place for the file, or finds the one that an earlier run reserved. The key of a submission that is over leads
-// to the next one's, so that whoever runs the same command again finds the last.
+// declare reserves a place for the file, or finds the one that an earlier run reserved. The key of
+// a submission that is over leads to the next one's, so that whoever runs the same command again
+// finds the last.
 func declare(ctx context.Context, api *sortie.Client, missionID string, declaration sortie.Declaration, options submitOptions) (sortie.SubmissionDeclared, error) {
 	key := cmp.Or(options.key, derivedKey([]byte(missionID+"\n"+declaration.SHA256+"\n"+api.Wallet().String())))
 	for {
@@ -279,8 +282,9 @@ func upload(cmd *cobra.Command, api *sortie.Client, links sortie.UploadLinks, fi
 	return sent, nil
 }
 
-// currentReservation is what was declared with the end that the reservation has by now: it moved while bytes arrived. Where the
-// service does not tell, it is the end that the reservation began with.
+// currentReservation is what was declared with the end that the reservation has by now: it moved
+// while bytes arrived. Where the service does not tell, it is the end that the reservation began
+// with.
 func currentReservation(ctx context.Context, api *sortie.Client, declared sortie.SubmissionDeclared) sortie.SubmissionDeclared {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

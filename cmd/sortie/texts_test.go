@@ -56,7 +56,8 @@ func TestWhoLookedWithoutAWalletIsToldOfOne(t *testing.T) {
 	}
 }
 
-// A newcomer has the README in one window and what `sortie dev` prints in the other: they must tell the same story.
+// A newcomer has the README in one window and what `sortie dev` prints in the other: they must tell
+// the same story.
 func TestTheGreetingIsInTheOrderOfTheReadme(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")

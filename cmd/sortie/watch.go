@@ -15,10 +15,12 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// watchInterval is how often a watching command asks: soon enough for a person, and a third of what a wallet may ask.
+// watchInterval is how often a watching command asks: soon enough for a person, and a third of what
+// a wallet may ask.
 const watchInterval = 1500 * time.Millisecond
 
-// missionState is what `mission status` shows of a mission: where it stands, without what never changes.
+// missionState is what `mission status` shows of a mission: where it stands, without what never
+// changes.
 type missionState struct {
 	At            string               `json:"at"`
 	DraftID       string               `json:"draftId"`
@@ -76,7 +78,8 @@ func stateOf(status sortie.MissionStatus) missionState {
 	}
 }
 
-// count asks how many submissions are accepted, and where the money is. That a mission is published is known without it, so that a failure is nothing to tell.
+// count asks how many submissions are accepted, and where the money is. That a mission is published
+// is known without it, so that a failure is nothing to tell.
 func (s *missionState) count(ctx context.Context, api *sortie.Client) {
 	page, err := api.Deliverables(ctx, s.DraftID, sortie.DeliverablesQuery{Limit: 1})
 	if err == nil {
@@ -217,7 +220,8 @@ func reasonOf(ctx context.Context, api *sortie.Client, id string) string {
 	return ""
 }
 
-// poll asks again and again, until it is done or somebody interrupts. A service that is away is asked again when it is back.
+// poll asks again and again, until it is done or somebody interrupts. A service that is away is
+// asked again when it is back.
 func poll(ctx context.Context, cmd *cobra.Command, client *clientOptions, ask func(context.Context) (done bool, err error)) error {
 	asJSON, _ := cmd.Flags().GetBool("json")
 	tell := func(format string, args ...any) {
@@ -252,7 +256,8 @@ func poll(ctx context.Context, cmd *cobra.Command, client *clientOptions, ask fu
 	}
 }
 
-// isPassing reports whether an error is of the kind that ends by itself: the service is away, overloaded or being restarted.
+// isPassing reports whether an error is of the kind that ends by itself: the service is away,
+// overloaded or being restarted.
 func isPassing(err error) bool {
 	var unreachable *url.Error
 	var coded *sortie.Error

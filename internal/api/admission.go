@@ -6,8 +6,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// admit counts a request against its address, before anything is read or computed for it. Those with a link do not count: a
-// page of deliverables has a hundred pictures.
+// admit counts a request against its address, before anything is read or computed for it. Those
+// with a link do not count: a page of deliverables has a hundred pictures.
 func (s *Server) admit(x *exchange, route route) error {
 	if route.access == public || route.access.byLink() {
 		return nil
@@ -15,9 +15,10 @@ func (s *Server) admit(x *exchange, route route) error {
 	return s.limits.requests.take(x.address, s.config.Now()).refusal(x.Header())
 }
 
-// authenticate finds out who asks, and counts the request against the wallet. An address with too many failures is refused
-// further failures, and questions to contract wallets, which cost a call of a node. A plain key's signature costs microseconds
-// and is let in: a stranger at the same address must not lock out its other clients.
+// authenticate finds out who asks, and counts the request against the wallet. An address with too
+// many failures is refused further failures, and questions to contract wallets, which cost a call
+// of a node. A plain key's signature costs microseconds and is let in: a stranger at the same
+// address must not lock out its other clients.
 func (s *Server) authenticate(x *exchange, route route) error {
 	now := s.config.Now()
 	identity, err := s.config.Verifier.Verify(x.r.Context(), x.r, x.body, func(*http.Request) error {
@@ -44,9 +45,10 @@ func (s *Server) authenticate(x *exchange, route route) error {
 	return left.refusal(x.Header())
 }
 
-// takeDraftBytes counts the size of a posted draft against its address: wallets cost nothing, so one address could fill the disk
-// with drafts of wallets that it makes up. It counts before the draft is stored, so that requests at the same time are bounded too;
-// giveBack is for a draft that was not stored, so that refused requests lock out no other client of the address.
+// takeDraftBytes counts the size of a posted draft against its address: wallets cost nothing, so
+// one address could fill the disk with drafts of wallets that it makes up. It counts before the
+// draft is stored, so that requests at the same time are bounded too; giveBack is for a draft that
+// was not stored, so that refused requests lock out no other client of the address.
 func (s *Server) takeDraftBytes(x *exchange) (giveBack func(), err error) {
 	now := s.config.Now()
 	if err := s.limits.draftKiB.take(x.address, now).refusal(x.Header()); err != nil {
@@ -57,8 +59,8 @@ func (s *Server) takeDraftBytes(x *exchange) (giveBack func(), err error) {
 	return func() { s.limits.draftKiB.giveBack(x.address, now, 1+more) }, nil
 }
 
-// failAuthentication counts a failed authentication against its address. It returns the failure, or the refusal of an address
-// that has too many.
+// failAuthentication counts a failed authentication against its address. It returns the failure, or
+// the refusal of an address that has too many.
 func (s *Server) failAuthentication(x *exchange, failure error) error {
 	if err := s.limits.failures.take(x.address, s.config.Now()).refusal(x.Header()); err != nil {
 		return err
@@ -66,8 +68,8 @@ func (s *Server) failAuthentication(x *exchange, failure error) error {
 	return failure
 }
 
-// takeListShare takes one of the shares in lists that the wallet and its address have. Operators share none with other clients of
-// their address.
+// takeListShare takes one of the shares in lists that the wallet and its address have. Operators
+// share none with other clients of their address.
 func (s *Server) takeListShare(x *exchange, route route) (release func(), err error) {
 	if route.access != operator {
 		if err := s.limits.lists.take(x.address); err != nil {
@@ -105,8 +107,8 @@ func (s *Server) chargeCost(x *exchange, route route) {
 	}
 }
 
-// observeRefusal tells what time a client has whose own key signed a request that was refused because of its timestamp: those
-// say most about the service's clock.
+// observeRefusal tells what time a client has whose own key signed a request that was refused
+// because of its timestamp: those say most about the service's clock.
 func (s *Server) observeRefusal(x *exchange, refusal error) {
 	if sortie.ErrorCode(refusal) != sortie.CodeTimestampOutOfRange {
 		return

@@ -50,8 +50,8 @@ func (x *exchange) answerEmpty(status int) error {
 	return nil
 }
 
-// answerJSON sends a value that is rarely asked for, so that reflection may encode it. The & of links stays what it is: people
-// copy them from answers.
+// answerJSON sends a value that is rarely asked for, so that reflection may encode it. The & of
+// links stays what it is: people copy them from answers.
 func (x *exchange) answerJSON(status int, value any) error {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -113,7 +113,8 @@ func acceptsGzip(header http.Header) bool {
 	return false
 }
 
-// answerError is the one place that writes errors. What is not an error of the API is internal: its text goes to the log.
+// answerError is the one place that writes errors. What is not an error of the API is internal: its
+// text goes to the log.
 func (x *exchange) answerError(err error) {
 	var coded *sortie.Error
 	switch {

@@ -251,7 +251,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// The document is compressed once, however often it is asked for: a stranger pays nothing for asking.
+// The document is compressed once, however often it is asked for: a stranger pays nothing for
+// asking.
 func TestTheOpenAPIDocumentIsCompressedOnce(t *testing.T) {
 	t.Parallel()
 	given := bytes.Clone(spec.OpenAPI)

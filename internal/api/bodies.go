@@ -10,7 +10,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// maxSmallBody is more than the longest reason needs, every character of it escaped, and far below what costs anything.
+// maxSmallBody is more than the longest reason needs, every character of it escaped, and far below
+// what costs anything.
 const maxSmallBody = 16 << 10
 
 // The codes of faults in these bodies. They mean what they mean in a mission's fields.
@@ -20,7 +21,8 @@ const (
 	faultFormat      = "invalid_format"
 )
 
-// readReason reads {"reason": "..."} or nothing. Whether there must be one, and what it may hold, the use cases decide.
+// readReason reads {"reason": "..."} or nothing. Whether there must be one, and what it may hold,
+// the use cases decide.
 func readReason(body []byte) (string, error) {
 	var given sortie.DecisionRequest
 	if len(body) == 0 {
@@ -30,8 +32,8 @@ func readReason(body []byte) (string, error) {
 	return given.Reason, err
 }
 
-// readFundingHint reads {"transactionHash": "0x..."} or nothing. The hash is held to its form and is no more than a hint:
-// funding is found by the factory's event, whatever a client says.
+// readFundingHint reads {"transactionHash": "0x..."} or nothing. The hash is held to its form and
+// is no more than a hint: funding is found by the factory's event, whatever a client says.
 func readFundingHint(body []byte) error {
 	if len(body) == 0 {
 		return nil
@@ -51,8 +53,8 @@ func readFundingHint(body []byte) error {
 	return nil
 }
 
-// decodeBody reads one JSON object whose members are all known, strictly: what two parsers could read in different ways is
-// not read at all.
+// decodeBody reads one JSON object whose members are all known, strictly: what two parsers could
+// read in different ways is not read at all.
 func decodeBody(body []byte, target any) error {
 	if jsontext.Value(body).Kind() != jsontext.KindBeginObject {
 		return errInvalidJSON()

@@ -25,7 +25,8 @@ func TestReasonsAreRead(t *testing.T) {
 	}
 }
 
-// fault is what is wrong with a body: path and code, or the error code when it is no fault of a field.
+// fault is what is wrong with a body: path and code, or the error code when it is no fault of a
+// field.
 func fault(err error) string {
 	var coded *sortie.Error
 	if !errors.As(err, &coded) {

@@ -16,10 +16,11 @@ const (
 	operatorBodiesPerPlace = 1
 )
 
-// bodyPool bounds how many bodies are received at a time, in all, of one address and of one IPv6 /48. Nothing is known about who sends
-// a body before it is complete, because the signature covers it. So no new body is refused: where a bound is reached, the body
-// that has been arriving for longest within that bound gives way. An honest one arrives within a round trip; to displace it, an
-// attacker would have to begin as many bodies as the bound allows in that time.
+// bodyPool bounds how many bodies are received at a time, in all, of one address and of one IPv6
+// /48. Nothing is known about who sends a body before it is complete, because the signature covers
+// it. So no new body is refused: where a bound is reached, the body that has been arriving for
+// longest within that bound gives way. An honest one arrives within a round trip; to displace it,
+// an attacker would have to begin as many bodies as the bound allows in that time.
 type bodyPool struct {
 	size  int
 	share int // of one address; 0: as many as there are places
@@ -119,8 +120,8 @@ func (p *bodyPool) prolong(mine *arrival, end time.Time) bool {
 	return !mine.displaced && mine.controller.SetReadDeadline(end) == nil
 }
 
-// end reports whether the body was displaced. Its connection has a deadline in the past then: the request cannot go on, even if the
-// body is complete.
+// end reports whether the body was displaced. Its connection has a deadline in the past then: the
+// request cannot go on, even if the body is complete.
 func (p *bodyPool) end(mine *arrival) (displaced bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,9 +139,9 @@ func (p *bodyPool) len() int {
 	return 0
 }
 
-// bodyPools are the pools of bodies: one for the requests of operators, and one for all others. A request belongs to the
-// operators' pool if its path is one of theirs and its wallet header names one of them; anyone can write that, which is why the
-// pool has shares and displaces.
+// bodyPools are the pools of bodies: one for the requests of operators, and one for all others. A
+// request belongs to the operators' pool if its path is one of theirs and its wallet header names
+// one of them; anyone can write that, which is why the pool has shares and displaces.
 type bodyPools struct{ signed, operator *bodyPool }
 
 func newBodyPools(inFlight int, limits *Limits) bodyPools {

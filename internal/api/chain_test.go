@@ -15,7 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// testChain plays the chain that the service follows, with two confirmations, and takes the jobs that come of it.
+// testChain plays the chain that the service follows, with two confirmations, and takes the jobs
+// that come of it.
 type testChain struct {
 	t        testing.TB
 	now      func() time.Time

@@ -9,8 +9,9 @@ import (
 
 const headerForwardedFor = "X-Forwarded-For"
 
-// clientAddress is the address that limits count a request against. The first X-Forwarded-For of a peer that is not trusted is
-// logged: if the peer is a proxy, all its clients share one client's limits.
+// clientAddress is the address that limits count a request against. The first X-Forwarded-For of a
+// peer that is not trusted is logged: if the peer is a proxy, all its clients share one client's
+// limits.
 func (s *Server) clientAddress(r *http.Request) netip.Prefix {
 	if s.config.Limits != nil && r.Header.Get(headerForwardedFor) != "" && !isTrusted(peerAddress(r), s.config.TrustedProxies) {
 		s.proxyWarning.Do(func() {
@@ -21,8 +22,8 @@ func (s *Server) clientAddress(r *http.Request) netip.Prefix {
 	return clientAddress(r, s.config.TrustedProxies)
 }
 
-// clientAddress is the peer, or, for a peer that is a trusted proxy, the last address in X-Forwarded-For that is not one. IPv6
-// hosts own a /64 and count as one client.
+// clientAddress is the peer, or, for a peer that is a trusted proxy, the last address in
+// X-Forwarded-For that is not one. IPv6 hosts own a /64 and count as one client.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Prefix {
 	address := peerAddress(r)
 	if !address.IsValid() {
@@ -57,7 +58,8 @@ func peerAddress(r *http.Request) netip.Addr {
 	return address.Unmap().WithZone("")
 }
 
-// parseForwarded reads an address as proxies write it: alone, in brackets, or with a port, as Azure's and HAProxy's can.
+// parseForwarded reads an address as proxies write it: alone, in brackets, or with a port, as
+// Azure's and HAProxy's can.
 func parseForwarded(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().Unmap().WithZone(""), true

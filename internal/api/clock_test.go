@@ -10,8 +10,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// TestRequestsSayThatTheClockIsOff sends requests from several networks to a service whose clock jumps by ten minutes. All of
-// them are refused, and what they were signed with is heard all the same.
+// TestRequestsSayThatTheClockIsOff sends requests from several networks to a service whose clock
+// jumps by ten minutes. All of them are refused, and what they were signed with is heard all the
+// same.
 func TestRequestsSayThatTheClockIsOff(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: func(config *Config) {

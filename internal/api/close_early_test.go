@@ -41,7 +41,8 @@ func (s *testService) pay(draft sortie.DraftCreated, id string) {
 	s.settle()
 }
 
-// An operator ends a mission at its creator's request: nothing new is taken, what is in is decided and paid, and the rest goes back.
+// An operator ends a mission at its creator's request: nothing new is taken, what is in is decided
+// and paid, and the rest goes back.
 func TestAMissionIsClosedEarly(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

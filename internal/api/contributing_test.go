@@ -364,8 +364,9 @@ func mustSucceed(t testing.TB, a answer) {
 	}
 }
 
-// The payment of a submission and the end of its mission are told in the form that the document promises, which every answer is held
-// against. The end comes with the sums, and not before the money has left the contract for good.
+// The payment of a submission and the end of its mission are told in the form that the document
+// promises, which every answer is held against. The end comes with the sums, and not before the
+// money has left the contract for good.
 func TestTheEventOfACompleteMission(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})

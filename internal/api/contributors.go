@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// feedCache lets a crowd that looks at the same feed be answered by a cache. Slots that are taken in between are refused when
-// they are asked for.
+// feedCache lets a crowd that looks at the same feed be answered by a cache. Slots that are taken
+// in between are refused when they are asked for.
 const feedCache = "public, max-age=5"
 
 func (s *Server) feed(x *exchange) error {
@@ -132,8 +132,8 @@ func parsePoint(text string) (*app.Point, error) {
 	return &app.Point{Lat: lat, Lng: lng}, nil
 }
 
-// parseDegrees reads a decimal without an exponent into millionths of a degree. Digits beyond those, which are a tenth of a meter,
-// are left off: browsers give as many as a float has.
+// parseDegrees reads a decimal without an exponent into millionths of a degree. Digits beyond
+// those, which are a tenth of a meter, are left off: browsers give as many as a float has.
 func parseDegrees(text string, limit int64) (micro int64, ok bool) {
 	const longest, decimals = 24, 6
 	digits, negative := strings.CutPrefix(text, "-")

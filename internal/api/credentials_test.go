@@ -37,7 +37,8 @@ func altered(signature string, r, s []byte, v int) string {
 	return sortie.Bytes(raw).String()
 }
 
-// highS is the other signature that the same key could have made: s is in the upper half, v flipped.
+// highS is the other signature that the same key could have made: s is in the upper half, v
+// flipped.
 func highS(signature string) string {
 	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
 	if err != nil {
@@ -205,7 +206,8 @@ func TestUnusualWalletHeadersThatAreTaken(t *testing.T) {
 	}
 }
 
-// A signature is for one request. Moved to any other it is worth nothing, and the answer says what should have been signed.
+// A signature is for one request. Moved to any other it is worth nothing, and the answer says what
+// should have been signed.
 func TestASignatureMovedToAnotherRequest(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -358,7 +360,8 @@ func TestOtherWritesSentAgain(t *testing.T) {
 	})
 }
 
-// Contract wallets may do whatever plain keys may: follow their missions, and review those of others.
+// Contract wallets may do whatever plain keys may: follow their missions, and review those of
+// others.
 func TestContractWalletsFollowAndReview(t *testing.T) {
 	t.Parallel()
 	account := sortie.MustAddress("0x7Bf9e8a8ac4a1E1fE0a8C9E5F1F9F1d0f3C0C0A1")

@@ -24,7 +24,8 @@ func (s *testService) mission(draftID string) sortie.MissionStatus {
 	return status
 }
 
-// No answer holds a quote that is good after the mission's end: not that of a replay, of the status or of the list.
+// No answer holds a quote that is good after the mission's end: not that of a replay, of the status
+// or of the list.
 func TestNoQuoteIsLiveAfterTheEndOfTheMission(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -74,7 +75,8 @@ func TestNoQuoteIsLiveAfterTheEndOfTheMission(t *testing.T) {
 	}
 }
 
-// A mission that is funded and not approved before its end cannot be approved any more. Its money goes back without a decision.
+// A mission that is funded and not approved before its end cannot be approved any more. Its money
+// goes back without a decision.
 func TestAMissionThatEndedIsRefundedInsteadOfApproved(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -105,7 +107,8 @@ func TestAMissionThatEndedIsRefundedInsteadOfApproved(t *testing.T) {
 	}
 }
 
-// wantLapsed says that a mission was rejected, once, because it could not be published in time, and that its money goes back.
+// wantLapsed says that a mission was rejected, once, because it could not be published in time, and
+// that its money goes back.
 func (s *testService) wantLapsed(draft sortie.DraftCreated) {
 	s.t.Helper()
 	status := s.mission(draft.DraftID)
@@ -121,8 +124,8 @@ func (s *testService) wantLapsed(draft sortie.DraftCreated) {
 	}
 }
 
-// A mission without an end of its own runs for 30 days from its publication. It must be published so early that everything is paid
-// before its creator may reclaim the money.
+// A mission without an end of its own runs for 30 days from its publication. It must be published
+// so early that everything is paid before its creator may reclaim the money.
 func TestAMissionThatCouldBeReclaimedTooSoonIsRefundedInsteadOfApproved(t *testing.T) {
 	t.Parallel()
 	const days = 24 * time.Hour

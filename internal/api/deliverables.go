@@ -24,7 +24,8 @@ func (s *Server) deliverables(x *exchange) error {
 	})
 }
 
-// parseTTL reads a number of seconds. Every number above the limit, also one that no integer holds, means the limit.
+// parseTTL reads a number of seconds. Every number above the limit, also one that no integer holds,
+// means the limit.
 func parseTTL(text string) (time.Duration, error) {
 	const longest = int64(app.MaxLinkTTL / time.Second)
 	if !isDigits(text) || text[0] == '0' {

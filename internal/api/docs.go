@@ -14,8 +14,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The page at /docs is made of the OpenAPI document, once: what is described is what is shown. It has no
-// script and loads nothing, so that reading it tells nobody, and nobody can change it on its way.
+// The page at /docs is made of the OpenAPI document, once: what is described is what is shown. It
+// has no script and loads nothing, so that reading it tells nobody, and nobody can change it on its
+// way.
 
 //go:embed docs.html
 var docsHTML string
@@ -34,8 +35,8 @@ func digestOf(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// staticPage is a document that never changes while the process runs. It is compressed once: it is asked for without a wallet and
-// without limits, so sending it must cost next to nothing.
+// staticPage is a document that never changes while the process runs. It is compressed once: it is
+// asked for without a wallet and without limits, so sending it must cost next to nothing.
 type staticPage struct{ plain, gzipped []byte }
 
 func newStaticPage(plain []byte) (staticPage, error) {

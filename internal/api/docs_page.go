@@ -149,7 +149,8 @@ type docsReader struct {
 	err     error
 }
 
-// follow gives what a reference leads to, and the last part of its name; a value that is none gives itself.
+// follow gives what a reference leads to, and the last part of its name; a value that is none gives
+// itself.
 func (d *docsReader) follow(n docsNode) (target docsNode, name string) {
 	reference := n.get("$ref").text()
 	if reference == "" {
@@ -241,7 +242,8 @@ func (d *docsReader) operation(method, path string, n docsNode) docsOperation {
 	return operation
 }
 
-// answerHeaders names the headers of an answer. Most come with many answers, so they are described once, in a table of their own.
+// answerHeaders names the headers of an answer. Most come with many answers, so they are described
+// once, in a table of their own.
 func (d *docsReader) answerHeaders(n docsNode) []string {
 	var names []string
 	n.members(func(name string, reference docsNode) {
@@ -257,7 +259,8 @@ func (d *docsReader) answerHeaders(n docsNode) []string {
 	return names
 }
 
-// body reads the content of a request or response, which has one form; files of several types have none.
+// body reads the content of a request or response, which has one form; files of several types have
+// none.
 func (d *docsReader) body(n docsNode) *docsBody {
 	var body *docsBody
 	n.get("content").members(func(mediaType string, content docsNode) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// The descriptions in an OpenAPI document are CommonMark. Ours use little of it: paragraphs, lists of one level, tables,
-// fenced code, headings, `code`, *stress*, **strong stress** and links. This file turns that into HTML and nothing else;
-// whatever it does not know stays the text it is.
+// The descriptions in an OpenAPI document are CommonMark. Ours use little of it: paragraphs, lists
+// of one level, tables, fenced code, headings, `code`, *stress*, **strong stress** and links. This
+// file turns that into HTML and nothing else; whatever it does not know stays the text it is.
 
 // docsSection is the prose under one heading.
 type docsSection struct {

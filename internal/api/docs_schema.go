@@ -40,8 +40,8 @@ func markOptional(fields []docsField) []docsField {
 	return fields
 }
 
-// fields lists the members of an object's schema. Members of objects written inside of it follow their object; an object
-// with a name of its own is linked to instead.
+// fields lists the members of an object's schema. Members of objects written inside of it follow
+// their object; an object with a name of its own is linked to instead.
 func (d *docsReader) fields(schema docsNode) []docsField {
 	var fields []docsField
 	d.appendFields(&fields, "", schema)

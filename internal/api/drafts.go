@@ -103,8 +103,8 @@ func (s *Server) listDrafts(x *exchange) error {
 // maxListTail is more than what follows the drafts of a list.
 const maxListTail = 1 << 10
 
-// streamDrafts sends a page of drafts while it is read. The page ends before the draft that would make it larger than
-// maxListBytes.
+// streamDrafts sends a page of drafts while it is read. The page ends before the draft that would
+// make it larger than maxListBytes.
 func (s *Server) streamDrafts(x *exchange, query app.DraftQuery) error {
 	out := x.newStream()
 	defer out.close()

@@ -11,9 +11,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// The answers that are asked for most are appended by hand: their members are known, most of their values are ids, numbers
-// and hex, which need no escaping, and the normalized mission is stored as the JSON it is sent as. A test holds the result
-// against encoding/json of the wire types in package sortie.
+// The answers that are asked for most are appended by hand: their members are known, most of their
+// values are ids, numbers and hex, which need no escaping, and the normalized mission is stored as
+// the JSON it is sent as. A test holds the result against encoding/json of the wire types in
+// package sortie.
 
 func appendCreated(dst []byte, view app.View) []byte {
 	dst = append(dst, `{"status":"`...)
@@ -106,8 +107,9 @@ func appendQuote(dst []byte, quote *sortie.Quote) []byte {
 	return append(dst, `"}`...)
 }
 
-// addressTexts remembers how addresses are written: the case of the digits costs a hash, and answers name the same contracts,
-// signer and creator again and again. An address has one place, which it may lose to another.
+// addressTexts remembers how addresses are written: the case of the digits costs a hash, and
+// answers name the same contracts, signer and creator again and again. An address has one place,
+// which it may lose to another.
 var addressTexts [1 << 10]atomic.Pointer[addressText]
 
 type addressText struct {

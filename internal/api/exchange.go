@@ -48,9 +48,9 @@ func newRequestID() string {
 	return "req_" + hex.EncodeToString(random[:])
 }
 
-// checkTarget refuses every spelling of a path but one. A path that a proxy, a cache and this server could read in
-// different ways is how signatures get checked for one resource and used for another. There is no redirect to the right
-// spelling, because it would have another signature.
+// checkTarget refuses every spelling of a path but one. A path that a proxy, a cache and this
+// server could read in different ways is how signatures get checked for one resource and used for
+// another. There is no redirect to the right spelling, because it would have another signature.
 func checkTarget(r *http.Request) error {
 	if !strings.HasPrefix(r.RequestURI, "/") {
 		return sortie.NewError(sortie.CodeInvalidRequest, "the request target must be a path; send it in origin form")
@@ -66,8 +66,9 @@ func errUnknownPath() error {
 	return sortie.NewError(sortie.CodeNotFound, "there is nothing at this path; the paths are listed at /docs")
 }
 
-// expectBody prepares for a body that may never be read, or never arrive. Its rest must not be taken for the next request,
-// and must not keep the connection. When the body has been read, net/http lifts the deadline.
+// expectBody prepares for a body that may never be read, or never arrive. Its rest must not be
+// taken for the next request, and must not keep the connection. When the body has been read,
+// net/http lifts the deadline.
 func (x *exchange) expectBody(timeout time.Duration) {
 	x.Header().Set("Connection", "close")
 	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(timeout)) // only a writer without a connection cannot
@@ -78,8 +79,8 @@ func (x *exchange) answerWithin(timeout time.Duration) {
 	_ = http.NewResponseController(x).SetWriteDeadline(time.Now().Add(timeout))
 }
 
-// readBody reads the whole body, bounded in size; expectBody has bounded the time. Requests without a body must really have
-// none: a signature over the empty hash says so.
+// readBody reads the whole body, bounded in size; expectBody has bounded the time. Requests without
+// a body must really have none: a signature over the empty hash says so.
 func (x *exchange) readBody(route route) error {
 	limit := route.body
 	switch {
@@ -103,8 +104,8 @@ func (x *exchange) readBody(route route) error {
 		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole and in time; send the request again").Because(err)
 	}
 	x.body = body
-	// A chunked request may have had a Content-Length as well, which net/http hides and a proxy in front may have believed:
-	// its connection is not used again.
+	// A chunked request may have had a Content-Length as well, which net/http hides and a proxy in
+	// front may have believed: its connection is not used again.
 	if x.r.ContentLength > 0 {
 		x.Header().Del("Connection")
 	}
@@ -127,8 +128,8 @@ func checkContentType(header http.Header) error {
 	return nil
 }
 
-// parseQuery takes each of the named parameters at most once, and no other: a misspelled filter that is ignored shows
-// somebody the wrong list.
+// parseQuery takes each of the named parameters at most once, and no other: a misspelled filter
+// that is ignored shows somebody the wrong list.
 func (x *exchange) parseQuery(allowed ...string) error {
 	values, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {

@@ -129,7 +129,8 @@ func (s *testService) halfSent(text string) *wire {
 	return w
 }
 
-// Bodies that take their time keep no other client from being served: when there are too many, the oldest gives way.
+// Bodies that take their time keep no other client from being served: when there are too many, the
+// oldest gives way.
 func TestSlowBodiesTakeNoPlace(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: func(config *Config) { config.MaxInFlight, config.BodyTimeout = 1, time.Minute }})
@@ -156,7 +157,8 @@ func TestSlowBodiesTakeNoPlace(t *testing.T) {
 	}
 }
 
-// Half-sent bodies without a valid signature keep operators from nothing, whichever path and wallet they name.
+// Half-sent bodies without a valid signature keep operators from nothing, whichever path and wallet
+// they name.
 func TestHalfSentBodiesDoNotKeepOperatorsOut(t *testing.T) {
 	t.Parallel()
 	const share = 8
@@ -189,7 +191,8 @@ func TestHalfSentBodiesDoNotKeepOperatorsOut(t *testing.T) {
 	mustBe(t, "a creator", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
 }
 
-// A neighbour at an operator's address, as at the exit of one company, keeps the operator out with no half-sent bodies.
+// A neighbour at an operator's address, as at the exit of one company, keeps the operator out with
+// no half-sent bodies.
 func TestHalfSentBodiesOfANeighbourDoNotKeepOperatorsOut(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: DefaultLimits(), config: func(config *Config) { config.BodyTimeout = time.Minute }})
@@ -203,7 +206,8 @@ func TestHalfSentBodiesOfANeighbourDoNotKeepOperatorsOut(t *testing.T) {
 	mustBe(t, "the operator", s.decide(reviewer, draft.DraftID, "reject", goodReason), http.StatusOK)
 }
 
-// One network has a share of the bodies: the oldest of its own gives way to a new one, and none of others.
+// One network has a share of the bodies: the oldest of its own gives way to a new one, and none of
+// others.
 func TestBodiesOfOneAddress(t *testing.T) {
 	t.Parallel()
 	const share = 3
@@ -403,7 +407,8 @@ func TestSignerUnavailable(t *testing.T) {
 	})
 }
 
-// A node that is away is held against nobody: plain keys need none, and contract wallets may try again.
+// A node that is away is held against nobody: plain keys need none, and contract wallets may try
+// again.
 func TestNodeUnavailable(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool

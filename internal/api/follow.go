@@ -18,7 +18,8 @@ func (s *Server) doctor(x *exchange) error {
 	return x.answerJSON(http.StatusOK, doctor)
 }
 
-// confirmFunding answers with what is known at once. The look at the chain that it asks for comes after.
+// confirmFunding answers with what is known at once. The look at the chain that it asks for comes
+// after.
 func (s *Server) confirmFunding(x *exchange) error {
 	if err := x.parseQuery(); err != nil {
 		return err
@@ -45,8 +46,8 @@ func (s *Server) events(x *exchange) error {
 	return x.answerJSON(http.StatusOK, events)
 }
 
-// parsePage reads the parameters of a list, which may have others beside. A limit that is too great is no mistake: the page is
-// smaller.
+// parsePage reads the parameters of a list, which may have others beside. A limit that is too great
+// is no mistake: the page is smaller.
 func (x *exchange) parsePage(others ...string) (app.Page, error) {
 	if err := x.parseQuery(append([]string{"limit", "cursor"}, others...)...); err != nil {
 		return app.Page{}, err

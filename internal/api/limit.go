@@ -86,7 +86,8 @@ func (l *limiter[K]) take(key K, now time.Time) allowance { return l.use(key, no
 // look says what take would, and uses up nothing.
 func (l *limiter[K]) look(key K, now time.Time) allowance { return l.use(key, now, 0, false) }
 
-// charge uses up more of the quota for a request that was taken and turned out to be costly. It may leave a debt.
+// charge uses up more of the quota for a request that was taken and turned out to be costly. It may
+// leave a debt.
 func (l *limiter[K]) charge(key K, now time.Time, requests int) {
 	if requests > 0 {
 		l.use(key, now, float64(requests), true)
@@ -130,8 +131,9 @@ func (l *limiter[K]) use(key K, now time.Time, tokens float64, charged bool) all
 	return left
 }
 
-// sweep makes room: buckets that have refilled say nothing. When a flood of keys leaves none, arbitrary ones go; the memory
-// stays bounded, and a flood from that many addresses is not what this limit is against.
+// sweep makes room: buckets that have refilled say nothing. When a flood of keys leaves none,
+// arbitrary ones go; the memory stays bounded, and a flood from that many addresses is not what
+// this limit is against.
 func (l *limiter[K]) sweep(now time.Time) {
 	if len(l.buckets) < limitedKeys {
 		return
@@ -147,8 +149,8 @@ func (l *limiter[K]) sweep(now time.Time) {
 	}
 }
 
-// networkQuota is how much more than one address all addresses of an IPv6 /48 may do: a site is given a /48, and could otherwise
-// count as 65,536 clients.
+// networkQuota is how much more than one address all addresses of an IPv6 /48 may do: a site is
+// given a /48, and could otherwise count as 65,536 clients.
 const networkQuota = 10
 
 // networkBits are those of a network that one IPv6 customer may own.
@@ -243,7 +245,8 @@ func newLimiters(limits *Limits) *limiters {
 	}
 }
 
-// What an answer costs beyond the one request that was counted before it: one more for so many bytes, and for so many quotes.
+// What an answer costs beyond the one request that was counted before it: one more for so many
+// bytes, and for so many quotes.
 const (
 	costlyBytes  = 1 << 20
 	costlyQuotes = 100
@@ -269,7 +272,8 @@ func (a allowance) resetSeconds() int {
 	return ceilSeconds(limitWindow / time.Duration(max(1, a.quota)))
 }
 
-// refusal is the error of a refused request, whose answer gets the headers that tell why; nil for any other.
+// refusal is the error of a refused request, whose answer gets the headers that tell why; nil for
+// any other.
 func (a allowance) refusal(header map[string][]string) error {
 	if !a.refused() {
 		return nil

@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// limited checks that an answer is a refusal by the named limit, with everything a client needs to wait.
+// limited checks that an answer is a refusal by the named limit, with everything a client needs to
+// wait.
 func limited(t *testing.T, a answer, limit string, quota, seconds int) {
 	t.Helper()
 	if a.StatusCode != http.StatusTooManyRequests || a.code() != sortie.CodeRateLimited {
@@ -86,8 +87,9 @@ func TestLimitsComeBeforeTheBody(t *testing.T) {
 	limited(t, *a, "address", 1, 60)
 }
 
-// An address that failed too often is refused further failures and questions to contract wallets. Its other clients are served:
-// those with a valid signature, operators, readers of the public feed, and clients with a valid link.
+// An address that failed too often is refused further failures and questions to contract wallets.
+// Its other clients are served: those with a valid signature, operators, readers of the public
+// feed, and clients with a valid link.
 func TestFailedAuthenticationsLockOutNoValidClient(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -122,7 +124,8 @@ func TestFailedAuthenticationsLockOutNoValidClient(t *testing.T) {
 	limited(t, s.send(request{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
 }
 
-// A large answer, and one with many quotes, counts as several requests, of the wallet and of the address.
+// A large answer, and one with many quotes, counts as several requests, of the wallet and of the
+// address.
 func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{WalletReads: 100, AddressRequests: 200}})
@@ -159,8 +162,8 @@ func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 	}
 }
 
-// A client that asks for many lists at a time and does not receive them is refused more; its other requests are not, and neither
-// are operators.
+// A client that asks for many lists at a time and does not receive them is refused more; its other
+// requests are not, and neither are operators.
 func TestListsAtATime(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]*Limits{"wallet": {WalletLists: 2}, "address": {AddressLists: 2}} {
@@ -250,7 +253,8 @@ func TestLimitOfDraftBytesOfAnAddress(t *testing.T) {
 	mustBe(t, "a minute later", s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
 }
 
-// What is not stored uses up nothing: a stranger at the same address must not lock out creators with posts that are refused.
+// What is not stored uses up nothing: a stranger at the same address must not lock out creators
+// with posts that are refused.
 func TestDraftsThatAreNotStoredUseUpNoDraftBytes(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{AddressDraftKiB: 128}})

@@ -22,10 +22,11 @@ func newLingering(inFlight int, limits *Limits) lingering {
 	return lingering{newBodyPool(inFlight, share), lingerTime, lingerPause}
 }
 
-// linger reads and drops the rest of a body that was answered before its end. Without that the connection would be reset
-// under a client or a proxy that is still sending: it would see a broken connection, or answer 502, in place of the answer.
-// A client that waits for 100 Continue has sent nothing, so there is nothing to wait for. How many linger is bounded, in all
-// and for one address: the connection that lingers for longest is closed when there are more.
+// linger reads and drops the rest of a body that was answered before its end. Without that the
+// connection would be reset under a client or a proxy that is still sending: it would see a broken
+// connection, or answer 502, in place of the answer. A client that waits for 100 Continue has sent
+// nothing, so there is nothing to wait for. How many linger is bounded, in all and for one address:
+// the connection that lingers for longest is closed when there are more.
 func (s *Server) linger(x *exchange) {
 	unread := x.r.ContentLength != 0 && x.Header().Get("Connection") == "close" && x.r.Header.Get("Expect") == ""
 	if !unread {

@@ -11,7 +11,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// A client that reads no answer before it has sent everything, as many libraries do, still gets an answer that was made early.
+// A client that reads no answer before it has sent everything, as many libraries do, still gets an
+// answer that was made early.
 func TestEarlyAnswersReachClientsThatSendEverythingFirst(t *testing.T) {
 	t.Parallel()
 	const size = 40 << 20 // more than the buffers of both sides take
@@ -57,7 +58,8 @@ func TestEarlyAnswersAskForNoBody(t *testing.T) {
 	}
 }
 
-// lingerer begins a request whose body is not wanted, and reads the answer. The service then waits for the body.
+// lingerer begins a request whose body is not wanted, and reads the answer. The service then waits
+// for the body.
 func (s *testService) lingerer(address string, size int) *wire {
 	s.t.Helper()
 	w := s.dial()

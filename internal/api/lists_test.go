@@ -41,7 +41,8 @@ func largeMission(t testing.TB, title string) string {
 	return string(text)
 }
 
-// createLarge stores large drafts of the creator. They go through the use case: the requests themselves are not what is tested.
+// createLarge stores large drafts of the creator. They go through the use case: the requests
+// themselves are not what is tested.
 func (s *testService) createLarge(count int) {
 	s.t.Helper()
 	var group errgroup.Group
@@ -116,7 +117,8 @@ func TestAListOfLargeDraftsIsPagedByBytes(t *testing.T) {
 	})
 }
 
-// smallBuffers makes the kernel hold little of what is sent, so that the service must hold the rest.
+// smallBuffers makes the kernel hold little of what is sent, so that the service must hold the
+// rest.
 func smallBuffers(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, connection net.Conn) context.Context {
 		_ = connection.(*net.TCPConn).SetWriteBuffer(4 << 10)
@@ -124,7 +126,8 @@ func smallBuffers(server *http.Server) {
 	}
 }
 
-// beginList asks for the whole list of the creator, and receives no more than the header of the answer.
+// beginList asks for the whole list of the creator, and receives no more than the header of the
+// answer.
 func (s *testService) beginList() net.Conn {
 	s.t.Helper()
 	connection, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -143,8 +146,8 @@ func (s *testService) beginList() net.Conn {
 	return connection
 }
 
-// Eight clients ask for the whole list and do not receive it. What the service holds for each of them is far less than a page.
-// Not parallel: it measures the heap.
+// Eight clients ask for the whole list and do not receive it. What the service holds for each of
+// them is far less than a page. Not parallel: it measures the heap.
 func TestConcurrentFullListsTakeLittleMemory(t *testing.T) {
 	const lists, most = 8, 3 << 20 / 2
 	s := newService(t, serviceOptions{prepare: smallBuffers})
@@ -165,7 +168,8 @@ func TestConcurrentFullListsTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// collect reads every page of a list, whose elements are told by one of their members, and checks that no page is large.
+// collect reads every page of a list, whose elements are told by one of their members, and checks
+// that no page is large.
 func (s *testService) collect(target, member, id string, signer sortie.Signer) (ids []string, pages int) {
 	s.t.Helper()
 	separator := "?"

@@ -30,7 +30,8 @@ func (b logBook) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// next waits for a line. Lines are written after the answer, so a test that has an answer may still have to wait.
+// next waits for a line. Lines are written after the answer, so a test that has an answer may still
+// have to wait.
 func (b logBook) next(t testing.TB) (line map[string]any) {
 	t.Helper()
 	text := b.nextText(t)
@@ -51,7 +52,8 @@ func (b logBook) nextText(t testing.TB) string {
 	}
 }
 
-// Whatever a request holds, it is one line in the log, with nothing in it that would act on a terminal and nothing secret.
+// Whatever a request holds, it is one line in the log, with nothing in it that would act on a
+// terminal and nothing secret.
 func TestEachRequestIsOneLine(t *testing.T) {
 	t.Parallel()
 	logs, signer := newLogBook(), newMoodySigner(t)

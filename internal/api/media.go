@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// extensions are the types that are ever served, with the end of their names. There is no HTML and no SVG among them, and never
-// will be: a browser that opens a link must find nothing to run.
+// extensions are the types that are ever served, with the end of their names. There is no HTML and
+// no SVG among them, and never will be: a browser that opens a link must find nothing to run.
 var extensions = map[string]string{
 	"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp",
 	"video/mp4": ".mp4", "video/quicktime": ".mov", "video/webm": ".webm",
@@ -98,7 +98,8 @@ func entityTag(hash sortie.Hash) string {
 	return string(tag[:])
 }
 
-// mediaName is a name for who saves the file. A link that was let in names nothing but letters, digits and _.
+// mediaName is a name for who saves the file. A link that was let in names nothing but letters,
+// digits and _.
 func mediaName(id, variant string) string {
 	if variant == "thumbnail" {
 		return id + "-thumbnail"

@@ -82,7 +82,8 @@ func TestMediaAnswers(t *testing.T) {
 	}
 }
 
-// A creator's link lets in as long as the submission is accepted, and not a moment longer; an operator's as long as it may be.
+// A creator's link lets in as long as the submission is accepted, and not a moment longer; an
+// operator's as long as it may be.
 func TestLiveLinksDieAtOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -187,8 +188,8 @@ func TestRotatedKeysEndAllLinks(t *testing.T) {
 	mustBe(t, "a new upload", s.put(again.Upload.PutURL, file.data), http.StatusOK)
 }
 
-// Of a million links that differ from a valid one, none is let in. All are tried where links are checked, and some of each kind
-// through the door.
+// Of a million links that differ from a valid one, none is let in. All are tried where links are
+// checked, and some of each kind through the door.
 func TestAMillionMutationsOfALink(t *testing.T) {
 	t.Parallel()
 	s, _, deliverable := delivered(t, serviceOptions{})
@@ -237,7 +238,8 @@ func splitLink(target string) mediaLink {
 	return mediaLink{steps[len(steps)-2], steps[len(steps)-1], query}
 }
 
-// mutate changes a link in one to three places: bits, characters, their number and order, whole parts.
+// mutate changes a link in one to three places: bits, characters, their number and order, whole
+// parts.
 func mutate(random *rand.Rand, link mediaLink) mediaLink {
 	for range 1 + random.IntN(3) {
 		switch random.IntN(10) {
@@ -287,7 +289,8 @@ func mutateText(random *rand.Rand, text string) string {
 	}
 }
 
-// An address that tries links is refused, as one that tries signatures is. Its other clients can use theirs.
+// An address that tries links is refused, as one that tries signatures is. Its other clients can
+// use theirs.
 func TestForgedLinksAreLimited(t *testing.T) {
 	t.Parallel()
 	s, _, deliverable := delivered(t, serviceOptions{limits: &Limits{AddressFailures: 3, AddressRequests: 1000}})

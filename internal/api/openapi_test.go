@@ -21,13 +21,15 @@ import (
 	"github.com/sortie-labs/sortie/spec"
 )
 
-// contract holds real requests and answers against openapi.yaml. It is closed: a status, header or member that the document
-// does not name is a violation, and so is a request that was served although the document forbids it.
+// contract holds real requests and answers against openapi.yaml. It is closed: a status, header or
+// member that the document does not name is a violation, and so is a request that was served
+// although the document forbids it.
 type contract struct {
 	document *openapi3.T
 }
 
-// everyAnswerMayHave are the headers of HTTP itself, and those that the document describes in prose for all answers.
+// everyAnswerMayHave are the headers of HTTP itself, and those that the document describes in prose
+// for all answers.
 var everyAnswerMayHave = []string{
 	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Cache-Control", "Connection", "Content-Encoding",
 	"Content-Length", "Content-Type", "Date", "Vary", "X-Content-Type-Options",
@@ -109,8 +111,8 @@ func (c *contract) violation(request *http.Request, requestBody []byte, response
 	return undocumentedRequest(input)
 }
 
-// route finds the operation of a request, and says whether it was served. A request that belongs to none gets an operation
-// that has the answers to such requests.
+// route finds the operation of a request, and says whether it was served. A request that belongs to
+// none gets an operation that has the answers to such requests.
 func (c *contract) route(request *http.Request, status int, input *openapi3filter.RequestValidationInput) (served bool) {
 	template, values := c.match(request.URL.EscapedPath())
 	item := c.document.Paths.Value(template)
@@ -139,7 +141,8 @@ func (c *contract) route(request *http.Request, status int, input *openapi3filte
 	return false
 }
 
-// match finds the path of the document that a request's path is an instance of. A path without parameters comes first.
+// match finds the path of the document that a request's path is an instance of. A path without
+// parameters comes first.
 func (c *contract) match(path string) (template string, values map[string]string) {
 	if c.document.Paths.Value(path) != nil && !strings.Contains(path, "{") {
 		return path, nil

@@ -21,7 +21,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// These tests hold openapi.yaml against the code and the vectors, so that what it says, examples included, is true.
+// These tests hold openapi.yaml against the code and the vectors, so that what it says, examples
+// included, is true.
 
 func TestRoutesAndDocumentedPathsAreTheSame(t *testing.T) {
 	t.Parallel()
@@ -474,7 +475,8 @@ func members(structure reflect.Type) []string {
 	return names
 }
 
-// constants reads the string constants of a type from a source file, in their order. Go keeps no list of them.
+// constants reads the string constants of a type from a source file, in their order. Go keeps no
+// list of them.
 func constants(t *testing.T, file, typeName string) []string {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

@@ -6,9 +6,11 @@ import "net/http"
 type Health struct {
 	// Ready: requests can be served. A service that is not ready is taken out of a load balancer.
 	Ready bool
-	// Halted: something happened that a person must look at before money moves again. Requests are served all the same.
+	// Halted: something happened that a person must look at before money moves again. Requests are
+	// served all the same.
 	Halted bool
-	// Parts holds one word for each part: "ok", or what is wrong. A part may be out of order while the service is ready.
+	// Parts holds one word for each part: "ok", or what is wrong. A part may be out of order while
+	// the service is ready.
 	Parts map[string]string
 }
 
@@ -38,8 +40,8 @@ type healthAnswer struct {
 	Parts  map[string]string `json:"parts"`
 }
 
-// health says whether the process lives, and what it lacks. It fails while the service is halted, so that whoever watches it
-// is woken, and never because a node or the database is away.
+// health says whether the process lives, and what it lacks. It fails while the service is halted,
+// so that whoever watches it is woken, and never because a node or the database is away.
 func (s *Server) health(x *exchange) error {
 	health := s.config.Health(x.r.Context())
 	return x.answerHealth(health, !health.Halted)

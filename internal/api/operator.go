@@ -6,7 +6,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// requireOperator refuses wallets that are not on the operator list, before anything is looked up for them.
+// requireOperator refuses wallets that are not on the operator list, before anything is looked up
+// for them.
 func (s *Server) requireOperator(x *exchange) error {
 	if s.config.App.IsOperator(x.wallet) {
 		return nil

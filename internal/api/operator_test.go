@@ -140,7 +140,8 @@ func TestFromRejectionToRefund(t *testing.T) {
 	})
 }
 
-// A decision is made once. Sent again by whoever made it, it is the same answer; everybody else learns what it was.
+// A decision is made once. Sent again by whoever made it, it is the same answer; everybody else
+// learns what it was.
 func TestDecisionsAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -44,7 +44,8 @@ func (s *Server) allowOrigin(x *exchange) {
 	header.Set("Access-Control-Expose-Headers", readableHeaders)
 }
 
-// preflight answers a browser that asks what a page may send, and a tus client that asks what the server can do.
+// preflight answers a browser that asks what a page may send, and a tus client that asks what the
+// server can do.
 func (s *Server) preflight(x *exchange, found *resource) error {
 	header := x.Header()
 	header.Set("Allow", found.methods())

@@ -14,12 +14,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// A transfer may take as long as it likes while it moves: at least leastProgress bytes in every stall timeout. A deadline for
-// the whole would cut honest clients on slow lines; none at all would let a silent one keep its place for ever.
+// A transfer may take as long as it likes while it moves: at least leastProgress bytes in every
+// stall timeout. A deadline for the whole would cut honest clients on slow lines; none at all would
+// let a silent one keep its place for ever.
 const leastProgress = 16 << 10
 
-// pacedBody reads the body of an upload for as long as it keeps coming. It remembers its own failure, so that it is told from
-// one of the disk that the bytes go to.
+// pacedBody reads the body of an upload for as long as it keeps coming. It remembers its own
+// failure, so that it is told from one of the disk that the bytes go to.
 type pacedBody struct {
 	body       io.Reader
 	controller *http.ResponseController
@@ -31,7 +32,8 @@ type pacedBody struct {
 	err    error
 	broken atomic.Pointer[error] // why no more shall be read; nil: it may
 
-	// The last stretch of leastProgress bytes: when it ended, and how long it took. Other goroutines read them.
+	// The last stretch of leastProgress bytes: when it ended, and how long it took. Other
+	// goroutines read them.
 	began   time.Time
 	movedAt atomic.Int64 // nanoseconds since began
 	stretch atomic.Int64 // nanoseconds
@@ -76,13 +78,14 @@ func (b *pacedBody) noteStretch() {
 	b.movedAt.Store(now)
 }
 
-// pace is how long the body takes for leastProgress bytes: the last ones, or the next ones as far as they have taken longer. It may be
-// called while another goroutine reads.
+// pace is how long the body takes for leastProgress bytes: the last ones, or the next ones as far
+// as they have taken longer. It may be called while another goroutine reads.
 func (b *pacedBody) pace() time.Duration {
 	return max(time.Duration(b.stretch.Load()), time.Since(b.began)-time.Duration(b.movedAt.Load()))
 }
 
-// breakOff makes a Read that waits, or the next one, fail with a cause. It may be called while another goroutine reads.
+// breakOff makes a Read that waits, or the next one, fail with a cause. It may be called while
+// another goroutine reads.
 func (b *pacedBody) breakOff(cause error) {
 	b.broken.CompareAndSwap(nil, &cause)
 	_ = b.controller.SetReadDeadline(time.Now())
@@ -107,8 +110,8 @@ var copyBuffers = sync.Pool{New: func() any { return new([sentByHand]byte) }}
 // errClientLeft is the error of a transfer whose client went away, or stood still for too long.
 var errClientLeft = errors.New("the client stopped receiving")
 
-// sendPart sends a part of a file, whose header is written, for as long as the client takes it. A file on this machine goes
-// from the disk to the network inside the kernel.
+// sendPart sends a part of a file, whose header is written, for as long as the client takes it. A
+// file on this machine goes from the disk to the network inside the kernel.
 func (x *exchange) sendPart(file *os.File, rest part, timeout time.Duration) (sent int64, err error) {
 	if rest.offset > 0 { // it was just opened
 		if _, err := file.Seek(rest.offset, io.SeekStart); err != nil {
@@ -149,7 +152,8 @@ func (x *exchange) sendStream(source io.Reader, length int64, timeout time.Durat
 	return sent, nil
 }
 
-// sendMedia sends a part of the media, whichever way it is kept. The stream is nil for a file on this machine.
+// sendMedia sends a part of the media, whichever way it is kept. The stream is nil for a file on
+// this machine.
 func (x *exchange) sendMedia(media app.Media, stream io.Reader, asked part, timeout time.Duration) (int64, error) {
 	if stream != nil {
 		return x.sendStream(stream, asked.length, timeout)

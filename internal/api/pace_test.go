@@ -116,7 +116,8 @@ func TestDownloadsWhoseClientLeaves(t *testing.T) {
 	})
 }
 
-// A slow client gets the whole file, to the last byte, though no stretch of it arrives within the time.
+// A slow client gets the whole file, to the last byte, though no stretch of it arrives within the
+// time.
 func TestDownloadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
 	data := noise(5 << 19)

@@ -7,8 +7,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// places bounds how many requests do something at a time. There is no queue: whoever waited in one would give up before
-// its end, and be worked for all the same.
+// places bounds how many requests do something at a time. There is no queue: whoever waited in one
+// would give up before its end, and be worked for all the same.
 type places chan struct{}
 
 // take takes a place, to be released again, if there is one.
@@ -51,8 +51,9 @@ func (c *counts[K]) release(key K) {
 	}
 }
 
-// shares bounds how many transfers of one address are under way at a time: they may take long, so a single client that begins
-// many and lets them trickle would keep all others out of the places. All addresses of an IPv6 /48 have networkShares of them.
+// shares bounds how many transfers of one address are under way at a time: they may take long, so a
+// single client that begins many and lets them trickle would keep all others out of the places. All
+// addresses of an IPv6 /48 have networkShares of them.
 type shares struct {
 	most  int // 0: as many as there are places
 	taken counts[netip.Prefix]

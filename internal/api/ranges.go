@@ -17,8 +17,9 @@ const (
 	notSatisfiable                  // 416: there are no such bytes
 )
 
-// selectPart decides, by RFC 9110 section 13.2.2, what a GET or HEAD of a file with this strong entity tag and size gets. Files have
-// no date of their own: conditions on one are not met, or ignored.
+// selectPart decides, by RFC 9110 section 13.2.2, what a GET or HEAD of a file with this strong
+// entity tag and size gets. Files have no date of their own: conditions on one are not met, or
+// ignored.
 func selectPart(method string, header http.Header, tag string, size int64) (selection, part) {
 	whole := part{0, size}
 	if match := header["If-Match"]; len(match) > 0 && !namesTag(match, tag, false) {
@@ -37,7 +38,8 @@ func selectPart(method string, header http.Header, tag string, size int64) (sele
 	return parseRange(ranges[0], size)
 }
 
-// namesTag reports whether one of the entity tags in these header lines is the given one. A weak comparison takes W/"x" for "x".
+// namesTag reports whether one of the entity tags in these header lines is the given one. A weak
+// comparison takes W/"x" for "x".
 func namesTag(lines []string, tag string, weak bool) bool {
 	for _, line := range lines {
 		for line != "" {
@@ -54,14 +56,16 @@ func namesTag(lines []string, tag string, weak bool) bool {
 	return false
 }
 
-// nextTag takes the first element from a list of entity tags. Tags hold no commas that we could have made.
+// nextTag takes the first element from a list of entity tags. Tags hold no commas that we could
+// have made.
 func nextTag(line string) (one, rest string) {
 	one, rest, _ = strings.Cut(line, ",")
 	return strings.Trim(one, " \t"), rest
 }
 
-// parseRange reads a Range header. Several ranges at once, other units and what is no range at all are answered with the whole file, as
-// RFC 9110 allows: nobody downloads media that way, and several parts in one answer have been used to exhaust servers.
+// parseRange reads a Range header. Several ranges at once, other units and what is no range at all
+// are answered with the whole file, as RFC 9110 allows: nobody downloads media that way, and
+// several parts in one answer have been used to exhaust servers.
 func parseRange(text string, size int64) (selection, part) {
 	whole := part{0, size}
 	unit, set, found := strings.Cut(text, "=")

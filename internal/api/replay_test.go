@@ -9,7 +9,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// record signs a request, sends it, and gives a way to send the very same bytes again, as somebody could who saw them.
+// record signs a request, sends it, and gives a way to send the very same bytes again, as somebody
+// could who saw them.
 func (s *testService) record(r request) (first answer, again func() answer) {
 	s.t.Helper()
 	signed := s.build(r)

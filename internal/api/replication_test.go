@@ -11,8 +11,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt repeats a request while the only synchronous standby is away. An answer other
-// than 503 would be lost in a failover.
+// TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt repeats a request while the only synchronous
+// standby is away. An answer other than 503 would be lost in a failover.
 func TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.StartPrimary(t)

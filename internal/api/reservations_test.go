@@ -28,7 +28,8 @@ func (s *testService) declareFrom(address string, signer sortie.Signer, missionI
 		header: http.Header{"X-Forwarded-For": {address}}})
 }
 
-// One address with 50 fresh wallets takes neither the mission from others nor the mission from the feed.
+// One address with 50 fresh wallets takes neither the mission from others nor the mission from the
+// feed.
 func TestFreeReservationsAreBounded(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -71,7 +72,8 @@ func TestFreeReservationsAreBounded(t *testing.T) {
 	})
 }
 
-// The ends of a reservation that answers tell are the one that holds: in the declaration, the submission and the headers of tus.
+// The ends of a reservation that answers tell are the one that holds: in the declaration, the
+// submission and the headers of tus.
 func TestTheEndOfAReservationIsTold(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})

@@ -27,10 +27,11 @@ type Config struct {
 	Limits   *Limits // nil: none
 	// TrustedProxies are the load balancers whose X-Forwarded-For tells clients apart.
 	TrustedProxies []netip.Prefix
-	// AllowedOrigins are the web origins whose pages may read answers; "*" allows every one. Signed headers, not cookies,
-	// say who asks, so a foreign page gains nothing by it.
+	// AllowedOrigins are the web origins whose pages may read answers; "*" allows every one. Signed
+	// headers, not cookies, say who asks, so a foreign page gains nothing by it.
 	AllowedOrigins []string
-	// Health gives the parts that are out of order, by name. Ready is false until all the service cannot do without is there.
+	// Health gives the parts that are out of order, by name. Ready is false until all the service
+	// cannot do without is there.
 	Health func(context.Context) Health
 	// Follower gives what the process sees that follows the chain; nil in a process that does not.
 	Follower func() *sortie.FollowerStatus
@@ -38,24 +39,28 @@ type Config struct {
 	Sender func() *sortie.SenderStatus
 	// Warnings are about the configuration, for operators.
 	Warnings []string
-	// OperationsOnly leaves out everything but what tells how the process is: for one that does other work.
+	// OperationsOnly leaves out everything but what tells how the process is: for one that does
+	// other work.
 	OperationsOnly bool
-	// PrivateMetrics leaves the metrics to [Server.Operations]: they tell a stranger how busy the service is, and cost work.
+	// PrivateMetrics leaves the metrics to [Server.Operations]: they tell a stranger how busy the
+	// service is, and cost work.
 	PrivateMetrics bool
 
 	OpenAPI  []byte
 	Registry *prometheus.Registry
 	Logger   *slog.Logger
 	Now      func() time.Time
-	// MaxInFlight is how many signed requests are worked on at a time; more are refused with 503. 0: 512.
+	// MaxInFlight is how many signed requests are worked on at a time; more are refused with 503.
+	// 0: 512.
 	MaxInFlight int
 	// BodyTimeout is how long a body may take to arrive. 0: 10 s.
 	BodyTimeout time.Duration
-	// MaxUploads and MaxDownloads are how many files are on their way at a time. When there are more uploads, the slowest gives way;
-	// more downloads are refused with 503. 0: 2048 and 256.
+	// MaxUploads and MaxDownloads are how many files are on their way at a time. When there are
+	// more uploads, the slowest gives way; more downloads are refused with 503. 0: 2048 and 256.
 	MaxUploads, MaxDownloads int
-	// StallTimeout is how long an upload or a download may take for its next 16 KiB. 0: 10 s. The server needs a WriteTimeout
-	// of its own, which ends what is left of a deadline when the next request comes.
+	// StallTimeout is how long an upload or a download may take for its next 16 KiB. 0: 10 s. The
+	// server needs a WriteTimeout of its own, which ends what is left of a deadline when the next
+	// request comes.
 	StallTimeout time.Duration
 }
 
@@ -182,7 +187,8 @@ func New(config Config) *Server {
 		bodies:    newBodyPools(config.MaxInFlight, config.Limits),
 		lingering: newLingering(config.MaxInFlight, config.Limits),
 		metrics:   newMetrics(config.Registry),
-		// When it is first asked for: most processes are never asked, and what it takes would stay with each of them.
+		// When it is first asked for: most processes are never asked, and what it takes would stay
+		// with each of them.
 		openAPIPage: sync.OnceValues(func() (staticPage, error) { return newStaticPage(config.OpenAPI) }),
 		docsPage:    sync.OnceValues(func() (staticPage, error) { return newDocsPage(config.OpenAPI) }),
 	}
@@ -216,7 +222,8 @@ func (s *Server) newMux(isWanted func(route) bool) *http.ServeMux {
 	return mux
 }
 
-// Operations answers what tells how the process is, the metrics included. It is for a listener that strangers cannot reach.
+// Operations answers what tells how the process is, the metrics included. It is for a listener that
+// strangers cannot reach.
 func (s *Server) Operations() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(s.private, w, r) })
 }
@@ -257,7 +264,8 @@ func (res *resource) methods() string {
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
-// serve is the order of checks: cheap ones first, and nothing is looked up for somebody who has not said who they are.
+// serve is the order of checks: cheap ones first, and nothing is looked up for somebody who has not
+// said who they are.
 func (res *resource) serve(x *exchange) error {
 	s := res.server
 	if res.routes[0].tus {
@@ -310,7 +318,8 @@ func (res *resource) serve(x *exchange) error {
 	return err
 }
 
-// takePlace takes one of the places of work, and of those for transfers no more than the address has a share in.
+// takePlace takes one of the places of work, and of those for transfers no more than the address
+// has a share in.
 func (s *Server) takePlace(x *exchange, route route) (release func(), err error) {
 	work := s.places[route.access]
 	var share *shares
@@ -351,7 +360,8 @@ func (s *Server) receive(x *exchange, route route) error {
 // ServeHTTP answers a request of the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(s.mux, w, r) }
 
-// serve is the way of every request: it gets an id, is answered, counted and logged, whatever happens.
+// serve is the way of every request: it gets an id, is answered, counted and logged, whatever
+// happens.
 func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
 	header := w.Header()
@@ -379,7 +389,8 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	s.linger(x)
 }
 
-// statusAbandoned counts requests whose client did not wait for the answer, in the way of nginx: nothing failed on our side.
+// statusAbandoned counts requests whose client did not wait for the answer, in the way of nginx:
+// nothing failed on our side.
 const statusAbandoned = 499
 
 func isAbandoned(r *http.Request, err error) bool {

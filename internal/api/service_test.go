@@ -183,7 +183,8 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	}
 }
 
-// takeSubmissions adds what contributors need: places for files, a child that looks at them, checks and a settler.
+// takeSubmissions adds what contributors need: places for files, a child that looks at them, checks
+// and a settler.
 func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	t.Helper()
 	if o.files == "" {
@@ -306,7 +307,8 @@ func (s *testService) build(r request) *http.Request {
 	return built
 }
 
-// patience is how long a test waits for what should take milliseconds. It only decides how late a failure is reported.
+// patience is how long a test waits for what should take milliseconds. It only decides how late a
+// failure is reported.
 const patience = 3 * time.Minute
 
 var noRedirects = &http.Client{

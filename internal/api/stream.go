@@ -13,8 +13,9 @@ const (
 	streamPiece = 64 << 10
 )
 
-// stream sends a JSON answer in pieces, so that a large one is never held as a whole. An answer of one piece is sent as any other
-// is, with its length. A failure before the first piece is sent is answered with its status; after that the connection is cut.
+// stream sends a JSON answer in pieces, so that a large one is never held as a whole. An answer of
+// one piece is sent as any other is, with its length. A failure before the first piece is sent is
+// answered with its status; after that the connection is cut.
 type stream struct {
 	x          *exchange
 	text       []byte       // not sent yet

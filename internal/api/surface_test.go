@@ -44,8 +44,8 @@ func TestRequestsThatHTTPRefuses(t *testing.T) {
 	})
 }
 
-// Paths have one spelling. All others are not found, and above all not redirected: a redirect would lead around the
-// signature.
+// Paths have one spelling. All others are not found, and above all not redirected: a redirect would
+// lead around the signature.
 func TestOddPathsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -131,7 +131,8 @@ func TestOddBodies(t *testing.T) {
 	})
 }
 
-// A body that does not come is waited for where it is wanted, but not for ever, and its connection is closed.
+// A body that does not come is waited for where it is wanted, but not for ever, and its connection
+// is closed.
 func TestBodiesThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	s := newService(t, withBodyTimeout(200*time.Millisecond))
@@ -189,7 +190,8 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	s.storesNothing(t)
 }
 
-// A request with both lengths is read by its chunks, and nothing behind it is taken for another request.
+// A request with both lengths is read by its chunks, and nothing behind it is taken for another
+// request.
 func TestNothingIsSmuggledBehindABody(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -310,7 +312,8 @@ func TestOddContentTypes(t *testing.T) {
 	}
 }
 
-// A39: a client that leaves leaves nothing half done: either there is no draft, or the key leads to it.
+// A39: a client that leaves leaves nothing half done: either there is no draft, or the key leads to
+// it.
 func TestClientsThatLeave(t *testing.T) {
 	t.Parallel()
 	logs := newLogBook()

@@ -10,7 +10,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// withoutID is an answer as it would be if all had one request id: what is left must not tell two ids apart.
+// withoutID is an answer as it would be if all had one request id: what is left must not tell two
+// ids apart.
 func withoutID(a answer) string {
 	var b strings.Builder
 	b.WriteString(a.Status + "\n")
@@ -35,7 +36,8 @@ func bodyOf(r route) string {
 	}
 }
 
-// alike holds the answers to many ids against one another: all are 404, and none tells more than the others.
+// alike holds the answers to many ids against one another: all are 404, and none tells more than
+// the others.
 func (s *testService) alike(t *testing.T, r route, signer sortie.Signer, ids map[string]string) {
 	t.Helper()
 	before, after, _ := strings.Cut(r.pattern, "{id}")
@@ -56,8 +58,9 @@ func (s *testService) alike(t *testing.T, r route, signer sortie.Signer, ids map
 	}
 }
 
-// Every path that takes an id answers alike for what is somebody else's, what does not exist and what cannot be an id.
-// Operators see everybody's missions; for them no more than the last two are alike.
+// Every path that takes an id answers alike for what is somebody else's, what does not exist and
+// what cannot be an id. Operators see everybody's missions; for them no more than the last two are
+// alike.
 func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -119,7 +122,8 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 	})
 }
 
-// Whoever is no operator learns nothing from what is for operators, whatever they ask for, and changes nothing.
+// Whoever is no operator learns nothing from what is for operators, whatever they ask for, and
+// changes nothing.
 func TestOperatorsOnly(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -188,7 +192,8 @@ func neighbour(id string) string {
 	return id[:len(id)-1] + last
 }
 
-// Nobody learns of another wallet's drafts by listing, by reusing a key, or by asking without a signature.
+// Nobody learns of another wallet's drafts by listing, by reusing a key, or by asking without a
+// signature.
 func TestWalletsSeeTheirOwn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -217,7 +222,8 @@ func TestWalletsSeeTheirOwn(t *testing.T) {
 	})
 }
 
-// A spelling that is refused before anybody is asked who they are is refused alike for ids that exist.
+// A spelling that is refused before anybody is asked who they are is refused alike for ids that
+// exist.
 func TestOddSpellingsOfAnIDTellNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})

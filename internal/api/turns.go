@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// takeOverTimeout is how long a client that comes back waits for its lost connection to be given up.
+// takeOverTimeout is how long a client that comes back waits for its lost connection to be given
+// up.
 const takeOverTimeout = 2 * time.Second
 
 // errTakenOver ends a body whose client has come back on another connection.
 var errTakenOver = errors.New("the client has come back on another connection")
 
-// turns knows who works on which upload in this process. When a phone loses its network, the service does not learn of it: the old
-// connection would keep the upload until it is found to stand still, and the client, which is back long before that, would be told
-// that it is in its own way.
+// turns knows who works on which upload in this process. When a phone loses its network, the
+// service does not learn of it: the old connection would keep the upload until it is found to stand
+// still, and the client, which is back long before that, would be told that it is in its own way.
 type turns struct {
 	mu   sync.Mutex
 	byID map[string]*turn
@@ -49,7 +50,8 @@ func (t *turns) begin(id string) (*turn, func()) {
 	}
 }
 
-// end breaks off the body that is being read for an upload, and waits for the turn to be over. It reports whether it is.
+// end breaks off the body that is being read for an upload, and waits for the turn to be over. It
+// reports whether it is.
 func (t *turns) end(ctx context.Context, id string) bool {
 	t.mu.Lock()
 	theirs := t.byID[id]
@@ -68,7 +70,8 @@ func (t *turns) end(ctx context.Context, id string) bool {
 	}
 }
 
-// reads notes the body that is being read, nil for none any more. What is done with an upload after its body is not broken off.
+// reads notes the body that is being read, nil for none any more. What is done with an upload after
+// its body is not broken off.
 func (t *turn) reads(body *pacedBody) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,8 +8,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// The resumable uploads of tus 1.0 (tus.io), with the extensions creation, creation-with-upload, termination and expiration. A submission has one
-// upload and one URL for it, which is both the place where it is created and the upload itself.
+// The resumable uploads of tus 1.0 (tus.io), with the extensions creation, creation-with-upload,
+// termination and expiration. A submission has one upload and one URL for it, which is both the
+// place where it is created and the upload itself.
 const (
 	tusVersion     = "1.0.0"
 	tusExtensions  = "creation,creation-with-upload,termination,expiration"
@@ -38,8 +39,8 @@ func (s *Server) tusHead(x *exchange) error   { return s.tus(x, (*Server).headTu
 func (s *Server) tusPatch(x *exchange) error  { return s.tus(x, (*Server).patchTus) }
 func (s *Server) tusDelete(x *exchange) error { return s.tus(x, (*Server).dropTus) }
 
-// tus is the way of every tus request. A client that asks how far its upload is, or begins it, has lost the connection on which it
-// sent the rest.
+// tus is the way of every tus request. A client that asks how far its upload is, or begins it, has
+// lost the connection on which it sent the rest.
 func (s *Server) tus(x *exchange, handle tusHandler) error {
 	if x.r.Header.Get("Tus-Resumable") != tusVersion {
 		x.Header().Set("Tus-Version", tusVersion)
@@ -57,7 +58,8 @@ func (s *Server) tus(x *exchange, handle tusHandler) error {
 	return handle(s, x, upload)
 }
 
-// createTus begins the upload. Its client will send the file from the beginning, so what is there goes.
+// createTus begins the upload. Its client will send the file from the beginning, so what is there
+// goes.
 func (s *Server) createTus(x *exchange, upload *upload) error {
 	length, err := x.tusNumber("Upload-Length")
 	switch {
@@ -84,7 +86,8 @@ func (s *Server) createTus(x *exchange, upload *upload) error {
 	return x.answerOffset(http.StatusCreated, upload)
 }
 
-// headTus tells where the upload stands. A client that sees all bytes there sends no more: they have been taken in by now.
+// headTus tells where the upload stands. A client that sees all bytes there sends no more: they
+// have been taken in by now.
 func (s *Server) headTus(x *exchange, upload *upload) error {
 	x.Header().Set("Upload-Length", strconv.FormatInt(upload.Size(), 10))
 	return x.answerOffset(http.StatusOK, upload)
@@ -104,7 +107,8 @@ func (s *Server) patchTus(x *exchange, upload *upload) error {
 	return x.answerOffset(http.StatusNoContent, upload)
 }
 
-// dropTus forgets what was uploaded. The slot stays reserved: giving it back is the contributor's, who signs for it.
+// dropTus forgets what was uploaded. The slot stays reserved: giving it back is the contributor's,
+// who signs for it.
 func (s *Server) dropTus(x *exchange, upload *upload) error {
 	if upload.Done() {
 		return errUploadDone()

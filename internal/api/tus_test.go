@@ -16,7 +16,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// tusSays sends a tus request to an upload. Headers that are given replace those of a client that does all right.
+// tusSays sends a tus request to an upload. Headers that are given replace those of a client that
+// does all right.
 func (s *testService) tusSays(method string, declared sortie.SubmissionDeclared, header http.Header, body string) answer {
 	s.t.Helper()
 	all := http.Header{"Tus-Resumable": {tusVersion}}
@@ -71,7 +72,8 @@ func TestResumableUploads(t *testing.T) {
 	})
 }
 
-// E8: what came before a connection broke is there when the client comes back, also to another process.
+// E8: what came before a connection broke is there when the client comes back, also to another
+// process.
 func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 	t.Parallel()
 	files := t.TempDir()
@@ -96,7 +98,8 @@ func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 		s.holds(t, declared, most)
 		s.isWaiting(t, declared.SubmissionID) // and no object that anybody could see
 	}
-	// A client that begins anew gets the same upload, at its beginning. This one goes on where it was, at a service that was restarted.
+	// A client that begins anew gets the same upload, at its beginning. This one goes on where it
+	// was, at a service that was restarted.
 	s.stop()
 	restarted := newService(t, options)
 	declared.Upload.TusURL = restarted.URL + s.target(declared.Upload.TusURL)
@@ -108,7 +111,8 @@ func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 	}
 }
 
-// A client that comes back is not kept out by its own lost connection, of whose loss nobody has told the service.
+// A client that comes back is not kept out by its own lost connection, of whose loss nobody has
+// told the service.
 func TestClientsThatComeBack(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{config: func(config *Config) { config.StallTimeout = time.Minute }})

@@ -10,21 +10,23 @@ import (
 )
 
 const (
-	// defaultUploads is how many uploads a process receives at a time. One that waits for bytes costs about 50 KiB: its connection,
-	// its goroutine and a buffer.
+	// defaultUploads is how many uploads a process receives at a time. One that waits for bytes
+	// costs about 50 KiB: its connection, its goroutine and a buffer.
 	defaultUploads = 2048
-	// maxLeaving is how many uploads may be on their way out after they gave way. Each still writes what arrived to the disk.
+	// maxLeaving is how many uploads may be on their way out after they gave way. Each still writes
+	// what arrived to the disk.
 	maxLeaving = 64
-	// slowPace is the time for leastProgress bytes from which an upload gives way to an upload of the same network, or of one that
-	// has as many.
+	// slowPace is the time for leastProgress bytes from which an upload gives way to an upload of
+	// the same network, or of one that has as many.
 	slowPace = time.Second
 )
 
 // errGaveWay ends the body of an upload that was the slowest when places ran out.
 var errGaveWay = errors.New("the upload gave way to another")
 
-// uploadPlaces bounds how many uploads are received at a time. When all places are taken, the slowest upload of the network with the
-// most uploads gives way to a network with fewer: trickling uploads from a few addresses keep no other client out.
+// uploadPlaces bounds how many uploads are received at a time. When all places are taken, the
+// slowest upload of the network with the most uploads gives way to a network with fewer: trickling
+// uploads from a few addresses keep no other client out.
 type uploadPlaces struct {
 	most       int
 	perAddress int // 0: as many as there are places
@@ -51,7 +53,8 @@ func newUploadPlaces(most, perAddress int, displaced func()) *uploadPlaces {
 	}
 }
 
-// take takes a place, to be released again. Without a free one, another upload gives way if one should.
+// take takes a place, to be released again. Without a free one, another upload gives way if one
+// should.
 func (p *uploadPlaces) take(address netip.Prefix) (*uploadPlace, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,8 +83,8 @@ func (p *uploadPlaces) take(address netip.Prefix) (*uploadPlace, error) {
 	return place, nil
 }
 
-// slowest finds the upload that gives way to one of a site which has so many; nil for none. Only uploads of the sites with the most
-// uploads do.
+// slowest finds the upload that gives way to one of a site which has so many; nil for none. Only
+// uploads of the sites with the most uploads do.
 func (p *uploadPlaces) slowest(has int) (found *uploadPlace) {
 	if p.leaving >= maxLeaving {
 		return nil
@@ -130,7 +133,8 @@ func (p *uploadPlaces) release(place *uploadPlace) {
 	p.remove(place)
 }
 
-// reads notes the body that is read at a place, nil for none any more: an upload whose last byte arrived does not give way.
+// reads notes the body that is read at a place, nil for none any more: an upload whose last byte
+// arrived does not give way.
 func (p *uploadPlaces) reads(place *uploadPlace, body *pacedBody) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -60,8 +60,9 @@ func (s *testService) isBusy(h *held) bool {
 	return turns.byID[h.declared.SubmissionID] != nil
 }
 
-// Trickling uploads from four addresses take every place. An upload from another address is received all the same: the slowest of
-// theirs gives way, with a code after which a tus client continues where it was.
+// Trickling uploads from four addresses take every place. An upload from another address is
+// received all the same: the slowest of theirs gives way, with a code after which a tus client
+// continues where it was.
 func TestSlowUploadsGiveWay(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: behindProxy(8), limits: &Limits{AddressUploads: 4}})
@@ -96,7 +97,8 @@ func TestSlowUploadsGiveWay(t *testing.T) {
 	}
 }
 
-// With the limits of production, as many uploads as four addresses can hold leave places for everyone else, and none is cut.
+// With the limits of production, as many uploads as four addresses can hold leave places for
+// everyone else, and none is cut.
 func TestSlowUploadsLeavePlaces(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: behindProxy(0), limits: &Limits{AddressUploads: DefaultLimits().AddressUploads}})
@@ -197,7 +199,8 @@ func TestUploadsOfAnIPv6Site(t *testing.T) {
 	}
 }
 
-// An upload that waits for bytes is cheap enough for the default number of places. Not parallel: it counts the memory of all.
+// An upload that waits for bytes is cheap enough for the default number of places. Not parallel: it
+// counts the memory of all.
 func TestWaitingUploadsAreCheap(t *testing.T) {
 	const count, most = 200, 100 << 10 // bytes each, the client's side and the database's cache included
 	s := newService(t, serviceOptions{config: behindProxy(0)})

@@ -11,7 +11,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// answerTimeout is how long the answer to an upload may take to be sent. For net/http its time began when the upload did.
+// answerTimeout is how long the answer to an upload may take to be sent. For net/http its time
+// began when the upload did.
 const answerTimeout = 30 * time.Second
 
 // retryGaveWay is after how many seconds an upload that gave way may come back.
@@ -19,8 +20,8 @@ const retryGaveWay = 5
 
 const faultRange = "out_of_range"
 
-// putUpload takes a whole file in one request. Nothing of its body is read before it is known to be wanted: a client that
-// sends Expect: 100-continue sends no file in vain.
+// putUpload takes a whole file in one request. Nothing of its body is read before it is known to be
+// wanted: a client that sends Expect: 100-continue sends no file in vain.
 func (s *Server) putUpload(x *exchange) error {
 	upload, err := s.openUpload(x, app.UploadPut)
 	if err != nil {
@@ -65,7 +66,8 @@ func (u *upload) close() {
 	u.over()
 }
 
-// takeWhole takes the body as the whole file. What an earlier attempt left is of no use: this one begins at the beginning.
+// takeWhole takes the body as the whole file. What an earlier attempt left is of no use: this one
+// begins at the beginning.
 func (s *Server) takeWhole(x *exchange, upload *upload) error {
 	if err := checkLength(x.r, upload.Size()); err != nil {
 		return err
@@ -116,8 +118,8 @@ func errWrongLength(length, want int64) error {
 	return errFault("Content-Length", faultRange, "is "+strconv.FormatInt(length, 10)+", but the file was declared to have "+strconv.FormatInt(want, 10)+" bytes; send all of it")
 }
 
-// appendBody streams the body into the upload. What has arrived stays there, whatever happens to the rest, unless there is too much
-// of it: then all of this body is another file's.
+// appendBody streams the body into the upload. What has arrived stays there, whatever happens to
+// the rest, unless there is too much of it: then all of this body is another file's.
 func (s *Server) appendBody(x *exchange, upload *upload) error {
 	body := newPacedBody(x.r.Body, http.NewResponseController(x.ResponseWriter), s.config.StallTimeout,
 		func() bool { return !s.config.Now().Before(upload.Until()) })

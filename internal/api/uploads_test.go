@@ -139,7 +139,8 @@ func TestUploadsOfAnotherFile(t *testing.T) {
 	})
 }
 
-// A file that never came is not said to be there: clients that go on where they were would believe to have sent it.
+// A file that never came is not said to be there: clients that go on where they were would believe
+// to have sent it.
 func TestUploadsOfWithdrawnSubmissions(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
@@ -223,7 +224,8 @@ func TestUploadsThatAskFirst(t *testing.T) {
 	}
 }
 
-// E9: of two uploads at once one has the turn. The other is told so at once, and both are told the same in the end.
+// E9: of two uploads at once one has the turn. The other is told so at once, and both are told the
+// same in the end.
 func TestTwoUploadsAtOnce(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
@@ -246,8 +248,8 @@ func TestTwoUploadsAtOnce(t *testing.T) {
 	mustBe(t, "afterwards", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
 }
 
-// untilBusy waits until a body is being read for an upload. Who asked the service would have the turn for a moment, and be in the
-// way of the one that is waited for.
+// untilBusy waits until a body is being read for an upload. Who asked the service would have the
+// turn for a moment, and be in the way of the one that is waited for.
 func (s *testService) untilBusy(t *testing.T, declared sortie.SubmissionDeclared) {
 	t.Helper()
 	turns := &s.Config.Handler.(*Server).turns
@@ -411,7 +413,8 @@ func TestUploadsAreNotKeptInMemory(t *testing.T) {
 	}
 }
 
-// A single address gets no more than its share of the places for transfers, so that it keeps nobody out.
+// A single address gets no more than its share of the places for transfers, so that it keeps nobody
+// out.
 func TestTransfersOfOneAddress(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{limits: &Limits{AddressUploads: 1}})

@@ -24,7 +24,8 @@ const (
 	listPath    = "/api/external/missions"
 )
 
-// message is a request as its bytes on the wire. Client libraries put right what these tests send wrong.
+// message is a request as its bytes on the wire. Client libraries put right what these tests send
+// wrong.
 type message struct {
 	method, target, host string
 	headers              []string // whole lines
@@ -51,7 +52,8 @@ func (s *testService) post(target, key, body string) message {
 	return s.sign(m, creator)
 }
 
-// sign signs what the message says, whether or not that makes sense. Wallet and timestamp that are there already stay.
+// sign signs what the message says, whether or not that makes sense. Wallet and timestamp that are
+// there already stay.
 func (s *testService) sign(m message, signer sortie.Signer) message {
 	s.t.Helper()
 	if m.header(sortie.HeaderWallet) == "" {
@@ -180,9 +182,9 @@ type badRequest struct {
 	closes bool        // the connection must not be used again
 }
 
-// refuseAll sends each row on a connection of its own and holds the answer against what is said of all of them: it is an error of
-// the API's form, leads nowhere else and leaves nothing over. A service whose time-outs are longer than patience shows that
-// an answer waits for none of them.
+// refuseAll sends each row on a connection of its own and holds the answer against what is said of
+// all of them: it is an error of the API's form, leads nowhere else and leaves nothing over. A
+// service whose time-outs are longer than patience shows that an answer waits for none of them.
 func (s *testService) refuseAll(t *testing.T, rows []badRequest) {
 	t.Helper()
 	for _, row := range rows {

@@ -1,9 +1,12 @@
-// Package app holds the use cases of the service: what happens when somebody creates a draft, when the chain moves, when a
-// contributor submits something, when an operator decides. Each is one function that reads, decides with packages mission and verify,
-// and writes in one transaction. Files are put into the media store before a row points to them, and looked at outside of
+// Package app holds the use cases of the service: what happens when somebody creates a draft, when
+// the chain moves, when a contributor submits something, when an operator decides. Each is one
+// function that reads, decides with packages mission and verify, and writes in one transaction.
+// Files are put into the media store before a row points to them, and looked at outside of
 // transactions.
 //
-// It knows no HTTP, no SQL, no keys and no nodes: package chain tells it what the chain holds ([App.Advance], [App.Deepen]). Its errors are [sortie.Error] with a code, or unplanned and therefore internal.
+// It knows no HTTP, no SQL, no keys and no nodes: package chain tells it what the chain holds
+// ([App.Advance], [App.Deepen]). Its errors are [sortie.Error] with a code, or unplanned and
+// therefore internal.
 package app
 
 import (
@@ -49,7 +52,8 @@ type Config struct {
 	OperatorLimits map[sortie.Token]*big.Int // base units that an operator accepts within an hour without an alarm; none: no limit
 	SecondOperator bool                      // above the limit a second operator must accept, too
 
-	// TrustBlockTime says that the times of blocks are those of the world: not on a development chain, which can jump.
+	// TrustBlockTime says that the times of blocks are those of the world: not on a development
+	// chain, which can jump.
 	TrustBlockTime bool
 	// DraftRetention is how long a draft may stay unfunded before it is removed; 0: for ever.
 	DraftRetention time.Duration
@@ -77,19 +81,22 @@ type Config struct {
 // Settler signs the payment of one slot: the receipt of its contributor.
 type Settler func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error)
 
-// SettlerRole asks a contract whether a key may sign settlements. Answers come from as many nodes as money depends on.
+// SettlerRole asks a contract whether a key may sign settlements. Answers come from as many nodes
+// as money depends on.
 type SettlerRole func(ctx context.Context, factory, account sortie.Address) (bool, error)
 
 // DefaultConfirmations is how many blocks, its own included, a funding needs before it is reviewed.
 const DefaultConfirmations = 2
 
-// Queue takes jobs in the transaction that made them necessary: they exist exactly if it is committed.
+// Queue takes jobs in the transaction that made them necessary: they exist exactly if it is
+// committed.
 type Queue interface {
 	// Refund makes sure that [App.StartRefund] is called for the draft.
 	Refund(tx *store.Tx, draftID string) error
 	// Check makes sure that [App.CheckSubmission] is called for the submission.
 	Check(tx *store.Tx, submissionID string) error
-	// Reconcile makes sure that the contract's state is compared with the database soon, and [App.RecordReconcile] called.
+	// Reconcile makes sure that the contract's state is compared with the database soon, and
+	// [App.RecordReconcile] called.
 	Reconcile(tx *store.Tx) error
 }
 
@@ -132,8 +139,9 @@ type App struct {
 	clock    *clockWatch
 }
 
-// New prepares the use cases: it reads, or on the first start makes, the keys that cursors and links are signed with, and remembers
-// the factory, whose events count from now on for as long as the database lives.
+// New prepares the use cases: it reads, or on the first start makes, the keys that cursors and
+// links are signed with, and remembers the factory, whose events count from now on for as long as
+// the database lives.
 func New(ctx context.Context, config Config) (*App, error) {
 	var fresh [32]byte
 	_, _ = rand.Read(fresh[:]) // never fails
@@ -176,7 +184,8 @@ func New(ctx context.Context, config Config) (*App, error) {
 	return a, nil
 }
 
-// prepareSubmissions makes the first link key of a database, and slots for the missions that are older than those.
+// prepareSubmissions makes the first link key of a database, and slots for the missions that are
+// older than those.
 func (a *App) prepareSubmissions(ctx context.Context) error {
 	if err := a.RotateLinkKeys(ctx); err != nil {
 		return err

@@ -100,7 +100,8 @@ func (d *differences) numbers(what string, expected, found int64) {
 	}
 }
 
-// compareBook holds what the rows say about a mission against the contract, both as of the same block, and against each other.
+// compareBook holds what the rows say about a mission against the contract, both as of the same
+// block, and against each other.
 func compareBook(book *store.Book, m store.ContractMission) []sortie.BookMismatch {
 	d := &differences{book: book}
 	for _, fault := range book.Faults {

@@ -50,8 +50,9 @@ func (c *bookCheck) addTotals(ctx context.Context) error {
 	return nil
 }
 
-// compareVaults holds the factories' balances against what they owe: what missions have left, and the credits of people. Missions of
-// others may be in the same factory, so a balance may be greater.
+// compareVaults holds the factories' balances against what they owe: what missions have left, and
+// the credits of people. Missions of others may be in the same factory, so a balance may be
+// greater.
 func (c *bookCheck) compareVaults(ctx context.Context) error {
 	if len(c.order) == 0 {
 		return nil

@@ -29,22 +29,26 @@ var IncidentKinds = []string{
 	incidentPayoutFailed, incidentPayoutCap, incidentBooksMismatch,
 }
 
-// keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization that cannot happen.
+// keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization
+// that cannot happen.
 const keptBlocks = 1024
 
-// Position says how far a chain was followed, or fails with [store.ErrNotFound] before the first block.
+// Position says how far a chain was followed, or fails with [store.ErrNotFound] before the first
+// block.
 func (a *App) Position(ctx context.Context, chainID uint64) (store.Position, error) {
 	return a.store.ChainPosition(ctx, chainID)
 }
 
-// Begin makes a block the first position on a chain. It fails with [store.ErrConflict] when there is one.
+// Begin makes a block the first position on a chain. It fails with [store.ErrConflict] when there
+// is one.
 func (a *App) Begin(ctx context.Context, chainID uint64, start store.Block) error {
 	return a.store.Tx(ctx, func(tx *store.Tx) error {
 		return tx.StartChain(store.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number})
 	})
 }
 
-// EarliestInterest is a time before which nothing on the chain can concern the service: when the oldest draft was made, or now.
+// EarliestInterest is a time before which nothing on the chain can concern the service: when the
+// oldest draft was made, or now.
 func (a *App) EarliestInterest(ctx context.Context) (time.Time, error) {
 	oldest, err := a.store.OldestDraft(ctx)
 	if errors.Is(err, store.ErrNotFound) {
@@ -63,10 +67,12 @@ func (a *App) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, 
 	return a.store.Factories(ctx, chainID)
 }
 
-// Advance moves the position on a chain, with everything that follows from it, in one transaction: what stood above After is
-// taken back, newest first, then the new events are applied in their order.
+// Advance moves the position on a chain, with everything that follows from it, in one transaction:
+// what stood above After is taken back, newest first, then the new events are applied in their
+// order.
 //
-// It fails with [store.ErrConflict], and changes nothing, when the position is no longer the one the step was made for.
+// It fails with [store.ErrConflict], and changes nothing, when the position is no longer the one
+// the step was made for.
 func (a *App) Advance(ctx context.Context, step store.Advance) (store.Position, error) {
 	if err := checkAdvance(step); err != nil {
 		return store.Position{}, err
@@ -102,14 +108,16 @@ func checkAdvance(step store.Advance) error {
 		}
 		last = block.Number
 	}
-	// Only blocks that were followed are final here, and final only grows, unless finality itself was broken.
+	// Only blocks that were followed are final here, and final only grows, unless finality itself
+	// was broken.
 	if step.Head < tip.Number || step.Final > tip.Number || step.Final < was.Final && after.Number >= was.Final {
 		return fmt.Errorf("advance: tip %d, head %d and final %d do not go together, or with final %d before", tip.Number, step.Head, step.Final, was.Final)
 	}
 	return checkOrder(step.Events, after.Number, tip.Number)
 }
 
-// checkOrder refuses events that are not those of the blocks behind one up to another, each once and in the order of the chain.
+// checkOrder refuses events that are not those of the blocks behind one up to another, each once
+// and in the order of the chain.
 func checkOrder(events []store.ChainEvent, after, upTo uint64) error {
 	for i, event := range events {
 		inside := event.Block > after && event.Block <= upTo
@@ -241,7 +249,8 @@ func paidIn(chainID uint64, event *store.ChainEvent) mission.Escrow {
 	}
 }
 
-// applyClosing notes that a mission's money left the contract. The draft moves when the closing is final: see [App.Deepen].
+// applyClosing notes that a mission's money left the contract. The draft moves when the closing is
+// final: see [App.Deepen].
 func (b *books) applyClosing(chainID uint64, event *store.ChainEvent) error {
 	account, err := b.openByKey(event.MissionKey)
 	if errors.Is(err, store.ErrNotFound) {
@@ -263,9 +272,10 @@ func (b *books) applyClosing(chainID uint64, event *store.ChainEvent) error {
 	})
 }
 
-// expectClosing opens an incident that halts when a mission was closed with a signature of the settler that the service did not ask
-// for: a theft of its key, or a bug. Creators reclaim without any signature, and a rejected mission is closed by the first to
-// send the signature that its refund made public.
+// expectClosing opens an incident that halts when a mission was closed with a signature of the
+// settler that the service did not ask for: a theft of its key, or a bug. Creators reclaim without
+// any signature, and a rejected mission is closed by the first to send the signature that its
+// refund made public.
 func (b *books) expectClosing(c *account, event *store.ChainEvent) error {
 	if event.Closed.Reason == closedByCreator || c.draft.State.Decision == mission.DecisionRejected {
 		return nil
@@ -291,8 +301,8 @@ func (b *books) setClosing(c *account, closing *store.Closing) error {
 	return nil
 }
 
-// undo takes back what an event entailed that is no longer on the canonical chain. An event that did not count when it came
-// does not count when it goes.
+// undo takes back what an event entailed that is no longer on the canonical chain. An event that
+// did not count when it came does not count when it goes.
 func (b *books) undo(chainID uint64, event *store.ChainEvent) error {
 	switch event.Kind {
 	case store.EventMissionFunded, store.EventMissionClosed:
@@ -368,8 +378,8 @@ func (b *books) undoFunding(c *account) error {
 	return b.move(c, mission.FundingReverted, facts)
 }
 
-// ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is open. Events that were set aside
-// are reported by [App.SetAside].
+// ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is
+// open. Events that were set aside are reported by [App.SetAside].
 func (a *App) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
 	err := a.write(ctx, func(books *books) error {
 		return books.incident(kind, halting, "%s", detail)

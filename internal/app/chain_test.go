@@ -209,7 +209,8 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 	}
 }
 
-// Whoever says that a funding may be locked, it is not before the position says that its block is final.
+// Whoever says that a funding may be locked, it is not before the position says that its block is
+// final.
 func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})

@@ -19,23 +19,26 @@ import (
 const (
 	// checkPatience is how long the checks of a submission may fail. Then a person looks at it.
 	checkPatience = time.Hour
-	// failureTime bounds what happens after a check has failed, which may be because its own time was over.
+	// failureTime bounds what happens after a check has failed, which may be because its own time
+	// was over.
 	failureTime = 10 * time.Second
 )
 
 // decidedByChecks is who decided when it was no person.
 const decidedByChecks = "checks"
 
-// CheckSubmission is the check job: it looks at an uploaded file and decides about the submission. Called again it goes on where it
-// was, and does nothing when there is nothing left to do.
+// CheckSubmission is the check job: it looks at an uploaded file and decides about the submission.
+// Called again it goes on where it was, and does nothing when there is nothing left to do.
 //
-// When it fails, the same may succeed later. What fails for an hour is handed to a person. As long as nobody could look at the file it
-// fails even then, and is to be called again: a person can do nothing with a file that was not looked at.
+// When it fails, the same may succeed later. What fails for an hour is handed to a person. As long
+// as nobody could look at the file it fails even then, and is to be called again: a person can do
+// nothing with a file that was not looked at.
 func (a *App) CheckSubmission(ctx context.Context, id string) error {
 	err := a.checkSubmission(ctx, id)
 	for try := 1; errors.Is(err, store.ErrConflict) && try < maxTries; try++ {
-		// Its contributor, an operator or another worker was faster. Their transaction may still be on its way to the disk, where a
-		// plain read does not see it; one that is behind it in the line ends after it.
+		// Its contributor, an operator or another worker was faster. Their transaction may still be
+		// on its way to the disk, where a plain read does not see it; one that is behind it in the
+		// line ends after it.
 		if err = a.store.Tx(ctx, func(*store.Tx) error { return nil }); err == nil {
 			err = a.checkSubmission(ctx, id)
 		}
@@ -69,7 +72,8 @@ func (a *App) checkSubmission(ctx context.Context, id string) error {
 	return a.checkFailed(ctx, submission, err)
 }
 
-// checkFailed notes that a check failed. It gives the failure, unless trying again cannot help any more.
+// checkFailed notes that a check failed. It gives the failure, unless trying again cannot help any
+// more.
 func (a *App) checkFailed(ctx context.Context, submission store.Submission, failure error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failureTime)
 	defer cancel()
@@ -100,7 +104,8 @@ func (a *App) lost(ctx context.Context, failure error) bool {
 	return errors.Is(failure, media.ErrObjectCorrupt) || errors.Is(failure, media.ErrObjectNotFound) && a.objects.Probe(ctx) == nil
 }
 
-// lookAt takes the file in: what is served of it is kept, and what was found in it, or why nothing can be served.
+// lookAt takes the file in: what is served of it is kept, and what was found in it, or why nothing
+// can be served.
 func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 	if a.objects == nil || a.ingester == nil {
 		return errors.New("this process was started without --media")
@@ -144,7 +149,8 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 	return a.recordMedia(ctx, submission, mediaOf(result), result.Doubt)
 }
 
-// sameBytes gives [media.ErrObjectCorrupt] when a file has another hash: a disk may have changed it since it came.
+// sameBytes gives [media.ErrObjectCorrupt] when a file has another hash: a disk may have changed it
+// since it came.
 func sameBytes(path string, hash sortie.Hash) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -161,7 +167,8 @@ func sameBytes(path string, hash sortie.Hash) error {
 	return nil
 }
 
-// recordMedia notes what was found in a file, and what is wrong with it: a file that can be served may be in doubt all the same.
+// recordMedia notes what was found in a file, and what is wrong with it: a file that can be served
+// may be in doubt all the same.
 func (a *App) recordMedia(ctx context.Context, submission store.Submission, found *store.SubmissionMedia, wrong *media.Problem) error {
 	var problem *store.MediaProblem
 	if wrong != nil {
@@ -220,7 +227,8 @@ func (a *App) handOver(ctx context.Context, submission store.Submission) error {
 	return a.decideByChecks(ctx, submission, verdict)
 }
 
-// decideByChecks moves a submission by a verdict. Nothing is accepted for a mission whose money has left the contract: nobody would be paid.
+// decideByChecks moves a submission by a verdict. Nothing is accepted for a mission whose money has
+// left the contract: nobody would be paid.
 func (a *App) decideByChecks(ctx context.Context, submission store.Submission, verdict verify.Verdict) error {
 	for try := 1; ; try++ {
 		err := a.write(ctx, func(books *books) error { return books.decideByChecks(submission, verdict) })

@@ -40,7 +40,8 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 		if submission := s.stored(declared.SubmissionID); submission.Media == nil || submission.Status != sortie.SubmissionPending {
 			t.Errorf("looked at: %+v", submission)
 		}
-		// Whoever looked at the same file meanwhile has lost nothing, and the rest goes on from there.
+		// Whoever looked at the same file meanwhile has lost nothing, and the rest goes on from
+		// there.
 		restarted := s.another(func(config *Config) { config.Ingester = nil }) // it cannot look again
 		s.must(restarted.CheckSubmission(ctx, declared.SubmissionID))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionAccepted)
@@ -50,7 +51,8 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 	})
 }
 
-// When the place for files is gone as the last byte comes, what came is kept, and the upload is finished when it is back.
+// When the place for files is gone as the last byte comes, what came is kept, and the upload is
+// finished when it is back.
 func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -97,7 +99,8 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 	})
 }
 
-// A client that goes away in the middle leaves what it sent; one that goes away at the end has sent its file.
+// A client that goes away in the middle leaves what it sent; one that goes away at the end has sent
+// its file.
 func TestClientsThatGoAway(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
@@ -136,7 +139,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// A verifier gets links to what it judges. While it does not answer the check is tried again; after an hour a person decides.
+// A verifier gets links to what it judges. While it does not answer the check is tried again; after
+// an hour a person decides.
 func TestTheVerifierIsAsked(t *testing.T) {
 	t.Parallel()
 	var answer atomic.Value

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A service clock that is wrong rejects honest work and signs quotes that are dead on arrival, and nothing on the machine
-// notices. Two clocks from outside are compared with it:
+// A service clock that is wrong rejects honest work and signs quotes that are dead on arrival, and
+// nothing on the machine notices. Two clocks from outside are compared with it:
 //
 //   - The time of new blocks, as they arrive. A chain that makes no blocks says nothing, nor does a node that catches up, nor a
 //     development chain, which can jump.
@@ -82,7 +82,8 @@ func (a *App) ObserveRequest(address netip.Prefix, signed time.Time) {
 	a.clock.sawRequest(address, signed)
 }
 
-// Clock says what is known about the service's clock. The log is told when it comes into doubt, so ask from time to time.
+// Clock says what is known about the service's clock. The log is told when it comes into doubt, so
+// ask from time to time.
 func (a *App) Clock() ClockState { return a.clock.state() }
 
 func (c *clockWatch) sawBlock(number uint64, at time.Time) {
@@ -127,8 +128,9 @@ func sourceOf(address netip.Prefix) netip.Prefix {
 	return source
 }
 
-// sawRequest keeps the newest request of each network. With all places taken, a new network replaces one that was silent for
-// long: new networks cost an attacker little, and must not outvote those that are already heard.
+// sawRequest keeps the newest request of each network. With all places taken, a new network
+// replaces one that was silent for long: new networks cost an attacker little, and must not outvote
+// those that are already heard.
 func (c *clockWatch) sawRequest(address netip.Prefix, signed time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -168,7 +170,8 @@ func (c *clockWatch) evaluate(now time.Time) ClockState {
 	return c.byRequests(now)
 }
 
-// byBlocks compares with the blocks that arrived. They agree on an offset only if they came at the pace of the clock.
+// byBlocks compares with the blocks that arrived. They agree on an offset only if they came at the
+// pace of the clock.
 func (c *clockWatch) byBlocks(now time.Time) ClockState {
 	c.blocks = slices.DeleteFunc(c.blocks, func(s blockSample) bool { return now.Sub(s.seen) > blockSampleLife })
 	if len(c.blocks) < minBlockSamples {

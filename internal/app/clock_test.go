@@ -178,7 +178,8 @@ func TestRequestsOfManyNetworksTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestAPhotoIsNotRejectedForAClockInDoubt has an honest contributor submit to a service whose clock is ten minutes behind.
+// TestAPhotoIsNotRejectedForAClockInDoubt has an honest contributor submit to a service whose clock
+// is ten minutes behind.
 func TestAPhotoIsNotRejectedForAClockInDoubt(t *testing.T) {
 	t.Parallel()
 	const behind = 10 * time.Minute

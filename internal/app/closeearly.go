@@ -9,13 +9,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// CloseMission ends a published mission now, at its creator's request: it takes no more submissions.
-// Those that are in are still decided, what is accepted is paid, and then the mission is closed and
-// the rest of its money goes back, as after its end. The answer says what it still waits for. Ended
-// before: nothing changes.
+// CloseMission ends a published mission now, at its creator's request: it takes no more
+// submissions. Those that are in are still decided, what is accepted is paid, and then the mission
+// is closed and the rest of its money goes back, as after its end. The answer says what it still
+// waits for. Ended before: nothing changes.
 //
-// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission is
-// not published or its money has left the contract.
+// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission
+// is not published or its money has left the contract.
 func (a *App) CloseMission(ctx context.Context, order Order, id, reason string) (sortie.MissionClose, error) {
 	if err := a.admit(order.Operator); err != nil {
 		return sortie.MissionClose{}, err

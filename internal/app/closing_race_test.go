@@ -12,7 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// The money leaves after the checks saw that it is there, and before they accept. Only PostgreSQL runs both at once.
+// The money leaves after the checks saw that it is there, and before they accept. Only PostgreSQL
+// runs both at once.
 func TestAMissionIsClosedWhileItsSubmissionIsAccepted(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Database(t)

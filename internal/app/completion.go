@@ -9,7 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// closeMissions makes the intents to close missions that have nothing left to pay: the contract sends the rest back to the creator.
+// closeMissions makes the intents to close missions that have nothing left to pay: the contract
+// sends the rest back to the creator.
 func (a *App) closeMissions(ctx context.Context) error {
 	halted, err := a.paymentsHalted(ctx)
 	if err != nil || halted {
@@ -96,8 +97,9 @@ type completionFacts struct {
 	BlockNumber         uint64       `json:"blockNumber"`
 }
 
-// complete tells the creator, once, that nothing will change about the mission any more, if that is so: a final block closed it and
-// everything submitted is decided. Payouts that the closing left unpaid, which only a reclaim does, are set aside.
+// complete tells the creator, once, that nothing will change about the mission any more, if that is
+// so: a final block closed it and everything submitted is decided. Payouts that the closing left
+// unpaid, which only a reclaim does, are set aside.
 func (b *books) complete(draftID string) error {
 	if err := b.hold(); err != nil { // a reorganization comes before or after it, not in between
 		return err
@@ -135,7 +137,8 @@ func (b *books) complete(draftID string) error {
 // problemMoneyLeft is the problem of a payout that nothing can pay any more.
 const problemMoneyLeft = "the mission's money left the contract before it was paid"
 
-// setUnpaidAside sets payouts aside that nothing can pay any more, because the mission's money left the contract, and tells the operator.
+// setUnpaidAside sets payouts aside that nothing can pay any more, because the mission's money left
+// the contract, and tells the operator.
 func (b *books) setUnpaidAside(c *account) error {
 	unpaid, err := b.tx.FailUnpaid(c.draft.ID, problemMoneyLeft, maxDue)
 	if err != nil || unpaid == 0 {

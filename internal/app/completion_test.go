@@ -11,7 +11,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// wantSums compares what the creator was told at the end of a mission, once, with the numbers of its payouts.
+// wantSums compares what the creator was told at the end of a mission, once, with the numbers of
+// its payouts.
 func (s *studio) wantSums(draft store.Draft, accepted, paid, deferred, unpaid int, refund *big.Int) {
 	s.t.Helper()
 	if told := s.completions(draft); told != 1 {
@@ -34,8 +35,9 @@ func (s *studio) wantSums(draft store.Draft, accepted, paid, deferred, unpaid in
 	}
 }
 
-// A mission is closed when everything accepted is paid or deferred and nothing more can be accepted, and complete, with its sums, when the closing is
-// final. A restart at any moment changes nothing about that.
+// A mission is closed when everything accepted is paid or deferred and nothing more can be
+// accepted, and complete, with its sums, when the closing is final. A restart at any moment changes
+// nothing about that.
 func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -103,7 +105,8 @@ func TestAMissionWithoutSubmissionsIsClosedAtItsEnd(t *testing.T) {
 	})
 }
 
-// A creator who reclaims takes the money of what was not paid. Those payouts fail when that is final, not before, and the sums say so.
+// A creator who reclaims takes the money of what was not paid. Those payouts fail when that is
+// final, not before, and the sums say so.
 func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -154,7 +157,8 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 	})
 }
 
-// While an incident halts the service no settlement is started and no mission closed. What the chain has paid is noted all the same.
+// While an incident halts the service no settlement is started and no mission closed. What the
+// chain has paid is noted all the same.
 func TestNothingIsSettledOrClosedWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -177,7 +181,8 @@ func TestNothingIsSettledOrClosedWhileTheServiceIsHalted(t *testing.T) {
 	})
 }
 
-// Without a sender or a settler the service settles and closes nothing. It notes what contributors redeem.
+// Without a sender or a settler the service settles and closes nothing. It notes what contributors
+// redeem.
 func TestWithoutASenderContributorsRedeem(t *testing.T) {
 	t.Parallel()
 	for name, configure := range map[string]func(*Config){

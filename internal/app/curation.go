@@ -41,7 +41,8 @@ func (a *App) curatedMission(ctx context.Context, id string) (draftID string, er
 
 // SubmissionQueue gives a page of the submissions in a status. Links begin with base.
 //
-// It fails with wallet_not_allowed, not_found for a mission that is not published, and invalid_cursor.
+// It fails with wallet_not_allowed, not_found for a mission that is not published, and
+// invalid_cursor.
 func (a *App) SubmissionQueue(ctx context.Context, base string, operator sortie.Address, query QueueQuery) (sortie.ReviewedSubmissionPage, error) {
 	if err := a.admit(operator); err != nil {
 		return sortie.ReviewedSubmissionPage{}, err
@@ -107,24 +108,26 @@ func errNoSubmission() error {
 	return sortie.NewError(sortie.CodeNotFound, "no submission has this id; check it")
 }
 
-// AcceptSubmission decides that a flagged submission is right. The reason may be empty; creators see it. The same decision by the
-// same operator again is answered as it is; here and below.
+// AcceptSubmission decides that a flagged submission is right. The reason may be empty; creators
+// see it. The same decision by the same operator again is answered as it is; here and below.
 //
-// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, mission_closed when the mission's money has left
-// the contract, own_submission when the operator submitted it, and second_operator_required above the operator's hourly limit.
+// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, mission_closed when
+// the mission's money has left the contract, own_submission when the operator submitted it, and
+// second_operator_required above the operator's hourly limit.
 func (a *App) AcceptSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
 	return a.curate(ctx, base, order, id, reason, mission.OperatorAccepted)
 }
 
-// RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is final. Its contributor, and after a
-// revocation the creator, is shown the reason.
+// RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is
+// final. Its contributor, and after a revocation the creator, is shown the reason.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
 func (a *App) RejectSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
 	return a.curate(ctx, base, order, id, reason, mission.OperatorRejected)
 }
 
-// FlagSubmission decides that a person must look at a submission, which takes an acceptance back before it is final.
+// FlagSubmission decides that a person must look at a submission, which takes an acceptance back
+// before it is final.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
 func (a *App) FlagSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
@@ -134,7 +137,8 @@ func (a *App) FlagSubmission(ctx context.Context, base string, order Order, id, 
 // acceptedByPerson is the reason of an acceptance without words.
 const acceptedByPerson = "A person looked at it and accepted it."
 
-// curations names what operators decide: the status that it leads to, and its name in the audit log.
+// curations names what operators decide: the status that it leads to, and its name in the audit
+// log.
 var curations = map[mission.SubmissionEvent]struct {
 	status sortie.SubmissionStatus
 	action string
@@ -261,12 +265,14 @@ func (a *App) reviewed(base string, submission store.Submission) (sortie.Reviewe
 	return review, nil
 }
 
-// reviewable reports whether operators and verifiers may see the media of a submission: of others it is removed.
+// reviewable reports whether operators and verifiers may see the media of a submission: of others
+// it is removed.
 func reviewable(status sortie.SubmissionStatus) bool {
 	return mission.HoldsReservation(status) || mission.HoldsSlot(status)
 }
 
-// reviewLinks are where operators and verifiers see the media of a submission. The second is empty where there is no thumbnail.
+// reviewLinks are where operators and verifiers see the media of a submission. The second is empty
+// where there is no thumbnail.
 func (a *App) reviewLinks(base string, submission store.Submission, expiresAt time.Time) (mediaURL, thumbnailURL string) {
 	exp := expiresAt.Unix()
 	address := base + "/api/operator/media/" + submission.ID

@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Operators and the contributor meet at one submission, and the end of the hold meets a revocation. One of them wins, the others
-// learn that, and what is counted is what is there.
+// Operators and the contributor meet at one submission, and the end of the hold meets a revocation.
+// One of them wins, the others learn that, and what is counted is what is there.
 func TestDecisionsAboutASubmissionRace(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
@@ -53,7 +53,8 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 	})
 }
 
-// wantWinners says that everybody who decided about a submission and was not told otherwise decided the same.
+// wantWinners says that everybody who decided about a submission and was not told otherwise decided
+// the same.
 func (s *studio) wantWinners(id string, failures []error) {
 	s.t.Helper()
 	outcomes := []sortie.SubmissionStatus{sortie.SubmissionCurationAccepted, sortie.SubmissionRejected, sortie.SubmissionWithdrawn}

@@ -9,7 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// During the hold an operator may take an acceptance back. From that moment on nothing of it can be seen.
+// During the hold an operator may take an acceptance back. From that moment on nothing of it can be
+// seen.
 func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -18,7 +18,8 @@ const (
 	cursorBytes    = 1 + 8 + cursorMACBytes
 )
 
-// seal makes the cursor of a position in a list. The list's name binds everything that makes it another list.
+// seal makes the cursor of a position in a list. The list's name binds everything that makes it
+// another list.
 func (k cursorKey) seal(list string, position int64) string {
 	cursor := make([]byte, 9, cursorBytes)
 	cursor[0] = cursorVersion
@@ -26,7 +27,8 @@ func (k cursorKey) seal(list string, position int64) string {
 	return base64.RawURLEncoding.EncodeToString(append(cursor, k.mac(list, cursor)...))
 }
 
-// open gives the position that seal was given; 0 for no cursor at all. It fails with invalid_cursor.
+// open gives the position that seal was given; 0 for no cursor at all. It fails with
+// invalid_cursor.
 func (k cursorKey) open(list, text string) (int64, error) {
 	if text == "" {
 		return 0, nil

@@ -14,13 +14,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Declare reserves a slot of a mission for a file that the contributor is about to upload, and says where to. Links begin with base.
-// Under a key that the contributor has used before it answers with that submission, provided that it was declared the same; created
-// tells which.
+// Declare reserves a slot of a mission for a file that the contributor is about to upload, and says
+// where to. Links begin with base. Under a key that the contributor has used before it answers with
+// that submission, provided that it was declared the same; created tells which.
 //
-// It fails with the codes of [mission.NormalizeDeclaration], not_found for a mission that is not published, mission_full,
-// mission_closed, contributor_limit, idempotency_conflict, rate_limited for a network or wallet with too many reservations without a
-// file, and service_unavailable where the service takes no submissions, or no more for now.
+// It fails with the codes of [mission.NormalizeDeclaration], not_found for a mission that is not
+// published, mission_full, mission_closed, contributor_limit, idempotency_conflict, rate_limited
+// for a network or wallet with too many reservations without a file, and service_unavailable where
+// the service takes no submissions, or no more for now.
 func (a *App) Declare(ctx context.Context, base string, contributor sortie.Address, network netip.Prefix, missionID, key string, body []byte) (answer sortie.SubmissionDeclared, created bool, err error) {
 	if a.objects == nil {
 		return sortie.SubmissionDeclared{}, false, errNoMediaStore()
@@ -98,7 +99,8 @@ func (a *App) publishedSlots(ctx context.Context, missionID string) (store.OpenS
 	return slots, nil
 }
 
-// reserve stores a submission under an id that nobody has. When the contributor has one under the key, it gives that one.
+// reserve stores a submission under an id that nobody has. When the contributor has one under the
+// key, it gives that one.
 func (a *App) reserve(ctx context.Context, fresh store.NewSubmission) (submission store.Submission, created bool, err error) {
 	err = a.store.Tx(ctx, func(tx *store.Tx) (err error) {
 		var entropy mission.Entropy

@@ -14,10 +14,11 @@ import (
 // maxDeepenings is how many fundings of a kind go deeper in one step. The rest comes with the next.
 const maxDeepenings = 256
 
-// ToDeepen lists, in pages, the fundings that may go deeper, now that the blocks up to confirmedUpTo have enough confirmations and
-// those up to lockedUpTo are final, and the closings that are final and not yet counted as refunds. Nothing is locked while the
-// service is halted. A funding that is both new and final is listed twice, so that one step does not wait for the other. The next
-// page begins at next, which is zero after the last.
+// ToDeepen lists, in pages, the fundings that may go deeper, now that the blocks up to
+// confirmedUpTo have enough confirmations and those up to lockedUpTo are final, and the closings
+// that are final and not yet counted as refunds. Nothing is locked while the service is halted. A
+// funding that is both new and final is listed twice, so that one step does not wait for the other.
+// The next page begins at next, which is zero after the last.
 func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (page []store.Deepening, next store.DeepenPlace, err error) {
 	halted, err := a.store.Halted(ctx)
 	if err != nil {
@@ -49,8 +50,8 @@ func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo u
 	return page, placeAfter(seen, confirmed, closed), nil
 }
 
-// placeAfter is where the next page begins: after the last of each list that may have more, and after everything for the others,
-// as long as one has more.
+// placeAfter is where the next page begins: after the last of each list that may have more, and
+// after everything for the others, as long as one has more.
 func placeAfter(seen, confirmed, closed []store.FundedDraft) store.DeepenPlace {
 	end := store.ChainPlace{Block: math.MaxInt64}
 	next := store.DeepenPlace{Seen: end, Confirmed: end, Closed: end}
@@ -70,14 +71,15 @@ func placeAfter(seen, confirmed, closed []store.FundedDraft) store.DeepenPlace {
 	return next
 }
 
-// mayLock reports whether a final funding may count as locked. A mission that was approved must not be published by it when its
-// money is gone or when it is too late: contributors would not be paid. [App.lapseMissions] returns the money of the latter.
+// mayLock reports whether a final funding may count as locked. A mission that was approved must not
+// be published by it when its money is gone or when it is too late: contributors would not be paid.
+// [App.lapseMissions] returns the money of the latter.
 func mayLock(draft store.Draft, funding *store.Funding, now time.Time) bool {
 	return draft.State.Decision != mission.DecisionApproved || funding.Closed == nil && !tooLate(draft, now)
 }
 
-// Deepen moves the drafts whose fundings, or refunds, the chain was asked about again and confirmed. What changed since it was
-// listed is left as it is.
+// Deepen moves the drafts whose fundings, or refunds, the chain was asked about again and
+// confirmed. What changed since it was listed is left as it is.
 func (a *App) Deepen(ctx context.Context, deepenings []store.Deepening) error {
 	if len(deepenings) == 0 {
 		return nil
@@ -130,7 +132,8 @@ func (b *books) deepen(deepening store.Deepening, halted bool) error {
 	return b.move(account, mission.FundingLocked, fundingFacts(account.funding))
 }
 
-// confirm begins the review, or ends it at once where everything is approved. What was in review before stays there.
+// confirm begins the review, or ends it at once where everything is approved. What was in review
+// before stays there.
 func (b *books) confirm(c *account) error {
 	before := c.draft.State
 	if err := b.move(c, mission.FundingConfirmed, fundingFacts(c.funding)); err != nil {
@@ -142,8 +145,8 @@ func (b *books) confirm(c *account) error {
 	return b.decide(c, mission.Approved, actorAuto, "")
 }
 
-// confirmRefund counts a final closing as the refund of a mission that is not approved. One that nobody decided about is
-// rejected by it: its money is gone, so it can never be published.
+// confirmRefund counts a final closing as the refund of a mission that is not approved. One that
+// nobody decided about is rejected by it: its money is gone, so it can never be published.
 func (b *books) confirmRefund(c *account, closing *store.Closing, position store.Position) error {
 	if !sameClosing(c.funding.Closed, closing) || closing.Block > position.Final {
 		return nil

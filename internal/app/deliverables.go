@@ -37,11 +37,13 @@ func (q DeliverablesQuery) ttl() time.Duration {
 	return min(q.TTL, MaxLinkTTL)
 }
 
-// Deliverables appends a page of a mission's accepted submissions, a [sortie.Deliverables], to dst. The id is a draft id or a mission
-// id; links begin with base. The cost of a page depends neither on its depth nor on how many submissions there are.
+// Deliverables appends a page of a mission's accepted submissions, a [sortie.Deliverables], to dst.
+// The id is a draft id or a mission id; links begin with base. The cost of a page depends neither
+// on its depth nor on how many submissions there are.
 //
-// It fails with not_found, the same for an id that does not exist and for one that is somebody else's, mission_not_published, and
-// invalid_cursor for a cursor that this mission's list did not give.
+// It fails with not_found, the same for an id that does not exist and for one that is somebody
+// else's, mission_not_published, and invalid_cursor for a cursor that this mission's list did not
+// give.
 func (a *App) Deliverables(ctx context.Context, base string, creator sortie.Address, id string, query DeliverablesQuery, dst []byte) ([]byte, error) {
 	header, err := a.deliverablesHeader(ctx, creator, id)
 	if err != nil {
@@ -170,8 +172,8 @@ const fragmentSplit = `,"createdAt":`
 
 func spaced(t time.Time) string { return t.UTC().Format(sortie.SubmissionTime) }
 
-// newFragment is what deliverables show of a submission that is accepted now. It is written once, so that a page need not be encoded
-// row by row.
+// newFragment is what deliverables show of a submission that is accepted now. It is written once,
+// so that a page need not be encoded row by row.
 func newFragment(submission store.Submission, move store.SubmissionMove, acceptedAt time.Time) ([]byte, error) {
 	if submission.Media == nil {
 		return nil, fmt.Errorf("submission %s has no media to deliver", submission.ID)

@@ -19,7 +19,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
-// An answer is, byte for byte, what the encoder makes of the wire type: the members of the interface, in its order.
+// An answer is, byte for byte, what the encoder makes of the wire type: the members of the
+// interface, in its order.
 func TestDeliverablesHaveTheShapeOfTheInterface(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -57,8 +58,8 @@ func TestDeliverablesHaveTheShapeOfTheInterface(t *testing.T) {
 	})
 }
 
-// Whoever pages through deliverables while submissions are accepted and taken back sees every one that stays exactly once, in the
-// order of acceptance.
+// Whoever pages through deliverables while submissions are accepted and taken back sees every one
+// that stays exactly once, in the order of acceptance.
 func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 	t.Parallel()
 	const first, during = 60, 24
@@ -155,7 +156,8 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A file that has changed, was cut, or is gone, is never served as if it were the one that was kept.
+// A file that has changed, was cut, or is gone, is never served as if it were the one that was
+// kept.
 func TestLostFilesAreNotServed(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
@@ -202,7 +204,8 @@ func TestLostFilesAreNotServed(t *testing.T) {
 	}
 }
 
-// What no submission needs is removed: uploads that were taken in, and everything of rejected and withdrawn submissions.
+// What no submission needs is removed: uploads that were taken in, and everything of rejected and
+// withdrawn submissions.
 func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

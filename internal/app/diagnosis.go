@@ -9,7 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// staleAfter is how old the newest followed block may be before the service says that it does not know the present.
+// staleAfter is how old the newest followed block may be before the service says that it does not
+// know the present.
 const staleAfter = 5 * time.Minute
 
 // patient is everything that a diagnosis follows from.
@@ -26,8 +27,8 @@ type patient struct {
 	now         time.Time
 }
 
-// diagnose says what holds the mission up. Each row of the protocol's table of states has one function; what may befall a
-// mission in several rows is added to it.
+// diagnose says what holds the mission up. Each row of the protocol's table of states has one
+// function; what may befall a mission in several rows is added to it.
 func (p patient) diagnose() sortie.Doctor {
 	var answer sortie.Doctor
 	switch shown := p.draft.State.View(); {
@@ -131,7 +132,8 @@ func (p patient) inReview() sortie.Doctor {
 	}
 }
 
-// lapsing is a funded mission that can no longer be published. [App.lapseMissions] is about to reject it.
+// lapsing is a funded mission that can no longer be published. [App.lapseMissions] is about to
+// reject it.
 func (p patient) lapsing() sortie.Doctor {
 	late := account{draft: p.draft, funding: p.place.funding}
 	code := sortie.BlockerReclaimTooClose
@@ -283,7 +285,8 @@ func closedBlocker(closing *store.Closing) sortie.Blocker {
 	return blocker(sortie.BlockerMissionClosed, "The mission was closed in transaction %s.", closing.Transaction)
 }
 
-// addHalt says that nothing goes on while an incident is open: no publication, no payout, no refund.
+// addHalt says that nothing goes on while an incident is open: no publication, no payout, no
+// refund.
 func (p patient) addHalt(answer *sortie.Doctor) {
 	shown := p.draft.State.View()
 	held := shown.NextAction == sortie.ActionWaitForPublication || shown.NextAction == sortie.ActionWaitForRefund || shown.NextAction == sortie.ActionWaitForReview || shown.Published
@@ -298,7 +301,8 @@ func (p patient) addHalt(answer *sortie.Doctor) {
 	answer.Blockers = append([]sortie.Blocker{blocker(sortie.BlockerServiceHalted, "Publication, payouts and refunds stand still until an operator has cleared an incident.")}, answer.Blockers...)
 }
 
-// addStaleness says that the chain may hold what the service does not know yet, for those who wait for it.
+// addStaleness says that the chain may hold what the service does not know yet, for those who wait
+// for it.
 func (p patient) addStaleness(answer *sortie.Doctor) {
 	newest := p.place.position.Tip.Time
 	if p.now.Sub(newest) <= staleAfter || answer.WaitingOn != sortie.PartyChain && answer.WaitingOn != sortie.PartyCreator {

@@ -34,7 +34,8 @@ func (w *world) approve(draft store.Draft) {
 
 func (w *world) halt() { w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true)) }
 
-// endedLongAgo lets 40 days pass: a mission without an end of its own takes submissions for 30. The chain goes on.
+// endedLongAgo lets 40 days pass: a mission without an end of its own takes submissions for 30. The
+// chain goes on.
 func (w *world) endedLongAgo() {
 	w.pass(40 * 24 * time.Hour)
 	w.extend(nil)
@@ -181,7 +182,8 @@ func (w *world) refund(draft store.Draft, deferred bool) {
 	w.settle()
 }
 
-// A mission with an end of its own may be over before it is funded, or before anybody decided about it.
+// A mission with an end of its own may be over before it is funded, or before anybody decided about
+// it.
 func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})

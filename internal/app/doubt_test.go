@@ -12,7 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
-// A video that is in order by its form, and of which ffmpeg can show nothing, is for a person to look at.
+// A video that is in order by its form, and of which ffmpeg can show nothing, is for a person to
+// look at.
 func TestVideosThatShowNothing(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

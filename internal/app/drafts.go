@@ -29,19 +29,19 @@ type View struct {
 	UpdatedAt         time.Time
 }
 
-// CreateDraft stores a mission and returns it with a live quote. Under a key that the wallet has used before it returns that
-// draft, provided that the mission is the same; created tells which. Whoever calls it twice, in parallel or after a crash,
-// with one key gets one draft.
+// CreateDraft stores a mission and returns it with a live quote. Under a key that the wallet has
+// used before it returns that draft, provided that the mission is the same; created tells which.
+// Whoever calls it twice, in parallel or after a crash, with one key gets one draft.
 //
-// It fails with the codes of [mission.Normalize], idempotency_conflict, wrong_state when the creator holds too many unfunded
-// drafts, funding_quote_unavailable and service_unavailable.
+// It fails with the codes of [mission.Normalize], idempotency_conflict, wrong_state when the
+// creator holds too many unfunded drafts, funding_quote_unavailable and service_unavailable.
 func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string, body []byte) (view View, created bool, err error) {
 	normalized, err := mission.Normalize(body, wallet)
 	if err != nil {
 		return View{}, false, err
 	}
-	// Most drafts are new, so the key is looked up only when one could not be stored: what stands against a new draft does not
-	// stand against one that is there.
+	// Most drafts are new, so the key is looked up only when one could not be stored: what stands
+	// against a new draft does not stand against one that is there.
 	draft, created, err := a.firstDraft(ctx, wallet, key, normalized)
 	if errors.Is(err, store.ErrUnavailable) { // the draft may be there and not be durable: only a repeat can tell
 		return View{}, false, storeError(err)
@@ -68,10 +68,12 @@ func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string
 	return view, created, err
 }
 
-// maxDraws is how often ids are drawn for one draft. Two missions of one title share one in a million million times.
+// maxDraws is how often ids are drawn for one draft. Two missions of one title share one in a
+// million million times.
 const maxDraws = 3
 
-// firstDraft stores the draft, under ids that nobody has. When the wallet has a draft under the key, it gives that one.
+// firstDraft stores the draft, under ids that nobody has. When the wallet has a draft under the
+// key, it gives that one.
 func (a *App) firstDraft(ctx context.Context, wallet sortie.Address, key string, normalized mission.Normalized) (draft store.Draft, created bool, err error) {
 	now := a.now()
 	if err := normalized.CheckTimes(now); err != nil {
@@ -92,7 +94,8 @@ func (a *App) firstDraft(ctx context.Context, wallet sortie.Address, key string,
 	return draft, created, err
 }
 
-// storeDraft stores a draft. Its quote is signed before, so that a signer that fails leaves no draft behind.
+// storeDraft stores a draft. Its quote is signed before, so that a signer that fails leaves no
+// draft behind.
 func (a *App) storeDraft(ctx context.Context, fresh store.NewDraft) (draft store.Draft, created bool, err error) {
 	if _, err := a.quote(ctx, store.Draft{NewDraft: fresh, State: mission.Created()}); err != nil {
 		return store.Draft{}, false, err
@@ -155,7 +158,8 @@ func sameMission(draft store.Draft, normalized mission.Normalized) error {
 
 // Mission gives a draft by its draft id or mission id.
 //
-// It fails with not_found, the same for an id that does not exist and for one that is somebody else's.
+// It fails with not_found, the same for an id that does not exist and for one that is somebody
+// else's.
 func (a *App) Mission(ctx context.Context, wallet sortie.Address, id string) (View, error) {
 	draft, err := a.draftOf(ctx, wallet, id)
 	if err != nil {
@@ -189,8 +193,9 @@ type DraftQuery struct {
 	Cursor string            // empty: from the newest
 }
 
-// How drafts are read: in portions, so that neither a connection of the database nor the rows of a whole page are held while a
-// client receives the page. What a portion takes is bounded by bytes too: a creator chooses how large a draft is.
+// How drafts are read: in portions, so that neither a connection of the database nor the rows of a
+// whole page are held while a client receives the page. What a portion takes is bounded by bytes
+// too: a creator chooses how large a draft is.
 const (
 	draftPortion      = 128
 	draftPortionBytes = 256 << 10
@@ -203,11 +208,12 @@ type DraftSummary struct {
 	GeneratedAt time.Time
 }
 
-// Drafts hands a page of the wallet's drafts to show, one by one. The page ends at the limit of the query, or at the first draft
-// for which show returns false: there is no room for it, and the next page begins with it. The cost of a page does not depend on
-// how many drafts there are.
+// Drafts hands a page of the wallet's drafts to show, one by one. The page ends at the limit of the
+// query, or at the first draft for which show returns false: there is no room for it, and the next
+// page begins with it. The cost of a page does not depend on how many drafts there are.
 //
-// It fails with invalid_cursor for a cursor that this list did not give to this wallet, and with the error of show.
+// It fails with invalid_cursor for a cursor that this list did not give to this wallet, and with
+// the error of show.
 func (a *App) Drafts(ctx context.Context, wallet sortie.Address, query DraftQuery, show func(View) (bool, error)) (DraftSummary, error) {
 	limit := query.Limit
 	if limit == 0 {
@@ -288,8 +294,9 @@ func (a *App) view(ctx context.Context, draft store.Draft) (View, error) {
 	}, nil
 }
 
-// liveDeadline is the deadline of a quote issued now. It is before the mission's end, so that after the end no quote is good: the
-// draft stays in the answers with one that has expired. It is not after the draft's retention either.
+// liveDeadline is the deadline of a quote issued now. It is before the mission's end, so that after
+// the end no quote is good: the draft stays in the answers with one that has expired. It is not
+// after the draft's retention either.
 func (a *App) liveDeadline(draft store.Draft, now time.Time) uint64 {
 	deadline := a.lastDeadline(draft, a.issuer.Deadline(now))
 	if draft.EndsAt == nil {

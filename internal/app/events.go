@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Events gives a page of what happened to the wallet's missions, oldest first. Every page has a cursor: the position after its
-// last event, from which a later call goes on.
+// Events gives a page of what happened to the wallet's missions, oldest first. Every page has a
+// cursor: the position after its last event, from which a later call goes on.
 //
 // It fails with invalid_cursor for a cursor that this list did not give to this wallet.
 func (a *App) Events(ctx context.Context, wallet sortie.Address, page Page) (sortie.EventPage, error) {
@@ -53,7 +53,8 @@ func wireEvent(event store.Event) (sortie.Event, error) {
 	}, nil
 }
 
-// eventID names an event for everybody who gets it. It follows from what never changes of it, without showing the wallet.
+// eventID names an event for everybody who gets it. It follows from what never changes of it,
+// without showing the wallet.
 func eventID(event store.Event) string {
 	digest := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("event\n"), event.Wallet[:]...), uint64(event.Seq)))
 	return mission.NewEventID(mission.Entropy(digest[:10]), event.CreatedAt)

@@ -13,15 +13,17 @@ import (
 // Point is a place on the earth in millionths of a degree.
 type Point struct{ Lat, Lng int64 }
 
-// FeedQuery selects a page of the missions that take submissions: nearest first with a point, otherwise newest first.
+// FeedQuery selects a page of the missions that take submissions: nearest first with a point,
+// otherwise newest first.
 type FeedQuery struct {
 	Near      *Point
 	MediaType sortie.MediaType // empty: any
 	Page
 }
 
-// Feed gives a page of the missions that are open and not full of accepted submissions: all of them, or those within 100 km of a
-// point and, after them, those that can be done anywhere. A mission whose slots are all reserved is among them, and says so.
+// Feed gives a page of the missions that are open and not full of accepted submissions: all of
+// them, or those within 100 km of a point and, after them, those that can be done anywhere. A
+// mission whose slots are all reserved is among them, and says so.
 //
 // It fails with invalid_cursor for a cursor that the same list did not give.
 func (a *App) Feed(ctx context.Context, query FeedQuery) (sortie.MissionFeed, error) {
@@ -73,8 +75,9 @@ func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed
 	return a.feedAnywhere(ctx, query, list, feed, 0)
 }
 
-// feedAnywhere fills a page with the missions that can be done anywhere, newest first, before the one with a number. In the list of
-// those near a point they stand behind it, at positions below zero.
+// feedAnywhere fills a page with the missions that can be done anywhere, newest first, before the
+// one with a number. In the list of those near a point they stand behind it, at positions below
+// zero.
 func (a *App) feedAnywhere(ctx context.Context, query FeedQuery, list string, feed *feed, before int64) (sortie.MissionFeed, error) {
 	room := query.limit() - len(feed.Missions)
 	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, Anywhere: true, BeforeSeq: before, Limit: room + 1, MaxBytes: maxPageBytes})
@@ -85,7 +88,8 @@ func (a *App) feedAnywhere(ctx context.Context, query FeedQuery, list string, fe
 	return feed.MissionFeed, err
 }
 
-// A position in a list by distance is the distance, which is at most 100 km, and the number of the mission among those at it.
+// A position in a list by distance is the distance, which is at most 100 km, and the number of the
+// mission among those at it.
 const nearSeqBits = 44
 
 func nearPosition(slots store.NearSlots) int64 { return slots.Meters<<nearSeqBits | slots.Seq }
@@ -118,7 +122,8 @@ func (f *feed) add(a *App, slots store.OpenSlots, meters *int64) error {
 	return nil
 }
 
-// addOpen adds missions without a distance, as many as there is room for, and a cursor when there are more.
+// addOpen adds missions without a distance, as many as there is room for, and a cursor when there
+// are more.
 func (f *feed) addOpen(a *App, open []store.OpenSlots, room int, cursor func(before int64) string) error {
 	before := int64(math.MaxInt64)
 	for i, slots := range open {

@@ -12,8 +12,9 @@ import (
 // maxDue is how much of a kind is done in one go. The rest comes with the next.
 const maxDue = 256
 
-// DueByTime does what became due by time alone: reservations expire, acceptances become final, missions complete, or lapse when they cannot
-// be published any more. A worker calls it each second. What fails does not hold up the rest; it is due again the next time.
+// DueByTime does what became due by time alone: reservations expire, acceptances become final,
+// missions complete, or lapse when they cannot be published any more. A worker calls it each
+// second. What fails does not hold up the rest; it is due again the next time.
 func (a *App) DueByTime(ctx context.Context) error {
 	var failures []error
 	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions, a.lapseMissions, a.dropIdleMeters} {
@@ -24,7 +25,8 @@ func (a *App) DueByTime(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// each does something about every submission of a list. Whoever was faster about one has made it undone.
+// each does something about every submission of a list. Whoever was faster about one has made it
+// undone.
 func each(list []store.Submission, doing string, do func(store.Submission) error) error {
 	var failures []error
 	for _, submission := range list {
@@ -35,8 +37,9 @@ func each(list []store.Submission, doing string, do func(store.Submission) error
 	return errors.Join(failures...)
 }
 
-// expireReservations gives back the places whose file did not come in time. One whose last byte came just in time may still be on its way
-// to where it stays, so a reservation outlives its link by as long as that may take.
+// expireReservations gives back the places whose file did not come in time. One whose last byte
+// came just in time may still be on its way to where it stays, so a reservation outlives its link
+// by as long as that may take.
 func (a *App) expireReservations(ctx context.Context) error {
 	list, err := a.store.ReservationsToExpire(ctx, a.now().Add(-takeInTime), maxDue)
 	if err != nil {
@@ -56,7 +59,8 @@ func (a *App) expireReservations(ctx context.Context) error {
 	})
 }
 
-// once runs a transaction about something that was read before: when that has changed, running again would not help.
+// once runs a transaction about something that was read before: when that has changed, running
+// again would not help.
 func (a *App) once(ctx context.Context, fn func(*books) error) error {
 	return a.write(ctx, func(books *books) error {
 		err := fn(books)
@@ -67,8 +71,8 @@ func (a *App) once(ctx context.Context, fn func(*books) error) error {
 	})
 }
 
-// finalizeAcceptances gives slots to the acceptances whose hold is over, in the order in which it ended. While an incident halts the
-// service nothing becomes final.
+// finalizeAcceptances gives slots to the acceptances whose hold is over, in the order in which it
+// ended. While an incident halts the service nothing becomes final.
 func (a *App) finalizeAcceptances(ctx context.Context) error {
 	halted, err := a.store.Halted(ctx)
 	if err != nil || halted {

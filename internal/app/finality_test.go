@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Five hundred contributors want one of a hundred slots. Places that are given back go to others, and in the end a hundred are paid,
-// each for a slot of their own.
+// Five hundred contributors want one of a hundred slots. Places that are given back go to others,
+// and in the end a hundred are paid, each for a slot of their own.
 func TestManyRaceForFewSlots(t *testing.T) {
 	t.Parallel()
 	const contributors, target, givenBack = 500, 100, 30
@@ -89,8 +89,8 @@ func TestManyRaceForFewSlots(t *testing.T) {
 	})
 }
 
-// wantEverySlotPaidOnce says that all slots of a mission are final, with a receipt each. When the chain has paid them and closed the mission,
-// each is paid and told once, and so is the end.
+// wantEverySlotPaidOnce says that all slots of a mission are final, with a receipt each. When the
+// chain has paid them and closed the mission, each is paid and told once, and so is the end.
 func (s *studio) wantEverySlotPaidOnce(draft store.Draft, target int) {
 	s.t.Helper()
 	if slots := s.slots(draft); slots.Reserved != 0 || slots.Accepted != target || slots.Finals != target || slots.CompletedAt != nil {
@@ -133,7 +133,8 @@ func (s *studio) wantEverySlotPaidOnce(draft store.Draft, target int) {
 	}
 }
 
-// While an incident halts the service nothing becomes final and nothing is signed. Afterwards everything goes on.
+// While an incident halts the service nothing becomes final and nothing is signed. Afterwards
+// everything goes on.
 func TestAHaltedServiceMakesNothingFinal(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -190,7 +191,8 @@ func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	s.wantReceipt(first, 0)
 }
 
-// A mission that is over is closed when everything accepted is paid, and complete when that closing is final. Its creator is told once.
+// A mission that is over is closed when everything accepted is paid, and complete when that closing
+// is final. Its creator is told once.
 func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -10,9 +10,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A block that was followed without a part of its events may hold a funding of any draft that is not funded. A full pass finds
-// it: it compares all of those drafts with the contract, page by page over as many runs as it takes. No unfunded draft is
-// removed before the pass is complete. The pass is sound because
+// A block that was followed without a part of its events may hold a funding of any draft that is
+// not funded. A full pass finds it: it compares all of those drafts with the contract, page by page
+// over as many runs as it takes. No unfunded draft is removed before the pass is complete. The pass
+// is sound because
 //
 //   - it begins in the transaction that reports the block, which commits before the position moves past the block;
 //   - a page counts only when it was compared as of the block or a later one, and in the order of the drafts, so that the pages
@@ -31,8 +32,8 @@ type fullPass struct {
 
 func passSetting(chainID uint64) string { return fmt.Sprintf("reconcile-full-pass:%d", chainID) }
 
-// SetAside reports that a block is followed without a part of its events. All unfunded drafts are compared with the contract
-// soon.
+// SetAside reports that a block is followed without a part of its events. All unfunded drafts are
+// compared with the contract soon.
 func (a *App) SetAside(ctx context.Context, chainID uint64, block store.Block, detail string) error {
 	return a.write(ctx, func(books *books) error {
 		if err := books.incident(store.IncidentEventsSetAside, false, "%s", detail); err != nil {
@@ -42,8 +43,8 @@ func (a *App) SetAside(ctx context.Context, chainID uint64, block store.Block, d
 	})
 }
 
-// beginPass begins a full pass for a block in place of the one that is on its way, and has a comparison run soon. Block 0 repeats
-// the last pass.
+// beginPass begins a full pass for a block in place of the one that is on its way, and has a
+// comparison run soon. Block 0 repeats the last pass.
 func (b *books) beginPass(chainID, block uint64, at time.Time) error {
 	err := b.changePass(chainID, func(pass *fullPass) bool {
 		since := at.Unix()
@@ -66,7 +67,8 @@ func (b *books) queueReconcile() error {
 	return nil
 }
 
-// changePass changes the record of the full pass, unless change gives false. Others who change it wait meanwhile.
+// changePass changes the record of the full pass, unless change gives false. Others who change it
+// wait meanwhile.
 func (b *books) changePass(chainID uint64, change func(*fullPass) bool) error {
 	name := passSetting(chainID)
 	if err := b.tx.PutSetting(name+":lock", []byte("1")); err != nil { // the row stays locked until the transaction ends
@@ -108,7 +110,8 @@ func (a *App) pendingPass(ctx context.Context, chainID uint64) (pass fullPass, e
 	return pass, nil
 }
 
-// PassPage lists the next drafts that a full pass compares. The page has pass 0 when no pass is on its way.
+// PassPage lists the next drafts that a full pass compares. The page has pass 0 when no pass is on
+// its way.
 func (a *App) PassPage(ctx context.Context, chainID uint64, limit int) (store.PassPage, error) {
 	pass, err := a.pendingPass(ctx, chainID)
 	if err != nil || pass.Number == 0 {
@@ -127,9 +130,10 @@ func (a *App) PassPage(ctx context.Context, chainID uint64, limit int) (store.Pa
 	return page, nil
 }
 
-// PassCompared stores that a page of a full pass was compared as of a block that its PassPage allows. Settled says that nothing
-// of it is left to adopt. More tells whether the next page can be compared at once: not when the pass is complete, when it has to
-// be repeated, or when another process is ahead.
+// PassCompared stores that a page of a full pass was compared as of a block that its PassPage
+// allows. Settled says that nothing of it is left to adopt. More tells whether the next page can be
+// compared at once: not when the pass is complete, when it has to be repeated, or when another
+// process is ahead.
 func (a *App) PassCompared(ctx context.Context, chainID uint64, page store.PassPage, settled bool) (more bool, err error) {
 	err = a.write(ctx, func(books *books) error {
 		return books.changePass(chainID, func(pass *fullPass) bool {
@@ -161,8 +165,8 @@ func (a *App) ContinueReconcile(ctx context.Context) error {
 	return a.write(ctx, func(books *books) error { return books.queueReconcile() })
 }
 
-// mayHideFundings reports whether the contract may hold a funding that the rows do not have: events were set aside, and no
-// operator has cleared that, or not all drafts were compared since.
+// mayHideFundings reports whether the contract may hold a funding that the rows do not have: events
+// were set aside, and no operator has cleared that, or not all drafts were compared since.
 func (a *App) mayHideFundings(ctx context.Context, chainID uint64) (bool, error) {
 	open, err := a.store.IncidentOpen(ctx, store.IncidentEventsSetAside)
 	if err != nil || open {

@@ -40,7 +40,8 @@ func idsOf(page store.PassPage) (ids []string) {
 	return ids
 }
 
-// A draft whose funding was set aside is not removed as unfunded, however late an operator looks at it.
+// A draft whose funding was set aside is not removed as unfunded, however late an operator looks at
+// it.
 func TestADraftWhoseFundingWasSetAsideIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -80,7 +81,8 @@ func TestADraftWhoseFundingWasSetAsideIsNotRemoved(t *testing.T) {
 	})
 }
 
-// Nothing is removed while the incident is open, even if all drafts were compared: an operator has not looked at the nodes.
+// Nothing is removed while the incident is open, even if all drafts were compared: an operator has
+// not looked at the nodes.
 func TestNothingIsRemovedWhileASetAsideIsOpen(t *testing.T) {
 	t.Parallel()
 	w := openRetaining(t, sqliteDatabase(t), testRetention)
@@ -96,7 +98,8 @@ func TestNothingIsRemovedWhileASetAsideIsOpen(t *testing.T) {
 	w.removeUnfunded(1)
 }
 
-// A pass counts only as a whole: each page once, in order, of the newest pass, with everything adopted.
+// A pass counts only as a whole: each page once, in order, of the newest pass, with everything
+// adopted.
 func TestAFullPassIsCompleteOnlyAsAWhole(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -128,7 +131,8 @@ func TestAFullPassIsCompleteOnlyAsAWhole(t *testing.T) {
 	})
 }
 
-// A draft is compared if its authorization was alive when the block was made, however long ago that is now.
+// A draft is compared if its authorization was alive when the block was made, however long ago that
+// is now.
 func TestAFullPassComparesWhatCouldBeFundedThen(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})

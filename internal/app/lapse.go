@@ -11,10 +11,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// lapseMissions rejects the funded missions that can no longer be published: see [mission.PublishBy]. Their money goes back to
-// the creator at once instead of staying in the contract until it can be reclaimed. That cannot be undone, so a clock that is
-// wrong must not cause it: a mission lapses by the time of the chain or of the service, whichever is earlier. Nothing lapses
-// while the clock is in doubt or an incident halts the service.
+// lapseMissions rejects the funded missions that can no longer be published: see
+// [mission.PublishBy]. Their money goes back to the creator at once instead of staying in the
+// contract until it can be reclaimed. That cannot be undone, so a clock that is wrong must not
+// cause it: a mission lapses by the time of the chain or of the service, whichever is earlier.
+// Nothing lapses while the clock is in doubt or an incident halts the service.
 func (a *App) lapseMissions(ctx context.Context) error {
 	halted, err := a.store.Halted(ctx)
 	if err != nil || halted || a.Clock().InDoubt {
@@ -48,7 +49,8 @@ func earlier(now, block time.Time) time.Time {
 	return now
 }
 
-// lapse rejects a mission that can no longer be published, in place of an approval that came too late, too.
+// lapse rejects a mission that can no longer be published, in place of an approval that came too
+// late, too.
 func (b *books) lapse(draftID string) error {
 	if err := b.hold(); err != nil {
 		return err
@@ -84,7 +86,8 @@ func tooLate(draft store.Draft, now time.Time) bool {
 	return draft.PublishBy != nil && !now.Before(*draft.PublishBy)
 }
 
-// lateness says, in a sentence for creator and operator, why the mission can no longer be published.
+// lateness says, in a sentence for creator and operator, why the mission can no longer be
+// published.
 func (c *account) lateness() string {
 	if ends := c.draft.EndsAt; ends != nil && ends.Equal(*c.draft.PublishBy) {
 		return fmt.Sprintf("The mission ended at %s and was not published before.", sortie.FormatTime(*ends))
@@ -93,8 +96,9 @@ func (c *account) lateness() string {
 		sortie.FormatTime(time.Unix(int64(c.funding.ReclaimAfter), 0)), int(mission.SettlementPeriod.Hours()/24))
 }
 
-// publishBy is from when the draft can no longer be published in its next state; nil where that does not matter. A mission that
-// was published before, on a funding that a reorganization took out, owes its contributors: it does not lapse.
+// publishBy is from when the draft can no longer be published in its next state; nil where that
+// does not matter. A mission that was published before, on a funding that a reorganization took
+// out, owes its contributors: it does not lapse.
 func (b *books) publishBy(c *account, next mission.State) (*time.Time, error) {
 	if c.funding == nil || !next.AwaitsPublication() {
 		return nil, nil

@@ -34,7 +34,8 @@ var (
 	rejectedLocked    = mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected}
 )
 
-// An approval publishes nothing when its funding becomes final after the mission's end. It lapses, and the money goes back.
+// An approval publishes nothing when its funding becomes final after the mission's end. It lapses,
+// and the money goes back.
 func TestAnApprovalThatPublishesTooLateLapses(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -120,7 +121,8 @@ func TestNothingLapsesWhileTheServiceIsHalted(t *testing.T) {
 	w.wantState(draft, rejectedConfirmed)
 }
 
-// A mission that is published, or was before a reorganization took its funding, owes its contributors and never lapses.
+// A mission that is published, or was before a reorganization took its funding, owes its
+// contributors and never lapses.
 func TestAMissionThatWasPublishedNeverLapses(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -148,7 +150,8 @@ func TestAMissionThatWasPublishedNeverLapses(t *testing.T) {
 	})
 }
 
-// A service clock that jumps ahead rejects nothing: a rejection sends the money back, and no correction of the clock undoes that.
+// A service clock that jumps ahead rejects nothing: a rejection sends the money back, and no
+// correction of the clock undoes that.
 func TestNothingLapsesByAClockThatJumpsAhead(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -20,10 +20,12 @@ const (
 	actorExpiry  = "expiry"  // the mission could not be published in time
 )
 
-// maxTries is how often a transaction is run that lost a race for a draft. Whoever won is done by then.
+// maxTries is how often a transaction is run that lost a race for a draft. Whoever won is done by
+// then.
 const maxTries = 5
 
-// write runs a transaction, again when somebody else changed what it had read. Whatever it changes, it reads in fn.
+// write runs a transaction, again when somebody else changed what it had read. Whatever it changes,
+// it reads in fn.
 func (a *App) write(ctx context.Context, fn func(*books) error) error {
 	for try := 1; ; try++ {
 		var written *books
@@ -51,11 +53,12 @@ type lostRace struct{ error }
 
 func (l lostRace) Unwrap() error { return l.error }
 
-// books are the drafts that one transaction moves. They make sure of what every move has in common: it is a transition of
-// package mission, it has one event that tells of it, a refund that becomes due by it has a job, and contributors are let in and
-// kept out by it.
+// books are the drafts that one transaction moves. They make sure of what every move has in common:
+// it is a transition of package mission, it has one event that tells of it, a refund that becomes
+// due by it has a job, and contributors are let in and kept out by it.
 //
-// Moves are written when the books are closed, all at once: a range of the chain moves many drafts, some of them repeatedly.
+// Moves are written when the books are closed, all at once: a range of the chain moves many drafts,
+// some of them repeatedly.
 type books struct {
 	app    *App
 	tx     *store.Tx
@@ -78,7 +81,8 @@ type account struct {
 	wasOpen bool           // contributors were let in before it
 }
 
-// open reads the account of a draft, by its draft id or mission id, of any wallet. It fails with [store.ErrNotFound].
+// open reads the account of a draft, by its draft id or mission id, of any wallet. It fails with
+// [store.ErrNotFound].
 func (b *books) open(id string) (*account, error) {
 	if known := b.byID[id]; known != nil {
 		return known, nil
@@ -105,7 +109,8 @@ func (b *books) open(id string) (*account, error) {
 	return opened, nil
 }
 
-// openByKey reads the account whose funding the contract knows by this key, or fails with [store.ErrNotFound].
+// openByKey reads the account whose funding the contract knows by this key, or fails with
+// [store.ErrNotFound].
 func (b *books) openByKey(key sortie.Hash) (*account, error) {
 	if known := b.byKey[key]; known != nil {
 		return known, nil
@@ -117,16 +122,17 @@ func (b *books) openByKey(key sortie.Hash) (*account, error) {
 	return b.open(funding.DraftID)
 }
 
-// hold keeps the chain from moving until the end of the transaction. A move changes fundings and closings without touching
-// their drafts; whoever decides by both must not see one before it and the other after it.
+// hold keeps the chain from moving until the end of the transaction. A move changes fundings and
+// closings without touching their drafts; whoever decides by both must not see one before it and
+// the other after it.
 func (b *books) hold() error { return b.tx.HoldChain(b.app.domain.ChainID) }
 
 func (c *account) due() bool {
 	return c.funding != nil && c.draft.State.RefundDue(c.funding.Closed != nil)
 }
 
-// close writes the moves, and what follows from them. Slots come before wallets, as everywhere: whoever accepts a submission takes
-// them in that order, too.
+// close writes the moves, and what follows from them. Slots come before wallets, as everywhere:
+// whoever accepts a submission takes them in that order, too.
 func (b *books) close() error {
 	if err := b.moveSlots(); err != nil {
 		return err
@@ -146,8 +152,8 @@ func (b *books) close() error {
 	return b.queueRefunds()
 }
 
-// queueRefunds makes the jobs for the refunds that became due. Only the end of the transaction counts: within a
-// reorganization a close may go and come back.
+// queueRefunds makes the jobs for the refunds that became due. Only the end of the transaction
+// counts: within a reorganization a close may go and come back.
 func (b *books) queueRefunds() error {
 	for _, touched := range b.order {
 		if touched.due() && !touched.wasDue {
@@ -159,8 +165,8 @@ func (b *books) queueRefunds() error {
 	return nil
 }
 
-// move applies an event to a draft. An event that changes nothing is not told. It fails with wrong_state where the event is
-// not allowed.
+// move applies an event to a draft. An event that changes nothing is not told. It fails with
+// wrong_state where the event is not allowed.
 func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
 	next, err := mission.Apply(c.draft.State, event)
 	if err != nil || next == c.draft.State {
@@ -183,8 +189,9 @@ func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
 	return nil
 }
 
-// quoteDeadline is the deadline that a draft's quote keeps in its next state; 0 where it is live. It is frozen once: a draft
-// that goes from one state without a live quote to another keeps the quote that its creator has seen.
+// quoteDeadline is the deadline that a draft's quote keeps in its next state; 0 where it is live.
+// It is frozen once: a draft that goes from one state without a live quote to another keeps the
+// quote that its creator has seen.
 func (a *App) quoteDeadline(draft store.Draft, next mission.State, now time.Time) uint64 {
 	switch {
 	case next.QuoteLive():
@@ -222,7 +229,8 @@ func (b *books) note(entry store.AuditEntry, detail map[string]any) (err error) 
 	return b.tx.AddAudit(entry)
 }
 
-// Order is a signed request of an operator. Whoever recorded it and sends it again changes nothing by it.
+// Order is a signed request of an operator. Whoever recorded it and sends it again changes nothing
+// by it.
 type Order struct {
 	Operator sortie.Address
 	Request  sortie.Hash // what was signed

@@ -32,8 +32,9 @@ func (a *App) signLink(id, variant string, exp int64) string {
 	return a.links.keys.Load().Sign(id, variant, exp)
 }
 
-// verifyLink checks the query of a link. One that this process cannot have signed may be of a key that another has just made, so
-// the ring is read again, at most once a second, before the link is refused.
+// verifyLink checks the query of a link. One that this process cannot have signed may be of a key
+// that another has just made, so the ring is read again, at most once a second, before the link is
+// refused.
 //
 // It fails with media_url_invalid and media_url_expired.
 func (a *App) verifyLink(ctx context.Context, id, variant, query string) (expiresAt time.Time, err error) {
@@ -53,7 +54,8 @@ func (r *linkRing) mayLook(now time.Time) bool {
 	return now.Unix() != last && r.lookedAt.CompareAndSwap(last, now.Unix())
 }
 
-// ReloadLinkKeys reads the keys that this and other processes made. Every process calls it each minute.
+// ReloadLinkKeys reads the keys that this and other processes made. Every process calls it each
+// minute.
 func (a *App) ReloadLinkKeys(ctx context.Context) error {
 	stored, err := a.store.LinkKeys(ctx)
 	if err == nil {
@@ -85,8 +87,9 @@ func (a *App) useLinkKeys(stored []store.LinkKey) error {
 	return err
 }
 
-// RotateLinkKeys makes the next key that links are signed with, when the time of the last one is over, and retires those whose
-// links have all expired. It may be called at any time, by any number of processes.
+// RotateLinkKeys makes the next key that links are signed with, when the time of the last one is
+// over, and retires those whose links have all expired. It may be called at any time, by any number
+// of processes.
 func (a *App) RotateLinkKeys(ctx context.Context) error {
 	err := a.write(ctx, func(books *books) error {
 		stored, err := books.tx.LinkKeys()
@@ -111,7 +114,8 @@ func (a *App) RotateLinkKeys(ctx context.Context) error {
 	return a.ReloadLinkKeys(ctx)
 }
 
-// outlived are the keys, of a list that begins with the newest, whose links have all expired: another has signed for so long.
+// outlived are the keys, of a list that begins with the newest, whose links have all expired:
+// another has signed for so long.
 func outlived(stored []store.LinkKey, now time.Time) []string {
 	for i, key := range stored {
 		if !now.Before(key.SignsFrom.Add(longestLink + linkKeyRest)) {
@@ -128,7 +132,8 @@ func linkKeyIDs(keys []store.LinkKey) (ids []string) {
 	return ids
 }
 
-// addLinkKey makes a key with the number behind that of the newest, so that of two processes that do so at once only one succeeds.
+// addLinkKey makes a key with the number behind that of the newest, so that of two processes that
+// do so at once only one succeeds.
 func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 	number := 0
 	if len(stored) > 0 {
@@ -142,8 +147,8 @@ func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 	return b.tx.AddLinkKey(strconv.Itoa(number+1), secret, signsFrom)
 }
 
-// RotateLinkKeysNow makes every link die that was given out until now: at once those that this process is asked for, within a
-// minute everywhere.
+// RotateLinkKeysNow makes every link die that was given out until now: at once those that this
+// process is asked for, within a minute everywhere.
 //
 // It fails with wallet_not_allowed, and validation_failed without a reason.
 func (a *App) RotateLinkKeysNow(ctx context.Context, order Order, reason string) error {

@@ -41,10 +41,11 @@ func (m Media) Close() error {
 	return m.File.Close()
 }
 
-// OpenMedia gives what a link of the deliverables leads to. The variant is original or thumbnail; the raw query is that of the link.
+// OpenMedia gives what a link of the deliverables leads to. The variant is original or thumbnail;
+// the raw query is that of the link.
 //
-// It fails with media_url_invalid, media_url_expired, not_found from the moment on at which the submission is not accepted any more,
-// and service_unavailable.
+// It fails with media_url_invalid, media_url_expired, not_found from the moment on at which the
+// submission is not accepted any more, and service_unavailable.
 func (a *App) OpenMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
 	if variant != media.VariantOriginal && variant != media.VariantThumbnail {
 		return Media{}, errNoMedia()
@@ -52,7 +53,8 @@ func (a *App) OpenMedia(ctx context.Context, id, variant, rawQuery string) (Medi
 	return a.openMedia(ctx, id, variant, variant, rawQuery, mission.HoldsSlot)
 }
 
-// OpenReviewMedia gives what a link of an operator or a verifier leads to: the media of submissions that are being decided about, too.
+// OpenReviewMedia gives what a link of an operator or a verifier leads to: the media of submissions
+// that are being decided about, too.
 //
 // It fails like [App.OpenMedia].
 func (a *App) OpenReviewMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
@@ -101,8 +103,8 @@ const (
 	unknownSize   = -1
 )
 
-// find opens the file, if it is on this machine, and makes sure that it is the one that was kept: what was cut off or has changed must
-// not be sent. Other stores do that by themselves.
+// find opens the file, if it is on this machine, and makes sure that it is the one that was kept:
+// what was cut off or has changed must not be sent. Other stores do that by themselves.
 func (a *App) find(ctx context.Context, m *Media) error {
 	file, err := a.objects.File(m.Hash)
 	if errors.Is(err, media.ErrNotLocal) {
@@ -149,8 +151,8 @@ func mediaError(err error) error {
 // sweepAge is how old an object must be to be removed: it is kept first and pointed to afterwards.
 const sweepAge = time.Hour
 
-// SweepMedia removes the files that no submission needs any more, and tells how many those were: those of rejected and withdrawn
-// submissions, and uploads once what is served of them was made.
+// SweepMedia removes the files that no submission needs any more, and tells how many those were:
+// those of rejected and withdrawn submissions, and uploads once what is served of them was made.
 func (a *App) SweepMedia(ctx context.Context) (removed int, err error) {
 	if a.objects == nil {
 		return 0, nil

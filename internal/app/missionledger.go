@@ -10,7 +10,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// moneyOf is where the money of a published mission is, by its counters: payments count when their blocks are final.
+// moneyOf is where the money of a published mission is, by its counters: payments count when their
+// blocks are final.
 func moneyOf(draft store.Draft, slots store.Slots, closing *store.Closing) bookSums {
 	sums := newBookSums()
 	sums.funded = times(draft.Reward, int64(draft.TargetCount))
@@ -23,8 +24,8 @@ func moneyOf(draft store.Draft, slots store.Slots, closing *store.Closing) bookS
 	return sums
 }
 
-// MissionLedger says where the money of a published mission is, with a page of its payments in the order of their slots. It names
-// nothing that is not public on the chain.
+// MissionLedger says where the money of a published mission is, with a page of its payments in the
+// order of their slots. It names nothing that is not public on the chain.
 //
 // It fails with not_found and invalid_cursor.
 func (a *App) MissionLedger(ctx context.Context, missionID string, page Page) (sortie.MissionLedger, error) {

@@ -8,13 +8,15 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// holdAgain is for how long an acceptance stays on hold when its mission's money is not in the contract, until that is looked at
-// again. Acceptances that cannot become final so do not keep others waiting.
+// holdAgain is for how long an acceptance stays on hold when its mission's money is not in the
+// contract, until that is looked at again. Acceptances that cannot become final so do not keep
+// others waiting.
 const holdAgain = time.Minute
 
-// finalize gives an acceptance the mission's next slot. When the money has left the contract, nothing would be paid for it: it is
-// revoked as soon as the closing is final, and stays on hold until then, since a reorganization may bring the money back. While an
-// incident halts the service nothing changes.
+// finalize gives an acceptance the mission's next slot. When the money has left the contract,
+// nothing would be paid for it: it is revoked as soon as the closing is final, and stays on hold
+// until then, since a reorganization may bring the money back. While an incident halts the service
+// nothing changes.
 func (b *books) finalize(submission store.Submission) error {
 	if halted, err := b.tx.Halted(); err != nil || halted {
 		return err

@@ -43,7 +43,8 @@ func (a *App) Audit(ctx context.Context, operator sortie.Address, page Page) (so
 	return answer, nil
 }
 
-// ChainOverview says what the rows know about the chain. What only the following process knows, the caller adds.
+// ChainOverview says what the rows know about the chain. What only the following process knows, the
+// caller adds.
 //
 // It fails with wallet_not_allowed.
 func (a *App) ChainOverview(ctx context.Context, operator sortie.Address) (sortie.ChainOverview, error) {
@@ -123,8 +124,8 @@ func (a *App) overlookReconcile(ctx context.Context, overview *sortie.ChainOverv
 
 func reconcileSetting(chainID uint64) string { return fmt.Sprintf("reconcile-report:%d", chainID) }
 
-// RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set here. What it repaired goes to
-// the audit log, too.
+// RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set
+// here. What it repaired goes to the audit log, too.
 func (a *App) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
 	err := a.write(ctx, func(books *books) error {
 		report.FinishedAt = sortie.FormatTime(books.tx.Now)
@@ -170,7 +171,8 @@ func (a *App) RequestReconcile(ctx context.Context, operator sortie.Address) (so
 
 // ClearIncident says that a person has looked at an incident and made it right.
 //
-// It fails with wallet_not_allowed, not_found, validation_failed without a reason, and wrong_state when it was cleared before.
+// It fails with wallet_not_allowed, not_found, validation_failed without a reason, and wrong_state
+// when it was cleared before.
 func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, reason string) (sortie.IncidentCleared, error) {
 	if err := a.admit(operator); err != nil {
 		return sortie.IncidentCleared{}, err

@@ -9,7 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// operatorLimits bound what a single operator's key can do within an hour before other people know of it.
+// operatorLimits bound what a single operator's key can do within an hour before other people know
+// of it.
 type operatorLimits struct {
 	perHour map[sortie.Token]*big.Int // base units; a token without an entry has no limit
 	second  bool                      // above the limit a second operator must accept, too
@@ -17,12 +18,13 @@ type operatorLimits struct {
 	crossed atomic.Uint64
 }
 
-// incidentOperatorLimit does not halt: an operator accepted work for more than the limit within an hour.
+// incidentOperatorLimit does not halt: an operator accepted work for more than the limit within an
+// hour.
 const incidentOperatorLimit = "operator_limit"
 
-// countAcceptance counts an acceptance in its operator's hour. Above the limit it raises an alarm; and where a second operator is
-// needed, it tells that this one does not decide alone and counts nothing. Missions of the operator's own are not counted: their money
-// is the operator's.
+// countAcceptance counts an acceptance in its operator's hour. Above the limit it raises an alarm;
+// and where a second operator is needed, it tells that this one does not decide alone and counts
+// nothing. Missions of the operator's own are not counted: their money is the operator's.
 func (b *books) countAcceptance(operator sortie.Address, submission store.Submission) (alone bool, err error) {
 	token, reward := submission.Mission.Token, submission.Mission.Reward
 	limit := b.app.limits.perHour[token]
@@ -48,7 +50,8 @@ func (b *books) countAcceptance(operator sortie.Address, submission store.Submis
 	return true, b.tx.AddAccepted(hour, reward)
 }
 
-// alarmAboutOperator opens one incident for as long as it takes to clear it: its text holds no sum, which would make each one new.
+// alarmAboutOperator opens one incident for as long as it takes to clear it: its text holds no sum,
+// which would make each one new.
 func (b *books) alarmAboutOperator(operator sortie.Address, token sortie.Token, limit *big.Int) error {
 	return b.incident(incidentOperatorLimit, false,
 		"Operator %s accepted submissions for more than %s %s within an hour. Ask its owner. If the key is stolen, take it out of --operators and reject what it accepted before that becomes final.",
@@ -61,7 +64,8 @@ func (b *books) seconds(operator sortie.Address, submission store.Submission) bo
 	return err == nil && first != operator && b.app.operators[first]
 }
 
-// endorse notes that an operator accepted a submission and a second one must accept it, too. Once is enough.
+// endorse notes that an operator accepted a submission and a second one must accept it, too. Once
+// is enough.
 func (b *books) endorse(order Order, submission store.Submission) error {
 	operator := order.Operator.String()
 	if submission.EndorsedBy == operator {

@@ -11,7 +11,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// An operator cannot take a stranger's money for work of its own. A creator who is operator, too, pays with its own money.
+// An operator cannot take a stranger's money for work of its own. A creator who is operator, too,
+// pays with its own money.
 func TestOperatorsDoNotAcceptTheirOwnWork(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

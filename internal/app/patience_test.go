@@ -20,7 +20,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
-// A file that is there and could not be looked at for an hour waits for a person, and is looked at as soon as that works.
+// A file that is there and could not be looked at for an hour waits for a person, and is looked at
+// as soon as that works.
 func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -81,7 +82,8 @@ func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
 }
 
-// A file that the disk has changed since it came is neither delivered, nor is its contributor blamed for it. A person is told.
+// A file that the disk has changed since it came is neither delivered, nor is its contributor
+// blamed for it. A person is told.
 func TestFilesThatTheDiskChanged(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
@@ -109,7 +111,8 @@ func TestFilesThatTheDiskChanged(t *testing.T) {
 	}
 }
 
-// A file that our own code cannot survive is refused like a damaged one. The log says how it ended; of other refusals it says nothing.
+// A file that our own code cannot survive is refused like a damaged one. The log says how it ended;
+// of other refusals it says nothing.
 func TestTheLogTellsOfFilesThatBreakTheReader(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ answer, want string }{

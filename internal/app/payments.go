@@ -7,11 +7,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// applyPayments notes the payments among new events and compares them with the slots that submissions took. The settler signs no others, so one
-// that differs in slot, recipient or submission is a theft of its key, or a bug: an incident that halts.
+// applyPayments notes the payments among new events and compares them with the slots that
+// submissions took. The settler signs no others, so one that differs in slot, recipient or
+// submission is a theft of its key, or a bug: an incident that halts.
 //
-// Payments of missions that are not in the database do not count. Contributors redeem their own receipts; those payments are as
-// the service promised them, whichever account sent the transaction.
+// Payments of missions that are not in the database do not count. Contributors redeem their own
+// receipts; those payments are as the service promised them, whichever account sent the
+// transaction.
 func (b *books) applyPayments(chainID uint64, events []store.ChainEvent) error {
 	payments := make(map[sortie.Hash][]*store.ChainEvent)
 	var order []sortie.Hash // of the missions, so that incidents open in the order of the chain
@@ -68,7 +70,8 @@ func (b *books) applyPaymentsOf(chainID uint64, c *account, payments []*store.Ch
 	return nil
 }
 
-// notePayments notes which slots were paid, by which transactions. No settlement pays them again, and their receipts are not signed again.
+// notePayments notes which slots were paid, by which transactions. No settlement pays them again,
+// and their receipts are not signed again.
 func (b *books) notePayments(chainID uint64, c *account, payments []*store.ChainEvent) error {
 	var notes []store.PaymentNote
 	for _, event := range payments {

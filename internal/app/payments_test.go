@@ -11,7 +11,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// closedBySettler is the contract's reason for a mission that was closed with the settler's signature.
+// closedBySettler is the contract's reason for a mission that was closed with the settler's
+// signature.
 const closedBySettler = 1
 
 // pay adds a block that pays the slots of submissions.
@@ -36,7 +37,8 @@ func (s *studio) finalTip() {
 	s.finalize(s.position.Tip.Number)
 }
 
-// unpaid lists the submissions of a mission that hold a slot and that no block has paid, in the order of their slots.
+// unpaid lists the submissions of a mission that hold a slot and that no block has paid, in the
+// order of their slots.
 func (s *studio) unpaid(draft store.Draft) (ids []string) {
 	s.t.Helper()
 	s.must(s.db.Tx(context.Background(), func(tx *store.Tx) error {
@@ -86,7 +88,8 @@ func (s *studio) closeMission(draft store.Draft) {
 	s.extend([]store.ChainEvent{s.restOf(draft, closedBySettler)})
 }
 
-// wantClosing says whether the service closes a mission: it then has an intent for it, exactly one that is active.
+// wantClosing says whether the service closes a mission: it then has an intent for it, exactly one
+// that is active.
 func (s *studio) wantClosing(draft store.Draft, want bool) {
 	s.t.Helper()
 	intents := s.count(`SELECT COUNT(*) FROM intents WHERE kind = $1 AND subject = $2 AND status IN ('queued', 'sent', 'mined')`, IntentClose, draft.ID)
@@ -196,7 +199,8 @@ func (s *studio) moveIntent(settlement store.Settlement, change func(*store.Inte
 	s.must(s.db.Tx(context.Background(), func(tx *store.Tx) error { return tx.MoveIntent(was, to) }))
 }
 
-// A payment of a mission that another service published, or of a slot that is not taken, is no payout of this one.
+// A payment of a mission that another service published, or of a slot that is not taken, is no
+// payout of this one.
 func TestPaymentsWithoutAPayoutChangeNothing(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -23,7 +23,8 @@ func newPayoutCaps(perHour map[sortie.Token]*big.Int, tokens map[sortie.Token]To
 	return caps
 }
 
-// HeldByCap tells of each token whether payouts waited for room below the hourly cap when this process last looked.
+// HeldByCap tells of each token whether payouts waited for room below the hourly cap when this
+// process last looked.
 func (a *App) HeldByCap() map[sortie.Token]bool {
 	held := make(map[sortie.Token]bool, len(a.settling.caps.holds))
 	for token, holds := range a.settling.caps.holds {
@@ -35,8 +36,9 @@ func (a *App) HeldByCap() map[sortie.Token]bool {
 // incidentPayoutCap does not halt: payouts wait because as much was paid within an hour as may be.
 const incidentPayoutCap = "payout_cap"
 
-// roomInHour is how many payouts of a mission its next settlement may carry, given the hourly cap of their token. Where some of them
-// have to wait for that, it opens an incident; held says that others of the token must not pass them.
+// roomInHour is how many payouts of a mission its next settlement may carry, given the hourly cap
+// of their token. Where some of them have to wait for that, it opens an incident; held says that
+// others of the token must not pass them.
 func (b *books) roomInHour(waiting store.WaitingMission, token sortie.Token, draft store.Draft) (size int, held bool, err error) {
 	limit := b.app.settling.caps.perHour[token]
 	if limit == nil {

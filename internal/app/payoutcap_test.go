@@ -73,7 +73,8 @@ func (s *studio) wantHeld(when string, want bool) {
 	}
 }
 
-// Above the cap of an hour payouts wait, in one token and not in the other, and continue when the hour has passed.
+// Above the cap of an hour payouts wait, in one token and not in the other, and continue when the
+// hour has passed.
 func TestPayoutsAboveTheHourlyCapWait(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -64,7 +64,8 @@ func (a *App) HaltPayouts(ctx context.Context, order Order, reason string) (sort
 	})
 }
 
-// ResumePayouts ends the halt of [App.HaltPayouts], also that of another operator. Not halted: nothing changes.
+// ResumePayouts ends the halt of [App.HaltPayouts], also that of another operator. Not halted:
+// nothing changes.
 //
 // It fails with wallet_not_allowed and validation_failed.
 func (a *App) ResumePayouts(ctx context.Context, order Order, reason string) (sortie.PayoutsHalted, error) {

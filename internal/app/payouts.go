@@ -20,7 +20,8 @@ type PayoutQuery struct {
 
 // Payouts gives a page of payouts, newest first.
 //
-// It fails with wallet_not_allowed, not_found for a mission that is not published, and invalid_cursor.
+// It fails with wallet_not_allowed, not_found for a mission that is not published, and
+// invalid_cursor.
 func (a *App) Payouts(ctx context.Context, operator sortie.Address, query PayoutQuery) (sortie.PayoutPage, error) {
 	if err := a.admit(operator); err != nil {
 		return sortie.PayoutPage{}, err
@@ -143,8 +144,8 @@ func wireSettlement(settlement store.Settlement, intent *store.Intent) *sortie.P
 
 // RetryPayout lets a payout that was set aside be sent again.
 //
-// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the payout was
-// not set aside, or its mission's money has left the contract.
+// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the payout
+// was not set aside, or its mission's money has left the contract.
 func (a *App) RetryPayout(ctx context.Context, order Order, submissionID, reason string) (sortie.PayoutDetail, error) {
 	if err := a.admit(order.Operator); err != nil {
 		return sortie.PayoutDetail{}, err

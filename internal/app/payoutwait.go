@@ -17,8 +17,8 @@ import (
 // Other problems hold what only operators need, such as the names of nodes.
 const publicProblem = "payouts wait: "
 
-// PublicProblem makes an error of a settlement's preparation whose text is shown to contributors and
-// creators, too. Other errors are for operators only.
+// PublicProblem makes an error of a settlement's preparation whose text is shown to contributors
+// and creators, too. Other errors are for operators only.
 func PublicProblem(format string, args ...any) error {
 	return errors.New(publicProblem + fmt.Sprintf(format, args...))
 }
@@ -35,13 +35,14 @@ type senderTroubles struct {
 	List []SenderTrouble `json:"list"`
 }
 
-// troublesLast is for how long what the sending process noted counts. It notes it again before that.
+// troublesLast is for how long what the sending process noted counts. It notes it again before
+// that.
 const troublesLast = 2 * time.Minute
 
 func (a *App) troublesSetting() string { return fmt.Sprintf("sender-troubles:%d", a.domain.ChainID) }
 
-// NoteSenderTroubles keeps what the sender of this process struggles with, so that every process can
-// say what a payout waits for.
+// NoteSenderTroubles keeps what the sender of this process struggles with, so that every process
+// can say what a payout waits for.
 func (a *App) NoteSenderTroubles(ctx context.Context, list []SenderTrouble) error {
 	encoded, err := json.Marshal(senderTroubles{At: a.now(), List: list})
 	if err != nil {
@@ -105,8 +106,8 @@ func wait(code sortie.PayoutWaitCode, format string, args ...any) sortie.PayoutW
 	return sortie.PayoutWait{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// waits says what a payout waits for, the most important first. Its settlement's intent is nil where
-// no settlement carries it.
+// waits says what a payout waits for, the most important first. Its settlement's intent is nil
+// where no settlement carries it.
 func (s payoutScene) waits(payout store.Payout, intent *store.Intent) []sortie.PayoutWait {
 	switch {
 	case payout.Problem == problemMoneyLeft:

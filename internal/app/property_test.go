@@ -17,7 +17,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Whatever the chain does and whoever decides in between, every draft is where the canonical chain and the decision say.
+// Whatever the chain does and whoever decides in between, every draft is where the canonical chain
+// and the decision say.
 func TestDraftsFollowTheCanonicalChain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,7 +59,8 @@ func runModel(t *rapid.T, database string, steps int) {
 	}
 }
 
-// model is a simple account of what must be true: the canonical chain as a list of events, and what was decided.
+// model is a simple account of what must be true: the canonical chain as a list of events, and what
+// was decided.
 type model struct {
 	*world
 	t       *rapid.T
@@ -231,8 +233,8 @@ func (m *model) replay(after uint64, step store.Advance, meanings []modelEvent) 
 	}
 }
 
-// place notes where a draft's funding and closing are. What is in another block now starts anew; broken tells that what was
-// final did.
+// place notes where a draft's funding and closing are. What is in another block now starts anew;
+// broken tells that what was final did.
 func (d *modelDraft) place(funding, closing *store.ChainEvent) (broken bool) {
 	before := d.state
 	if funding != d.funding {
@@ -297,7 +299,8 @@ func (m *model) refund(draft *modelDraft) {
 // look lists what may go deeper, for later.
 func (m *model) look() { m.listed = m.toDeepen() }
 
-// act does what was listed a while ago, as far as it is still true: the funding in the same block, the depth still reached.
+// act does what was listed a while ago, as far as it is still true: the funding in the same block,
+// the depth still reached.
 func (m *model) act() {
 	m.change(func() {
 		m.must(m.app.Deepen(context.Background(), m.listed))
@@ -460,7 +463,8 @@ func (m *model) checkReview(draft *modelDraft) {
 	}
 }
 
-// checkChain compares the stored events with those of the canonical chain: none missing, none too many.
+// checkChain compares the stored events with those of the canonical chain: none missing, none too
+// many.
 func (m *model) checkChain() {
 	stored, err := m.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 	m.must(err)

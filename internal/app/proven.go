@@ -16,8 +16,9 @@ const (
 	provenPerGeneration = 16 << 10
 )
 
-// provenFiles remembers which files on this machine were read and found to be whole, so that a broken one is never served and a good
-// one is not read twice to find out. It is safe for concurrent use.
+// provenFiles remembers which files on this machine were read and found to be whole, so that a
+// broken one is never served and a good one is not read twice to find out. It is safe for
+// concurrent use.
 type provenFiles struct {
 	mu       sync.Mutex
 	recent   map[sortie.Hash]provenFile
@@ -32,7 +33,8 @@ type provenFile struct {
 	size     int64
 }
 
-// prove reads a file, unless that was done not long ago and it has not been written to since. It fails with [media.ErrObjectCorrupt].
+// prove reads a file, unless that was done not long ago and it has not been written to since. It
+// fails with [media.ErrObjectCorrupt].
 func (p *provenFiles) prove(ctx context.Context, objects *media.Objects, hash sortie.Hash, info os.FileInfo, now time.Time) error {
 	for {
 		done, known := p.begin(hash, info, now)
@@ -52,7 +54,8 @@ func (p *provenFiles) prove(ctx context.Context, objects *media.Objects, hash so
 	}
 }
 
-// begin tells whether the file is known to be whole. If not, it gives what to wait for, or nil to the one who must read it.
+// begin tells whether the file is known to be whole. If not, it gives what to wait for, or nil to
+// the one who must read it.
 func (p *provenFiles) begin(hash sortie.Hash, info os.FileInfo, now time.Time) (done chan struct{}, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

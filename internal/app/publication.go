@@ -14,13 +14,15 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// open reports whether contributors may be let in: the mission is published, and its money is in the contract.
+// open reports whether contributors may be let in: the mission is published, and its money is in
+// the contract.
 func (c *account) open() bool {
 	return c.draft.State.View().Published && c.funding != nil && c.funding.Closed == nil
 }
 
-// moveSlots opens the missions to contributors that were published, closes those whose money left the contract, and opens them again
-// when the chain took that back. Only the end of the transaction counts: see [books.queueRefunds].
+// moveSlots opens the missions to contributors that were published, closes those whose money left
+// the contract, and opens them again when the chain took that back. Only the end of the transaction
+// counts: see [books.queueRefunds].
 func (b *books) moveSlots() error {
 	for _, touched := range b.order {
 		open := touched.open()
@@ -79,10 +81,12 @@ func microDegrees(degrees json.Number) (int64, error) {
 	return int64(math.Round(value * 1e6)), err
 }
 
-// olderPublished is the setting that says that the missions of a database from before there were slots have theirs.
+// olderPublished is the setting that says that the missions of a database from before there were
+// slots have theirs.
 const olderPublished = "older-missions-published"
 
-// publishOlder gives slots to missions that were published before there were any, once in the life of a database.
+// publishOlder gives slots to missions that were published before there were any, once in the life
+// of a database.
 func (a *App) publishOlder(ctx context.Context) error {
 	const atOnce = 100
 	_, err := a.store.LastSetting(ctx, olderPublished)
@@ -111,7 +115,8 @@ func (a *App) publishOlder(ctx context.Context) error {
 	}
 }
 
-// publishOlder takes the time of its last transition for that of its publication, after which nothing changes about a draft.
+// publishOlder takes the time of its last transition for that of its publication, after which
+// nothing changes about a draft.
 func publishOlder(tx *store.Tx, draft store.Draft) error {
 	slots, err := newSlots(draft, draft.UpdatedAt)
 	if err != nil {

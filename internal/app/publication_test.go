@@ -11,8 +11,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Contributors are let in when a mission is published, kept out when its money leaves the contract, and let in again when the chain
-// takes that back.
+// Contributors are let in when a mission is published, kept out when its money leaves the contract,
+// and let in again when the chain takes that back.
 func TestSlotsFollowTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

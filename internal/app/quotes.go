@@ -9,7 +9,8 @@ import (
 // quotesPerGeneration bounds the cache: two generations of this many quotes take 5 megabytes.
 const quotesPerGeneration = 1 << 11
 
-// quoteKey is all that a quote is made of, so an entry of the cache can never be wrong, only unused.
+// quoteKey is all that a quote is made of, so an entry of the cache can never be wrong, only
+// unused.
 type quoteKey struct {
 	domain      sortie.Domain
 	missionID   string
@@ -28,11 +29,12 @@ func newQuoteKey(domain sortie.Domain, terms sortie.MissionAuthorization) quoteK
 	}
 }
 
-// quoteCache remembers quotes as they were issued. A draft is read far more often than its deadline advances, and although the
-// issuer remembers its signatures, hashing the terms to find one and proofreading the calldata anew is a third of a list.
+// quoteCache remembers quotes as they were issued. A draft is read far more often than its deadline
+// advances, and although the issuer remembers its signatures, hashing the terms to find one and
+// proofreading the calldata anew is a third of a list.
 //
-// It has two generations. New and used entries go to the young one; when that is full, the old one is dropped and the young one
-// becomes the old.
+// It has two generations. New and used entries go to the young one; when that is full, the old one
+// is dropped and the young one becomes the old.
 type quoteCache struct {
 	limit int // entries of one generation
 

@@ -78,8 +78,8 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 	})
 }
 
-// Operators, the chain and the finality of a funding meet at one draft. Whatever comes first, the outcome is one that could have
-// come about one after the other.
+// Operators, the chain and the finality of a funding meet at one draft. Whatever comes first, the
+// outcome is one that could have come about one after the other.
 func TestDecisionsRaceTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -116,7 +116,8 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 	})
 }
 
-// checkRace holds a draft against what must be true after its funding is gone and operators tried to decide.
+// checkRace holds a draft against what must be true after its funding is gone and operators tried
+// to decide.
 func (w *world) checkRace(draft store.Draft, failures []error) {
 	w.t.Helper()
 	after := w.checkDraft(draft.ID)
@@ -190,7 +191,8 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 	})
 }
 
-// A close that vanishes just when the mission is rejected leaves a refund to be done: one of the two must see the other.
+// A close that vanishes just when the mission is rejected leaves a refund to be done: one of the
+// two must see the other.
 func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -14,15 +14,18 @@ import (
 )
 
 const (
-	// signing is how many receipts are signed at once: a signer in another place takes its time for each.
+	// signing is how many receipts are signed at once: a signer in another place takes its time for
+	// each.
 	signing = 8
-	// signingTime is what one may take, so that a signer that does not answer does not end all signing.
+	// signingTime is what one may take, so that a signer that does not answer does not end all
+	// signing.
 	signingTime = 30 * time.Second
 )
 
-// SignReceipts signs the payment of every slot that was taken, once. The contributor can redeem it without the service. A worker calls it
-// each second, apart from what must not wait for a slow signer: [App.DueByTime]. Those that cannot be signed are passed by, however many,
-// and are due again the next time.
+// SignReceipts signs the payment of every slot that was taken, once. The contributor can redeem it
+// without the service. A worker calls it each second, apart from what must not wait for a slow
+// signer: [App.DueByTime]. Those that cannot be signed are passed by, however many, and are due
+// again the next time.
 func (a *App) SignReceipts(ctx context.Context) error {
 	if a.settle == nil {
 		return nil
@@ -46,7 +49,8 @@ func (a *App) SignReceipts(ctx context.Context) error {
 	}
 }
 
-// signAll signs receipts at the same time. It gives the number of those that could not be signed, and the failure of one.
+// signAll signs receipts at the same time. It gives the number of those that could not be signed,
+// and the failure of one.
 func signAll(list []store.Submission, sign func(store.Submission) error) (failed int, failure error) {
 	failures := make([]error, len(list))
 	var signers errgroup.Group
@@ -67,8 +71,9 @@ func signAll(list []store.Submission, sign func(store.Submission) error) (failed
 	return failed, failure
 }
 
-// signReceipt signs outside of the transaction: a signer may be slow. Two processes that sign the same one sign the same bytes. A
-// receipt that was signed while an incident began to halt the service is not kept, and not handed out.
+// signReceipt signs outside of the transaction: a signer may be slow. Two processes that sign the
+// same one sign the same bytes. A receipt that was signed while an incident began to halt the
+// service is not kept, and not handed out.
 func (a *App) signReceipt(ctx context.Context, submission store.Submission) error {
 	receipt, err := a.signSettlement(ctx, submission.Mission.Domain, sortie.Settlement{
 		MissionKey: sortie.MissionKey(submission.Mission.MissionID),
@@ -82,7 +87,8 @@ func (a *App) signReceipt(ctx context.Context, submission store.Submission) erro
 	return a.unlessHalted(ctx, func(books *books) error { return books.tx.PutReceipt(submission, receipt, a.renewals.settler) })
 }
 
-// unlessHalted runs a transaction about something that was read before, unless an incident halts the service by then.
+// unlessHalted runs a transaction about something that was read before, unless an incident halts
+// the service by then.
 func (a *App) unlessHalted(ctx context.Context, fn func(*books) error) error {
 	return a.once(ctx, func(books *books) error {
 		if halted, err := books.tx.Halted(); err != nil || halted {
@@ -108,7 +114,8 @@ func (a *App) signSettlement(ctx context.Context, domain sortie.Domain, settleme
 	return json.Marshal(storedReceipt{settlement, signature})
 }
 
-// wireReceipt is a receipt with what it depends on. Contributors plan with it, so it says everything that can keep it from being paid.
+// wireReceipt is a receipt with what it depends on. Contributors plan with it, so it says
+// everything that can keep it from being paid.
 func wireReceipt(submission store.Submission) (*sortie.Receipt, error) {
 	receipt := new(sortie.Receipt)
 	if err := json.Unmarshal(submission.Receipt, receipt); err != nil {

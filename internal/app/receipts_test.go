@@ -45,7 +45,8 @@ func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	s.wantEverySlotPaidOnce(draft, maxDue+2)
 }
 
-// A signer that takes its time keeps nobody's reservation alive, and signs several receipts at once.
+// A signer that takes its time keeps nobody's reservation alive, and signs several receipts at
+// once.
 func TestNothingWaitsForASlowSigner(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -93,7 +94,8 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 	})
 }
 
-// A mission is paid by the contract that it was funded in, also by a service that works with another one since.
+// A mission is paid by the contract that it was funded in, also by a service that works with
+// another one since.
 func TestReceiptsAreForTheFactoryOfTheirMission(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

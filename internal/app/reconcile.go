@@ -11,10 +11,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// OpenMissions lists, in pages, what the database holds to be true of the missions that are not over: those whose refund is on
-// its way, those that are funded, then those that could be. Next is where the next page begins, empty after the last.
+// OpenMissions lists, in pages, what the database holds to be true of the missions that are not
+// over: those whose refund is on its way, those that are funded, then those that could be. Next is
+// where the next page begins, empty after the last.
 //
-// Of the drafts that could be funded one walk lists at most [maxFundable]. The next walk begins where this one ended.
+// Of the drafts that could be funded one walk lists at most [maxFundable]. The next walk begins
+// where this one ended.
 func (a *App) OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error) {
 	at, err := parsePlace(after)
 	for err == nil && limit > len(missions) {
@@ -44,14 +46,16 @@ func (a *App) OpenMissions(ctx context.Context, chainID uint64, after string, li
 	return missions, at.String(), nil
 }
 
-// maxFundable is how many drafts without a funding are compared with the contract in one walk. Anyone can make drafts.
+// maxFundable is how many drafts without a funding are compared with the contract in one walk.
+// Anyone can make drafts.
 const maxFundable = 9800
 
-// maxAuthorization is how long the contract takes an authorization at most, with some time for clocks that differ.
+// maxAuthorization is how long the contract takes an authorization at most, with some time for
+// clocks that differ.
 const maxAuthorization = 25 * time.Hour
 
-// A walk over the open missions goes through them by what is known of them. One that changes meanwhile may be missed by that
-// walk: the follower has just seen it.
+// A walk over the open missions goes through them by what is known of them. One that changes
+// meanwhile may be missed by that walk: the follower has just seen it.
 const (
 	phaseClosed   = "closed"
 	phaseFunded   = "funded"
@@ -147,10 +151,11 @@ func (a *App) openMissionsIn(ctx context.Context, at walkPlace, chainID uint64, 
 	return page, err
 }
 
-// Adopt adds an event that is on the chain, at or below the tip, and that was missed. It does what following would have done.
-// An event that is there already is not added again.
+// Adopt adds an event that is on the chain, at or below the tip, and that was missed. It does what
+// following would have done. An event that is there already is not added again.
 //
-// It fails with [store.ErrConflict] when the chain was reorganized since the event was found, or moves on at this moment.
+// It fails with [store.ErrConflict] when the chain was reorganized since the event was found, or
+// moves on at this moment.
 func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error {
 	position, err := a.positionWith(ctx, chainID, &event)
 	if err != nil {
@@ -180,8 +185,8 @@ func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent)
 	return nil
 }
 
-// Retract takes back an event that the rows hold and the chain does not, found by its block, transaction and mission. What was
-// final until now is an incident that halts.
+// Retract takes back an event that the rows hold and the chain does not, found by its block,
+// transaction and mission. What was final until now is an incident that halts.
 //
 // It fails with [store.ErrConflict] when the chain moves on at this moment.
 func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error {
@@ -214,7 +219,8 @@ func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEven
 	return nil
 }
 
-// fence makes sure that the chain is where it was, and that whoever moves it at the same time loses.
+// fence makes sure that the chain is where it was, and that whoever moves it at the same time
+// loses.
 func (b *books) fence(position store.Position) error {
 	if _, err := b.tx.MoveChain(position, position.Tip, position.Head, position.Final); err != nil {
 		return lostRace{err}
@@ -222,7 +228,8 @@ func (b *books) fence(position store.Position) error {
 	return nil
 }
 
-// positionWith reads the position and makes sure that an event's block is on the chain that leads to it.
+// positionWith reads the position and makes sure that an event's block is on the chain that leads
+// to it.
 func (a *App) positionWith(ctx context.Context, chainID uint64, event *store.ChainEvent) (store.Position, error) {
 	position, err := a.store.ChainPosition(ctx, chainID)
 	if err != nil {

@@ -97,7 +97,8 @@ func TestAnEventIsNotAdoptedInThePlaceOfAnother(t *testing.T) {
 	w.wantState(second, mission.Created())
 }
 
-// A funding that the chain does not have is taken back. Had it been final, that is an incident that halts.
+// A funding that the chain does not have is taken back. Had it been final, that is an incident that
+// halts.
 func TestAGhostIsRetracted(t *testing.T) {
 	t.Parallel()
 	for depth, incidents := range map[mission.Depth][]string{

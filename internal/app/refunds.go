@@ -10,11 +10,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// IntentClose is the kind of the intents that close a mission and so send the rest of its money back. Their subject is the draft id.
+// IntentClose is the kind of the intents that close a mission and so send the rest of its money
+// back. Their subject is the draft id.
 const IntentClose = "close"
 
-// StartRefund is the refund job: it makes the intent to close the draft's mission, unless there is no need any more. Called
-// again it does nothing.
+// StartRefund is the refund job: it makes the intent to close the draft's mission, unless there is
+// no need any more. Called again it does nothing.
 func (a *App) StartRefund(ctx context.Context, draftID string) error {
 	err := a.write(ctx, func(books *books) error {
 		account, err := books.open(draftID)
@@ -33,7 +34,8 @@ func (a *App) StartRefund(ctx context.Context, draftID string) error {
 	return nil
 }
 
-// CloseCall is what a close transaction is made of, apart from what only the contract and the settler know.
+// CloseCall is what a close transaction is made of, apart from what only the contract and the
+// settler know.
 type CloseCall struct {
 	Domain     sortie.Domain // where the mission was funded
 	MissionKey sortie.Hash
@@ -42,9 +44,10 @@ type CloseCall struct {
 	Paid       *uint64  // slots that must be paid by then; nil: as many as the contract says
 }
 
-// CloseCall says how to close the mission of a draft. Needed is false when there is nothing to close: the funding is gone, or
-// the mission is closed, or it was neither rejected nor paid to its end. A published mission is not closed while payouts are halted:
-// it fails with a [PayoutsHaltedError] then.
+// CloseCall says how to close the mission of a draft. Needed is false when there is nothing to
+// close: the funding is gone, or the mission is closed, or it was neither rejected nor paid to its
+// end. A published mission is not closed while payouts are halted: it fails with a
+// [PayoutsHaltedError] then.
 func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, needed bool, err error) {
 	draft, err := a.store.DraftByDraftID(ctx, draftID)
 	if err != nil {
@@ -81,8 +84,9 @@ func unspent(draft store.Draft, paid int) *big.Int {
 	return new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount-paid)))
 }
 
-// RetryRefunds queues the refunds and closings that are due and that nothing works on, and tells how many those were. There are none unless
-// something was lost; the periodic comparison with the contract calls it.
+// RetryRefunds queues the refunds and closings that are due and that nothing works on, and tells
+// how many those were. There are none unless something was lost; the periodic comparison with the
+// contract calls it.
 func (a *App) RetryRefunds(ctx context.Context) (queued int, err error) {
 	const pageSize = 256
 	lost, err := a.store.LostClosings(ctx, pageSize)

@@ -85,7 +85,8 @@ func TestARefundThatIsNotDue(t *testing.T) {
 	}
 }
 
-// A close that vanishes in a reorganization is due again; one that is in the new chain, too, is not.
+// A close that vanishes in a reorganization is due again; one that is in the new chain, too, is
+// not.
 func TestARefundThatVanishesIsDueAgain(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})

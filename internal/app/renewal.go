@@ -23,23 +23,26 @@ type renewals struct {
 	left atomic.Int64 // receipts that the last call saw and left as they were, plus one; 0: there was no call
 }
 
-// ReceiptsToRenew is how many unpaid receipts the last call of [App.RenewReceipts] saw and did not sign again. It is not known before
-// the first call, and 0 means that there are none.
+// ReceiptsToRenew is how many unpaid receipts the last call of [App.RenewReceipts] saw and did not
+// sign again. It is not known before the first call, and 0 means that there are none.
 func (a *App) ReceiptsToRenew() (number int64, known bool) {
 	left := a.renewals.left.Load()
 	return max(left-1, 0), left > 0
 }
 
-// maxRenewals is how many receipts of one signer a call looks at. The next call continues after them.
+// maxRenewals is how many receipts of one signer a call looks at. The next call continues after
+// them.
 const maxRenewals = 16 * maxDue
 
-// RenewReceipts signs receipts again whose signer is not the present settler, while their slot is unpaid. A receipt moves
+// RenewReceipts signs receipts again whose signer is not the present settler, while their slot is
+// unpaid. A receipt moves
 //   - from a key that lost its settler role to one that has it, and
 //   - from a key that was used earlier to one that was used first later, so that the earlier one can be revoked without harm,
 //
-// and never to a key without the role. Two processes with different settlers therefore do not replace each other's receipts in turn. The
-// settlement stays the same to the byte, so a slot never gets a second recipient. Receipts of closed missions are renewed, too: that
-// does no harm, a reorganization may take the close back, and nothing looks at them again.
+// and never to a key without the role. Two processes with different settlers therefore do not
+// replace each other's receipts in turn. The settlement stays the same to the byte, so a slot never
+// gets a second recipient. Receipts of closed missions are renewed, too: that does no harm, a
+// reorganization may take the close back, and nothing looks at them again.
 //
 // A worker calls it every few seconds. The contract is asked only when there is something to renew.
 func (a *App) RenewReceipts(ctx context.Context) error {
@@ -72,7 +75,8 @@ func (a *App) RenewReceipts(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// renewReceiptsOf renews the receipts of one former settler, from where the last call ended. It tells how many it left as they were.
+// renewReceiptsOf renews the receipts of one former settler, from where the last call ended. It
+// tells how many it left as they were.
 func (a *App) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlier bool, roles *roleAnswers) (left int, err error) {
 	var failures []error
 	if a.renewals.after[signer] != "" {
@@ -110,8 +114,9 @@ func (a *App) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlie
 	return max(left, 1), errors.Join(failures...)
 }
 
-// toRenew chooses the receipts that the present settler may and must sign again. Stranded tells of receipts that no key with the role
-// has signed or can sign; they do not hold up those of other contracts.
+// toRenew chooses the receipts that the present settler may and must sign again. Stranded tells of
+// receipts that no key with the role has signed or can sign; they do not hold up those of other
+// contracts.
 func (a *App) toRenew(ctx context.Context, list []store.Submission, signer sortie.Address, earlier bool, roles *roleAnswers) (due []store.Submission, stranded, err error) {
 	for _, submission := range list {
 		factory := submission.Mission.Domain.Factory

@@ -92,8 +92,8 @@ func (s *studio) paymentOf(id string) store.ChainEvent {
 	}
 }
 
-// wantSigners compares who signed the receipts of the paid, the open and the third submission. Each must name its own slot and
-// contributor, with a signature by the key that it says.
+// wantSigners compares who signed the receipts of the paid, the open and the third submission. Each
+// must name its own slot and contributor, with a signature by the key that it says.
 func (r *rotation) wantSigners(when string, paid, open, gone sortie.Address) {
 	r.t.Helper()
 	for id, want := range map[string]sortie.Address{r.paid: paid, r.open: open, r.gone: gone} {
@@ -112,7 +112,8 @@ func (r *rotation) wantLeft(when string, app *App, want int64, known bool) {
 	}
 }
 
-// Receipts move to the next settler as long as their slot is unpaid, keep their recipient, and do not move back.
+// Receipts move to the next settler as long as their slot is unpaid, keep their recipient, and do
+// not move back.
 func TestOpenReceiptsAreSignedAgainByTheNextSettler(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -183,7 +184,8 @@ func TestReceiptsOfPaymentsThatWereTakenBackAreRenewed(t *testing.T) {
 	})
 }
 
-// Receipts from before signers were stored get one, and the contract is not asked when nothing is to be renewed.
+// Receipts from before signers were stored get one, and the contract is not asked when nothing is
+// to be renewed.
 func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -203,7 +205,8 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 	})
 }
 
-// More receipts than one call looks at are renewed by the calls after it, and those that the signer refuses hold no others up.
+// More receipts than one call looks at are renewed by the calls after it, and those that the signer
+// refuses hold no others up.
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
@@ -249,7 +252,8 @@ func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	}
 }
 
-// An incident that begins to halt the service while a receipt is being signed keeps it from being handed out, new or renewed.
+// An incident that begins to halt the service while a receipt is being signed keeps it from being
+// handed out, new or renewed.
 func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -297,7 +301,8 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 	})
 }
 
-// An incident that begins to halt the service after the acceptances that are due were read makes none of them final.
+// An incident that begins to halt the service after the acceptances that are due were read makes
+// none of them final.
 func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -20,8 +20,8 @@ func (s *studio) completions(draft store.Draft) (told int) {
 	return told
 }
 
-// A closing that the chain takes back ends nothing for good: the money is in the contract, so the mission takes submissions again, and what
-// is paid to its end is closed again.
+// A closing that the chain takes back ends nothing for good: the money is in the contract, so the
+// mission takes submissions again, and what is paid to its end is closed again.
 func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

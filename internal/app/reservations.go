@@ -18,7 +18,8 @@ const (
 	ReservationTime = 10 * time.Minute
 	// MaxReservationTime is how long a slot is kept for a file that keeps arriving.
 	MaxReservationTime = time.Hour
-	// prolongStep is the least by which a reservation is prolonged: one write in this time, however many bytes arrive.
+	// prolongStep is the least by which a reservation is prolonged: one write in this time, however
+	// many bytes arrive.
 	prolongStep = 2 * time.Minute
 	// prolongRetry is when a prolongation that failed is tried again.
 	prolongRetry = 10 * time.Second
@@ -32,20 +33,23 @@ const (
 	longestLink = MaxReservationTime
 )
 
-// ReservationLimits bound what can be reserved without uploading anything. The zero value bounds nothing but the bytes that the disk
-// has room for.
+// ReservationLimits bound what can be reserved without uploading anything. The zero value bounds
+// nothing but the bytes that the disk has room for.
 type ReservationLimits struct {
-	// PerAddress is how many reservations wallets without a final acceptance may make from one network address in an hour, not
-	// counting those that are accepted. An IPv6 address is its /64; a /48 may make four times as many. Wallets with a final acceptance
-	// may together make four times as many from one address.
+	// PerAddress is how many reservations wallets without a final acceptance may make from one
+	// network address in an hour, not counting those that are accepted. An IPv6 address is its /64;
+	// a /48 may make four times as many. Wallets with a final acceptance may together make four
+	// times as many from one address.
 	PerAddress int
 	// PerWallet is the same for one wallet that has a final acceptance, from any address.
 	PerWallet int
-	// NewcomerPercent is the part of a mission's slots, of those that no other submission holds, that wallets without a final
-	// acceptance may hold together until their submissions are decided about. One is always theirs.
+	// NewcomerPercent is the part of a mission's slots, of those that no other submission holds,
+	// that wallets without a final acceptance may hold together until their submissions are decided
+	// about. One is always theirs.
 	NewcomerPercent int
-	// WalletBytes and TotalBytes bound the declared sizes of files that have not arrived. Wallets without a final acceptance may
-	// together hold half of TotalBytes, and one network a sixteenth of what its wallet may share in: see byteShares.
+	// WalletBytes and TotalBytes bound the declared sizes of files that have not arrived. Wallets
+	// without a final acceptance may together hold half of TotalBytes, and one network a sixteenth
+	// of what its wallet may share in: see byteShares.
 	WalletBytes, TotalBytes int64
 }
 
@@ -74,7 +78,8 @@ func (a *App) reservationBounds(ctx context.Context, contributor sortie.Address,
 	if err != nil {
 		return bounds, storeError(err)
 	}
-	// Meters of wallets with history have names of their own: newcomers at the same address do not use them up.
+	// Meters of wallets with history have names of their own: newcomers at the same address do not
+	// use them up.
 	kind, perAddress := "", limits.PerAddress
 	if known {
 		kind, perAddress = "known ", knownShare*limits.PerAddress
@@ -94,8 +99,9 @@ func (a *App) reservationBounds(ctx context.Context, contributor sortie.Address,
 	return bounds, nil
 }
 
-// byteShares are the parts of all declared bytes that newcomers may hold together, and that the network of a wallet may hold: an IPv4
-// address or an IPv6 /48. Each has room for one file of any size that all have room for.
+// byteShares are the parts of all declared bytes that newcomers may hold together, and that the
+// network of a wallet may hold: an IPv4 address or an IPv6 /48. Each has room for one file of any
+// size that all have room for.
 func byteShares(total int64, known bool) (newcomers, network int64) {
 	least := min(total, MaxUploadBytes)
 	newcomers = max(total/newcomerFraction, least)
@@ -105,8 +111,8 @@ func byteShares(total int64, known bool) (newcomers, network int64) {
 	return newcomers, max(newcomers/networkFraction, least)
 }
 
-// reservableBytes is the largest sum of declared sizes: what is configured, and what the disk of uploads has room for. It is at least
-// one byte, because zero would mean no limit.
+// reservableBytes is the largest sum of declared sizes: what is configured, and what the disk of
+// uploads has room for. It is at least one byte, because zero would mean no limit.
 func (a *App) reservableBytes() int64 {
 	most := a.reserves.TotalBytes
 	if most == 0 {
@@ -115,7 +121,8 @@ func (a *App) reservableBytes() int64 {
 	return max(1, min(most, a.incoming.Room()))
 }
 
-// errMissionFull refuses a declaration to a mission without a free slot, and says whether a later try can succeed, and when.
+// errMissionFull refuses a declaration to a mission without a free slot, and says whether a later
+// try can succeed, and when.
 func (a *App) errMissionFull(ctx context.Context, was store.OpenSlots, cause error) error {
 	slots, err := a.store.SlotsOf(ctx, was.DraftID)
 	if err != nil {
@@ -142,7 +149,8 @@ func (a *App) errMissionFull(ctx context.Context, was store.OpenSlots, cause err
 	return full.Detail("retryAfterSeconds", secondsUntil(retryIn))
 }
 
-// freeAt is when the slot of a reservation becomes free, if its file does not arrive: see expireReservations.
+// freeAt is when the slot of a reservation becomes free, if its file does not arrive: see
+// expireReservations.
 func freeAt(reservedUntil time.Time) time.Time { return reservedUntil.Add(takeInTime) }
 
 func secondsUntil(wait time.Duration) int { return max(1, int(math.Ceil(wait.Seconds()))) }
@@ -207,8 +215,9 @@ type prolongation struct {
 	done  chan error
 }
 
-// prolong moves the end of the reservation, at most once in prolongStep. It does not wait for the database: a body must not stand
-// still because that is slow. When it fails the reservation stays as it is: the upload continues, and it is tried again.
+// prolong moves the end of the reservation, at most once in prolongStep. It does not wait for the
+// database: a body must not stand still because that is slow. When it fails the reservation stays
+// as it is: the upload continues, and it is tried again.
 func (u *Upload) prolong(ctx context.Context) {
 	if u.prolonging != nil {
 		select {

@@ -40,7 +40,8 @@ func (s *studio) reservedUntil(id string) time.Time {
 	return until
 }
 
-// A slot is kept for ten minutes without a byte, longer while bytes arrive, and for an hour at most.
+// A slot is kept for ten minutes without a byte, longer while bytes arrive, and for an hour at
+// most.
 func TestReservationsAreProlongedWhileBytesArrive(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -96,8 +97,8 @@ func TestReservationsAreProlongedWhileBytesArrive(t *testing.T) {
 	})
 }
 
-// Wallets that were never seen before take a part of a mission, and one address takes a part of that. The mission stays in the feed,
-// and a wallet with a final acceptance gets a slot.
+// Wallets that were never seen before take a part of a mission, and one address takes a part of
+// that. The mission stays in the feed, and a wallet with a final acceptance gets a slot.
 func TestFreshWalletsDoNotTakeAMissionAway(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -257,7 +258,8 @@ func TestReservationsOfAnIPv6Site(t *testing.T) {
 	}
 }
 
-// A database that is slow to prolong a reservation does not hold up the body: it would count as one that does not move.
+// A database that is slow to prolong a reservation does not hold up the body: it would count as one
+// that does not move.
 func TestASlowDatabaseDoesNotHoldUpABody(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)

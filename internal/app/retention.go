@@ -43,7 +43,8 @@ func (a *App) lastDeadline(draft store.Draft, deadline uint64) uint64 {
 	return min(deadline, uint64(draft.CreatedAt.Add(a.retention).Unix()))
 }
 
-// RemoveUnfundedDrafts removes drafts that stayed unfunded for the retention, a bounded number at a time.
+// RemoveUnfundedDrafts removes drafts that stayed unfunded for the retention, a bounded number at a
+// time.
 func (a *App) RemoveUnfundedDrafts(ctx context.Context) (removed int, err error) {
 	if a.retention == 0 {
 		return 0, nil
@@ -71,7 +72,8 @@ func (a *App) RemoveUnfundedDrafts(ctx context.Context) (removed int, err error)
 	return removed, nil
 }
 
-// removableBefore is the time before which unfunded drafts were created that can be removed; zero while none can.
+// removableBefore is the time before which unfunded drafts were created that can be removed; zero
+// while none can.
 func (a *App) removableBefore(ctx context.Context) (time.Time, error) {
 	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {

@@ -22,19 +22,23 @@ func (a *App) admit(wallet sortie.Address) error {
 	return sortie.NewError(sortie.CodeWalletNotAllowed, "this wallet is not an operator of the service; sign with one that is")
 }
 
-// Approve decides that a mission is published as soon as its funding is final. The id is a draft id or a mission id; the
-// reason may be empty. The same decision by the same operator again is answered as it was the first time.
+// Approve decides that a mission is published as soon as its funding is final. The id is a draft id
+// or a mission id; the reason may be empty. The same decision by the same operator again is
+// answered as it was the first time.
 //
-// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state when the mission is not funded, was decided
-// before or can no longer be published in time, and service_unavailable when it would be published while an incident halts the service.
+// It fails with wallet_not_allowed, not_found, validation_failed, wrong_state when the mission is
+// not funded, was decided before or can no longer be published in time, and service_unavailable
+// when it would be published while an incident halts the service.
 func (a *App) Approve(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
 	return a.review(ctx, operator, id, reason, mission.Approved)
 }
 
-// Reject decides that a mission is never published. Its funding, if there is or ever will be one, goes back to the creator, who
-// is shown the reason. The same decision by the same operator again is answered as it was the first time.
+// Reject decides that a mission is never published. Its funding, if there is or ever will be one,
+// goes back to the creator, who is shown the reason. The same decision by the same operator again
+// is answered as it was the first time.
 //
-// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission was decided before.
+// It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission
+// was decided before.
 func (a *App) Reject(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
 	return a.review(ctx, operator, id, reason, mission.Rejected)
 }
@@ -79,8 +83,8 @@ func errNoMission() error {
 	return sortie.NewError(sortie.CodeNotFound, "no mission has this id; check it")
 }
 
-// compareDecision accepts a decision that was made already, word for word, by the same operator: it is their request sent again.
-// Anybody else must learn what was decided.
+// compareDecision accepts a decision that was made already, word for word, by the same operator: it
+// is their request sent again. Anybody else must learn what was decided.
 func (b *books) compareDecision(c *account, verdict mission.Event, operator, reason string) error {
 	made, err := b.tx.ReviewOf(c.draft.ID)
 	if err != nil {
@@ -130,14 +134,16 @@ const (
 	MaxPage     = 100
 )
 
-// maxPageBytes bounds the missions on a page of the feed and of the reviews: a page ends before the mission that reaches it. A
-// creator chooses how large a mission is. Lists of other things have elements of some kilobytes at most.
+// maxPageBytes bounds the missions on a page of the feed and of the reviews: a page ends before the
+// mission that reaches it. A creator chooses how large a mission is. Lists of other things have
+// elements of some kilobytes at most.
 const maxPageBytes = 1 << 20
 
 // pageBytes counts the bytes of the missions on a page.
 type pageBytes int
 
-// add reports whether the page has room for a mission of so many bytes, and counts it. The first always has room.
+// add reports whether the page has room for a mission of so many bytes, and counts it. The first
+// always has room.
 func (p *pageBytes) add(bytes int) bool {
 	if *p > 0 && int(*p)+bytes >= maxPageBytes {
 		return false

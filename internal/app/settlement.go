@@ -14,14 +14,16 @@ import (
 )
 
 const (
-	// maxQueued is how many settlements of one token wait for the sender. What waits beyond them is not touched, so a token that is paused
-	// or over its cap holds up itself alone, and a look costs the same however many payouts wait.
+	// maxQueued is how many settlements of one token wait for the sender. What waits beyond them is
+	// not touched, so a token that is paused or over its cap holds up itself alone, and a look
+	// costs the same however many payouts wait.
 	maxQueued = 4
 	// maxOpen is how many settlements are read at once.
 	maxOpen = 256
 )
 
-// PaidSlots asks the contract which slots of a mission are paid. Answers come from as many nodes as money depends on.
+// PaidSlots asks the contract which slots of a mission are paid. Answers come from as many nodes as
+// money depends on.
 type PaidSlots func(ctx context.Context, factory sortie.Address, missionKey sortie.Hash, slots []uint32) ([]bool, error)
 
 // settling is what the settlement of payouts needs and remembers.
@@ -36,8 +38,9 @@ type settling struct {
 	after store.ChainPlace      // up to which payments were looked at; those that cannot be confirmed do not hold up others
 }
 
-// Settle moves payouts on: it notes which settlements were sent and which are over, makes new ones, and counts payments as paid when
-// their blocks are final. A worker calls it each second. What fails does not hold up the rest.
+// Settle moves payouts on: it notes which settlements were sent and which are over, makes new ones,
+// and counts payments as paid when their blocks are final. A worker calls it each second. What
+// fails does not hold up the rest.
 func (a *App) Settle(ctx context.Context) error {
 	a.settling.mu.Lock()
 	defer a.settling.mu.Unlock()
@@ -52,7 +55,8 @@ func (a *App) Settle(ctx context.Context) error {
 	return errors.Join(trackErr, startErr, a.finalizePayouts(ctx), a.closeMissions(ctx))
 }
 
-// trackSettlements notes what became of the settlements under way, and counts those of each token that the sender has not begun.
+// trackSettlements notes what became of the settlements under way, and counts those of each token
+// that the sender has not begun.
 func (a *App) trackSettlements(ctx context.Context) (queued map[sortie.Token]int, err error) {
 	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -122,7 +126,8 @@ func (a *App) trackSettlement(ctx context.Context, settlement store.Settlement, 
 	}
 }
 
-// startSettlements makes settlements of the payouts that wait, one for each mission, those of the longest waiting missions first.
+// startSettlements makes settlements of the payouts that wait, one for each mission, those of the
+// longest waiting missions first.
 func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int) error {
 	if halted, err := a.paymentsHalted(ctx); err != nil || halted {
 		return err
@@ -165,8 +170,9 @@ func (a *App) postpone(ctx context.Context, waiting store.WaitingMission) error 
 	return a.once(ctx, func(books *books) error { return books.tx.Postpone(waiting) })
 }
 
-// startSettlement makes a settlement of the first payouts of a mission, as many as the hourly cap has room for; the others are held. A
-// mission whose money is not in the contract now waits, and so does one whose reward no hour has room for.
+// startSettlement makes a settlement of the first payouts of a mission, as many as the hourly cap
+// has room for; the others are held. A mission whose money is not in the contract now waits, and so
+// does one whose reward no hour has room for.
 func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token) (held bool, err error) {
 	if halted, err := b.paymentsHalted(); err != nil || halted {
 		return false, err
@@ -197,7 +203,8 @@ func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token
 	return held, err
 }
 
-// SettleCall is what a settlement's transaction is made of, apart from what only the contract and the settler know.
+// SettleCall is what a settlement's transaction is made of, apart from what only the contract and
+// the settler know.
 type SettleCall struct {
 	Domain       sortie.Domain // where the mission was funded
 	MissionKey   sortie.Hash
@@ -219,8 +226,9 @@ func (c SettleCall) Settlement(number int) sortie.Settlement {
 	return sortie.Settlement{MissionKey: c.MissionKey, Payments: payments}
 }
 
-// SettleCall says what the settlement with this id still has to pay: nothing, where receipts were redeemed for all of it, or the
-// mission's money is not in the contract. While payouts are halted it fails with a [PayoutsHaltedError].
+// SettleCall says what the settlement with this id still has to pay: nothing, where receipts were
+// redeemed for all of it, or the mission's money is not in the contract. While payouts are halted
+// it fails with a [PayoutsHaltedError].
 func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error) {
 	if err := a.mayPay(ctx); err != nil {
 		return SettleCall{}, err
@@ -250,13 +258,14 @@ func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error
 	}, nil
 }
 
-// UnderWay is the sum of the payouts in the call's token, in base units, that transactions carry and no followed block has paid. The
-// contract does not count them against its cap yet.
+// UnderWay is the sum of the payouts in the call's token, in base units, that transactions carry
+// and no followed block has paid. The contract does not count them against its cap yet.
 func (a *App) UnderWay(ctx context.Context, call SettleCall) (*big.Int, error) {
 	return a.store.UnderWay(ctx, call.settlement.Token, call.settlement.ID)
 }
 
-// ShrinkSettlement leaves the first payouts with a settlement whose transaction is not made yet. The others wait for another one.
+// ShrinkSettlement leaves the first payouts with a settlement whose transaction is not made yet.
+// The others wait for another one.
 func (a *App) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) error {
 	return a.once(ctx, func(books *books) error {
 		books.step(SettlementShrunk, 1)
@@ -264,17 +273,19 @@ func (a *App) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) e
 	})
 }
 
-// LeaveOut takes slots out of a settlement whose transaction is not made yet: those that are paid in the contract, because their receipts
-// were redeemed, which the follower will see, and those that the daily cap has no room for.
+// LeaveOut takes slots out of a settlement whose transaction is not made yet: those that are paid
+// in the contract, because their receipts were redeemed, which the follower will see, and those
+// that the daily cap has no room for.
 func (a *App) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bool) error {
 	return a.once(ctx, func(books *books) error { return books.tx.LeaveOut(call.settlement, slots) })
 }
 
-// incidentPayoutFailed does not halt: the contract refuses one payout, whatever is sent with it, or a mission's money left before all was paid.
+// incidentPayoutFailed does not halt: the contract refuses one payout, whatever is sent with it, or
+// a mission's money left before all was paid.
 const incidentPayoutFailed = "payout_failed"
 
-// SetPayoutAside takes a payout that the contract refuses out of its settlement. An operator looks at it: its mission is not closed
-// before that.
+// SetPayoutAside takes a payout that the contract refuses out of its settlement. An operator looks
+// at it: its mission is not closed before that.
 func (a *App) SetPayoutAside(ctx context.Context, payout store.Payout, reason string) error {
 	return a.once(ctx, func(books *books) error {
 		if err := books.tx.FailPayout(payout, reason); err != nil {
@@ -287,7 +298,8 @@ func (a *App) SetPayoutAside(ctx context.Context, payout store.Payout, reason st
 	})
 }
 
-// finalizePayouts counts payments as paid, or deferred, when their blocks are final and the contract has their slots as paid.
+// finalizePayouts counts payments as paid, or deferred, when their blocks are final and the
+// contract has their slots as paid.
 func (a *App) finalizePayouts(ctx context.Context) error {
 	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {

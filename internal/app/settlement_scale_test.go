@@ -72,7 +72,8 @@ func (s *studio) rewind() {
 	}))
 }
 
-// tick settles payouts, and says that it made as many settlements as may wait for the sender, each full, in a transaction each.
+// tick settles payouts, and says that it made as many settlements as may wait for the sender, each
+// full, in a transaction each.
 func (s *studio) tick() {
 	s.t.Helper()
 	before := s.db.Stats().Writes
@@ -96,7 +97,8 @@ const (
 	manyMissions = 1000      // with 100,000
 )
 
-// What a tick of the settler reads does not depend on how many payouts wait. PostgreSQL counts the rows.
+// What a tick of the settler reads does not depend on how many payouts wait. PostgreSQL counts the
+// rows.
 func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 	t.Parallel()
 	read := make(map[int]int)
@@ -145,8 +147,8 @@ func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 	}
 }
 
-// The same on SQLite, which counts no rows: the quickest of a few ticks with many payouts takes about as long as that with few. To read all
-// of them would take far longer.
+// The same on SQLite, which counts no rows: the quickest of a few ticks with many payouts takes
+// about as long as that with few. To read all of them would take far longer.
 func TestATickTakesAsLongWithManyPayouts(t *testing.T) {
 	t.Parallel()
 	few, many := openStudio(t, sqliteDatabase(t), nil), openStudio(t, sqliteDatabase(t), nil)

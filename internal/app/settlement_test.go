@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// finals makes a number of final acceptances of a mission, each by another contributor, and returns them in the order of their slots.
+// finals makes a number of final acceptances of a mission, each by another contributor, and returns
+// them in the order of their slots.
 func (s *studio) finals(draft store.Draft, number int) (ids []string) {
 	s.t.Helper()
 	for i := range number {
@@ -25,7 +26,8 @@ func (s *studio) finals(draft store.Draft, number int) (ids []string) {
 	return ids
 }
 
-// wantSettlements compares the settlements under way with what they should carry, each written as the key of a mission and its number of payouts.
+// wantSettlements compares the settlements under way with what they should carry, each written as
+// the key of a mission and its number of payouts.
 func (s *studio) wantSettlements(when string, names map[string]store.Draft, want ...string) []store.Settlement {
 	s.t.Helper()
 	open, slots := s.openSettlements()
@@ -98,8 +100,9 @@ func TestPayoutsAreGathered(t *testing.T) {
 	})
 }
 
-// Few settlements of a token wait for the sender. The others follow when those are sent, the longest waiting mission first: one with many payouts
-// does not keep small ones waiting, and one token not another.
+// Few settlements of a token wait for the sender. The others follow when those are sent, the
+// longest waiting mission first: one with many payouts does not keep small ones waiting, and one
+// token not another.
 func TestFewSettlementsOfATokenWaitForTheSender(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -138,7 +141,8 @@ func TestFewSettlementsOfATokenWaitForTheSender(t *testing.T) {
 	})
 }
 
-// Missions that cannot be paid now, because their money is not in the contract or their rows cannot be read, hold up no others.
+// Missions that cannot be paid now, because their money is not in the contract or their rows cannot
+// be read, hold up no others.
 func TestABadMissionHoldsUpNoOthers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -185,8 +189,9 @@ func TestABadMissionHoldsUpNoOthers(t *testing.T) {
 	})
 }
 
-// A payout is sent when a transaction carries it and paid when the block of its payment is final and the contract says so, not before. Whichever process looks, and
-// however often, contributor and creator get each event once.
+// A payout is sent when a transaction carries it and paid when the block of its payment is final
+// and the contract says so, not before. Whichever process looks, and however often, contributor and
+// creator get each event once.
 func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -284,7 +289,8 @@ func TestADeferredPayoutSaysWhatToDo(t *testing.T) {
 	})
 }
 
-// A contributor who redeems a receipt is paid. No settlement that is made later carries that slot, and one that waits leaves it out.
+// A contributor who redeems a receipt is paid. No settlement that is made later carries that slot,
+// and one that waits leaves it out.
 func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -33,7 +33,8 @@ func (s *studio) declareSize(network netip.Prefix, wallet sortie.Address, draft 
 	return err
 }
 
-// Fresh wallets that upload copies of one photo, which wait for a person, take no more of a mission than those that upload nothing.
+// Fresh wallets that upload copies of one photo, which wait for a person, take no more of a mission
+// than those that upload nothing.
 func TestUploadedCopiesDoNotTakeAMissionAway(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]struct {
@@ -106,8 +107,8 @@ func TestRejectedFilesAreMetered(t *testing.T) {
 	})
 }
 
-// Few networks that declare the largest files leave room for others to declare theirs, and newcomers leave room for the others. A
-// network is an IPv6 /48, however many of its parts declare.
+// Few networks that declare the largest files leave room for others to declare theirs, and
+// newcomers leave room for the others. A network is an IPv6 /48, however many of its parts declare.
 func TestDeclaredBytesAreShared(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -156,7 +157,8 @@ func TestByteShares(t *testing.T) {
 	}
 }
 
-// Wallets with history are charged to their address, and an acceptance that can be taken back is no history.
+// Wallets with history are charged to their address, and an acceptance that can be taken back is no
+// history.
 func TestWalletsWithHistoryAreBounded(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), func(config *Config) {

@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// ContractBooks reads what contracts held after one block. Answers come from as many nodes as money depends on.
+// ContractBooks reads what contracts held after one block. Answers come from as many nodes as money
+// depends on.
 type ContractBooks interface {
 	MissionsAt(ctx context.Context, block sortie.Hash, keys []store.ContractKey) ([]store.ContractMission, error)
 	BalancesAt(ctx context.Context, block sortie.Hash, vaults []store.Vault) ([]*big.Int, error)
@@ -24,7 +25,8 @@ type ContractBooks interface {
 const (
 	bookPageSize = 100
 
-	// Closed books are compared again, a part of them in each check: what a check costs does not depend on how many there ever were.
+	// Closed books are compared again, a part of them in each check: what a check costs does not
+	// depend on how many there ever were.
 	recheckedBooks   = 500
 	recheckedPayouts = 100_000
 
@@ -49,17 +51,20 @@ type solvency struct {
 	recheck  int // closed books that a check compares again
 }
 
-// errBlockReplaced says that the block that the books are compared as of is not on the followed chain any more.
+// errBlockReplaced says that the block that the books are compared as of is not on the followed
+// chain any more.
 var errBlockReplaced = errors.New("the block of the comparison was reorganized away")
 
-// CheckBooks compares what the database says about the money of all missions with the contracts, and keeps the outcome for
-// [App.Solvency]. A mismatch opens an incident that halts.
+// CheckBooks compares what the database says about the money of all missions with the contracts,
+// and keeps the outcome for [App.Solvency]. A mismatch opens an incident that halts.
 //
-// Both sides are read as of one block, the newest that was followed. The rows tell what they were after that block, whatever was followed
-// since: every payment, funding and closing has its block, and a reorganization that takes the block is noticed in the same statement that
-// reads the rows. The contract is asked by the block's hash. So no mismatch comes of a race with the follower.
+// Both sides are read as of one block, the newest that was followed. The rows tell what they were
+// after that block, whatever was followed since: every payment, funding and closing has its block,
+// and a reorganization that takes the block is noticed in the same statement that reads the rows.
+// The contract is asked by the block's hash. So no mismatch comes of a race with the follower.
 //
-// What could not be compared because nodes do not answer or contradict each other is not a mismatch, and the report says so.
+// What could not be compared because nodes do not answer or contradict each other is not a
+// mismatch, and the report says so.
 func (a *App) CheckBooks(ctx context.Context) (sortie.SolvencyReport, error) {
 	var check *bookCheck
 	var found mismatches
@@ -89,7 +94,8 @@ func (a *App) CheckBooks(ctx context.Context) (sortie.SolvencyReport, error) {
 	return report, nil
 }
 
-// mismatches are counted, and the first of them kept. The same one counts once, however often a check began anew.
+// mismatches are counted, and the first of them kept. The same one counts once, however often a
+// check began anew.
 type mismatches struct {
 	seen map[sortie.BookMismatch]bool
 	list []sortie.BookMismatch
@@ -128,7 +134,8 @@ func (c *bookCheck) run(ctx context.Context) error {
 	return nil
 }
 
-// compareOpen compares the missions whose money is in the contract, and closes the books of those whose money has left it for good.
+// compareOpen compares the missions whose money is in the contract, and closes the books of those
+// whose money has left it for good.
 func (c *bookCheck) compareOpen(ctx context.Context) error {
 	for after := ""; ; {
 		page, err := c.app.store.OpenBooks(ctx, c.app.domain.ChainID, c.block.Number, after, c.app.solvency.page)
@@ -205,7 +212,8 @@ func (c *bookCheck) compare(ctx context.Context, page store.BookPage) (differing
 	return differing, nil
 }
 
-// ask asks the contract, again while it cannot be asked. The block may be reorganized away meanwhile.
+// ask asks the contract, again while it cannot be asked. The block may be reorganized away
+// meanwhile.
 func (c *bookCheck) ask(ctx context.Context, question func() error) error {
 	for {
 		err := question()
@@ -226,7 +234,8 @@ func (c *bookCheck) ask(ctx context.Context, question func() error) error {
 	}
 }
 
-// keep remembers which accounts may have a credit because of missions, and closes the books of those that have ended.
+// keep remembers which accounts may have a credit because of missions, and closes the books of
+// those that have ended.
 func (c *bookCheck) keep(ctx context.Context, books, ended []store.Book, sums []store.BookSums) error {
 	var holders []store.CreditHolder
 	for i := range books {
@@ -248,7 +257,8 @@ func (c *bookCheck) keep(ctx context.Context, books, ended []store.Book, sums []
 	})
 }
 
-// creditsOf lists the accounts that a mission's deferred payments, or its deferred refund, belong to.
+// creditsOf lists the accounts that a mission's deferred payments, or its deferred refund, belong
+// to.
 func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []store.CreditHolder, err error) {
 	holder := func(account sortie.Address) store.CreditHolder {
 		return store.CreditHolder{Factory: book.Factory, TokenAddress: book.TokenAddress, Account: account}
@@ -277,7 +287,8 @@ func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []
 
 func closedPlace(chainID uint64) string { return fmt.Sprintf("solvency-closed-after:%d", chainID) }
 
-// compareClosed compares a part of the closed books again, from where the last check ended, and from the first one after the last.
+// compareClosed compares a part of the closed books again, from where the last check ended, and
+// from the first one after the last.
 func (c *bookCheck) compareClosed(ctx context.Context) error {
 	name := closedPlace(c.app.domain.ChainID)
 	begin := int64(0)
@@ -317,8 +328,9 @@ func (c *bookCheck) compareClosed(ctx context.Context) error {
 	return c.app.store.Tx(ctx, func(tx *store.Tx) error { return tx.PutSetting(name, strconv.AppendInt(nil, after, 10)) })
 }
 
-// notice says what keeps the books from being complete: a block that was followed without a part of its events may have funded missions
-// that the database does not know of. The drafts without a funding are being compared then; see [fullPass].
+// notice says what keeps the books from being complete: a block that was followed without a part of
+// its events may have funded missions that the database does not know of. The drafts without a
+// funding are being compared then; see [fullPass].
 func (c *bookCheck) notice(ctx context.Context) error {
 	pass, err := c.app.pendingPass(ctx, c.app.domain.ChainID)
 	if err == nil && pass.Number > 0 {
@@ -351,7 +363,8 @@ func (c *bookCheck) report() sortie.SolvencyReport {
 
 func solvencySetting(chainID uint64) string { return fmt.Sprintf("solvency-report:%d", chainID) }
 
-// recordBooks keeps the outcome of a check, and opens an incident for each mismatch. Only an operator clears those.
+// recordBooks keeps the outcome of a check, and opens an incident for each mismatch. Only an
+// operator clears those.
 func (a *App) recordBooks(ctx context.Context, report *sortie.SolvencyReport, found []sortie.BookMismatch) error {
 	before, err := a.lastBooks(ctx)
 	if err != nil {
@@ -400,7 +413,8 @@ func aboutOne(found []sortie.BookMismatch, most int) (groups [][]sortie.BookMism
 	return groups
 }
 
-// mismatchInWords tells of mismatches of one mission or token. The text is the same as long as they are, so that it is one incident.
+// mismatchInWords tells of mismatches of one mission or token. The text is the same as long as they
+// are, so that it is one incident.
 func mismatchInWords(same []sortie.BookMismatch) string {
 	one := same[0]
 	subject := fmt.Sprintf("factory %s", one.Factory)
@@ -433,5 +447,6 @@ func (a *App) lastBooks(ctx context.Context) (report sortie.SolvencyReport, err 
 	return report, nil
 }
 
-// LastBooks gives the outcome of the last check of the books, for figures and for the time of the next check.
+// LastBooks gives the outcome of the last check of the books, for figures and for the time of the
+// next check.
 func (a *App) LastBooks(ctx context.Context) (sortie.SolvencyReport, error) { return a.lastBooks(ctx) }

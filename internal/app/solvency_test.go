@@ -30,7 +30,8 @@ func openAuditor(t *testing.T, database string) *auditor {
 	return a
 }
 
-// accept has so many submissions accepted for good, and gives their ids in the order of their slots.
+// accept has so many submissions accepted for good, and gives their ids in the order of their
+// slots.
 func (a *auditor) accept(draft store.Draft, key string, number int) (ids []string) {
 	a.t.Helper()
 	for i := range number {
@@ -115,7 +116,8 @@ func plus(table, column, where string, by int) string {
 	return fmt.Sprintf("UPDATE %[1]s SET %[2]s = CAST(CAST(%[2]s AS BIGINT) + %[4]d AS TEXT) WHERE %[3]s", table, column, where, by)
 }
 
-// An error of one unit anywhere in the rows about money is found by the next check. It halts, and nothing but an operator ends that.
+// An error of one unit anywhere in the rows about money is found by the next check. It halts, and
+// nothing but an operator ends that.
 func TestAPlantedErrorOfOneUnitIsFoundAndHalts(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -178,7 +180,8 @@ func TestAPlantedErrorOfOneUnitIsFoundAndHalts(t *testing.T) {
 	})
 }
 
-// The incident of a mismatch names the mission, the token and both amounts, and is one incident however often it is found.
+// The incident of a mismatch names the mission, the token and both amounts, and is one incident
+// however often it is found.
 func TestTheIncidentOfAMismatchSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -208,7 +211,8 @@ func TestTheIncidentOfAMismatchSaysWhatDiffers(t *testing.T) {
 	})
 }
 
-// Checks run while the chain is reorganized, with payments, credits and closings that come and go. None of them finds a mismatch.
+// Checks run while the chain is reorganized, with payments, credits and closings that come and go.
+// None of them finds a mismatch.
 func TestReorganizationsAreNoMismatch(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -240,7 +244,8 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 		})
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 60 {
-			// Every chain has its own story: so many payments of each mission, some closings, spread over some blocks.
+			// Every chain has its own story: so many payments of each mission, some closings,
+			// spread over some blocks.
 			blocks := make([][]store.ChainEvent, 1+random.IntN(6))
 			for i, draft := range drafts {
 				paid, at := random.IntN(len(payments[i])+1), 0
@@ -261,8 +266,8 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 	})
 }
 
-// A reorganization between two pages of a check takes a payment back. The rows of the second page are of another chain than the check's
-// block: it begins anew.
+// A reorganization between two pages of a check takes a payment back. The rows of the second page
+// are of another chain than the check's block: it begins anew.
 func TestAReorganizationBetweenTwoPagesIsNoMismatch(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -346,7 +351,8 @@ func TestAnOldReportIsNotAPass(t *testing.T) {
 	}
 }
 
-// The factory must hold what missions have left and what people have not claimed. It may hold more: missions of others.
+// The factory must hold what missions have left and what people have not claimed. It may hold more:
+// missions of others.
 func TestTheBalanceCoversWhatTheFactoryOwes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -378,7 +384,8 @@ func TestTheBalanceCoversWhatTheFactoryOwes(t *testing.T) {
 	})
 }
 
-// A mission whose money has left for good is added to the totals once. When the chain takes even that back, it is taken out of them.
+// A mission whose money has left for good is added to the totals once. When the chain takes even
+// that back, it is taken out of them.
 func TestBooksAreClosedOnceAndReopened(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -455,8 +462,8 @@ func TestSolvencyShowsBothSidesInPages(t *testing.T) {
 	})
 }
 
-// Of many closed books a check compares a part, and the next one the next part: an error in any of them is found after as many checks as
-// there are parts.
+// Of many closed books a check compares a part, and the next one the next part: an error in any of
+// them is found after as many checks as there are parts.
 func TestClosedBooksAreComparedInTurn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -492,7 +499,8 @@ func TestClosedBooksAreComparedInTurn(t *testing.T) {
 	})
 }
 
-// A contributor and a creator see sums that add up, whatever became of the payouts; everyone sees the mission's.
+// A contributor and a creator see sums that add up, whatever became of the payouts; everyone sees
+// the mission's.
 func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -13,7 +13,8 @@ import (
 // maxSolvencyPage is how many missions an answer compares. Each is a question to every node.
 const maxSolvencyPage = 100
 
-// Solvency gives the outcome of the last check of the books, and a page of missions, newest first, which are compared now.
+// Solvency gives the outcome of the last check of the books, and a page of missions, newest first,
+// which are compared now.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
 func (a *App) Solvency(ctx context.Context, operator sortie.Address, page Page) (sortie.Solvency, error) {
@@ -52,7 +53,8 @@ func (a *App) Solvency(ctx context.Context, operator sortie.Address, page Page) 
 	return answer, nil
 }
 
-// doubtOld takes a report back that is older than checks are apart: what was true then need not be true now.
+// doubtOld takes a report back that is older than checks are apart: what was true then need not be
+// true now.
 func (a *App) doubtOld(report *sortie.SolvencyReport) {
 	if report.CheckedAt == nil || report.Status == sortie.SolvencyMismatch {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Nothing that funds a mission is handed out while a funding would not be noticed. What is funded is shown as always.
+// Nothing that funds a mission is handed out while a funding would not be noticed. What is funded
+// is shown as always.
 func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -57,7 +58,8 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 	})
 }
 
-// A draft that no authorization can fund any more is not compared with the contract, and of the others a bounded number is.
+// A draft that no authorization can fund any more is not compared with the contract, and of the
+// others a bounded number is.
 func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -87,7 +89,8 @@ func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 	})
 }
 
-// A walk over drafts that could be funded ends after a number of them, and the next one begins there.
+// A walk over drafts that could be funded ends after a number of them, and the next one begins
+// there.
 func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -120,7 +123,8 @@ func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
 	})
 }
 
-// Events that were set aside are looked for in the contract when the incident opens, and again when it is cleared.
+// Events that were set aside are looked for in the contract when the incident opens, and again when
+// it is cleared.
 func TestClearingSetAsideEventsReconciles(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

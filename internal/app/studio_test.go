@@ -37,7 +37,8 @@ type studio struct {
 	mediaDir string
 }
 
-// openStudio opens a world that accepts what passes the checks. Whatever configure changes of it comes last.
+// openStudio opens a world that accepts what passes the checks. Whatever configure changes of it
+// comes last.
 func openStudio(t testing.TB, database string, configure func(*Config)) *studio {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,7 +94,8 @@ func (s *studio) another(configure func(*Config)) *App {
 
 func curated(config *Config) { config.Verification = verify.New(verify.Config{}) }
 
-// publish publishes a mission of alice's for photos of anywhere, if the further members do not say otherwise.
+// publish publishes a mission of alice's for photos of anywhere, if the further members do not say
+// otherwise.
 func (s *studio) publish(key string, target int, members string) store.Draft {
 	s.t.Helper()
 	return s.publishIn(sortie.TokenUSDC, key, target, members)
@@ -192,7 +194,8 @@ func (s *studio) stored(id string) store.Submission {
 	return submission
 }
 
-// pretend notes, without looking, what was found in an uploaded file, so that many can be checked quickly. No two are alike.
+// pretend notes, without looking, what was found in an uploaded file, so that many can be checked
+// quickly. No two are alike.
 func (s *studio) pretend(id string) {
 	s.t.Helper()
 	was := s.stored(id)

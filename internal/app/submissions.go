@@ -37,7 +37,8 @@ func (a *App) Submissions(ctx context.Context, contributor sortie.Address, page 
 	return answer, nil
 }
 
-// submissionSummary cuts the one off that was read to see whether there is another page, and describes the rest.
+// submissionSummary cuts the one off that was read to see whether there is another page, and
+// describes the rest.
 func (a *App) submissionSummary(list string, stored []store.Submission, limit int) ([]store.Submission, sortie.SubmissionSummary) {
 	summary := sortie.SubmissionSummary{GeneratedAt: sortie.FormatTime(a.now())}
 	if len(stored) > limit {
@@ -51,7 +52,8 @@ func (a *App) submissionSummary(list string, stored []store.Submission, limit in
 
 // Submission gives one submission of the contributor.
 //
-// It fails with not_found, the same for an id that does not exist and for one that is somebody else's.
+// It fails with not_found, the same for an id that does not exist and for one that is somebody
+// else's.
 func (a *App) Submission(ctx context.Context, contributor sortie.Address, id string) (sortie.SubmissionDetail, error) {
 	if !mission.ValidSubmissionID(id) {
 		return sortie.SubmissionDetail{}, errNoOwnSubmission()
@@ -75,8 +77,8 @@ func errNoOwnSubmission() error {
 	return sortie.NewError(sortie.CodeNotFound, "no submission with this id belongs to the wallet that signed the request; check both")
 }
 
-// Withdraw takes a submission back before it is accepted. Its place is free for others at once. A submission that was withdrawn is
-// answered as it is.
+// Withdraw takes a submission back before it is accepted. Its place is free for others at once. A
+// submission that was withdrawn is answered as it is.
 //
 // It fails with not_found, and wrong_state for a submission that was decided about.
 func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id string) (sortie.SubmissionDetail, error) {
@@ -107,11 +109,13 @@ func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id strin
 	return submissionDetail(withdrawn)
 }
 
-// moveSubmission applies an event to a submission. What all moves have in common happens here: they are transitions of package
-// mission, an acceptance has a hold and what creators see of it, and its coming and going is told to the creator.
+// moveSubmission applies an event to a submission. What all moves have in common happens here: they
+// are transitions of package mission, an acceptance has a hold and what creators see of it, and its
+// coming and going is told to the creator.
 //
-// It fails with wrong_state where the event is not allowed, [store.ErrConflict] when the submission is not what it was, and
-// mission_closed, because of [store.ErrMissionClosed], for an acceptance to a mission that was closed. Its transaction fails then.
+// It fails with wrong_state where the event is not allowed, [store.ErrConflict] when the submission
+// is not what it was, and mission_closed, because of [store.ErrMissionClosed], for an acceptance to
+// a mission that was closed. Its transaction fails then.
 func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEvent, move store.SubmissionMove) (store.Submission, error) {
 	next, err := mission.NextSubmission(was.State(), event)
 	if err != nil {

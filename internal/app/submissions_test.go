@@ -15,8 +15,8 @@ import (
 
 const tower = `,"location":{"lat":48.8584,"lng":2.2945,"radiusMeters":200}`
 
-// The whole story of a submission: declared, uploaded in two parts, checked, delivered, final, and with a receipt that the contract
-// takes.
+// The whole story of a submission: declared, uploaded in two parts, checked, delivered, final, and
+// with a receipt that the contract takes.
 func TestFromDeclarationToReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -113,7 +113,8 @@ func (s *studio) declareAgain(missionID string, body []byte, first sortie.Submis
 	wantCode(s.t, err, sortie.CodeContributorLimit)
 }
 
-// wantDelivered reads the only deliverable of a draft as its creator does, and what its links lead to.
+// wantDelivered reads the only deliverable of a draft as its creator does, and what its links lead
+// to.
 func (s *studio) wantDelivered(draftID, submissionID string, file []byte) {
 	s.t.Helper()
 	draft := s.read(draftID)

@@ -29,8 +29,8 @@ func (w *world) wantHalted(want bool) {
 	}
 }
 
-// A mission is closed with the settler's signature only when the service asked for it. Anything else halts the service, whatever
-// becomes of the block. Creators reclaim without the settler.
+// A mission is closed with the settler's signature only when the service asked for it. Anything
+// else halts the service, whatever becomes of the block. Creators reclaim without the settler.
 func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -73,7 +73,8 @@ func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 	}
 }
 
-// A slot is paid to the contributor whose submission took it, whichever account redeems the receipt. Any other payment halts the service.
+// A slot is paid to the contributor whose submission took it, whichever account redeems the
+// receipt. Any other payment halts the service.
 func TestAPaymentThatTheServiceDidNotPromiseHalts(t *testing.T) {
 	t.Parallel()
 	thief := sortie.Address{0xbd}
@@ -171,8 +172,9 @@ func TestAnAdoptedTheftHalts(t *testing.T) {
 	w.wantIncidents("unexpected_payment")
 }
 
-// An acceptance on hold does not become final after the money left, and gets no receipt. It is revoked when the closing is final, and
-// becomes final after all when the chain takes the closing back.
+// An acceptance on hold does not become final after the money left, and gets no receipt. It is
+// revoked when the closing is final, and becomes final after all when the chain takes the closing
+// back.
 func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -225,7 +227,8 @@ func TestAcceptancesWithoutMoneyHoldUpNoOthers(t *testing.T) {
 	s.wantReceipt(paid, 0)
 }
 
-// The money leaves between the look at the mission and the write that takes the slot: the write itself refuses.
+// The money leaves between the look at the mission and the write that takes the slot: the write
+// itself refuses.
 func TestASlotOfAClosedMissionIsRefusedByTheWrite(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -245,8 +248,8 @@ func TestASlotOfAClosedMissionIsRefusedByTheWrite(t *testing.T) {
 	})
 }
 
-// A published mission whose funding is reorganized out is not complete: nothing says so, before and after an operator has cleared the
-// incident, until the funding is back and the mission is over.
+// A published mission whose funding is reorganized out is not complete: nothing says so, before and
+// after an operator has cleared the incident, until the funding is back and the mission is over.
 func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

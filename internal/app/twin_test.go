@@ -11,7 +11,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// twin is the contract on the chain that a test makes: its state after every block there ever was, by the block's hash.
+// twin is the contract on the chain that a test makes: its state after every block there ever was,
+// by the block's hash.
 type twin struct {
 	mu     sync.Mutex
 	states map[sortie.Hash]*twinState

@@ -22,7 +22,8 @@ const (
 // takeInTime bounds what happens after the last byte of an upload: the file is put where it stays.
 const takeInTime = 2 * time.Minute
 
-// Upload is one upload, which nobody else can work on until it is closed. It is for one goroutine at a time.
+// Upload is one upload, which nobody else can work on until it is closed. It is for one goroutine
+// at a time.
 type Upload struct {
 	app        *App
 	submission store.Submission
@@ -31,14 +32,16 @@ type Upload struct {
 	prolonging *prolongation  // under way; nil: none
 }
 
-// OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query is that of its link.
+// OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query
+// is that of its link.
 //
-// An upload whose last byte came, and that nobody finished because the service was stopped or could not keep the file, is finished
-// first: see [Upload.Finish]. An upload that was taken in before is [Upload.Done].
+// An upload whose last byte came, and that nobody finished because the service was stopped or could
+// not keep the file, is finished first: see [Upload.Finish]. An upload that was taken in before is
+// [Upload.Done].
 //
-// It fails with media_url_invalid, media_url_expired, also when the reservation has ended, wrong_state when the submission was
-// withdrawn, validation_failed when it was rejected for another file, idempotency_in_progress while somebody else has the turn, and
-// service_unavailable.
+// It fails with media_url_invalid, media_url_expired, also when the reservation has ended,
+// wrong_state when the submission was withdrawn, validation_failed when it was rejected for another
+// file, idempotency_in_progress while somebody else has the turn, and service_unavailable.
 func (a *App) OpenUpload(ctx context.Context, id, variant, rawQuery string) (*Upload, error) {
 	if a.objects == nil {
 		return nil, errNoMediaStore()
@@ -107,7 +110,8 @@ func errReservationOver() error {
 	return sortie.NewError(sortie.CodeMediaURLExpired, "the time for this upload is over, and its slot is free for others; declare the file again under another idempotency key")
 }
 
-// uploadDone is nil if the file came and that is durable. Otherwise it explains why the upload window is closed.
+// uploadDone is nil if the file came and that is durable. Otherwise it explains why the upload
+// window is closed.
 func (a *App) uploadDone(ctx context.Context, submission store.Submission) error {
 	if err := a.uploadOver(submission); err != nil {
 		return err
@@ -167,8 +171,9 @@ func (u *Upload) Offset() int64 {
 // Done reports whether the file was taken in.
 func (u *Upload) Done() bool { return u.partial == nil }
 
-// Append adds what the body holds, up to the declared size, and gives the offset after it. What came stays, whatever happens to the
-// body, and prolongs the reservation. Its own fault is returned as it is.
+// Append adds what the body holds, up to the declared size, and gives the offset after it. What
+// came stays, whatever happens to the body, and prolongs the reservation. Its own fault is returned
+// as it is.
 //
 // It fails with service_unavailable when the disk is full or broken.
 func (u *Upload) Append(ctx context.Context, body io.Reader) (offset int64, err error) {
@@ -193,11 +198,13 @@ func (u *Upload) Cut(offset int64) error {
 	return nil
 }
 
-// Finish takes the upload in when its last byte is here: the file is kept, and the checks begin. It goes on when the client is gone.
-// When it fails with service_unavailable, what came is kept and it may be called again.
+// Finish takes the upload in when its last byte is here: the file is kept, and the checks begin. It
+// goes on when the client is gone. When it fails with service_unavailable, what came is kept and it
+// may be called again.
 //
-// It fails with validation_failed when bytes are missing, and when the file is not the declared one, which rejects the submission;
-// and media_url_expired when the reservation ended in the meantime.
+// It fails with validation_failed when bytes are missing, and when the file is not the declared
+// one, which rejects the submission; and media_url_expired when the reservation ended in the
+// meantime.
 func (u *Upload) Finish(ctx context.Context) (sortie.SubmissionDetail, error) {
 	if u.Done() {
 		return submissionDetail(u.submission)
@@ -276,8 +283,9 @@ func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
 	return errOtherFile(u.submission).Detail("uploadedSha256", hexHash(found))
 }
 
-// DropUpload removes what came of a file that is not waited for any more, so that files nobody waits for do not fill the disk. What
-// cannot be removed now, because somebody still writes to it or it is in another process's directory, is tidied later.
+// DropUpload removes what came of a file that is not waited for any more, so that files nobody
+// waits for do not fill the disk. What cannot be removed now, because somebody still writes to it
+// or it is in another process's directory, is tidied later.
 func (a *App) DropUpload(id string) {
 	if a.incoming == nil {
 		return

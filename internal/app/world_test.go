@@ -64,7 +64,8 @@ const (
 	testReclaimDelay = 180 * 24 * time.Hour // as in the contract
 )
 
-// world is the use cases on a real database, with a chain that a test makes block by block and a clock that it sets.
+// world is the use cases on a real database, with a chain that a test makes block by block and a
+// clock that it sets.
 type world struct {
 	t      rapid.TB
 	db     *store.DB
@@ -203,8 +204,8 @@ func closingOf(draft store.Draft, reason uint8) store.ChainEvent {
 	}
 }
 
-// step prepares the move from the present position to a chain that has, behind the block numbered after, one block for each list
-// of events. Head and final may be changed before it is made.
+// step prepares the move from the present position to a chain that has, behind the block numbered
+// after, one block for each list of events. Head and final may be changed before it is made.
 func (w *world) step(after uint64, contents ...[]store.ChainEvent) store.Advance {
 	step := store.Advance{ChainID: testChain, Was: w.position, After: w.blocks[after], Final: w.position.Final}
 	for i, events := range contents {

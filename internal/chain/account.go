@@ -27,15 +27,15 @@ type Backend interface {
 	TransactionReceipt(ctx context.Context, hash common.Hash) (*types.Receipt, error)
 }
 
-// TransactionSigner signs the transactions of one account. It sees whole transactions, so that a signer with a policy can
-// apply it.
+// TransactionSigner signs the transactions of one account. It sees whole transactions, so that a
+// signer with a policy can apply it.
 type TransactionSigner interface {
 	Address() sortie.Address
 	SignTransaction(ctx context.Context, chainID uint64, tx *types.Transaction) (*types.Transaction, error)
 }
 
-// Account sends a few transactions of one signer, one nonce after the other, at one price, and waits for them: for a person
-// at a command line, who sees what becomes of each.
+// Account sends a few transactions of one signer, one nonce after the other, at one price, and
+// waits for them: for a person at a command line, who sees what becomes of each.
 type Account struct {
 	backend Backend
 	signer  TransactionSigner
@@ -75,7 +75,8 @@ func (a *Account) Backend() Backend { return a.backend }
 // ChainID is the id of the chain the account is on.
 func (a *Account) ChainID() uint64 { return a.chainID }
 
-// Estimate gives the gas of a call with a tenth to spare; to is nil for a creation. It fails when the call would.
+// Estimate gives the gas of a call with a tenth to spare; to is nil for a creation. It fails when
+// the call would.
 func (a *Account) Estimate(ctx context.Context, to *sortie.Address, data []byte) (uint64, error) {
 	gas, err := a.backend.EstimateGas(ctx, ethereum.CallMsg{From: common.Address(a.Address()), To: (*common.Address)(to), Data: data})
 	if err != nil {
@@ -127,8 +128,8 @@ func (a *Account) Send(ctx context.Context, gas uint64, to *sortie.Address, data
 	return tx, nil
 }
 
-// Mined waits until the transaction is in a block and has succeeded. A node that fails to answer is asked again until ctx
-// ends; the error then names the transaction, which may still be mined.
+// Mined waits until the transaction is in a block and has succeeded. A node that fails to answer is
+// asked again until ctx ends; the error then names the transaction, which may still be mined.
 func (a *Account) Mined(ctx context.Context, tx *types.Transaction) (*types.Receipt, error) {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		receipt, err := a.backend.TransactionReceipt(ctx, tx.Hash())

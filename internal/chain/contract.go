@@ -86,7 +86,8 @@ type receipt struct {
 	events      []store.ChainEvent // those we know, of whatever contract
 	byKey       map[sortie.Hash][]int
 
-	// What it cost, in wei; nil where the node does not say. Chains that keep their data on another one take a fee for that.
+	// What it cost, in wei; nil where the node does not say. Chains that keep their data on another
+	// one take a fee for that.
 	gasUsed, gasPrice, l1Fee *big.Int
 }
 
@@ -178,7 +179,8 @@ func (one *receipt) hasEvent(event *store.ChainEvent) error {
 	return badAnswer("the receipt has no such log")
 }
 
-// same compares two fundings or closings. A mission closes once, so that of a closing its place in the block need not be known.
+// same compares two fundings or closings. A mission closes once, so that of a closing its place in
+// the block need not be known.
 func same(a, b *store.ChainEvent) bool {
 	if a.Block != b.Block || a.BlockHash != b.BlockHash || a.Transaction != b.Transaction || a.Factory != b.Factory || a.MissionKey != b.MissionKey {
 		return false

@@ -14,9 +14,10 @@ import (
 // retryDeepening is how long something waits that could not go deeper, when no new block comes.
 const retryDeepening = 2 * time.Second
 
-// deepen lets fundings and refunds go deeper that the chain confirms: asked for the block, the transaction's receipt and the
-// contract's own state, all of which must say what the log said. For the review to begin the followed node's word is enough;
-// for what money depends on as many nodes as [Nodes.Required] must say it, each of a block that is final to itself.
+// deepen lets fundings and refunds go deeper that the chain confirms: asked for the block, the
+// transaction's receipt and the contract's own state, all of which must say what the log said. For
+// the review to begin the followed node's word is enough; for what money depends on as many nodes
+// as [Nodes.Required] must say it, each of a block that is final to itself.
 func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) error {
 	position := progress.Position
 	now := f.config.Clock()
@@ -49,7 +50,8 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 	return nil
 }
 
-// maxDeepenPages is how many pages of items without a single one that is confirmed are asked about in one step.
+// maxDeepenPages is how many pages of items without a single one that is confirmed are asked about
+// in one step.
 const maxDeepenPages = 16
 
 // storeDeepened stores what the chain confirms.
@@ -74,8 +76,8 @@ func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agr
 	return nil
 }
 
-// reconsider compares what a node contradicts with the contract at once, rather than when everything is compared next: a row
-// that a lie made must not outlive it.
+// reconsider compares what a node contradicts with the contract at once, rather than when
+// everything is compared next: a row that a lie made must not outlive it.
 func (f *Follower) reconsider(ctx context.Context, contradicted []store.Deepening, progress *Progress) {
 	page := make([]store.Expected, 0, min(len(contradicted), reconcilePage))
 	for i := range contradicted[:cap(page)] {
@@ -110,8 +112,8 @@ func (f *findings) note(item store.Deepening, enough bool, doubt error, verdict 
 	}
 }
 
-// corroborate asks nodes about items. What money depends on comes first: a funding that may be locked is confirmed with it, and
-// need not be asked about again.
+// corroborate asks nodes about items. What money depends on comes first: a funding that may be
+// locked is confirmed with it, and need not be asked about again.
 func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.Deepening) (found findings) {
 	var begin, money []store.Deepening
 	for _, item := range due {
@@ -141,7 +143,8 @@ func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.
 	return found
 }
 
-// worst is what a node that was asked has against the i-th of the items; nil: none has anything but that it is not final yet.
+// worst is what a node that was asked has against the i-th of the items; nil: none has anything but
+// that it is not final yet.
 func worst(votes []vote[[]error], i int) error {
 	for _, v := range votes {
 		if v.err == nil && v.value[i] != nil && !errors.Is(v.value[i], errNotFinalYet) {
@@ -154,7 +157,8 @@ func worst(votes []vote[[]error], i int) error {
 // depthConfirmed is a mission's depth at which its review begins.
 const depthConfirmed = "confirmed"
 
-// enough counts the nodes that confirm the i-th of what they were asked about. There can be enough and doubts all the same.
+// enough counts the nodes that confirm the i-th of what they were asked about. There can be enough
+// and doubts all the same.
 func (f *Follower) enough(votes []vote[[]error], i int) (enough bool, doubts error) {
 	agreed := 0
 	for _, v := range votes {
@@ -177,7 +181,8 @@ func (f *Follower) enough(votes []vote[[]error], i int) (enough bool, doubts err
 	return agreed >= f.nodes.Required(), doubts
 }
 
-// errNotFinalYet says that a node has not come as far as the one that is followed: no doubt, only a reason to wait.
+// errNotFinalYet says that a node has not come as far as the one that is followed: no doubt, only a
+// reason to wait.
 var errNotFinalYet = errors.New("not final to the node yet")
 
 // examineFinal is examine for what must be final to the node itself.
@@ -199,8 +204,8 @@ func (f *Follower) examineFinal(ctx context.Context, node *Node, items []store.D
 	return verdicts, nil
 }
 
-// eventOf is the event that the chain must have for an item to be true: what the ledger noted of it, with the terms that the
-// draft promised.
+// eventOf is the event that the chain must have for an item to be true: what the ledger noted of
+// it, with the terms that the draft promised.
 func eventOf(item *store.Deepening) *store.ChainEvent {
 	event := &store.ChainEvent{Factory: item.Factory, MissionKey: item.MissionKey}
 	if item.Refund {
@@ -217,8 +222,9 @@ func eventOf(item *store.Deepening) *store.ChainEvent {
 	return event
 }
 
-// examine asks a node about each item and says what of its answers contradicts the ledger: nil for an item that it confirms.
-// It fails only when the node cannot be asked: what the node does not say about one item is that item's verdict.
+// examine asks a node about each item and says what of its answers contradicts the ledger: nil for
+// an item that it confirms. It fails only when the node cannot be asked: what the node does not say
+// about one item is that item's verdict.
 func (f *Follower) examine(ctx context.Context, node *Node, items []store.Deepening) ([]error, error) {
 	if len(items) == 0 {
 		return nil, nil

@@ -434,7 +434,8 @@ func hangsOn(method string, endStep func()) lie {
 	}}
 }
 
-// Nodes that show new blocks and use up the time of each step without giving logs make the follower stuck.
+// Nodes that show new blocks and use up the time of each step without giving logs make the follower
+// stuck.
 func TestStepsThatUseUpTheirTimeMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)

@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
-// Decimals are those of the reward tokens. Amounts are computed with them everywhere; a token that says otherwise is refused.
+// Decimals are those of the reward tokens. Amounts are computed with them everywhere; a token that
+// says otherwise is refused.
 func Decimals(token sortie.Token) int {
 	if token == sortie.TokenUSDC {
 		return 6
@@ -42,9 +43,9 @@ type Reader interface {
 	CallContract(ctx context.Context, call ethereum.CallMsg, blockNumber *big.Int) ([]byte, error)
 }
 
-// Check compares the deployment with the chain: its id, the contracts' code, the tokens the factory pays with and their
-// decimals, and that the keys have their roles. The error is one line that says which value is wrong; it wraps
-// [ErrUnreachable] when the node did not answer.
+// Check compares the deployment with the chain: its id, the contracts' code, the tokens the factory
+// pays with and their decimals, and that the keys have their roles. The error is one line that says
+// which value is wrong; it wraps [ErrUnreachable] when the node did not answer.
 func (d Deployment) Check(ctx context.Context, node Reader) error {
 	chainID, err := node.ChainID(ctx)
 	if err != nil {
@@ -116,7 +117,8 @@ func (d Deployment) checkRole(ctx context.Context, node Reader, flag string, acc
 	return nil
 }
 
-// CheckToken refuses an address without code and a token with other decimals. The flag is where the address came from.
+// CheckToken refuses an address without code and a token with other decimals. The flag is where the
+// address came from.
 func CheckToken(ctx context.Context, node Reader, flag string, token sortie.Address, decimals int) error {
 	if err := checkCode(ctx, node, flag, token); err != nil {
 		return err
@@ -165,5 +167,6 @@ func unreachable(node Reader, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// IsDevelopment reports whether a chain id is one of development chains, whose blocks can jump in time.
+// IsDevelopment reports whether a chain id is one of development chains, whose blocks can jump in
+// time.
 func IsDevelopment(chainID uint64) bool { return chainID == 1337 || chainID == 31337 }

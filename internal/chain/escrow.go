@@ -16,14 +16,16 @@ type Escrow struct {
 	PaidCount uint64 // slots
 }
 
-// Escrow asks for a mission as enough nodes have it in their newest block, by [Quorum]: what is signed with it moves money.
+// Escrow asks for a mission as enough nodes have it in their newest block, by [Quorum]: what is
+// signed with it moves money.
 func (n *Nodes) Escrow(ctx context.Context, factoryAddress sortie.Address, missionKey sortie.Hash) (Escrow, error) {
 	escrow, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (Escrow, error) {
 		mission, err := ask(ctx, node, factoryAddress, factory.PackMissions(missionKey), factory.UnpackMissions)
 		if err != nil {
 			return Escrow{}, err
 		}
-		// Asked last: a node that has turned into one of another chain must not have answered before that was noticed.
+		// Asked last: a node that has turned into one of another chain must not have answered
+		// before that was noticed.
 		if err := n.stillOnChain(ctx, node); err != nil {
 			return Escrow{}, err
 		}

@@ -19,9 +19,10 @@ const wordSize = 32
 // maxMissionID is the contract's limit in bytes.
 const maxMissionID = 64
 
-// eventShape says how the contract writes an event: indexed arguments as topics behind the event's own, the others as words
-// of data. Reading by hand is an order of magnitude cheaper than through the ABI, and refuses what the ABI would let pass:
-// surplus data, values that are too wide for the contract's own types.
+// eventShape says how the contract writes an event: indexed arguments as topics behind the event's
+// own, the others as words of data. Reading by hand is an order of magnitude cheaper than through
+// the ABI, and refuses what the ABI would let pass: surplus data, values that are too wide for the
+// contract's own types.
 type eventShape struct {
 	kind   store.EventKind
 	topics int  // with the event's own
@@ -39,8 +40,8 @@ var (
 	topicMissionClosed = topicOf("MissionClosed(bytes32,uint256,bool,uint8)")
 )
 
-// eventShapes are the events that are followed: those that something is done with. Others of the contract, which anyone can
-// make it write for the price of the gas, are not asked for.
+// eventShapes are the events that are followed: those that something is done with. Others of the
+// contract, which anyone can make it write for the price of the gas, are not asked for.
 var eventShapes = map[sortie.Hash]eventShape{
 	topicMissionFunded: {store.EventMissionFunded, 4, 6, true, readMissionFunded},
 	topicMissionClosed: {store.EventMissionClosed, 2, 3, false, readMissionClosed},
@@ -86,7 +87,8 @@ func readMissionFunded(event *store.ChainEvent, l *rawLog) bool {
 		idFits && sortie.MissionKey(missionID) == event.MissionKey
 }
 
-// missionID reads the one argument of variable length: its place, its length, its bytes and zeros up to a whole word.
+// missionID reads the one argument of variable length: its place, its length, its bytes and zeros
+// up to a whole word.
 func (l *rawLog) missionID() (string, bool) {
 	const head = 5 * wordSize
 	place, placeFits := narrow(l.data.word(0), 64)
@@ -102,8 +104,8 @@ func (l *rawLog) missionID() (string, bool) {
 	return string(tail[:length]), true
 }
 
-// storable is a mission id that every database takes. An authorizer may sign any bytes; those that are no text are no id of
-// ours, and are none either when they are made text.
+// storable is a mission id that every database takes. An authorizer may sign any bytes; those that
+// are no text are no id of ours, and are none either when they are made text.
 func storable(missionID string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(missionID, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -165,7 +165,8 @@ func TestTopicsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-// A log that differs from what the contract writes in one byte is refused, or is what the generated code makes of it.
+// A log that differs from what the contract writes in one byte is refused, or is what the generated
+// code makes of it.
 func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 	t.Parallel()
 	refused, read := 0, 0

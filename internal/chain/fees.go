@@ -2,22 +2,25 @@ package chain
 
 import "math/big"
 
-// fees are what a transaction offers for a unit of gas, in wei: at most cap in all, of which at most tip goes to whoever
-// includes it.
+// fees are what a transaction offers for a unit of gas, in wei: at most cap in all, of which at
+// most tip goes to whoever includes it.
 type fees struct{ cap, tip *big.Int }
 
-// market is what the chain asks for a unit of gas: the base fee of its newest block, and the tip that nodes suggest.
+// market is what the chain asks for a unit of gas: the base fee of its newest block, and the tip
+// that nodes suggest.
 type market struct{ base, tip *big.Int }
 
-// offer is the price of a first attempt. Twice the base fee stays enough for six full blocks in a row.
+// offer is the price of a first attempt. Twice the base fee stays enough for six full blocks in a
+// row.
 func (m market) offer(limit *big.Int) fees {
 	price := new(big.Int).Lsh(m.base, 1)
 	return fees{cap: lower(price.Add(price, m.tip), limit), tip: lower(m.tip, limit)}
 }
 
-// outbid is the price of an attempt that must replace one at the price f: what the market asks, and at least an eighth more
-// of both fees, because nodes refuse to replace a transaction for less than a tenth. It is false when the limit leaves no room
-// for that: a smaller step would only be refused.
+// outbid is the price of an attempt that must replace one at the price f: what the market asks, and
+// at least an eighth more of both fees, because nodes refuse to replace a transaction for less than
+// a tenth. It is false when the limit leaves no room for that: a smaller step would only be
+// refused.
 func (f fees) outbid(m market, limit *big.Int) (fees, bool) {
 	least := fees{cap: eighthMore(f.cap), tip: eighthMore(f.tip)}
 	if least.cap.Cmp(limit) > 0 {

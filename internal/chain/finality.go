@@ -22,8 +22,9 @@ func (f *Follower) claims(v sight) (uint64, bool) {
 	return v.final.Number, true
 }
 
-// noteFinality raises an alarm when what the followed node says about finality cannot be, and believes it for this step
-// otherwise, where no second node has to. What is final never becomes less.
+// noteFinality raises an alarm when what the followed node says about finality cannot be, and
+// believes it for this step otherwise, where no second node has to. What is final never becomes
+// less.
 func (f *Follower) noteFinality(v sight, was store.Position) {
 	alone := f.nodes.Required() < 2
 	if alone {
@@ -52,8 +53,8 @@ func (f *Follower) noteFinality(v sight, was store.Position) {
 	}
 }
 
-// finalAt is what is final once a piece of the chain is stored. Only blocks that were followed count: a node could name any
-// number. It is less than before only where finality was broken.
+// finalAt is what is final once a piece of the chain is stored. Only blocks that were followed
+// count: a node could name any number. It is less than before only where finality was broken.
 func (f *Follower) finalAt(position store.Position, piece stretch) uint64 {
 	final := piece.tip().Number
 	if depth := uint64(f.config.Finality); depth > 0 {
@@ -62,8 +63,9 @@ func (f *Follower) finalAt(position store.Position, piece stretch) uint64 {
 	return max(min(f.final, final), min(position.Final, piece.after.Number))
 }
 
-// agreeOnFinal moves what counts as final to the newest block that the followed node and another one call final and have the
-// same hash of. Until then what one node says moves nothing: whoever can forge finality can publish.
+// agreeOnFinal moves what counts as final to the newest block that the followed node and another
+// one call final and have the same hash of. Until then what one node says moves nothing: whoever
+// can forge finality can publish.
 func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
 	claim, sound := f.claims(v)
 	if !sound || claim <= f.final || f.nodes.Required() < 2 {

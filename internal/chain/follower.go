@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Ledger is where a follower keeps what it learns of a chain. Each method that writes is one transaction.
+// Ledger is where a follower keeps what it learns of a chain. Each method that writes is one
+// transaction.
 type Ledger interface {
 	// Position is how far the chain was followed, [store.ErrNotFound] before the first.
 	Position(ctx context.Context, chainID uint64) (store.Position, error)
@@ -25,28 +26,32 @@ type Ledger interface {
 	Tail(ctx context.Context, chainID, below uint64, limit int) ([]store.Block, error)
 	// Factories are the contracts whose events count.
 	Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error)
-	// Advance moves the position, with all that follows. It fails with [store.ErrConflict] when somebody else moved it.
+	// Advance moves the position, with all that follows. It fails with [store.ErrConflict] when
+	// somebody else moved it.
 	Advance(ctx context.Context, advance store.Advance) (store.Position, error)
-	// ToDeepen lists in pages what the chain may confirm now, Deepen stores that it did. The next page begins at next, which is
-	// zero after the last.
+	// ToDeepen lists in pages what the chain may confirm now, Deepen stores that it did. The next
+	// page begins at next, which is zero after the last.
 	ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (page []store.Deepening, next store.DeepenPlace, err error)
 	Deepen(ctx context.Context, deepenings []store.Deepening) error
-	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was missed.
+	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was
+	// missed.
 	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error)
 	Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error
 	Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error
-	// SetAside reports, before Advance moves past a block, that a part of its events is left out. PassPage lists the unfunded
-	// drafts that are to be compared for that, PassCompared stores that a page was.
+	// SetAside reports, before Advance moves past a block, that a part of its events is left out.
+	// PassPage lists the unfunded drafts that are to be compared for that, PassCompared stores that
+	// a page was.
 	SetAside(ctx context.Context, chainID uint64, block store.Block, detail string) error
 	PassPage(ctx context.Context, chainID uint64, limit int) (store.PassPage, error)
 	PassCompared(ctx context.Context, chainID uint64, page store.PassPage, settled bool) (more bool, err error)
-	// ReportIncident opens what a person must look at. ResolveIncidents ends those of a kind whose cause is gone.
+	// ReportIncident opens what a person must look at. ResolveIncidents ends those of a kind whose
+	// cause is gone.
 	ReportIncident(ctx context.Context, kind, detail string, halting bool) error
 	ResolveIncidents(ctx context.Context, kind string) error
 }
 
-// Finality says when a block counts as final: when it is at least so many blocks deep, the newest being one deep. [Finalized]
-// leaves it to the chain.
+// Finality says when a block counts as final: when it is at least so many blocks deep, the newest
+// being one deep. [Finalized] leaves it to the chain.
 type Finality uint64
 
 // Finalized is the finality of chains whose nodes know the "finalized" tag.
@@ -79,12 +84,13 @@ type FollowerConfig struct {
 	ChainID       uint64
 	Confirmations uint64 // blocks that a funding needs, its own included, before it is confirmed; 0: 2
 	Finality      Finality
-	// MaxClockLead is how far ahead of this machine's clock a block may claim to be; 0: 15 minutes. A development chain that
-	// jumps in time needs more.
+	// MaxClockLead is how far ahead of this machine's clock a block may claim to be; 0: 15 minutes.
+	// A development chain that jumps in time needs more.
 	MaxClockLead time.Duration
 	Clock        func() time.Time // nil: time.Now
 	Logger       *slog.Logger     // nil: slog.Default()
-	// OnHead is called with the number and time of a node's newest block, whenever one is asked; nil: it is not told.
+	// OnHead is called with the number and time of a node's newest block, whenever one is asked;
+	// nil: it is not told.
 	OnHead     func(number uint64, at time.Time)
 	OnProgress func(Progress) // nil: it is not told; called by Run after each step that changed something
 }
@@ -111,11 +117,12 @@ func (c FollowerConfig) withDefaults() FollowerConfig {
 	return c
 }
 
-// Follower brings what a chain holds into the ledger, and takes back what it no longer holds. It follows one node as long as
-// that serves, and another when not; what money depends on it asks of as many as [Nodes.Required].
+// Follower brings what a chain holds into the ledger, and takes back what it no longer holds. It
+// follows one node as long as that serves, and another when not; what money depends on it asks of
+// as many as [Nodes.Required].
 //
-// Whatever nodes answer, the ledger gets only blocks that are linked to those it has. An answer that cannot be true is refused
-// as a whole, raises an alarm, and is asked for again.
+// Whatever nodes answer, the ledger gets only blocks that are linked to those it has. An answer
+// that cannot be true is refused as a whole, raises an alarm, and is asked for again.
 //
 // Converge and Run are for one goroutine; Status, Wake and Reconcile for any.
 type Follower struct {
@@ -190,9 +197,10 @@ func ledgerFault(err error) error {
 // maxStep is the time that one step may take. Each request has a limit of its own, too.
 const maxStep = time.Minute
 
-// Converge does one step towards what the chain holds now: it asks a node, reads a stretch of blocks and stores it. A node that
-// cannot serve is passed over for the next. It fails when none served, or when the ledger did not take what was read; nothing
-// has changed then, and a later call goes on from there. That every node lags behind is no failure.
+// Converge does one step towards what the chain holds now: it asks a node, reads a stretch of
+// blocks and stores it. A node that cannot serve is passed over for the next. It fails when none
+// served, or when the ledger did not take what was read; nothing has changed then, and a later call
+// goes on from there. That every node lags behind is no failure.
 func (f *Follower) Converge(caller context.Context) (Progress, error) {
 	ctx, cancel := f.within(caller, maxStep)
 	defer cancel()
@@ -229,9 +237,9 @@ func (f *Follower) converge(caller, ctx context.Context) (Progress, error) {
 	return progress, nil
 }
 
-// stepOnSome does one step with a node that serves. When an obstacle has kept all of them from it often enough, the step is done
-// without what cannot be verified. That the time of a step is over does not keep it from that: only the caller's end does, and the
-// second try has its own time.
+// stepOnSome does one step with a node that serves. When an obstacle has kept all of them from it
+// often enough, the step is done without what cannot be verified. That the time of a step is over
+// does not keep it from that: only the caller's end does, and the second try has its own time.
 func (f *Follower) stepOnSome(caller, ctx context.Context, position store.Position) (progress Progress, err error) {
 	f.stuck.news = false
 	var blocked *obstacle // of any node: that another one lags does not hide it
@@ -252,8 +260,9 @@ func (f *Follower) stepOnSome(caller, ctx context.Context, position store.Positi
 	return progress, err
 }
 
-// onSomeNode does something with the node that served last, or with the next one if it does not. Nodes that fail are blamed.
-// When none served, the error is errLagging if at least one had nothing worse to be said about it.
+// onSomeNode does something with the node that served last, or with the next one if it does not.
+// Nodes that fail are blamed. When none served, the error is errLagging if at least one had nothing
+// worse to be said about it.
 func (f *Follower) onSomeNode(ctx context.Context, do func(*Node) error) error {
 	var failures, lagging error
 	for _, node := range f.candidates() {
@@ -284,8 +293,8 @@ func (f *Follower) onSomeNode(ctx context.Context, do func(*Node) error) error {
 	return failures
 }
 
-// candidates are the nodes in use, the one that served last first. When that has had no new block for long, others come first:
-// it may be the only one that is stuck.
+// candidates are the nodes in use, the one that served last first. When that has had no new block
+// for long, others come first: it may be the only one that is stuck.
 func (f *Follower) candidates() []*Node {
 	nodes := f.nodes.inUse()
 	first := max(0, slices.Index(nodes, f.current))

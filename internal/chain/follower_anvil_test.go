@@ -108,7 +108,8 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	}
 }
 
-// A node of another chain is put out of use in the middle of following, and used again when it is the right one again.
+// A node of another chain is put out of use in the middle of following, and used again when it is
+// the right one again.
 func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)

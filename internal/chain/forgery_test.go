@@ -111,7 +111,8 @@ func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
 	r.recover()
 }
 
-// One of two nodes forges a chain that is sound in itself: blocks, logs, blooms, receipts, contract state and finality.
+// One of two nodes forges a chain that is sound in itself: blocks, logs, blooms, receipts, contract
+// state and finality.
 func TestAForgedChainPublishesNothing(t *testing.T) {
 	t.Parallel()
 	for liar := range 2 {

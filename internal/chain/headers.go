@@ -13,11 +13,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// maxCalls is how many calls go into one request. Providers differ in how many they take; all known ones take a hundred.
+// maxCalls is how many calls go into one request. Providers differ in how many they take; all known
+// ones take a hundred.
 const maxCalls = 100
 
-// header is what following needs of a block. Its hash is the node's word: chains differ in what they hash, so it cannot be
-// computed here. What counts is that every header names the hash of the one before it.
+// header is what following needs of a block. Its hash is the node's word: chains differ in what
+// they hash, so it cannot be computed here. What counts is that every header names the hash of the
+// one before it.
 type header struct {
 	store.Block
 	parent sortie.Hash
@@ -75,7 +77,8 @@ func parseHeader(text []byte) (*header, error) {
 	return h, nil
 }
 
-// maxTimestamp is in the year 36812: beyond every plausible block, and inside of what databases hold.
+// maxTimestamp is in the year 36812: beyond every plausible block, and inside of what databases
+// hold.
 const maxTimestamp = 1 << 40
 
 // header reads a reply to a headerCall for a number.

@@ -6,10 +6,12 @@ import (
 	"math"
 )
 
-// Answers are walked by hand: their syntax was checked when they came in (see parseReplies), so that finding the end of a
-// value is all there is to it. Every slice handed out is a part of the answer.
+// Answers are walked by hand: their syntax was checked when they came in (see parseReplies), so
+// that finding the end of a value is all there is to it. Every slice handed out is a part of the
+// answer.
 
-// eachMember walks an object. A name that appears twice is handed over twice: whoever reads it decides.
+// eachMember walks an object. A name that appears twice is handed over twice: whoever reads it
+// decides.
 func eachMember(object []byte, visit func(name, value []byte) error) error {
 	_, err := walkObject(object, visit)
 	return err
@@ -36,8 +38,8 @@ func walkObject(text []byte, visit func(name, value []byte) error) (length int, 
 	return at + 1, nil
 }
 
-// eachElement walks an array. It hands over the text from each element on, and is told how long the element was: who reads it
-// finds its end anyway.
+// eachElement walks an array. It hands over the text from each element on, and is told how long the
+// element was: who reads it finds its end anyway.
 func eachElement(array []byte, visit func(text []byte) (length int, err error)) error {
 	if len(array) == 0 || array[0] != '[' {
 		return badAnswer("%.40q where a list should be", array)
@@ -90,8 +92,9 @@ func valueEnd(text []byte, at int) int {
 	}
 }
 
-// stringEnd looks for quotation marks. One that follows no backslash ends the string; before another there may be any number
-// of backslashes, each of which stands for itself or escapes what is next.
+// stringEnd looks for quotation marks. One that follows no backslash ends the string; before
+// another there may be any number of backslashes, each of which stands for itself or escapes what
+// is next.
 func stringEnd(text []byte, at int) int {
 	begin := at + 1
 	at = begin + bytes.IndexByte(text[begin:], '"')
@@ -106,8 +109,8 @@ func stringEnd(text []byte, at int) int {
 	return at + 1
 }
 
-// quantity reads a number as nodes write it: "0x" and hex digits without leading zeros. Numbers beyond 63 bits, which no
-// column of ours holds, are refused.
+// quantity reads a number as nodes write it: "0x" and hex digits without leading zeros. Numbers
+// beyond 63 bits, which no column of ours holds, are refused.
 func quantity(value []byte) (uint64, error) {
 	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
 	if !found || len(digits) == 0 || len(digits) > 16 || (digits[0] == '0' && len(digits) > 1) {

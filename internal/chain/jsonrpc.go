@@ -16,7 +16,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// errBadAnswer says that a node's answer is not what a node that works and does not lie would give. Nothing of it is used.
+// errBadAnswer says that a node's answer is not what a node that works and does not lie would give.
+// Nothing of it is used.
 var errBadAnswer = errors.New("the node's answer is refused")
 
 func badAnswer(format string, arguments ...any) error {
@@ -41,7 +42,8 @@ func (e statusError) Error() string {
 	return fmt.Sprintf("HTTP status %d %s", int(e), http.StatusText(int(e)))
 }
 
-// call is one JSON-RPC request. Its parameters are a JSON array written by hand, of nothing that came from outside.
+// call is one JSON-RPC request. Its parameters are a JSON array written by hand, of nothing that
+// came from outside.
 type call struct {
 	method string
 	params string
@@ -53,7 +55,8 @@ type reply struct {
 	err    error
 }
 
-// value is the result, or why there is none. null counts as none: the node does not have what it was asked for.
+// value is the result, or why there is none. null counts as none: the node does not have what it
+// was asked for.
 func (r reply) value() ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -66,16 +69,18 @@ func (r reply) value() ([]byte, error) {
 
 func (r reply) given() bool { return r.result != nil || r.err != nil }
 
-// errAbsent says that a node answered null: it does not have the block, the transaction or the state.
+// errAbsent says that a node answered null: it does not have the block, the transaction or the
+// state.
 var errAbsent = errors.New("the node does not have it")
 
-// batch sends calls as one request, or as several where the node takes no larger ones, and gives their replies in the same
-// order. It is all or nothing: an answer that is not one reply with a result or an error for each call fails as a whole. The
-// error wraps [ErrUnreachable] when there was no JSON to be read, errBadAnswer when it was of the wrong shape, and is a
-// *nodeError when the node refused a request itself. It never holds the node's URL.
+// batch sends calls as one request, or as several where the node takes no larger ones, and gives
+// their replies in the same order. It is all or nothing: an answer that is not one reply with a
+// result or an error for each call fails as a whole. The error wraps [ErrUnreachable] when there
+// was no JSON to be read, errBadAnswer when it was of the wrong shape, and is a *nodeError when the
+// node refused a request itself. It never holds the node's URL.
 //
-// Answers that are too large together are asked for again in smaller requests. A call whose answer is too large alone has a
-// reply that is an errTooLarge: it does not fail the others.
+// Answers that are too large together are asked for again in smaller requests. A call whose answer
+// is too large alone has a reply that is an errTooLarge: it does not fail the others.
 func (n *Node) batch(ctx context.Context, calls []call) ([]reply, error) {
 	return n.batchWithin(ctx, calls, maxAnswerBytes)
 }
@@ -93,7 +98,8 @@ func (n *Node) batchWithin(ctx context.Context, calls []call, limit int64) ([]re
 	return replies, nil
 }
 
-// fill sends calls as one request and stores their replies. What is too large is asked for again, in halves down to one call.
+// fill sends calls as one request and stores their replies. What is too large is asked for again,
+// in halves down to one call.
 func (n *Node) fill(ctx context.Context, calls []call, replies []reply, limit int64) error {
 	some, err := n.request(ctx, calls, limit)
 	if tooLarge(err) && len(calls) == 1 {
@@ -116,8 +122,9 @@ func (n *Node) fill(ctx context.Context, calls []call, replies []reply, limit in
 	return n.fillAgain(ctx, calls, replies, refused, limit)
 }
 
-// mayExceed reports whether honest answers to calls can have more bytes together than a limit, or than nodes send. A node that
-// sends more than they can have is broken or hostile: asking it again would only cost more.
+// mayExceed reports whether honest answers to calls can have more bytes together than a limit, or
+// than nodes send. A node that sends more than they can have is broken or hostile: asking it again
+// would only cost more.
 func mayExceed(calls []call, limit int64) bool {
 	const header, state = 4 << 20, 64 << 10
 	var most int64
@@ -182,8 +189,9 @@ func (n *Node) request(ctx context.Context, calls []call, limit int64) ([]reply,
 // errTooLarge says that an answer has more bytes than are read.
 var errTooLarge = fmt.Errorf("%w: the answer is too large", ErrUnreachable)
 
-// tooLarge reports whether an answer was refused for its size, here or by the node. Other refusals may be about size, too, but
-// also about how often a node is asked: they are not answered with more requests.
+// tooLarge reports whether an answer was refused for its size, here or by the node. Other refusals
+// may be about size, too, but also about how often a node is asked: they are not answered with more
+// requests.
 func tooLarge(err error) bool {
 	const geth, rust, rustBatch = -32003, -32008, -32011 // go-ethereum; nodes that are written in Rust
 	var refused *nodeError
@@ -193,8 +201,9 @@ func tooLarge(err error) bool {
 	return errors.Is(err, errTooLarge)
 }
 
-// batchLimit is how many calls a node takes in one request, as far as is known: half of what it refused, for an hour. What
-// nodes say when a batch is too large differs too widely to be told apart from other refusals.
+// batchLimit is how many calls a node takes in one request, as far as is known: half of what it
+// refused, for an hour. What nodes say when a batch is too large differs too widely to be told
+// apart from other refusals.
 type batchLimit struct {
 	mutex sync.Mutex
 	most  int // 0: nothing is known
@@ -229,7 +238,8 @@ func (l *batchLimit) learn(err error, calls int) {
 	l.most, l.until = calls/2, time.Now().Add(batchLimitLife)
 }
 
-// appendRequest writes calls with the ids 1, 2, 3 and so on; a single call without the array, for nodes that take no batches.
+// appendRequest writes calls with the ids 1, 2, 3 and so on; a single call without the array, for
+// nodes that take no batches.
 func appendRequest(dst []byte, calls []call) []byte {
 	for i, c := range calls {
 		separator := byte(',')
@@ -249,8 +259,8 @@ func appendRequest(dst []byte, calls []call) []byte {
 	return dst
 }
 
-// post gives the body of the node's answer. A status that is no success is a statusError, unless the body explains it in
-// JSON-RPC.
+// post gives the body of the node's answer. A status that is no success is a statusError, unless
+// the body explains it in JSON-RPC.
 func (n *Node) post(ctx context.Context, request []byte, limit int64) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.endpoint, bytes.NewReader(request))
 	if err != nil {
@@ -295,7 +305,8 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// parseReplies checks the syntax of an answer and takes it apart. The results are parts of the body.
+// parseReplies checks the syntax of an answer and takes it apart. The results are parts of the
+// body.
 func parseReplies(body []byte, expected int) ([]reply, error) {
 	d := replyReader{body, jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))} // what we read is checked for them
 	var replies []reply
@@ -362,7 +373,8 @@ func (d replyReader) list(expected int) ([]reply, error) {
 	return replies, nil
 }
 
-// reply reads one reply. Its id is 0 when the node gave none, as it may for a request that it could not read.
+// reply reads one reply. Its id is 0 when the node gave none, as it may for a request that it could
+// not read.
 func (d replyReader) reply() (id int, one reply, err error) {
 	if kind := d.PeekKind(); kind != '{' {
 		if _, err := d.ReadValue(); err != nil {

@@ -20,11 +20,12 @@ type LeaseStore interface {
 	ReleaseLease(ctx context.Context, lease store.Lease) error
 }
 
-// Holder does work that one process at a time may do. It waits for the lease, works while it holds it, and waits again when it
-// was lost.
+// Holder does work that one process at a time may do. It waits for the lease, works while it holds
+// it, and waits again when it was lost.
 //
-// A holder that was stopped for long, by the machine or a debugger, may go on working for a moment after its lease went to
-// another. That is why everything it writes must also check the lease in the same transaction ([store.Tx.CheckLease]).
+// A holder that was stopped for long, by the machine or a debugger, may go on working for a moment
+// after its lease went to another. That is why everything it writes must also check the lease in
+// the same transaction ([store.Tx.CheckLease]).
 type Holder struct {
 	Leases LeaseStore
 	Name   string        // of the lease: what is done
@@ -41,10 +42,10 @@ func WhileLeased(ctx context.Context, leases LeaseStore, name, holder string, tt
 	return Holder{Leases: leases, Name: name, ID: holder, TTL: ttl}.Run(ctx, work)
 }
 
-// Run calls work each time the lease is acquired. The context of work ends, with [ErrLeaseLost] as its cause, as soon as the
-// lease is lost or could not be renewed for two thirds of its time; work must return then. Run ends with nil when ctx ends, and
-// with the error of work when it returned by itself; either way the lease is given back, so that others need not wait for it
-// to expire.
+// Run calls work each time the lease is acquired. The context of work ends, with [ErrLeaseLost] as
+// its cause, as soon as the lease is lost or could not be renewed for two thirds of its time; work
+// must return then. Run ends with nil when ctx ends, and with the error of work when it returned by
+// itself; either way the lease is given back, so that others need not wait for it to expire.
 func (h Holder) Run(ctx context.Context, work func(context.Context, store.Lease) error) error {
 	h = h.withDefaults()
 	for {
@@ -81,8 +82,9 @@ func (h Holder) withDefaults() Holder {
 	return h
 }
 
-// hold runs work and renews the lease beside it, also while work is ending: until it has ended nobody else may start. Time
-// counts from before the store was asked, so that here the lease ends no later than in the store.
+// hold runs work and renews the lease beside it, also while work is ending: until it has ended
+// nobody else may start. Time counts from before the store was asked, so that here the lease ends
+// no later than in the store.
 func (h Holder) hold(ctx context.Context, lease store.Lease, renewed time.Time, work func(context.Context, store.Lease) error) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

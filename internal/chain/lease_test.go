@@ -13,11 +13,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// leaseTTL is measured with a clock that the test moves. The store's answers have a third of it in real time, which no machine
-// is too slow for.
+// leaseTTL is measured with a clock that the test moves. The store's answers have a third of it in
+// real time, which no machine is too slow for.
 const leaseTTL = 24 * time.Hour
 
-// holders share a database and a clock that the test moves. A holder that waits has said so before the clock moves.
+// holders share a database and a clock that the test moves. A holder that waits has said so before
+// the clock moves.
 type holders struct {
 	t     *testing.T
 	clock *movableClock
@@ -82,7 +83,8 @@ func (h *holders) tick(p *process) {
 	fire <- h.clock.now()
 }
 
-// waits ends when the process waits once more: it has done what the last tick let it do. The wait goes on.
+// waits ends when the process waits once more: it has done what the last tick let it do. The wait
+// goes on.
 func (p *process) waits() {
 	fire := <-p.timer
 	p.timer <- fire

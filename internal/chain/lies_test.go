@@ -78,8 +78,8 @@ func someHash() common.Hash {
 	return hash
 }
 
-// Part F of the bad inputs: whatever a node answers, nothing wrong reaches the ledger, an alarm tells of it, and following goes
-// on by itself when the node does better.
+// Part F of the bad inputs: whatever a node answers, nothing wrong reaches the ledger, an alarm
+// tells of it, and following goes on by itself when the node does better.
 func TestLiesOfTheOnlyNode(t *testing.T) {
 	t.Parallel()
 	for _, c := range lies() {

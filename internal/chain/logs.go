@@ -26,8 +26,8 @@ type rawLog struct {
 	removed     bool
 }
 
-// parse reads the log that a text begins with into l, whose data it overwrites, and gives its length. Every member must be
-// there, once.
+// parse reads the log that a text begins with into l, whose data it overwrites, and gives its
+// length. Every member must be there, once.
 func (l *rawLog) parse(text []byte) (length int, err error) {
 	const address, topics, data, block, blockHash, transaction, index, all, removed = 1, 2, 4, 8, 16, 32, 64, 127, 128
 	*l = rawLog{data: l.data[:0]}
@@ -83,7 +83,8 @@ func (l *rawLog) parseTopics(list []byte) error {
 	})
 }
 
-// sieve is what we look for in a chain's logs: the known events of the factories that quotes were made for.
+// sieve is what we look for in a chain's logs: the known events of the factories that quotes were
+// made for.
 type sieve struct {
 	factories []sortie.Address
 	query     string // the address and topics of a log filter, as JSON members
@@ -132,9 +133,9 @@ func (s *sieve) rangeCall(from, to uint64) call {
 	return call{"eth_getLogs", `[{"fromBlock":"` + hexNumber(from) + `","toBlock":"` + hexNumber(to) + `",` + s.query + `}]`}
 }
 
-// events reads a list of logs, which must be what was asked for: of our factories, of the known events, from blocks of the
-// range, in the order of the chain, none twice, none taken back. One that is not makes the whole answer worthless, because
-// what else is wrong with it cannot be known.
+// events reads a list of logs, which must be what was asked for: of our factories, of the known
+// events, from blocks of the range, in the order of the chain, none twice, none taken back. One
+// that is not makes the whole answer worthless, because what else is wrong with it cannot be known.
 func (s *sieve) events(logs []byte, from, to uint64) ([]store.ChainEvent, error) {
 	events := make([]store.ChainEvent, 0, bytes.Count(logs, []byte(`"logIndex"`)))
 	var l rawLog
@@ -173,8 +174,8 @@ func follows(event, earlier *store.ChainEvent) bool {
 	return event.LogIndex > earlier.LogIndex && event.BlockHash == earlier.BlockHash
 }
 
-// belong checks events against the header of the block that they say they are in. The bloom filter of a block has the
-// address and the topics of every log in it.
+// belong checks events against the header of the block that they say they are in. The bloom filter
+// of a block has the address and the topics of every log in it.
 func (s *sieve) belong(events []store.ChainEvent, h *header) error {
 	for i := range events {
 		event := &events[i]
@@ -188,8 +189,8 @@ func (s *sieve) belong(events []store.ChainEvent, h *header) error {
 	return nil
 }
 
-// bloomBits are the three bits that a value sets in a block's bloom filter. Those of addresses and events are computed once:
-// a hash for every log would cost more than all the rest of reading it.
+// bloomBits are the three bits that a value sets in a block's bloom filter. Those of addresses and
+// events are computed once: a hash for every log would cost more than all the rest of reading it.
 type bloomBits [3]uint16
 
 func bloomBitsOf(value []byte) (bits bloomBits) {
@@ -217,8 +218,8 @@ var kindBlooms = func() map[store.EventKind]bloomBits {
 	return blooms
 }()
 
-// bloomOfKey is that of a mission's key where a whole mission's money depends on the event. The zero value is in no filter
-// that has anything in it, so other events repeat that of their kind.
+// bloomOfKey is that of a mission's key where a whole mission's money depends on the event. The
+// zero value is in no filter that has anything in it, so other events repeat that of their kind.
 func bloomOfKey(event *store.ChainEvent) bloomBits {
 	if event.Funded != nil || event.Closed != nil {
 		return bloomBitsOf(event.MissionKey[:])

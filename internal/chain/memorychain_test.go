@@ -55,7 +55,8 @@ func newMemoryChain(clock func() time.Time) *memoryChain {
 	return c
 }
 
-// mine adds a block with logs, one transaction each. What the logs say of their place is overwritten.
+// mine adds a block with logs, one transaction each. What the logs say of their place is
+// overwritten.
 func (c *memoryChain) mine(logs ...*types.Log) *memoryBlock {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

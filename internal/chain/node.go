@@ -1,9 +1,12 @@
-// Package chain is the service's side of the chain: it asks nodes, follows the factories' events and sends transactions.
+// Package chain is the service's side of the chain: it asks nodes, follows the factories' events
+// and sends transactions.
 //
-// It owns every JSON-RPC call of the service. It trusts a node with nothing that it can check itself, and for what money
-// depends on it wants the same answer from two nodes where two are configured ([Quorum]).
+// It owns every JSON-RPC call of the service. It trusts a node with nothing that it can check
+// itself, and for what money depends on it wants the same answer from two nodes where two are
+// configured ([Quorum]).
 //
-// A [Follower] hands what the chain holds to a [Ledger]; what follows from it for missions is not decided here.
+// A [Follower] hands what the chain holds to a [Ledger]; what follows from it for missions is not
+// decided here.
 package chain
 
 import (
@@ -26,10 +29,11 @@ const (
 	maxAnswerBytes = 32 << 20 // a node that answers more than this is broken or hostile
 )
 
-// Node is one JSON-RPC endpoint. Its name in errors and logs is its URL without credentials and query.
+// Node is one JSON-RPC endpoint. Its name in errors and logs is its URL without credentials and
+// query.
 //
-// The embedded client is for single calls whose answers are few and small. The follower asks through [Node.batch], which is
-// stricter about answers and cheaper where they are long.
+// The embedded client is for single calls whose answers are few and small. The follower asks
+// through [Node.batch], which is stricter about answers and cheaper where they are long.
 type Node struct {
 	*ethclient.Client
 	name     string
@@ -39,7 +43,8 @@ type Node struct {
 	heavy    heavyReceipts
 }
 
-// Dial prepares a node for use. It makes no request: a node that is down is found out when it is asked.
+// Dial prepares a node for use. It makes no request: a node that is down is found out when it is
+// asked.
 func Dial(ctx context.Context, rawURL string) (*Node, error) {
 	parsed, err := url.Parse(rawURL)
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
@@ -59,11 +64,12 @@ func Dial(ctx context.Context, rawURL string) (*Node, error) {
 // Name is the node's URL without what may be secret in it.
 func (n *Node) Name() string { return n.name }
 
-// asker is the sender of calls that nobody mines. It is not the zero address, which some contracts treat specially.
+// asker is the sender of calls that nobody mines. It is not the zero address, which some contracts
+// treat specially.
 var asker = common.HexToAddress("0x000000000000000000000000000000000000dEaD")
 
-// RunCreationCode runs code as a contract creation that nobody mines and gives what it returns: how signatures of contract
-// wallets are checked.
+// RunCreationCode runs code as a contract creation that nobody mines and gives what it returns: how
+// signatures of contract wallets are checked.
 func (n *Node) RunCreationCode(ctx context.Context, code []byte, gas uint64) ([]byte, error) {
 	answer, err := n.CallContract(ctx, ethereum.CallMsg{From: asker, Gas: gas, GasPrice: new(big.Int), Data: code}, nil)
 	if err != nil {
@@ -93,7 +99,8 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// isAnswer reports whether err came from the node's own JSON-RPC answer, rather than from a node that could not be reached.
+// isAnswer reports whether err came from the node's own JSON-RPC answer, rather than from a node
+// that could not be reached.
 func isAnswer(err error) bool {
 	var answered rpc.Error
 	return errors.As(err, &answered)

@@ -19,8 +19,8 @@ const (
 	recheckGood    = 15              // times as long for one that has: it may come back as another chain
 )
 
-// Nodes are the nodes a service works with. A node is used only after it has shown that it is on the right chain with the
-// right contracts.
+// Nodes are the nodes a service works with. A node is used only after it has shown that it is on
+// the right chain with the right contracts.
 type Nodes struct {
 	deployment Deployment
 	log        *slog.Logger
@@ -34,8 +34,9 @@ type checkedNode struct {
 	problem atomic.Pointer[string] // nil while it is good
 }
 
-// OpenNodes dials the nodes and checks the deployment on each. A node that cannot be reached is left for [Nodes.Run] to check
-// later, because quotes need no node. A node that answers with another chain or other contracts is an error.
+// OpenNodes dials the nodes and checks the deployment on each. A node that cannot be reached is
+// left for [Nodes.Run] to check later, because quotes need no node. A node that answers with
+// another chain or other contracts is an error.
 func OpenNodes(ctx context.Context, urls []string, deployment Deployment, log *slog.Logger) (*Nodes, error) {
 	n := &Nodes{deployment: deployment, log: log, interval: recheckWaiting}
 	for i, rawURL := range urls {
@@ -71,7 +72,8 @@ func (n *Nodes) Close() {
 	}
 }
 
-// check asks a node and notes whether it may be used. A change is logged, but for the mistake that ends the start anyway.
+// check asks a node and notes whether it may be used. A change is logged, but for the mistake that
+// ends the start anyway.
 func (n *Nodes) check(ctx context.Context, node *checkedNode) error {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -95,8 +97,9 @@ func (n *Nodes) check(ctx context.Context, node *checkedNode) error {
 	return err
 }
 
-// Run checks the nodes again and again. It ends with ctx, or with an error when a node that had never answered turns out to
-// be of another chain: then the configuration is wrong. A node that was good and changes is only put out of use.
+// Run checks the nodes again and again. It ends with ctx, or with an error when a node that had
+// never answered turns out to be of another chain: then the configuration is wrong. A node that was
+// good and changes is only put out of use.
 func (n *Nodes) Run(ctx context.Context) error {
 	known := make([]bool, len(n.nodes))
 	for i, node := range n.nodes {
@@ -136,7 +139,8 @@ func sameEndpoint(a, b string) bool {
 		strings.TrimSuffix(first.Path, "/") == strings.TrimSuffix(second.Path, "/") && first.RawQuery == second.RawQuery
 }
 
-// inUse gives the nodes that have shown themselves and may be asked, in the order of the configuration.
+// inUse gives the nodes that have shown themselves and may be asked, in the order of the
+// configuration.
 func (n *Nodes) inUse() []*Node {
 	usable := make([]*Node, 0, len(n.nodes))
 	for _, node := range n.nodes {
@@ -147,7 +151,8 @@ func (n *Nodes) inUse() []*Node {
 	return usable
 }
 
-// distrust puts a node out of use until it passes the checks of [Nodes.Run] again: it was caught being another one.
+// distrust puts a node out of use until it passes the checks of [Nodes.Run] again: it was caught
+// being another one.
 func (n *Nodes) distrust(node *Node, problem string) {
 	for _, checked := range n.nodes {
 		if checked.Node == node {
@@ -159,7 +164,8 @@ func (n *Nodes) distrust(node *Node, problem string) {
 	}
 }
 
-// Problem is empty while every node is good, and otherwise says what is wrong with the first that is not.
+// Problem is empty while every node is good, and otherwise says what is wrong with the first that
+// is not.
 func (n *Nodes) Problem() string {
 	for _, node := range n.nodes {
 		if problem := node.problem.Load(); problem != nil {

@@ -103,8 +103,8 @@ type stuck struct {
 }
 
 // noteStep opens the incident that the follower is stuck, and ends it when it is not. A node that
-// is away, or lags, does not make it stuck: it shows no block above the tip. A step that used up its
-// time counts; one that the caller ended does not.
+// is away, or lags, does not make it stuck: it shows no block above the tip. A step that used up
+// its time counts; one that the caller ended does not.
 func (f *Follower) noteStep(caller context.Context, position store.Position, err error) {
 	now := f.config.Clock()
 	ctx, cancel := f.within(caller, maxNote)

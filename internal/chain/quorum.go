@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// What money depends on is decided by nodes that agree. Which of the two was missing tells an operator where to look: at
-// what a node says, or at whether it answers.
+// What money depends on is decided by nodes that agree. Which of the two was missing tells an
+// operator where to look: at what a node says, or at whether it answers.
 var (
 	// ErrNoQuorum says that too few nodes gave the same answer to act on it.
 	ErrNoQuorum = errors.New("too few nodes agree")
@@ -18,8 +18,9 @@ var (
 	ErrQuorumMissing = fmt.Errorf("%w: one or more did not answer", ErrNoQuorum)
 )
 
-// Required is how many nodes must agree on what money depends on: two when two or more are configured, whether or not they
-// can be reached now. It never falls to fewer, because cutting nodes off is how a liar gets to be the only one asked.
+// Required is how many nodes must agree on what money depends on: two when two or more are
+// configured, whether or not they can be reached now. It never falls to fewer, because cutting
+// nodes off is how a liar gets to be the only one asked.
 func (n *Nodes) Required() int { return min(len(n.nodes), 2) }
 
 // vote is what one node said.
@@ -44,8 +45,8 @@ func poll[T any](ctx context.Context, nodes *Nodes, ask func(context.Context, *N
 	return votes
 }
 
-// Quorum asks every node in use and gives the answer that enough of them gave (see [Nodes.Required]). It fails with an
-// [ErrNoQuorum] when none has enough votes, or when two have.
+// Quorum asks every node in use and gives the answer that enough of them gave (see
+// [Nodes.Required]). It fails with an [ErrNoQuorum] when none has enough votes, or when two have.
 func Quorum[T comparable](ctx context.Context, nodes *Nodes, ask func(context.Context, *Node) (T, error)) (T, error) {
 	return count(poll(ctx, nodes, ask), nodes.Required())
 }

@@ -20,8 +20,8 @@ const (
 	maxRanges      = 8 // in one step
 )
 
-// stretches reads what follows behind a block: near the head one stretch of blocks, where they are final several, of which the
-// next is read while the one before it is being stored.
+// stretches reads what follows behind a block: near the head one stretch of blocks, where they are
+// final several, of which the next is read while the one before it is being stored.
 func (f *Follower) stretches(ctx context.Context, v sight, after store.Block) iter.Seq2[stretch, error] {
 	final := min(f.final, v.head.Number)
 	if final <= after.Number+maxTipBlocks {
@@ -61,7 +61,8 @@ func (f *Follower) stretches(ctx context.Context, v sight, after store.Block) it
 	}
 }
 
-// adaptive is how much is asked for at once: half as much after a failure, a little more after each success.
+// adaptive is how much is asked for at once: half as much after a failure, a little more after each
+// success.
 type adaptive struct{ size, most uint64 }
 
 func newAdaptive(most uint64) adaptive { return adaptive{most, most} }
@@ -69,8 +70,9 @@ func newAdaptive(most uint64) adaptive { return adaptive{most, most} }
 func (a *adaptive) shrink() { a.size = max(1, a.size/2) }
 func (a *adaptive) grow()   { a.size = min(a.most, a.size+max(1, a.size/8)) }
 
-// adapt makes the next request smaller when an error may have come of its size. What nodes say when something is too much
-// differs too widely to be told apart; what is certainly not about size is not being there, and being asked too often.
+// adapt makes the next request smaller when an error may have come of its size. What nodes say when
+// something is too much differs too widely to be told apart; what is certainly not about size is
+// not being there, and being asked too often.
 func (a *adaptive) adapt(err error) {
 	var dialling *net.OpError
 	var status statusError
@@ -85,8 +87,9 @@ func (a *adaptive) adapt(err error) {
 	}
 }
 
-// readTip reads blocks that may still be replaced: every header, each linked to the one before it, and the logs of each by its
-// hash. Asked by number, one of many nodes behind an address that lacks the block would say that it has no logs.
+// readTip reads blocks that may still be replaced: every header, each linked to the one before it,
+// and the logs of each by its hash. Asked by number, one of many nodes behind an address that lacks
+// the block would say that it has no logs.
 func (f *Follower) readTip(ctx context.Context, v sight, after store.Block) (stretch, error) {
 	to := min(v.head.Number, after.Number+f.tipSize.size)
 	if to == after.Number {
@@ -147,8 +150,8 @@ func (f *Follower) eventsIn(ctx context.Context, node *Node, r reply, h *header)
 // refusedAlone reports whether a node refused one call, which may be for the size of its answer.
 func refusedAlone(err error) bool { return tooLarge(err) || errors.As(err, new(*nodeError)) }
 
-// eventsByKind reads the events of a block whose logs the node does not give at once, kind by kind. Logs that it does not give
-// that way either are an obstacle.
+// eventsByKind reads the events of a block whose logs the node does not give at once, kind by kind.
+// Logs that it does not give that way either are an obstacle.
 func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (events []store.ChainEvent, err error) {
 	var unread error
 	for _, topic := range followedTopics {
@@ -184,8 +187,9 @@ func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (eve
 	return events, f.setAside(ctx, h.Block, fmt.Sprintf("The node does not give its logs: %v.", unread))
 }
 
-// givesLogs reports whether a node answers a question about a block's logs whose answer is small. One that does not answers
-// none, and what it does not say about one block is no property of that block.
+// givesLogs reports whether a node answers a question about a block's logs whose answer is small.
+// One that does not answers none, and what it does not say about one block is no property of that
+// block.
 func (f *Follower) givesLogs(ctx context.Context, node *Node, h *header) bool {
 	one := newSieve(f.sieve.factories)
 	one.only(topicMissionFunded, sortie.Hash{})
@@ -193,8 +197,9 @@ func (f *Follower) givesLogs(ctx context.Context, node *Node, h *header) bool {
 	return err == nil && replies[0].err == nil
 }
 
-// proved has the fundings and closings of a stretch proved. One that is not makes its block an obstacle. When that is to be
-// passed, the stretch ends before it, or, where it is the first, has it without what is not proved.
+// proved has the fundings and closings of a stretch proved. One that is not makes its block an
+// obstacle. When that is to be passed, the stretch ends before it, or, where it is the first, has
+// it without what is not proved.
 func (f *Follower) proved(ctx context.Context, node *Node, s stretch) (stretch, error) {
 	var money []*store.ChainEvent
 	for i := range s.events {
@@ -246,7 +251,8 @@ func (f *Follower) before(ctx context.Context, node *Node, s stretch, number uin
 	return s, f.plausible(headers[0])
 }
 
-// linkedHeaders reads the headers behind a block, each of which must name the hash of the one before it.
+// linkedHeaders reads the headers behind a block, each of which must name the hash of the one
+// before it.
 func (f *Follower) linkedHeaders(ctx context.Context, v sight, after store.Block, to uint64) ([]*header, error) {
 	numbers := make([]uint64, 0, to-after.Number)
 	for number := after.Number + 1; number <= to && number < v.head.Number; number++ {
@@ -277,8 +283,9 @@ func (f *Follower) link(node *Node, previous store.Block, h *header) error {
 	return f.plausible(h)
 }
 
-// readRange reads blocks that are final: their logs by a range of numbers, and only the headers that are needed to see that the
-// range is behind ours, where it ends, and that the logs are in their blocks.
+// readRange reads blocks that are final: their logs by a range of numbers, and only the headers
+// that are needed to see that the range is behind ours, where it ends, and that the logs are in
+// their blocks.
 func (f *Follower) readRange(ctx context.Context, node *Node, after store.Block, final uint64) (stretch, error) {
 	s, err := f.readFinal(ctx, node, after, min(final, after.Number+f.rangeSize.size))
 	f.rangeSize.adapt(err)
@@ -324,11 +331,12 @@ func (f *Follower) readFinal(ctx context.Context, node *Node, after store.Block,
 	return f.proved(ctx, node, s)
 }
 
-// suspicious is how many logs make a list look like one that was cut off without a word. No known limit is lower.
+// suspicious is how many logs make a list look like one that was cut off without a word. No known
+// limit is lower.
 const suspicious = 1000
 
-// eventsOfRange reads the logs of a range. A list so long that it may have been cut off is asked for again from its last block
-// on, until that brings nothing new.
+// eventsOfRange reads the logs of a range. A list so long that it may have been cut off is asked
+// for again from its last block on, until that brings nothing new.
 func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from, to uint64) ([]store.ChainEvent, error) {
 	logs, err := r.value()
 	if err != nil {
@@ -367,7 +375,8 @@ func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from,
 	return events, nil
 }
 
-// blocksOf reads the headers of the blocks with events, checks the events against them, and gives those blocks and the last.
+// blocksOf reads the headers of the blocks with events, checks the events against them, and gives
+// those blocks and the last.
 func (f *Follower) blocksOf(ctx context.Context, node *Node, events []store.ChainEvent, first, last *header) ([]store.Block, error) {
 	known := map[uint64]*header{first.Number: first, last.Number: last}
 	var numbers []uint64

@@ -17,10 +17,12 @@ const (
 	IncidentLogMissing = "log_missing"
 )
 
-// IncidentKinds lists the kinds of incidents that the follower reports, for metrics that start at 0.
+// IncidentKinds lists the kinds of incidents that the follower reports, for metrics that start at
+// 0.
 var IncidentKinds = []string{IncidentTermsDiffer, IncidentLogMissing, IncidentSetAside, IncidentUnverified, IncidentStuck}
 
-// reconcilePage is how many missions are compared at once: a request also asks for the block and for the chain.
+// reconcilePage is how many missions are compared at once: a request also asks for the block and
+// for the chain.
 const reconcilePage = maxCalls - 2
 
 // Report is what reconciling found.
@@ -37,11 +39,13 @@ type Report struct {
 // maxPassPages is how many pages of a full pass one run compares. The next run continues.
 const maxPassPages = 100
 
-// Reconcile compares what the contracts hold of every open mission with what the ledger holds, and repairs the ledger: a
-// funding or closing that was missed is looked up and adopted, a funding that the chain does not have is retracted. It uses
-// none of what Converge remembers and may run beside it, or in a process that does not follow.
+// Reconcile compares what the contracts hold of every open mission with what the ledger holds, and
+// repairs the ledger: a funding or closing that was missed is looked up and adopted, a funding that
+// the chain does not have is retracted. It uses none of what Converge remembers and may run beside
+// it, or in a process that does not follow.
 //
-// The error is that of the first page that could not be read; the report then tells of those before it.
+// The error is that of the first page that could not be read; the report then tells of those before
+// it.
 func (f *Follower) Reconcile(ctx context.Context) (Report, error) {
 	var report Report
 	for after := ""; ; {
@@ -180,7 +184,8 @@ func (f *Follower) reconcileOne(ctx context.Context, node *Node, position store.
 	return false, nil
 }
 
-// adopt looks for the log of something that the contract holds, up to the tip, and hands it to the ledger.
+// adopt looks for the log of something that the contract holds, up to the tip, and hands it to the
+// ledger.
 func (f *Follower) adopt(ctx context.Context, node *Node, position store.Position, expected *store.Expected, topic sortie.Hash, m contractMission) (bool, error) {
 	event, err := f.findEvent(ctx, node, position, expected.Factory, topic, sortie.MissionKey(expected.MissionID))
 	if err != nil {
@@ -211,8 +216,9 @@ func (f *Follower) missionAt(ctx context.Context, node *Node, block uint64, expe
 	return replies[0].mission()
 }
 
-// findEvent searches the followed part of the chain for an event of one mission, from its end backwards: what was missed is
-// likely to be recent. It asks for ever larger ranges as long as the node takes them.
+// findEvent searches the followed part of the chain for an event of one mission, from its end
+// backwards: what was missed is likely to be recent. It asks for ever larger ranges as long as the
+// node takes them.
 func (f *Follower) findEvent(ctx context.Context, node *Node, position store.Position, factoryAddress sortie.Address, topic, key sortie.Hash) (*store.ChainEvent, error) {
 	one := newSieve([]sortie.Address{factoryAddress})
 	one.only(topic, key)
@@ -273,8 +279,8 @@ func closingOf(expected *store.Expected) store.ChainEvent {
 	}
 }
 
-// retract takes back an event that enough nodes say is not on the chain: the contract knows nothing of it, and its transaction
-// is not in that block.
+// retract takes back an event that enough nodes say is not on the chain: the contract knows nothing
+// of it, and its transaction is not in that block.
 func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, error) {
 	type said struct{ held, mined bool }
 	agreed, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said, error) {
@@ -304,8 +310,8 @@ func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, e
 	return err == nil, err
 }
 
-// mined reports whether a node has the transaction of an event in the event's block. Of a receipt that is too large to read it
-// looks at the event's log instead.
+// mined reports whether a node has the transaction of an event in the event's block. Of a receipt
+// that is too large to read it looks at the event's log instead.
 func (n *Node) mined(ctx context.Context, event *store.ChainEvent) (bool, error) {
 	readings, err := n.receiptsOf(ctx, []sortie.Hash{event.Transaction})
 	if err != nil {
@@ -320,7 +326,8 @@ func (n *Node) mined(ctx context.Context, event *store.ChainEvent) (bool, error)
 	case !errors.Is(reading.err, errHeavy):
 		return false, fmt.Errorf("%s: %w", n.name, reading.err)
 	}
-	// A node refuses to give the logs of a block that it has replaced, so the block is asked for first.
+	// A node refuses to give the logs of a block that it has replaced, so the block is asked for
+	// first.
 	hashes, err := n.hashes(ctx, []uint64{event.Block})
 	if err != nil || hashes[event.Block] != event.BlockHash {
 		return false, err

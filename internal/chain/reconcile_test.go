@@ -213,8 +213,8 @@ func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	}
 }
 
-// missedIn makes a rig whose ledger was not told of the fundings of some drafts, in a block that was set aside, and whose ordinary
-// walk does not come to them.
+// missedIn makes a rig whose ledger was not told of the fundings of some drafts, in a block that
+// was set aside, and whose ordinary walk does not come to them.
 func missedIn(t *testing.T, drafts int, missed ...int) *rig {
 	t.Helper()
 	r := newRig(t, 1, Finalized)

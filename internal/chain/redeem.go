@@ -102,8 +102,8 @@ type Redemption struct {
 	PaidCount    uint64
 	ReclaimAfter time.Time
 	CapLeft      *big.Int // base units that the daily cap leaves today; nil without a cap
-	// Deferred says that the token refuses the transfer now: the contract would keep the amount as a
-	// credit of the recipient.
+	// Deferred says that the token refuses the transfer now: the contract would keep the amount as
+	// a credit of the recipient.
 	Deferred bool
 }
 

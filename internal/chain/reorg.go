@@ -9,11 +9,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// errReplaced says that a node's chain has none of the blocks that were followed. Whatever it is, it is not a reorganization.
+// errReplaced says that a node's chain has none of the blocks that were followed. Whatever it is,
+// it is not a reorganization.
 var errReplaced = errors.New("the node's chain has no block in common with the one that was followed: is it a new chain under an old id?")
 
-// lastCommon finds the newest block that the node's chain shares with ours, whose tips differ. Going back behind a final block
-// takes the word of as many nodes as money does.
+// lastCommon finds the newest block that the node's chain shares with ours, whose tips differ.
+// Going back behind a final block takes the word of as many nodes as money does.
 func (f *Follower) lastCommon(ctx context.Context, v sight, was store.Position) (store.Block, error) {
 	gone, instead := was.Tip, v.tip // our lowest block that is not on the node's chain, and the node's at its height
 	for page := 8; ; page = maxCalls {
@@ -45,8 +46,8 @@ func (f *Follower) lastCommon(ctx context.Context, v sight, was store.Position) 
 	}
 }
 
-// finalityIsBroken wants enough nodes to say that the chain goes on from a block, below one that was final, with another
-// block than ours.
+// finalityIsBroken wants enough nodes to say that the chain goes on from a block, below one that
+// was final, with another block than ours.
 func (f *Follower) finalityIsBroken(ctx context.Context, common store.Block, instead *header) error {
 	hashes, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said [2]sortie.Hash, err error) {
 		replies, err := f.ask(ctx, node, []call{headerCall(hexNumber(common.Number)), headerCall(hexNumber(instead.Number))})

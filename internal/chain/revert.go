@@ -10,7 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// explain says with the contract's own word why it refused a call, when the node passed that word on.
+// explain says with the contract's own word why it refused a call, when the node passed that word
+// on.
 func explain(err error) error {
 	data := refusalData(err)
 	if len(data) < 4 {
@@ -24,8 +25,8 @@ func explain(err error) error {
 	return fmt.Errorf("the contract refused it: %s", strings.TrimPrefix(name, "MissionFactory"))
 }
 
-// refusalData is what a contract answered when it refused a call, nil when a node passed nothing on. Every error that a node answers is an
-// [rpc.DataError], also one without data.
+// refusalData is what a contract answered when it refused a call, nil when a node passed nothing
+// on. Every error that a node answers is an [rpc.DataError], also one without data.
 func refusalData(err error) []byte {
 	var answered rpc.DataError
 	if !errors.As(err, &answered) {

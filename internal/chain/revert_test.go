@@ -13,7 +13,8 @@ func (a answered) Error() string  { return a.text }
 func (a answered) ErrorCode() int { return a.code }
 func (a answered) ErrorData() any { return a.data }
 
-// Only what a contract refused, or what takes too much gas, makes a settlement smaller. A node that is busy or out of order decides nothing.
+// Only what a contract refused, or what takes too much gas, makes a settlement smaller. A node that
+// is busy or out of order decides nothing.
 func TestWhatARefusalMeans(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]struct {

@@ -16,14 +16,16 @@ const (
 	maxBackoff  = 15 * time.Second
 )
 
-// pace learns from the blocks how often to look for new ones: four times in the time of one, within limits.
+// pace learns from the blocks how often to look for new ones: four times in the time of one, within
+// limits.
 type pace struct{ blockTime time.Duration }
 
 // firstBlockTime is believed until blocks say otherwise.
 const firstBlockTime = time.Second
 
-// observe takes a stretch into account. A gap counts as no more than twice the time that blocks took before it: between a
-// chain's first block and its second, and where it was stopped, there may be months, which say nothing about the next one.
+// observe takes a stretch into account. A gap counts as no more than twice the time that blocks
+// took before it: between a chain's first block and its second, and where it was stopped, there may
+// be months, which say nothing about the next one.
 func (p *pace) observe(from, to store.Block) {
 	if to.Number <= from.Number {
 		return
@@ -37,7 +39,8 @@ func (p *pace) observe(from, to store.Block) {
 
 func (p *pace) interval() time.Duration { return min(max(p.blockTime/4, minInterval), maxInterval) }
 
-// backoff is how long to wait after failures: twice as long after each, and never the same for two processes.
+// backoff is how long to wait after failures: twice as long after each, and never the same for two
+// processes.
 type backoff struct{ failures int }
 
 func (b *backoff) next(base time.Duration) time.Duration {
@@ -46,7 +49,8 @@ func (b *backoff) next(base time.Duration) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// Wake makes Run look for new blocks now. While nodes fail it changes nothing: hints must not become a storm.
+// Wake makes Run look for new blocks now. While nodes fail it changes nothing: hints must not
+// become a storm.
 func (f *Follower) Wake() {
 	select {
 	case f.wake <- struct{}{}:
@@ -54,8 +58,8 @@ func (f *Follower) Wake() {
 	}
 }
 
-// Run follows the chain until ctx ends, and then returns nil. It survives everything else: what fails is alarmed about and
-// tried again, ever more slowly.
+// Run follows the chain until ctx ends, and then returns nil. It survives everything else: what
+// fails is alarmed about and tried again, ever more slowly.
 func (f *Follower) Run(ctx context.Context) error {
 	var failing backoff
 	for {

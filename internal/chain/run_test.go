@@ -94,7 +94,8 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	}
 }
 
-// However long nodes are down, requests become fewer, hints change nothing, and it ends when they are back.
+// However long nodes are down, requests become fewer, hints change nothing, and it ends when they
+// are back.
 func TestRunBacksOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
@@ -163,7 +164,8 @@ func TestIntervalFollowsTheBlocks(t *testing.T) {
 	}
 }
 
-// The first block of a chain may be dated long before the second, and a chain may have been stopped.
+// The first block of a chain may be dated long before the second, and a chain may have been
+// stopped.
 func TestAGapIsNoPace(t *testing.T) {
 	t.Parallel()
 	var p pace

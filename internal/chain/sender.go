@@ -27,22 +27,25 @@ const (
 	gapAfter         = time.Minute      // a nonce that nobody holds does not come back by itself
 )
 
-// DefaultMaxGas is more than anything the service sends needs: settling a hundred payments takes under four million.
+// DefaultMaxGas is more than anything the service sends needs: settling a hundred payments takes
+// under four million.
 const DefaultMaxGas = 6_000_000
 
 // DefaultMaxFeePerGas is the most that is paid for a unit of gas where nothing else is configured.
 func DefaultMaxFeePerGas() *big.Int { return big.NewInt(500 * params.GWei) }
 
-// ErrAlreadyDone is what a [Prepare] says when the chain has the intent's effect, whoever brought it about. The intent ends
-// then; what brought it about is the follower's to report, and to take back after a reorganization.
+// ErrAlreadyDone is what a [Prepare] says when the chain has the intent's effect, whoever brought
+// it about. The intent ends then; what brought it about is the follower's to report, and to take
+// back after a reorganization.
 var ErrAlreadyDone = errors.New("the chain already has the effect")
 
-// ErrHeld is what a [Prepare] says when the operator wants the intent to wait. It is asked again soon; waiting is no problem of the
-// intent, and raises no alarm.
+// ErrHeld is what a [Prepare] says when the operator wants the intent to wait. It is asked again
+// soon; waiting is no problem of the intent, and raises no alarm.
 var ErrHeld = errors.New("held back by the operator")
 
-// Prepare says which call carries an intent out. It is asked anew for every nonce the intent is given, and so sees what became
-// of earlier tries. An error other than [ErrAlreadyDone] leaves the intent queued, to be prepared again later.
+// Prepare says which call carries an intent out. It is asked anew for every nonce the intent is
+// given, and so sees what became of earlier tries. An error other than [ErrAlreadyDone] leaves the
+// intent queued, to be prepared again later.
 type Prepare = func(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error)
 
 // SenderConfig says for whom and with what a [Sender] works.
@@ -55,17 +58,18 @@ type SenderConfig struct {
 	MaxGas       uint64             // of one transaction; 0: [DefaultMaxGas]
 	MinBalance   *big.Int           // in wei, below which the account's balance is an alarm; nil or 0: none is
 	Prepare      map[string]Prepare // by the kind of the intent
-	// Halted tells whether an operator must look at something first. While it does, nothing is signed or sent. nil: never.
+	// Halted tells whether an operator must look at something first. While it does, nothing is
+	// signed or sent. nil: never.
 	Halted func(ctx context.Context) (bool, error)
-	// Final is the newest block that cannot be taken back. Until the block of a transaction is final, its nonce stays with its
-	// intent, whatever a node says.
+	// Final is the newest block that cannot be taken back. Until the block of a transaction is
+	// final, its nonce stays with its intent, whatever a node says.
 	Final  func() uint64
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: slog.Default()
 }
 
-// Sender carries out intents: it makes transactions of them, sends those, and stays with each until it is final on the chain.
-// One key has one sender at a time, which holds the key's lease.
+// Sender carries out intents: it makes transactions of them, sends those, and stays with each until
+// it is final on the chain. One key has one sender at a time, which holds the key's lease.
 //
 // What makes it safe:
 //   - An intent and each of its signed transactions are stored before the transaction is sent. Whoever takes over, after a crash
@@ -127,8 +131,9 @@ func (s *Sender) Wake() {
 	}
 }
 
-// Run works until ctx ends, or until the lease is lost: then it fails with [ErrLeaseLost]. Everything else that goes wrong is
-// tried again. That of a former sender also ends when nothing of its account is left to do.
+// Run works until ctx ends, or until the lease is lost: then it fails with [ErrLeaseLost].
+// Everything else that goes wrong is tried again. That of a former sender also ends when nothing of
+// its account is left to do.
 func (s *Sender) Run(ctx context.Context, lease store.Lease) error {
 	s.memory = newMemory() // somebody else may have sent since
 	pause := s.interval
@@ -186,7 +191,8 @@ type pursuit struct {
 	outcome
 }
 
-// load reads the intents that are not over. Each status is read for itself, so that many of one do not hide the others.
+// load reads the intents that are not over. Each status is read for itself, so that many of one do
+// not hide the others.
 func (s *Sender) load(ctx context.Context) (*round, error) {
 	r := &round{now: s.config.Clock(), final: s.config.Final()}
 	for _, status := range []store.IntentStatus{store.IntentMined, store.IntentSent, store.IntentQueued} {

@@ -43,8 +43,8 @@ func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *round) erro
 	return nil
 }
 
-// isPoor reports whether the account could not pay for a transaction a moment ago. It is not asked at every look, because
-// preparing a call takes signatures.
+// isPoor reports whether the account could not pay for a transaction a moment ago. It is not asked
+// at every look, because preparing a call takes signatures.
 func (s *Sender) isPoor(r *round) bool {
 	if s.memory.poor == "" {
 		return false
@@ -53,8 +53,8 @@ func (s *Sender) isPoor(r *round) bool {
 	return r.now.Before(s.memory.poorUntil)
 }
 
-// begin makes the first transaction of an intent with a new nonce. What is wrong with this intent alone is noted with it and
-// does not keep the others.
+// begin makes the first transaction of an intent with a new nonce. What is wrong with this intent
+// alone is noted with it and does not keep the others.
 func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *pursuit) (begun bool, err error) {
 	to, data, err := s.prepare(ctx, p.Intent)
 	if errors.Is(err, ErrAlreadyDone) {
@@ -104,8 +104,9 @@ func (s *Sender) prepare(ctx context.Context, intent store.Intent) (common.Addre
 	return common.Address(to), data, err
 }
 
-// withMargin is how much gas a call gets that was estimated: a tenth to spare, and for each payment in it what it takes to fill a
-// balance that its owner emptied since. A payment is three words of the call. Gas that is not used costs nothing.
+// withMargin is how much gas a call gets that was estimated: a tenth to spare, and for each payment
+// in it what it takes to fill a balance that its owner emptied since. A payment is three words of
+// the call. Gas that is not used costs nothing.
 func withMargin(estimated uint64, data []byte) uint64 {
 	const payment, fill = 3 * wordSize, 20_000
 	return estimated + estimated/10 + uint64(len(data)/payment)*fill
@@ -125,7 +126,8 @@ func (s *Sender) estimate(ctx context.Context, node *Node, to common.Address, da
 	return withMargin(gas, data), nil
 }
 
-// missingBalance is what the account lacks for everything that waits and one transaction more, nil when it has enough.
+// missingBalance is what the account lacks for everything that waits and one transaction more, nil
+// when it has enough.
 func (s *Sender) missingBalance(r *round, gas uint64, price fees) *big.Int {
 	need := new(big.Int).Mul(price.cap, new(big.Int).SetUint64(gas))
 	for _, p := range r.waiting() {
@@ -140,8 +142,9 @@ func (s *Sender) missingBalance(r *round, gas uint64, price fees) *big.Int {
 	return need
 }
 
-// freeNonce is the nonce after all that we know to be used or given out. When the chain has used more than that, on a first
-// start or because the key is used elsewhere, enough nodes must say so: a nonce too high would wait forever.
+// freeNonce is the nonce after all that we know to be used or given out. When the chain has used
+// more than that, on a first start or because the key is used elsewhere, enough nodes must say so:
+// a nonce too high would wait forever.
 func (s *Sender) freeNonce(ctx context.Context, r *round) (uint64, error) {
 	next := s.memory.nextNonce
 	for _, p := range r.pursuits {
@@ -183,8 +186,9 @@ func (s *Sender) nonceAt(ctx context.Context, block store.Block) (uint64, error)
 	return nonce, nil
 }
 
-// closeGap uses up a nonce that nobody holds below one that waits. There is none as long as this service alone uses the key:
-// it takes a block that is taken back with somebody else's transaction, or a reorganization of what was final.
+// closeGap uses up a nonce that nobody holds below one that waits. There is none as long as this
+// service alone uses the key: it takes a block that is taken back with somebody else's transaction,
+// or a reorganization of what was final.
 func (s *Sender) closeGap(ctx context.Context, lease store.Lease, r *round) error {
 	nonce, found := r.gap()
 	if !s.memory.gapLasts(nonce, found, r.now) || r.full {
@@ -256,7 +260,8 @@ func (s *Sender) move(ctx context.Context, lease store.Lease, p *pursuit, next s
 	return nil
 }
 
-// plainText is a text from elsewhere as it may be stored and shown: not long, on one line, and nothing that is not text.
+// plainText is a text from elsewhere as it may be stored and shown: not long, on one line, and
+// nothing that is not text.
 func plainText(text string) string {
 	const longest = 300
 	text = strings.Map(func(r rune) rune {

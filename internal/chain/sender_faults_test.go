@@ -58,8 +58,8 @@ func TestEvictedTransactionsAreSentAgain(t *testing.T) {
 	r.checkExactlyOnce(r.missions, 0)
 }
 
-// The base fee rises a hundredfold for fifty blocks. With a generous cap everything is mined meanwhile; with a cap below the
-// spike everything waits at the cap and is mined afterwards.
+// The base fee rises a hundredfold for fifty blocks. With a generous cap everything is mined
+// meanwhile; with a cap below the spike everything waits at the cap and is mined afterwards.
 func TestFeeSpike(t *testing.T) {
 	t.Parallel()
 	const usual, spike, spikeBlocks = gwei, 100 * gwei, 50
@@ -96,7 +96,8 @@ func TestFeeSpike(t *testing.T) {
 	}
 }
 
-// A transaction below the base fee cannot be mined, whatever its place in the line, and no node says so once it has it.
+// A transaction below the base fee cannot be mined, whatever its place in the line, and no node
+// says so once it has it.
 func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, sqliteDatabase(t))
@@ -120,8 +121,9 @@ func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 	r.checkExactlyOnce(r.missions, 0)
 }
 
-// feesPaid compares what the account's transactions cost with base fee and one gwei of tip, and counts the most attempts of
-// an intent. No attempt may offer more than the limit, or less than a tenth more than the one before.
+// feesPaid compares what the account's transactions cost with base fee and one gwei of tip, and
+// counts the most attempts of an intent. No attempt may offer more than the limit, or less than a
+// tenth more than the one before.
 func (r *rig) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
 	r.t.Helper()
 	for _, tx := range r.minedTransactions() {
@@ -154,7 +156,8 @@ func tenthMore(now, before *big.Int) bool {
 	return new(big.Int).Mul(now, big.NewInt(10)).Cmp(new(big.Int).Mul(before, big.NewInt(11))) >= 0
 }
 
-// The process dies at every moment at which it can, again and again, while prices rise and transactions must be replaced.
+// The process dies at every moment at which it can, again and again, while prices rise and
+// transactions must be replaced.
 func TestDeathAtEveryMoment(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{"signed", "stored", "sent", "observed"} {
@@ -325,7 +328,8 @@ func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	}
 }
 
-// Blocks with the account's transactions are taken back, again and again, at every depth above finality.
+// Blocks with the account's transactions are taken back, again and again, at every depth above
+// finality.
 func TestReorganizations(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 16, func(t *testing.T, r *rig) {
@@ -385,7 +389,8 @@ func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 	}
 }
 
-// A stranger's transaction is taken back after a higher nonce was given out: nobody holds the nonce between.
+// A stranger's transaction is taken back after a higher nonce was given out: nobody holds the nonce
+// between.
 func TestNonceGapIsClosed(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 2, func(t *testing.T, r *rig) {
@@ -403,7 +408,8 @@ func TestNonceGapIsClosed(t *testing.T) {
 	})
 }
 
-// Whatever a node is handed was stored before: nothing that may be mined is unknown to who takes over.
+// Whatever a node is handed was stored before: nothing that may be mined is unknown to who takes
+// over.
 func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 6, func(t *testing.T, r *rig) {
@@ -454,7 +460,8 @@ func TestEveryDialectOfNodes(t *testing.T) {
 	r.checkExactlyOnce(r.missions, 0)
 }
 
-// A node answers from a machine that is behind: what is mined stays mined, and no nonce is given out twice.
+// A node answers from a machine that is behind: what is mined stays mined, and no nonce is given
+// out twice.
 func TestANodeThatFallsBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 12, sqliteDatabase(t))

@@ -12,15 +12,17 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// handOverAfter is how long a transaction of a former sender may wait to be mined before another account begins its intent anew.
+// handOverAfter is how long a transaction of a former sender may wait to be mined before another
+// account begins its intent anew.
 const handOverAfter = 10 * time.Minute
 
-// NewFormerSender makes a sender for an account whose key this service does not have any more. It signs nothing: it stays with the
-// transactions that the account has sent until they are final, sends them again where they may have been dropped, and hands what has no
-// transaction, or one that is not mined for long, to the account of the configured signer.
+// NewFormerSender makes a sender for an account whose key this service does not have any more. It
+// signs nothing: it stays with the transactions that the account has sent until they are final,
+// sends them again where they may have been dropped, and hands what has no transaction, or one that
+// is not mined for long, to the account of the configured signer.
 //
-// Such a transaction may be mined later all the same, next to that of the new account. That costs gas and does no harm: the
-// contract pays a slot once and closes a mission once.
+// Such a transaction may be mined later all the same, next to that of the new account. That costs
+// gas and does no harm: the contract pays a slot once and closes a mission once.
 func NewFormerSender(config SenderConfig, former sortie.Address) *Sender {
 	successor := config.Signer.Address()
 	config.Signer = noKey{former}
@@ -41,7 +43,8 @@ func (k noKey) SignTransaction(context.Context, uint64, *types.Transaction) (*ty
 	return nil, errors.New("the key of a former sender is not here")
 }
 
-// handOver gives the intents to the successor that the account cannot finish, and keeps the transactions of the others alive.
+// handOver gives the intents to the successor that the account cannot finish, and keeps the
+// transactions of the others alive.
 func (s *Sender) handOver(ctx context.Context, lease store.Lease, r *round) error {
 	var given []*pursuit
 	for _, p := range r.pursuits {

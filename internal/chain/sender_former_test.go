@@ -27,7 +27,8 @@ type custody struct {
 	lease  store.Lease
 }
 
-// changeSender lets another account send from now on, and what it takes to finish what the former one has begun.
+// changeSender lets another account send from now on, and what it takes to finish what the former
+// one has begun.
 func (r *rig) changeSender() *custody {
 	r.t.Helper()
 	c := &custody{rig: r, former: r.key.Address()}
@@ -89,7 +90,8 @@ func (c *custody) wantClosedOnce(since uint64, missions []string) {
 	}
 }
 
-// Intents that are queued move to the new account; those that were sent are followed until they are final, also without the key.
+// Intents that are queued move to the new account; those that were sent are followed until they are
+// final, also without the key.
 func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 20, func(t *testing.T, r *rig) {
@@ -111,8 +113,8 @@ func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
 	})
 }
 
-// What the former account sent and is not mined for long is done by the new one. When the old transaction is mined all the same, it has
-// no effect, or the new one has none.
+// What the former account sent and is not mined for long is done by the new one. When the old
+// transaction is mined all the same, it has no effect, or the new one has none.
 func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 	t.Parallel()
 	for name, revive := range map[string]bool{"the old transactions are gone": false, "the old transactions are mined late": true} {

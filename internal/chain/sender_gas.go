@@ -15,11 +15,12 @@ const (
 	shortestPace = time.Hour   // a pace is not told from less
 )
 
-// DefaultMinBalance is below what the account's balance is an alarm where nothing else is configured: a twentieth of the chain's coin.
+// DefaultMinBalance is below what the account's balance is an alarm where nothing else is
+// configured: a twentieth of the chain's coin.
 func DefaultMinBalance() *big.Int { return big.NewInt(params.Ether / 20) }
 
-// lookIdly reads the balance from time to time while there is nothing to send. A failure does not matter yet: the follower tells of
-// nodes that are away.
+// lookIdly reads the balance from time to time while there is nothing to send. A failure does not
+// matter yet: the follower tells of nodes that are away.
 func (s *Sender) lookIdly(ctx context.Context, r *round) {
 	if s.isFormer() || r.now.Sub(s.memory.balanceAt) < idleLook {
 		return

@@ -30,7 +30,8 @@ func (r *rig) gasAlarm() string {
 	return ""
 }
 
-// The balance is known while nothing is sent. Below the minimum it is an alarm, which says how long it lasts once that can be known.
+// The balance is known while nothing is sent. Below the minimum it is an alarm, which says how long
+// it lasts once that can be known.
 func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 6, func(t *testing.T, r *rig) {

@@ -11,7 +11,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// An intent that the operator holds back waits without an alarm, and is sent soon after it may be, however long it waited.
+// An intent that the operator holds back waits without an alarm, and is sent soon after it may be,
+// however long it waited.
 func TestAnIntentThatIsHeldBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, sqliteDatabase(t))

@@ -51,7 +51,8 @@ func TestTheLineIsInTheOrderOfNonces(t *testing.T) {
 	}
 }
 
-// Two accounts count their nonces by themselves: a mined transaction of the former one says nothing about the nonce of the present one.
+// Two accounts count their nonces by themselves: a mined transaction of the former one says nothing
+// about the nonce of the present one.
 func TestAFormerSendersTransactionIsNotTakenForOurs(t *testing.T) {
 	t.Parallel()
 	former, present := sortie.Address{19: 1}, sortie.Address{19: 2}

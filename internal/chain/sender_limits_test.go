@@ -79,7 +79,8 @@ func TestAnEmptyAccount(t *testing.T) {
 	r.checkExactlyOnce(r.missions, 0)
 }
 
-// While an incident is open nothing is signed or sent, not even again; what was sent is still watched.
+// While an incident is open nothing is signed or sent, not even again; what was sent is still
+// watched.
 func TestNothingIsSentWhileHalted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, sqliteDatabase(t))
@@ -107,8 +108,8 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 	r.checkExactlyOnce(r.missions, 0)
 }
 
-// A transaction that nodes claim to have and nobody mines is replaced after a while, later each time, up to the cap; then an
-// operator hears of it.
+// A transaction that nodes claim to have and nobody mines is replaced after a while, later each
+// time, up to the cap; then an operator hears of it.
 func TestATransactionThatNobodyMines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, sqliteDatabase(t))
@@ -207,7 +208,8 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	r.checkExactlyOnce(r.missions, 0)
 }
 
-// A transaction that is mined in vain again and again costs gas each time: the waits between grow, and others are not kept.
+// A transaction that is mined in vain again and again costs gas each time: the waits between grow,
+// and others are not kept.
 func TestMinedInVainAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, sqliteDatabase(t))
@@ -243,7 +245,8 @@ func TestAnUnknownKindOfIntentIsKept(t *testing.T) {
 	}
 }
 
-// unsteady fails every other time, once by giving the signature of another key and once by signing something else.
+// unsteady fails every other time, once by giving the signature of another key and once by signing
+// something else.
 type unsteady struct {
 	chain.TransactionSigner
 	asked int
@@ -275,7 +278,8 @@ func TestASignerThatFailsHalfTheTime(t *testing.T) {
 	r.checkExactlyOnce(r.missions, 0)
 }
 
-// Two nodes must agree before an intent is over. One that denies a receipt, or forges one, keeps it open and is an alarm.
+// Two nodes must agree before an intent is over. One that denies a receipt, or forges one, keeps it
+// open and is an alarm.
 func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]func(question) (any, bool){
@@ -319,7 +323,8 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 	}
 }
 
-// The node that is asked first denies what it has mined. The other keeps the intent from being given another nonce.
+// The node that is asked first denies what it has mined. The other keeps the intent from being
+// given another nonce.
 func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, sqliteDatabase(t))

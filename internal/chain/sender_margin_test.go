@@ -17,8 +17,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A recipient can make a payment dearer after its gas was estimated: a balance that is empty again takes more gas to fill. Where
-// that let the transaction fail, one wallet could burn the sender's gas, and keep its settlement waiting, as often as it likes.
+// A recipient can make a payment dearer after its gas was estimated: a balance that is empty again
+// takes more gas to fill. Where that let the transaction fail, one wallet could burn the sender's
+// gas, and keep its settlement waiting, as often as it likes.
 func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T) {
 	t.Parallel()
 	for _, payments := range []int{1, 3} {

@@ -36,7 +36,8 @@ func newMeddler(t testing.TB, target *rpc.Client) *meddler {
 	return m
 }
 
-// with sets what is done with questions from now on; an answer that is an error is told as one. nil: all are passed on.
+// with sets what is done with questions from now on; an answer that is an error is told as one.
+// nil: all are passed on.
 func (m *meddler) with(meddle func(question) (answer any, meddled bool)) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()

@@ -81,7 +81,8 @@ func keep[K comparable, V any](memories map[K]V, wanted map[K]bool) {
 	}
 }
 
-// firstInLine notes since when a nonce is the lowest that waits. What stood behind another did not wait for a better price.
+// firstInLine notes since when a nonce is the lowest that waits. What stood behind another did not
+// wait for a better price.
 func (m *memory) firstInLine(nonce uint64, now time.Time) {
 	if m.inLine && m.line != nonce {
 		m.lineMoved = now
@@ -112,8 +113,8 @@ func (m *memory) restBriefly(intent int64, now time.Time) {
 	m.resting[intent] = rest{until: now.Add(firstRest)}
 }
 
-// rests reports whether an intent waits. One whose transactions were mined in vain waits longer after each of them, counted by
-// their nonces, because each has cost gas.
+// rests reports whether an intent waits. One whose transactions were mined in vain waits longer
+// after each of them, counted by their nonces, because each has cost gas.
 func (m *memory) rests(intent store.Intent, now time.Time) bool {
 	if now.Before(m.resting[intent.ID].until) {
 		return true

@@ -29,8 +29,9 @@ type outcome struct {
 	mined mining
 }
 
-// judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of a block that was taken back,
-// and is if the nonce is unused at the head. The nonce alone does not either, a stranger may have used it.
+// judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of
+// a block that was taken back, and is if the nonce is unused at the head. The nonce alone does not
+// either, a stranger may have used it.
 func judge(intent store.Intent, seen view, mined map[sortie.Hash]mining) outcome {
 	used := seen.nonce > *intent.Nonce
 	for _, attempt := range attemptsAt(intent, *intent.Nonce) {
@@ -139,7 +140,8 @@ func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
 	return nil
 }
 
-// next is the intent as it should be stored, given what became of its transactions. Up to finality everything can be undone.
+// next is the intent as it should be stored, given what became of its transactions. Up to finality
+// everything can be undone.
 func (s *Sender) next(ctx context.Context, p *pursuit, r *round) store.Intent {
 	if p.fate != fateTaken {
 		delete(s.memory.takenAt, p.ID)
@@ -186,7 +188,8 @@ func sameProgress(a, b store.Intent) bool {
 // errNotFinal says that there is nothing to be certain of yet.
 var errNotFinal = errors.New("not final yet")
 
-// certain reports whether there is no doubt about the end of an intent's nonce. Where nodes leave a doubt, an operator hears of it.
+// certain reports whether there is no doubt about the end of an intent's nonce. Where nodes leave a
+// doubt, an operator hears of it.
 func (s *Sender) certain(p *pursuit, doubt error) bool {
 	if doubt != nil && !errors.Is(doubt, errNotFinal) {
 		s.status.doubt(fmt.Errorf("what became of %s %s: %w", p.Kind, p.Subject, doubt))
@@ -209,9 +212,9 @@ func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error 
 	return err
 }
 
-// takenIsFinal wants the block at which the nonce was first seen used to be final, and enough nodes to have that block, the
-// nonce used, and none of the intent's transactions. The sighting is only remembered, so whoever takes over waits for finality
-// once more.
+// takenIsFinal wants the block at which the nonce was first seen used to be final, and enough nodes
+// to have that block, the nonce used, and none of the intent's transactions. The sighting is only
+// remembered, so whoever takes over waits for finality once more.
 func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, r *round) error {
 	sighting, found := s.memory.takenAt[p.ID]
 	if !found {

@@ -41,7 +41,8 @@ const (
 
 var factoryABI = missionfactory.NewMissionFactory()
 
-// rig is a chain whose blocks the test makes, funded missions on it, a database, and a sender that closes them.
+// rig is a chain whose blocks the test makes, funded missions on it, a database, and a sender that
+// closes them.
 type rig struct {
 	t          testing.TB
 	anvil      *ethclient.Client // straight to the chain
@@ -164,7 +165,8 @@ func (r *rig) developmentKey(role devnet.Role) funding.Signer {
 	return signer
 }
 
-// fundMissions creates missions of the deployer, who owns all service tokens, and turns automatic mining off.
+// fundMissions creates missions of the deployer, who owns all service tokens, and turns automatic
+// mining off.
 func (r *rig) fundMissions(missions int) {
 	r.t.Helper()
 	ctx := r.t.Context()
@@ -276,7 +278,8 @@ func (r *rig) useNodes(urls ...string) {
 	r.nodes = nodes
 }
 
-// restart gives the lease to a new sender, as after a crash: nothing remains of the old one but what is stored.
+// restart gives the lease to a new sender, as after a crash: nothing remains of the old one but
+// what is stored.
 func (r *rig) restart() {
 	r.t.Helper()
 	r.clock.advance(time.Hour) // the old lease expires
@@ -379,8 +382,9 @@ func (r *rig) wantAlarm(kind string, present bool) {
 	}
 }
 
-// checkExactlyOnce counts on the chain: every mission that was wanted closed once, by as many transactions of the account as
-// there were closes and others (of strangers, or in vain), and nothing of it left in the pool.
+// checkExactlyOnce counts on the chain: every mission that was wanted closed once, by as many
+// transactions of the account as there were closes and others (of strangers, or in vain), and
+// nothing of it left in the pool.
 func (r *rig) checkExactlyOnce(closed []string, others int) {
 	r.t.Helper()
 	ctx := context.Background()

@@ -59,9 +59,10 @@ func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *round) err
 	return nil
 }
 
-// priceIsTooLow reports whether the newest attempt should be replaced by one that pays more. For want of a block only the
-// first in line is: the others cannot be mined before it at any price. Each replacement waits longer than the one before, so
-// that a transaction which does not reach the miners at all does not become dear.
+// priceIsTooLow reports whether the newest attempt should be replaced by one that pays more. For
+// want of a block only the first in line is: the others cannot be mined before it at any price.
+// Each replacement waits longer than the one before, so that a transaction which does not reach the
+// miners at all does not become dear.
 func (s *Sender) priceIsTooLow(r *round, p *pursuit, first bool) bool {
 	newest := p.newest()
 	if (fees{newest.FeeCap, newest.TipCap}).below(r.view.market) {
@@ -156,7 +157,8 @@ type signError struct{ err error }
 func (e *signError) Error() string { return "sign transaction: " + e.err.Error() }
 func (e *signError) Unwrap() error { return e.err }
 
-// sign wants back what it gave, signed by the account: what is stored and sent must be what was meant.
+// sign wants back what it gave, signed by the account: what is stored and sent must be what was
+// meant.
 func (s *Sender) sign(ctx context.Context, unsigned *types.Transaction) (*types.Transaction, error) {
 	signed, err := s.config.Signer.SignTransaction(ctx, s.config.ChainID, unsigned)
 	if err != nil {
@@ -170,7 +172,8 @@ func (s *Sender) sign(ctx context.Context, unsigned *types.Transaction) (*types.
 	return signed, nil
 }
 
-// broadcast sends the newest attempt to every node. What they answer decides what to try next, never what became of it.
+// broadcast sends the newest attempt to every node. What they answer decides what to try next,
+// never what became of it.
 func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
 	newest := p.newest()
 	s.memory.broadcast[newest.Hash] = r.now

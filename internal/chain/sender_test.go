@@ -28,7 +28,8 @@ func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 	})
 }
 
-// A holder that was stopped, and whose lease went to another, can neither store an attempt nor what became of one.
+// A holder that was stopped, and whose lease went to another, can neither store an attempt nor what
+// became of one.
 func TestAnOldHolderWritesNothing(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 3, func(t *testing.T, r *rig) {
@@ -61,7 +62,8 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 	})
 }
 
-// The lease changes hands while its old holder works: whatever both do at once, nothing is sent twice.
+// The lease changes hands while its old holder works: whatever both do at once, nothing is sent
+// twice.
 func TestHandOverInTheMiddle(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 16, func(t *testing.T, r *rig) {

@@ -18,15 +18,16 @@ import (
 // askAtOnce is how many transactions or blocks are asked for in one request.
 const askAtOnce = 100
 
-// tolerableLag is by how many blocks a node may be behind another and still be preferred to it by the order of the
-// configuration.
+// tolerableLag is by how many blocks a node may be behind another and still be preferred to it by
+// the order of the configuration.
 const tolerableLag = 2
 
 // defaultTip is offered where no node suggests one.
 var defaultTip = big.NewInt(params.GWei)
 
-// view is the chain as one node has it. The nonce and the balance are those at the head, not at whatever the node has by the
-// time it is asked: a balanced endpoint may answer from another machine, which knows a different newest block.
+// view is the chain as one node has it. The nonce and the balance are those at the head, not at
+// whatever the node has by the time it is asked: a balanced endpoint may answer from another
+// machine, which knows a different newest block.
 type view struct {
 	node    *Node
 	head    store.Block
@@ -35,8 +36,9 @@ type view struct {
 	balance *big.Int
 }
 
-// look takes the view of the first node that can tell what became of the transactions under way, those that are behind asked
-// last. A node that has not even reached the final block is not asked: to it, nonces that are used up seem free.
+// look takes the view of the first node that can tell what became of the transactions under way,
+// those that are behind asked last. A node that has not even reached the final block is not asked:
+// to it, nonces that are used up seem free.
 func (s *Sender) look(ctx context.Context, r *round) error {
 	candidates, tip, failures := s.candidates(ctx)
 	for _, candidate := range candidates {
@@ -58,14 +60,16 @@ func (s *Sender) look(ctx context.Context, r *round) error {
 	return fmt.Errorf("look at the chain: %w", errors.Join(append([]error{ErrUnreachable}, failures...)...))
 }
 
-// pulse is a node's newest block, its base fee, and the tip that the node suggests, nil when it suggests none.
+// pulse is a node's newest block, its base fee, and the tip that the node suggests, nil when it
+// suggests none.
 type pulse struct {
 	head         store.Block
 	baseFee, tip *big.Int
 }
 
-// candidates are the nodes that answer, in the order of the configuration, but those that are behind the newest come last. Of
-// the tips they suggest the lowest counts: a node alone can make us slow, but not poor.
+// candidates are the nodes that answer, in the order of the configuration, but those that are
+// behind the newest come last. Of the tips they suggest the lowest counts: a node alone can make us
+// slow, but not poor.
 func (s *Sender) candidates(ctx context.Context) (candidates []vote[pulse], tip *big.Int, failures []error) {
 	var newest uint64
 	for _, answer := range poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (pulse, error) { return node.pulse(ctx) }) {
@@ -168,8 +172,8 @@ func (m mining) withoutCost() mining {
 	return m
 }
 
-// minings tells which of the transactions are in blocks of the node's chain. Some endpoints remember receipts of blocks that
-// were taken back; those do not count.
+// minings tells which of the transactions are in blocks of the node's chain. Some endpoints
+// remember receipts of blocks that were taken back; those do not count.
 func (n *Node) minings(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]mining, error) {
 	found := make(map[sortie.Hash]mining)
 	blocks := make(map[uint64]bool)

@@ -2,9 +2,9 @@ package chain
 
 import "strings"
 
-// refusal is why a node did not take a transaction. JSON-RPC has no codes for it, so it is read from the text, in the
-// dialects of the nodes there are. Nothing is ever concluded from it about the chain, only about what to try next: whether a
-// transaction was mined is asked of the chain.
+// refusal is why a node did not take a transaction. JSON-RPC has no codes for it, so it is read
+// from the text, in the dialects of the nodes there are. Nothing is ever concluded from it about
+// the chain, only about what to try next: whether a transaction was mined is asked of the chain.
 type refusal int
 
 const (
@@ -17,8 +17,8 @@ const (
 	refusedUnknown                  // anything else, such as a full pool or a node that does not answer
 )
 
-// dialects are pieces of what nodes say, in lower case, the first that fits deciding: "replacement transaction underpriced"
-// is no "transaction underpriced".
+// dialects are pieces of what nodes say, in lower case, the first that fits deciding: "replacement
+// transaction underpriced" is no "transaction underpriced".
 //
 //   - geth, and most that follow its words: op-geth, bor, nitro, reth, newer Nethermind and Besu
 //   - Erigon writes a gRPC status before them

@@ -15,7 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
-// PaidSlots asks which slots of a mission are paid in the newest block, by [Quorum]: what is not is paid, and what is closes a mission.
+// PaidSlots asks which slots of a mission are paid in the newest block, by [Quorum]: what is not is
+// paid, and what is closes a mission.
 func (n *Nodes) PaidSlots(ctx context.Context, factoryAddress sortie.Address, missionKey sortie.Hash, slots []uint32) ([]bool, error) {
 	calls := make([]call, len(slots))
 	for i, slot := range slots {
@@ -65,8 +66,8 @@ func (n *Nodes) DailyCap(ctx context.Context, factoryAddress, token sortie.Addre
 	return DailyCap{limit, spent}, nil
 }
 
-// Transfers asks whether a token lets a factory transfer an amount to an account now, by [Quorum]. A settlement during a pause of the token
-// would turn all its payments into deferred credits.
+// Transfers asks whether a token lets a factory transfer an amount to an account now, by [Quorum].
+// A settlement during a pause of the token would turn all its payments into deferred credits.
 func (n *Nodes) Transfers(ctx context.Context, token, factoryAddress, account sortie.Address, amount *big.Int) (bool, error) {
 	transfers, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (bool, error) {
 		transfers, err := transfers(ctx, node, token, factoryAddress, account, amount)
@@ -115,8 +116,9 @@ type Trial struct {
 	Reason  string // in the contract's words
 }
 
-// TrySettlement runs a settlement without sending it, as enough nodes would ([Quorum]): what it says sets payouts aside. A settlement that takes more
-// than maxGas, or more than half of a block, is too large.
+// TrySettlement runs a settlement without sending it, as enough nodes would ([Quorum]): what it
+// says sets payouts aside. A settlement that takes more than maxGas, or more than half of a block,
+// is too large.
 func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.Address, data []byte, maxGas uint64) (Trial, error) {
 	to := common.Address(factoryAddress)
 	trial, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (Trial, error) {
@@ -146,8 +148,8 @@ func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.A
 	return trial, nil
 }
 
-// judgeRefusal says what a node's refusal of a settlement means. What is no refusal by the contract is not known: the node may be out
-// of order.
+// judgeRefusal says what a node's refusal of a settlement means. What is no refusal by the contract
+// is not known: the node may be out of order.
 func judgeRefusal(err error) (Trial, bool) {
 	data := refusalData(err)
 	if len(data) < 4 {

@@ -18,7 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-// What the contract says about a settlement before it is sent decides whether it is sent, made smaller, kept waiting or given up.
+// What the contract says about a settlement before it is sent decides whether it is sent, made
+// smaller, kept waiting or given up.
 func TestASettlementIsTriedBeforeItIsSent(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)

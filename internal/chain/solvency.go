@@ -14,8 +14,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// MissionsAt asks for missions as the contracts held them after one block, which is named by its hash: no reorganization can change the
-// answer. It comes from [Quorum]. A node that does not have the block, or its state any more, has no vote.
+// MissionsAt asks for missions as the contracts held them after one block, which is named by its
+// hash: no reorganization can change the answer. It comes from [Quorum]. A node that does not have
+// the block, or its state any more, has no vote.
 func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []store.ContractKey) ([]store.ContractMission, error) {
 	missions := make([]store.ContractMission, 0, len(keys))
 	for part := range slices.Chunk(keys, maxCalls) {
@@ -41,7 +42,8 @@ func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []store.
 	return missions, nil
 }
 
-// BalancesAt asks how much of their tokens factories held after one block, as [Nodes.MissionsAt] asks for missions.
+// BalancesAt asks how much of their tokens factories held after one block, as [Nodes.MissionsAt]
+// asks for missions.
 func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []store.Vault) ([]*big.Int, error) {
 	erc20 := servicetoken.NewServiceToken()
 	calls := make([]call, len(vaults))
@@ -55,7 +57,8 @@ func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []stor
 	return balances, nil
 }
 
-// CreditsAt asks for the deferred credits of accounts after one block, as [Nodes.MissionsAt] asks for missions.
+// CreditsAt asks for the deferred credits of accounts after one block, as [Nodes.MissionsAt] asks
+// for missions.
 func (n *Nodes) CreditsAt(ctx context.Context, block sortie.Hash, holders []store.CreditHolder) ([]*big.Int, error) {
 	calls := make([]call, len(holders))
 	for i, holder := range holders {
@@ -86,8 +89,8 @@ func (n *Nodes) amountsAt(ctx context.Context, calls []call) ([]*big.Int, error)
 	return amounts, nil
 }
 
-// stateAt makes calls that are answered with so many bytes each, and gives the answers one after the other, as enough nodes agree on
-// them.
+// stateAt makes calls that are answered with so many bytes each, and gives the answers one after
+// the other, as enough nodes agree on them.
 func (n *Nodes) stateAt(ctx context.Context, calls []call, size int) (words, error) {
 	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (string, error) {
 		replies, err := node.batch(ctx, calls)
@@ -106,7 +109,8 @@ func (n *Nodes) stateAt(ctx context.Context, calls []call, size int) (words, err
 			}
 			all.Write(one)
 		}
-		// Asked last: a node that has turned into one of another chain must not have answered before that was noticed.
+		// Asked last: a node that has turned into one of another chain must not have answered
+		// before that was noticed.
 		return all.String(), n.stillOnChain(ctx, node)
 	})
 	return words(answer), err

@@ -12,15 +12,17 @@ import (
 )
 
 const (
-	// startMargin is how long before the first draft following begins: clocks differ, the chain's included.
+	// startMargin is how long before the first draft following begins: clocks differ, the chain's
+	// included.
 	startMargin = time.Hour
-	// startDepth is how far below the head following begins where nothing is known to be final, so that the start itself is
-	// not replaced.
+	// startDepth is how far below the head following begins where nothing is known to be final, so
+	// that the start itself is not replaced.
 	startDepth = 128
 )
 
-// begin chooses the block after which to follow: the last one from before anything could concern the service. A start that is
-// too late would lose what came before it, so as many nodes must have that block as for money.
+// begin chooses the block after which to follow: the last one from before anything could concern
+// the service. A start that is too late would lose what came before it, so as many nodes must have
+// that block as for money.
 func (f *Follower) begin(ctx context.Context) (store.Position, error) {
 	interest, err := f.ledger.EarliestInterest(ctx)
 	if err != nil {
@@ -45,7 +47,8 @@ func (f *Follower) begin(ctx context.Context) (store.Position, error) {
 	return position, ledgerFault(err)
 }
 
-// lastBefore finds the last settled block that is not younger than a time, or the first block of all.
+// lastBefore finds the last settled block that is not younger than a time, or the first block of
+// all.
 func (f *Follower) lastBefore(ctx context.Context, node *Node, moment time.Time) (store.Block, error) {
 	v, err := f.look(ctx, node, 0)
 	if err != nil {

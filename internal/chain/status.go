@@ -35,7 +35,8 @@ var AlarmKinds = []string{
 	AlarmDisagree, AlarmQuorumMissing, AlarmNoFinality, AlarmFinality, AlarmLedger,
 }
 
-// alarmLife is how long an alarm about a node lasts that is neither repeated nor disproved, because the node is not asked.
+// alarmLife is how long an alarm about a node lasts that is neither repeated nor disproved, because
+// the node is not asked.
 const alarmLife = 5 * time.Minute
 
 // oneLine makes what several nodes said fit where people read it.
@@ -48,7 +49,8 @@ func oneLine(detail string) string {
 	return detail
 }
 
-// Alarm is something wrong with the chain or its nodes that still holds. It ends by itself when the cause does.
+// Alarm is something wrong with the chain or its nodes that still holds. It ends by itself when the
+// cause does.
 type Alarm struct {
 	Kind    string
 	Subject string // the name of a node, or what nodes were asked about; empty: the chain
@@ -86,7 +88,8 @@ const (
 	StateDisagreement = "disagreement"
 )
 
-// State is the status in one word. While nodes disagree, or give what cannot be true, that is the word, whatever else is wrong.
+// State is the status in one word. While nodes disagree, or give what cannot be true, that is the
+// word, whatever else is wrong.
 func (s Status) State() string {
 	rank := map[string]int{StateOK: 0, StateBehind: 1, StateUnavailable: 2, StateDisagreement: 3}
 	worst := StateOK
@@ -162,7 +165,8 @@ const (
 	aboutMissions = "missions"
 )
 
-// settle raises the alarms that doubts about a subject call for, and ends those that they no longer do.
+// settle raises the alarms that doubts about a subject call for, and ends those that they no longer
+// do.
 func (m *monitor) settle(subject string, doubts error) {
 	for kind, class := range map[string]error{
 		AlarmDisagree: ErrNodesDisagree, AlarmQuorumMissing: ErrQuorumMissing, AlarmBadAnswer: errBadAnswer,
@@ -175,7 +179,8 @@ func (m *monitor) settle(subject string, doubts error) {
 	}
 }
 
-// expire forgets alarms about what nobody looks at any more. Those about the whole chain are ended by who raised them.
+// expire forgets alarms about what nobody looks at any more. Those about the whole chain are ended
+// by who raised them.
 func (m *monitor) expire() {
 	now := m.now()
 	maps.DeleteFunc(m.alarms, func(key alarmKey, alarm *Alarm) bool { return key.subject != "" && now.Sub(alarm.Last) > alarmLife })

@@ -24,8 +24,8 @@ var (
 	errFromTheFuture = errors.New("a block claims to be from the future: check this machine's clock")
 )
 
-// ask sends calls together with the question which chain this is, so that no answer of a node that has turned into another
-// one counts.
+// ask sends calls together with the question which chain this is, so that no answer of a node that
+// has turned into another one counts.
 func (f *Follower) ask(ctx context.Context, node *Node, calls []call) ([]reply, error) {
 	replies, err := node.batch(ctx, append(slices.Clip(calls), call{"eth_chainId", "[]"}))
 	if err != nil {
@@ -116,7 +116,8 @@ func (f *Follower) stepOn(ctx context.Context, node *Node, was store.Position) (
 	return progress, err
 }
 
-// stretch is a piece of the chain that was read and checked: what is to be added behind a block that the ledger has.
+// stretch is a piece of the chain that was read and checked: what is to be added behind a block
+// that the ledger has.
 type stretch struct {
 	after  store.Block
 	blocks []store.Block
@@ -130,8 +131,9 @@ func (s stretch) tip() store.Block {
 	return s.blocks[len(s.blocks)-1]
 }
 
-// meet finds the block behind which the node's chain is to be read: our tip, or the last that both have. It looks up the
-// factories, too: after the head, because a quote's factory is stored before the quote can be paid.
+// meet finds the block behind which the node's chain is to be read: our tip, or the last that both
+// have. It looks up the factories, too: after the head, because a quote's factory is stored before
+// the quote can be paid.
 func (f *Follower) meet(ctx context.Context, v sight, was store.Position) (store.Block, error) {
 	factories, err := f.ledger.Factories(ctx, f.chainID)
 	if err != nil {
@@ -146,7 +148,8 @@ func (f *Follower) meet(ctx context.Context, v sight, was store.Position) (store
 	return f.lastCommon(ctx, v, was)
 }
 
-// maxEvents is how many events go into one transaction, so that other writers need not wait for long.
+// maxEvents is how many events go into one transaction, so that other writers need not wait for
+// long.
 const maxEvents = 8192
 
 // apply hands a stretch to the ledger, in pieces that end with a block.
@@ -173,10 +176,12 @@ func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Prog
 	return nil
 }
 
-// keptBlocks is how many final blocks are worth keeping for finding the last common one, should finality break after all.
+// keptBlocks is how many final blocks are worth keeping for finding the last common one, should
+// finality break after all.
 const keptBlocks = 1024
 
-// worthKeeping leaves out blocks that are final for so long that the ledger would forget them at once, but never the last.
+// worthKeeping leaves out blocks that are final for so long that the ledger would forget them at
+// once, but never the last.
 func worthKeeping(blocks []store.Block, final uint64) []store.Block {
 	for len(blocks) > 1 && blocks[0].Number+keptBlocks < final {
 		blocks = blocks[1:]
@@ -187,7 +192,8 @@ func worthKeeping(blocks []store.Block, final uint64) []store.Block {
 // finalAfter is how long a new final block waits for company: the next block stores it along.
 const finalAfter = 2 * time.Second
 
-// cut takes the blocks off the front of a stretch whose events do not exceed a limit, but at least one block.
+// cut takes the blocks off the front of a stretch whose events do not exceed a limit, but at least
+// one block.
 func (s *stretch) cut(limit int) stretch {
 	if len(s.events) <= limit {
 		whole := *s

@@ -20,7 +20,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// recorded serves a chain whose answers were written beforehand, so that what is measured is not the node.
+// recorded serves a chain whose answers were written beforehand, so that what is measured is not
+// the node.
 type recorded struct {
 	*httptest.Server
 	blocks [][]byte

@@ -21,9 +21,9 @@ func IsFunded(ctx context.Context, node Reader, factoryAddress sortie.Address, m
 	return mission.Creator != common.Address{}, nil
 }
 
-// ApproveExactly makes sure that the spender may take the amount from the account, and waits until it may. It gives the
-// approval it sent, nil if the allowance was enough. The allowance is set to the amount and no more: what is left of a larger
-// one would outlive the reason for it.
+// ApproveExactly makes sure that the spender may take the amount from the account, and waits until
+// it may. It gives the approval it sent, nil if the allowance was enough. The allowance is set to
+// the amount and no more: what is left of a larger one would outlive the reason for it.
 func ApproveExactly(ctx context.Context, account *Account, token, spender sortie.Address, amount *big.Int) (*types.Transaction, error) {
 	erc20 := servicetoken.NewServiceToken()
 	owner := common.Address(account.Address())

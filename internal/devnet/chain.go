@@ -13,21 +13,26 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// clockTolerance is how far a stored chain may be ahead of the machine's clock for a start to wait rather than fail.
+// clockTolerance is how far a stored chain may be ahead of the machine's clock for a start to wait
+// rather than fail.
 const clockTolerance = time.Minute
 
 // Config says how a chain runs. Its zero value is a chain in memory on a free port.
 type Config struct {
-	// DataDir is the chain's own directory, made if missing. Empty: the chain lives in memory and ends with the process.
+	// DataDir is the chain's own directory, made if missing. Empty: the chain lives in memory and
+	// ends with the process.
 	DataDir string
-	// Listen is the host:port of JSON-RPC over HTTP and WebSocket. No host means 127.0.0.1, port 0 any free one. Empty: ":0".
+	// Listen is the host:port of JSON-RPC over HTTP and WebSocket. No host means 127.0.0.1, port 0
+	// any free one. Empty: ":0".
 	Listen string
 	// ChainID is 31337 unless set.
 	ChainID uint64
-	// BlockInterval is the longest wait between two blocks; 1 second unless set. With less than a second, set ClockLead too.
+	// BlockInterval is the longest wait between two blocks; 1 second unless set. With less than a
+	// second, set ClockLead too.
 	BlockInterval time.Duration
-	// ClockLead is how far block timestamps may run ahead of the wall clock; 2 seconds unless set. A test that sends many
-	// transactions one after the other, and does not care about the time, sets it to hours and never waits.
+	// ClockLead is how far block timestamps may run ahead of the wall clock; 2 seconds unless set.
+	// A test that sends many transactions one after the other, and does not care about the time,
+	// sets it to hours and never waits.
 	ClockLead time.Duration
 	// Logger gets the chain's own messages, and the library's at debug level. Nil: slog.Default.
 	Logger *slog.Logger
@@ -67,8 +72,8 @@ type Chain struct {
 	err  error // valid when done is closed
 }
 
-// Start opens a chain, sets it up if it is new, and serves it until ctx ends or Close is called. When it returns, the contracts
-// are deployed, the wallets funded and the port answers.
+// Start opens a chain, sets it up if it is new, and serves it until ctx ends or Close is called.
+// When it returns, the contracts are deployed, the wallets funded and the port answers.
 func Start(ctx context.Context, config Config) (*Chain, error) {
 	config = config.withDefaults()
 	routeLog(config.Logger)
@@ -109,7 +114,8 @@ func also(err, cleanup error) error {
 	return fmt.Errorf("%w; then: %w", err, cleanup)
 }
 
-// begin brings the stored chain into order, starts the blocks, sets up a new chain and opens the door.
+// begin brings the stored chain into order, starts the blocks, sets up a new chain and opens the
+// door.
 func (c *Chain) begin(ctx context.Context) error {
 	ledger := ledger{c.eth}
 	if err := c.resume(ledger); err != nil {
@@ -185,7 +191,8 @@ func (c *Chain) Client() *ethclient.Client { return c.client }
 // Done is closed when the chain has stopped and its data directory is free.
 func (c *Chain) Done() <-chan struct{} { return c.done }
 
-// Close stops the chain, waits until it has, and says why it had stopped earlier if it had by itself.
+// Close stops the chain, waits until it has, and says why it had stopped earlier if it had by
+// itself.
 func (c *Chain) Close() error {
 	c.stop()
 	<-c.done

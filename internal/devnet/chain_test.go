@@ -18,7 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-// patience is how long a test waits for what should take milliseconds. It only decides how late a failure is reported.
+// patience is how long a test waits for what should take milliseconds. It only decides how late a
+// failure is reported.
 const patience = 3 * time.Minute
 
 // stopLimit is many times what a stop takes, for busy machines.

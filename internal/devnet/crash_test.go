@@ -44,7 +44,8 @@ func (w witness) check(t *testing.T, client *ethclient.Client) {
 	}
 }
 
-// TestNothingSeenIsLostByKilling kills the chain at the very moment a client sees a receipt, again and again.
+// TestNothingSeenIsLostByKilling kills the chain at the very moment a client sees a receipt, again
+// and again.
 func TestNothingSeenIsLostByKilling(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
@@ -86,7 +87,8 @@ func TestNothingSeenIsLostByKilling(t *testing.T) {
 	}
 }
 
-// TestKillingDuringSetUpDoesNoHarm kills the first starts of a chain at random moments. The contracts end up where they belong.
+// TestKillingDuringSetUpDoesNoHarm kills the first starts of a chain at random moments. The
+// contracts end up where they belong.
 func TestKillingDuringSetUpDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()

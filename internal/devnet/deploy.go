@@ -18,7 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 )
 
-// factoryGas bounds what creating the factory costs, for the time when its tokens do not exist yet and it cannot be estimated.
+// factoryGas bounds what creating the factory costs, for the time when its tokens do not exist yet
+// and it cannot be estimated.
 const factoryGas = 6_000_000
 
 var (
@@ -39,7 +40,8 @@ type DeployParams struct {
 	AdminDelay time.Duration
 	// Caps on payouts per UTC day, in base units; nil: no limit.
 	USDCCap, ServiceTokenCap *big.Int
-	// Either the reward tokens, or WithTestTokens: deploy both, the deployer owning all of ServiceToken and minting TestUSDC.
+	// Either the reward tokens, or WithTestTokens: deploy both, the deployer owning all of
+	// ServiceToken and minting TestUSDC.
 	USDC, ServiceToken sortie.Address
 	WithTestTokens     bool
 }
@@ -53,9 +55,10 @@ type Deployment struct {
 	DeployedAtBlock uint64         `json:"deployedAtBlock"` // of the factory: no mission is older
 }
 
-// Deploy puts a MissionFactory on a chain, and test tokens if asked to. It sends nothing before it has seen that the
-// parameters are sound, the tokens are what they should be and the deployer can pay; then it waits until all is mined. When
-// ctx ends meanwhile, the error names the transaction that was under way.
+// Deploy puts a MissionFactory on a chain, and test tokens if asked to. It sends nothing before it
+// has seen that the parameters are sound, the tokens are what they should be and the deployer can
+// pay; then it waits until all is mined. When ctx ends meanwhile, the error names the transaction
+// that was under way.
 func Deploy(ctx context.Context, backend chain.Backend, deployer chain.TransactionSigner, params DeployParams) (Deployment, error) {
 	params = params.withDefaults(deployer.Address())
 	if err := params.validate(); err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// publicModules are the JSON-RPC namespaces that clients may use. The node's others can stop, rewind or debug it.
+// publicModules are the JSON-RPC namespaces that clients may use. The node's others can stop,
+// rewind or debug it.
 var publicModules = []string{"eth", "net", "web3", "txpool"}
 
 const (

@@ -164,8 +164,8 @@ func TestSafeAndFinalizedAreOneAndTwoBlocksBelowTheHead(t *testing.T) {
 	}
 }
 
-// TestTrafficDoesNotPushTheClock sends more transactions, each after the last was mined, than the clock's window has seconds;
-// then many at once.
+// TestTrafficDoesNotPushTheClock sends more transactions, each after the last was mined, than the
+// clock's window has seconds; then many at once.
 func TestTrafficDoesNotPushTheClock(t *testing.T) {
 	t.Parallel()
 	chain := startChain(t, devnet.Config{}) // the clock of `sortie dev`

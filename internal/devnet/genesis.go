@@ -16,18 +16,21 @@ const (
 
 	blockGasLimit = 60_000_000
 
-	// genesisTime is in the past for every machine with a working clock, and constant: block 0 must be the same at every start.
+	// genesisTime is in the past for every machine with a working clock, and constant: block 0 must
+	// be the same at every start.
 	genesisTime = 1_767_225_600 // 2026-01-01T00:00:00Z
 )
 
-// feeRecipient collects the tips. It is nobody's, and not the zero address, which contracts treat specially.
+// feeRecipient collects the tips. It is nobody's, and not the zero address, which contracts treat
+// specially.
 var feeRecipient = common.HexToAddress("0x536f727469652064657620636861696e00000fee")
 
 // gasAllowance is what every development wallet starts with: 10,000 ether.
 var gasAllowance = new(big.Int).Mul(big.NewInt(10_000), big.NewInt(params.Ether))
 
-// forkRules is every rule change up to and including Osaka, from block 0. The list is written out because the library's own
-// development defaults switch on rules, and gas prices, that no public chain has yet.
+// forkRules is every rule change up to and including Osaka, from block 0. The list is written out
+// because the library's own development defaults switch on rules, and gas prices, that no public
+// chain has yet.
 func forkRules(chainID uint64) *params.ChainConfig {
 	block, second := new(big.Int), new(uint64)
 	return &params.ChainConfig{
@@ -74,11 +77,12 @@ func genesis(chainID uint64) *core.Genesis {
 	}
 }
 
-// systemContracts are the two that every block since Prague must call, and the CREATE2 factory that deployment tools expect.
+// systemContracts are the two that every block since Prague must call, and the CREATE2 factory that
+// deployment tools expect.
 //
-// The contracts of EIP-2935 and EIP-4788 are left out on purpose: they write three storage slots in every block, which turns
-// an empty block of half a kilobyte into several kilobytes of state, kept for ever. The rules allow their absence, and the
-// BLOCKHASH instruction does not need them.
+// The contracts of EIP-2935 and EIP-4788 are left out on purpose: they write three storage slots in
+// every block, which turns an empty block of half a kilobyte into several kilobytes of state, kept
+// for ever. The rules allow their absence, and the BLOCKHASH instruction does not need them.
 func systemContracts() types.GenesisAlloc {
 	contract := func(code []byte) types.Account {
 		return types.Account{Nonce: 1, Code: code, Balance: new(big.Int)}

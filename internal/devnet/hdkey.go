@@ -22,8 +22,8 @@ type hdKey struct {
 	chain  [32]byte
 }
 
-// masterKey is the root of the tree that a BIP-39 mnemonic stands for, without a passphrase. The mnemonic's own checksum is
-// not looked at: the only one used here is a constant.
+// masterKey is the root of the tree that a BIP-39 mnemonic stands for, without a passphrase. The
+// mnemonic's own checksum is not looked at: the only one used here is a constant.
 func masterKey(mnemonic string) (hdKey, error) {
 	seed, err := pbkdf2.Key(sha512.New, mnemonic, []byte("mnemonic"), 2048, 64)
 	if err != nil {
@@ -55,7 +55,8 @@ func (k hdKey) child(index uint32) (hdKey, error) {
 	return k.derive(k.chain[:], binary.BigEndian.AppendUint32(data, index))
 }
 
-// derive adds the left half of HMAC-SHA512(key, data) to the secret and takes the right half as the new chain code.
+// derive adds the left half of HMAC-SHA512(key, data) to the secret and takes the right half as the
+// new chain code.
 func (k hdKey) derive(key, data []byte) (hdKey, error) {
 	mac := hmac.New(sha512.New, key)
 	mac.Write(data)

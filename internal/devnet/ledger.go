@@ -15,7 +15,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Keys of the package's own notes, kept in the node's database so that one flush covers them and the blocks.
+// Keys of the package's own notes, kept in the node's database so that one flush covers them and
+// the blocks.
 var (
 	sealedKey = []byte("sortie-devnet-sealed") // hash of the newest block on disk
 	setupKey  = []byte("sortie-devnet-setup")  // what set-up made, written when it is complete
@@ -33,7 +34,8 @@ type ledger struct {
 
 func (l ledger) head() *types.Header { return l.eth.BlockChain().CurrentBlock() }
 
-// seal makes one block of everything the pool holds, gets it to the disk, and only then shows it to clients.
+// seal makes one block of everything the pool holds, gets it to the disk, and only then shows it to
+// clients.
 func (l ledger) seal(timestamp uint64) (*types.Block, error) {
 	chain, parent := l.eth.BlockChain(), l.head()
 	if err := l.eth.TxPool().Sync(); err != nil { // the pool follows the head in the background: let it catch up
@@ -55,8 +57,8 @@ func (l ledger) seal(timestamp uint64) (*types.Block, error) {
 	return block, nil
 }
 
-// build uses the library's one-shot builder. The other one builds every block twice and goes on improving it in the
-// background for a consensus client that does not exist here.
+// build uses the library's one-shot builder. The other one builds every block twice and goes on
+// improving it in the background for a consensus client that does not exist here.
 func (l ledger) build(parent *types.Header, timestamp uint64) (*types.Block, error) {
 	block, _, err := l.eth.Miner().BuildTestingPayload(&miner.BuildPayloadArgs{
 		Parent:       parent.Hash(),

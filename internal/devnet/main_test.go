@@ -17,7 +17,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-// childVariable makes the test binary play another process: one that is killed, or one whose goroutines are counted.
+// childVariable makes the test binary play another process: one that is killed, or one whose
+// goroutines are counted.
 const (
 	childVariable = "SORTIE_DEVNET_CHILD"
 	dataVariable  = "SORTIE_DEVNET_DATA"
@@ -51,7 +52,8 @@ func runChain() error {
 	return chain.Close()
 }
 
-// countGoroutines is the child that starts and stops chains and prints how many goroutines each has left behind.
+// countGoroutines is the child that starts and stops chains and prints how many goroutines each has
+// left behind.
 func countGoroutines() error {
 	for range 3 {
 		chain, err := devnet.Start(context.Background(), quiet())
@@ -67,7 +69,8 @@ func countGoroutines() error {
 	return nil
 }
 
-// settledGoroutines counts once those that are just ending have ended. The node's peer database takes a second to.
+// settledGoroutines counts once those that are just ending have ended. The node's peer database
+// takes a second to.
 func settledGoroutines() int {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()

@@ -14,7 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 )
 
-// openNode starts the library's node on a data directory, or in memory if dataDir is empty. It opens no port.
+// openNode starts the library's node on a data directory, or in memory if dataDir is empty. It
+// opens no port.
 func openNode(dataDir string, chainID uint64) (*node.Node, *eth.Ethereum, error) {
 	stack, err := node.New(&node.Config{
 		Name:    "node",
@@ -46,9 +47,10 @@ func explainOpen(err error, dataDir string) error {
 	return fmt.Errorf("open chain data %s: %w", dataDir, err)
 }
 
-// nodeConfig keeps every block's state on disk as the block is made (an "archive" in hash form), because the pruned forms
-// hold the latest states in memory until a clean stop. It switches off what a chain without peers does not need, and every
-// cache: the whole state fits into the database's own.
+// nodeConfig keeps every block's state on disk as the block is made (an "archive" in hash form),
+// because the pruned forms hold the latest states in memory until a clean stop. It switches off
+// what a chain without peers does not need, and every cache: the whole state fits into the
+// database's own.
 func nodeConfig(chainID uint64) *ethconfig.Config {
 	config := ethconfig.Defaults
 	config.Genesis = genesis(chainID)

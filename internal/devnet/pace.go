@@ -2,23 +2,27 @@ package devnet
 
 import "time"
 
-// The chain's clock stays inside this window around the wall clock. The package documentation says why.
+// The chain's clock stays inside this window around the wall clock. The package documentation says
+// why.
 const (
 	clockLag         = 12 * time.Second
 	defaultClockLead = 2 * time.Second
 )
 
-// gatherTime is how long a block waits for company once a transaction has arrived. It makes a burst share a few blocks.
+// gatherTime is how long a block waits for company once a transaction has arrived. It makes a burst
+// share a few blocks.
 const gatherTime = 15 * time.Millisecond
 
-// pace decides when the next block is due and which second it claims. It is pure: it knows no clock but what it is told.
+// pace decides when the next block is due and which second it claims. It is pure: it knows no clock
+// but what it is told.
 type pace struct {
 	interval time.Duration // the longest wait between two blocks
 	lead     time.Duration // how far the chain's clock may run ahead of the wall clock
 }
 
-// due gives the moment of the next block, after a head that claims the second headTime and was sealed at sealedAt.
-// waitingSince is when the oldest pending transaction was noticed, zero if there is none.
+// due gives the moment of the next block, after a head that claims the second headTime and was
+// sealed at sealedAt. waitingSince is when the oldest pending transaction was noticed, zero if
+// there is none.
 func (p pace) due(headTime uint64, sealedAt, waitingSince time.Time) time.Time {
 	next := claimed(headTime + 1)
 

@@ -60,7 +60,8 @@ func TestPaceOfTimestamps(t *testing.T) {
 	}
 }
 
-// TestPaceHoldsTheClock lets transactions arrive at random moments of random traffic and looks at every block.
+// TestPaceHoldsTheClock lets transactions arrive at random moments of random traffic and looks at
+// every block.
 func TestPaceHoldsTheClock(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

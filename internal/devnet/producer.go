@@ -8,7 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/core"
 )
 
-// clockWarning is a lead over the wall clock, beyond the allowed one, that only a clock set back can cause.
+// clockWarning is a lead over the wall clock, beyond the allowed one, that only a clock set back
+// can cause.
 const clockWarning = 5 * time.Second
 
 // producer makes the blocks: one goroutine, for as long as the chain runs.
@@ -55,7 +56,8 @@ func (p *producer) run(ctx context.Context) error {
 	return nil
 }
 
-// step seals a block, unless it was due only for transactions that an earlier block has taken meanwhile.
+// step seals a block, unless it was due only for transactions that an earlier block has taken
+// meanwhile.
 func (p *producer) step() error {
 	now := p.now()
 	head := p.ledger.head()

@@ -78,8 +78,8 @@ func contractCode() sortie.Hash {
 	return sortie.Hash(crypto.Keccak256Hash(code))
 }
 
-// firstBlock waits for the first block of this run and for the node's transaction index: before that, the node answers
-// questions for unknown transactions with an error.
+// firstBlock waits for the first block of this run and for the node's transaction index: before
+// that, the node answers questions for unknown transactions with an error.
 func (c *Chain) firstBlock(ctx context.Context, ledger ledger) error {
 	before := ledger.head().Number.Uint64()
 	ticker := time.NewTicker(time.Millisecond)

@@ -47,7 +47,8 @@ type vectorFile struct {
 	}
 }
 
-// TestDeployedFactoryGivesTheDigestsOfTheVectors asks the code that was deployed, as if it stood where the vectors say.
+// TestDeployedFactoryGivesTheDigestsOfTheVectors asks the code that was deployed, as if it stood
+// where the vectors say.
 func TestDeployedFactoryGivesTheDigestsOfTheVectors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../spec/vectors.json")

@@ -8,7 +8,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Mnemonic is the development mnemonic that anvil, Hardhat and others share. Everyone knows its keys.
+// Mnemonic is the development mnemonic that anvil, Hardhat and others share. Everyone knows its
+// keys.
 const Mnemonic = "test test test test test test test test test test test junk"
 
 // Role is what a development wallet is for.
@@ -77,8 +78,8 @@ func WalletByRole(role Role) Wallet {
 	panic(fmt.Sprintf("devnet: no wallet has the role %q", role))
 }
 
-// UserWallets gives the wallets that people play with: the creators, the contributors and the operator, but none of the
-// service's own keys. The ready file of `sortie dev` lists them.
+// UserWallets gives the wallets that people play with: the creators, the contributors and the
+// operator, but none of the service's own keys. The ready file of `sortie dev` lists them.
 func UserWallets() []Wallet {
 	var users []Wallet
 	for _, role := range []Role{RoleCreator, RoleCreator2, RoleContributor1, RoleContributor2, RoleContributor3, RoleOperator} {
@@ -87,8 +88,9 @@ func UserWallets() []Wallet {
 	return users
 }
 
-// Key gives the n-th secret key of the development mnemonic, for the key reference `dev:N`. It refuses every chain id but 1337
-// and 31337: on any other chain, money sent to these keys belongs to whoever takes it first.
+// Key gives the n-th secret key of the development mnemonic, for the key reference `dev:N`. It
+// refuses every chain id but 1337 and 31337: on any other chain, money sent to these keys belongs
+// to whoever takes it first.
 func Key(chainID uint64, n int) ([32]byte, error) {
 	if chainID != 1337 && chainID != 31337 {
 		return [32]byte{}, fmt.Errorf("development key %d refused on chain id %d: everyone has it; use a keystore file or a signer command", n, chainID)

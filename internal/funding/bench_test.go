@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// compare measures two ways of doing the same in turns, so that a noisy machine is noisy for both, and reports how many
-// times cheaper the first one is.
+// compare measures two ways of doing the same in turns, so that a noisy machine is noisy for both,
+// and reports how many times cheaper the first one is.
 func compare(b *testing.B, ours, reference func()) {
 	b.Helper()
 	const turn = 64 // calls between looks at the clock
@@ -79,7 +79,8 @@ func BenchmarkRecoverPortable(b *testing.B) {
 	}
 }
 
-// BenchmarkQuoteRatio is the quote of a draft that was read before in this step, against that of one that was not.
+// BenchmarkQuoteRatio is the quote of a draft that was read before in this step, against that of
+// one that was not.
 func BenchmarkQuoteRatio(b *testing.B) {
 	v := loadVectors(b)
 	issuer := mustIssuer(b, v.domain(), v.signer(b), funding.DefaultTTL)

@@ -27,8 +27,8 @@ type commandLimits struct {
 
 var defaultCommandLimits = commandLimits{timeout: 5 * time.Second, parallel: 4, answer: 4 << 10, grace: time.Second}
 
-// commandSigner asks an external program, which may hold the key in hardware or behind a policy. See [KeyRef] for what is
-// said between the two.
+// commandSigner asks an external program, which may hold the key in hardware or behind a policy.
+// See [KeyRef] for what is said between the two.
 type commandSigner struct {
 	path    string
 	address sortie.Address
@@ -140,7 +140,8 @@ func (c commandSigner) ask(ctx context.Context, request commandRequest) (string,
 	}
 }
 
-// enter waits for a free slot, for no longer than a call may take: overload must show, not queue up.
+// enter waits for a free slot, for no longer than a call may take: overload must show, not queue
+// up.
 func (c commandSigner) enter(ctx context.Context) error {
 	timer := time.NewTimer(c.limits.timeout)
 	defer timer.Stop()
@@ -154,8 +155,9 @@ func (c commandSigner) enter(ctx context.Context) error {
 	}
 }
 
-// commandEnvironment is what nearly every program needs to run. The rest of this program's environment, which may hold
-// passwords of other things, is none of the command's business; it can set what it needs itself.
+// commandEnvironment is what nearly every program needs to run. The rest of this program's
+// environment, which may hold passwords of other things, is none of the command's business; it can
+// set what it needs itself.
 func commandEnvironment() []string {
 	environment := []string{}
 	for _, name := range []string{"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR"} {

@@ -21,7 +21,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The signing commands of these tests are this test binary under other names: a symbolic link's name chooses what it does.
+// The signing commands of these tests are this test binary under other names: a symbolic link's
+// name chooses what it does.
 
 func TestMain(m *testing.M) {
 	if behave, found := commands[filepath.Base(os.Args[0])]; found {
@@ -54,7 +55,8 @@ var commands = map[string]func(){
 	"environment":   func() { signOnly(func() { refuse(strings.Join(variables(), " ")) }) },
 }
 
-// answer does what a signing command should and lets the caller spoil the signature. The address is always right.
+// answer does what a signing command should and lets the caller spoil the signature. The address is
+// always right.
 func answer(spoil func(string) string) {
 	var request struct {
 		Version   int

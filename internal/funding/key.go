@@ -9,8 +9,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// keySigner signs with a key in memory: libsecp256k1 when built with cgo, a portable implementation otherwise. Both take
-// their nonces from RFC 6979, so the same hash gives the same bytes in every build.
+// keySigner signs with a key in memory: libsecp256k1 when built with cgo, a portable implementation
+// otherwise. Both take their nonces from RFC 6979, so the same hash gives the same bytes in every
+// build.
 type keySigner struct {
 	address sortie.Address
 	// sign closes over the secret, where no formatting verb, logger or encoder can reach it.

@@ -13,8 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// goldenSignatures is the hash of a thousand signatures. It holds for every build: with cgo, without, and for the portable
-// signer of package sortie.
+// goldenSignatures is the hash of a thousand signatures. It holds for every build: with cgo,
+// without, and for the portable signer of package sortie.
 const goldenSignatures = "0xe47f5e83fb8846183d6e01a861cc1b2ff23288e443eb567f8abb9dfddb6b5450"
 
 func TestGoldenSignatures(t *testing.T) {
@@ -38,9 +38,10 @@ func TestGoldenSignatures(t *testing.T) {
 	equal(t, "hash of the signatures", sortie.Hash(sum.Sum(nil)).String(), goldenSignatures)
 }
 
-// goldenInput is a fixed pseudo-random key and digest, but for the first few, which are the ends of their ranges. A digest
-// stays below the order of the curve's group: above it the implementations differ in whether they reduce it before they
-// derive the nonce. Both signatures are valid, and a hash comes out that high once in 2^128.
+// goldenInput is a fixed pseudo-random key and digest, but for the first few, which are the ends of
+// their ranges. A digest stays below the order of the curve's group: above it the implementations
+// differ in whether they reduce it before they derive the nonce. Both signatures are valid, and a
+// hash comes out that high once in 2^128.
 func goldenInput(i uint64) (secret [32]byte, digest sortie.Hash) {
 	var seed [8]byte
 	binary.BigEndian.PutUint64(seed[:], i)

@@ -17,17 +17,18 @@ import (
 //	command:PATH                        a program that holds the key, see below
 //	dev:N                               the N-th key of the development mnemonic, on development chains only
 //
-// A command is started once for each question, without arguments, without a shell and with a minimal environment. It reads
-// one JSON object from its standard input and writes its answer to standard output:
+// A command is started once for each question, without arguments, without a shell and with a
+// minimal environment. It reads one JSON object from its standard input and writes its answer to
+// standard output:
 //
 //	{"version":1,"operation":"address"}
 //	    -> the key's address as text
 //	{"version":1,"operation":"sign","address":"0x...","digest":"0x...","purpose":"settlement","content":{...}}
 //	    -> the signature of the digest as text: 0x and 130 hex digits, r, s, v with low s and v 27 or 28
 //
-// The content is that of [SignRequest]; a command with a policy must hash it itself and compare, and should take its nonces
-// from RFC 6979, so that a quote keeps its bytes over a restart. To refuse, it writes one line to standard error and exits
-// with a status other than zero.
+// The content is that of [SignRequest]; a command with a policy must hash it itself and compare,
+// and should take its nonces from RFC 6979, so that a quote keeps its bytes over a restart. To
+// refuse, it writes one line to standard error and exits with a status other than zero.
 type KeyRef struct {
 	scheme       keyScheme
 	path         string
@@ -102,11 +103,13 @@ func (k KeyRef) String() string {
 	}
 }
 
-// DevKeys gives the N-th key of the development mnemonic, or refuses to on a chain that is none for development.
+// DevKeys gives the N-th key of the development mnemonic, or refuses to on a chain that is none for
+// development.
 type DevKeys func(chainID uint64, n int) ([32]byte, error)
 
-// Open gives the signer that the reference names, for use on one chain. It decrypts a keystore, asks a command for its
-// address, or takes a development key from devKeys. Every failure is one line that says what to do.
+// Open gives the signer that the reference names, for use on one chain. It decrypts a keystore,
+// asks a command for its address, or takes a development key from devKeys. Every failure is one
+// line that says what to do.
 func (k KeyRef) Open(ctx context.Context, chainID uint64, devKeys DevKeys) (Signer, error) {
 	switch k.scheme {
 	case schemeKeystore:

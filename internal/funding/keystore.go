@@ -19,7 +19,8 @@ const (
 	maxPasswordSize = 4 << 10
 )
 
-// openKeystore decrypts a Web3 Secret Storage file of version 3, as geth, foundry and most wallets write it.
+// openKeystore decrypts a Web3 Secret Storage file of version 3, as geth, foundry and most wallets
+// write it.
 func openKeystore(path, passwordPath string) (Signer, error) {
 	content, err := secretFile{
 		what: "keystore", path: path, limit: maxKeystoreSize,
@@ -77,8 +78,8 @@ type keystoreFile struct {
 	named *sortie.Address // the address, parsed; nil when the file gives none
 }
 
-// parseKeystore reads the file's structure and checks everything that the decryption would panic on, or spend any amount of
-// memory on.
+// parseKeystore reads the file's structure and checks everything that the decryption would panic
+// on, or spend any amount of memory on.
 func parseKeystore(content []byte) (keystoreFile, error) {
 	var file keystoreFile
 	if !json.Valid(content) {
@@ -127,7 +128,8 @@ var (
 	errExpensiveKDF = errors.New("its key derivation costs more than 512 MiB or a minute; make a new file with geth or cast")
 )
 
-// checkScrypt allows 512 MiB of memory, twice what geth's standard setting takes, and eight times its work.
+// checkScrypt allows 512 MiB of memory, twice what geth's standard setting takes, and eight times
+// its work.
 func checkScrypt(n, r, p int64) error {
 	const most = 1 << 22 // blocks of 128 bytes
 	switch {

@@ -20,7 +20,8 @@ import (
 
 const password = "correct horse, battery: staple "
 
-// newKeystore is the vectors' service key in a keystore file as geth writes it, with a cheap key derivation.
+// newKeystore is the vectors' service key in a keystore file as geth writes it, with a cheap key
+// derivation.
 func newKeystore(t testing.TB) map[string]any {
 	t.Helper()
 	secret, err := crypto.ToECDSA(secretBytes(t))
@@ -120,7 +121,8 @@ func TestKeystoreOpens(t *testing.T) {
 	}
 }
 
-// A file that another program made with the other key derivation: the test vector of the Web3 Secret Storage definition.
+// A file that another program made with the other key derivation: the test vector of the Web3
+// Secret Storage definition.
 func TestKeystoreOpensPBKDF2(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "key.json")

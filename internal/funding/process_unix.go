@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// killWithChildren makes the end of the process's context kill whatever the process has started, too.
+// killWithChildren makes the end of the process's context kill whatever the process has started,
+// too.
 func killWithChildren(process *exec.Cmd) {
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	process.Cancel = func() error {

@@ -8,7 +8,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The last look before a quote goes out must see any difference between the calldata and the draft, wherever it came from.
+// The last look before a quote goes out must see any difference between the calldata and the draft,
+// wherever it came from.
 func TestProofreadSeesEveryDifference(t *testing.T) {
 	t.Parallel()
 	meant := func() sortie.MissionAuthorization {

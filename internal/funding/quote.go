@@ -17,9 +17,10 @@ const (
 	MaxTTL     = time.Hour
 )
 
-// Issuer makes funding quotes: it signs the terms of a draft, checks what it is about to say, and says it. A quote is a pure
-// function of the draft and of a deadline that advances in steps, so reading a draft again writes nothing and gives the same
-// bytes inside a step. An Issuer may be used by many goroutines.
+// Issuer makes funding quotes: it signs the terms of a draft, checks what it is about to say, and
+// says it. A quote is a pure function of the draft and of a deadline that advances in steps, so
+// reading a draft again writes nothing and gives the same bytes inside a step. An Issuer may be
+// used by many goroutines.
 type Issuer struct {
 	domain    sortie.Domain
 	separator sortie.Hash
@@ -28,8 +29,8 @@ type Issuer struct {
 	signed    *signatureCache
 }
 
-// NewIssuer makes an issuer for one factory contract. The TTL is a whole and even number of seconds between MinTTL and
-// MaxTTL: at least half of it is left of every quote.
+// NewIssuer makes an issuer for one factory contract. The TTL is a whole and even number of seconds
+// between MinTTL and MaxTTL: at least half of it is left of every quote.
 func NewIssuer(domain sortie.Domain, signer Signer, ttl time.Duration) (*Issuer, error) {
 	if err := checkDomain(domain); err != nil {
 		return nil, err
@@ -62,7 +63,8 @@ func checkDomain(domain sortie.Domain) error {
 // Signer is the address that quotes are signed with.
 func (i *Issuer) Signer() sortie.Address { return i.signer.Address() }
 
-// Deadline is the deadline of a quote issued now: now rounded up to the next half TTL, and half a TTL more.
+// Deadline is the deadline of a quote issued now: now rounded up to the next half TTL, and half a
+// TTL more.
 func (i *Issuer) Deadline(now time.Time) uint64 {
 	seconds := now.Unix()
 	if now.Nanosecond() > 0 {
@@ -72,7 +74,8 @@ func (i *Issuer) Deadline(now time.Time) uint64 {
 	return uint64((steps + 1) * i.step)
 }
 
-// In is the issuer for another factory contract, with the same key: drafts stay with the factory they were made for.
+// In is the issuer for another factory contract, with the same key: drafts stay with the factory
+// they were made for.
 func (i *Issuer) In(domain sortie.Domain) *Issuer {
 	if domain == i.domain {
 		return i
@@ -82,7 +85,8 @@ func (i *Issuer) In(domain sortie.Domain) *Issuer {
 	return &other
 }
 
-// Quote issues the quote of a draft now: the terms without their deadline, which the issuer sets. See [Issuer.QuoteUntil].
+// Quote issues the quote of a draft now: the terms without their deadline, which the issuer sets.
+// See [Issuer.QuoteUntil].
 func (i *Issuer) Quote(ctx context.Context, terms sortie.MissionAuthorization, now time.Time) (sortie.Quote, error) {
 	if now.Unix() < 0 {
 		return sortie.Quote{}, fmt.Errorf("issue quote: the clock says %s; set it", sortie.FormatTime(now))
@@ -91,12 +95,15 @@ func (i *Issuer) Quote(ctx context.Context, terms sortie.MissionAuthorization, n
 	return i.QuoteUntil(ctx, terms, now)
 }
 
-// QuoteUntil issues the quote of a draft with the deadline it names: how a quote that is no longer renewed is shown. Before
-// it answers it decodes its own calldata and compares it with the terms; the signature has been recovered to the signer.
+// QuoteUntil issues the quote of a draft with the deadline it names: how a quote that is no longer
+// renewed is shown. Before it answers it decodes its own calldata and compares it with the terms;
+// the signature has been recovered to the signer.
 //
-// A deadline later than that of a quote issued now is refused: it could not have been issued before.
+// A deadline later than that of a quote issued now is refused: it could not have been issued
+// before.
 //
-// It fails with a *SignError when the signer gave no usable signature. Every other failure means that the terms are wrong.
+// It fails with a *SignError when the signer gave no usable signature. Every other failure means
+// that the terms are wrong.
 func (i *Issuer) QuoteUntil(ctx context.Context, terms sortie.MissionAuthorization, now time.Time) (sortie.Quote, error) {
 	if latest := i.Deadline(now); terms.Deadline > latest {
 		return sortie.Quote{}, fmt.Errorf("issue quote: deadline %d is later than %d, the latest of a quote issued now", terms.Deadline, latest)

@@ -91,7 +91,8 @@ func TestDeadlinesAdvanceInSteps(t *testing.T) {
 		if next.Before(deadline) {
 			rt.Fatalf("the deadline went back from %s to %s", deadline, next)
 		}
-		// A step ends half a TTL before its deadline, and the instant of its end still belongs to it.
+		// A step ends half a TTL before its deadline, and the instant of its end still belongs to
+		// it.
 		end := deadline.Add(-ttl / 2)
 		if sameStep := !later.After(end); sameStep != next.Equal(deadline) {
 			rt.Fatalf("now %s, later %s, step ends %s: deadlines %s and %s", now, later, end, deadline, next)
@@ -154,7 +155,8 @@ func TestQuotesShareNoBytes(t *testing.T) {
 	equal(t, "second answer", asJSON(t, mustQuote(t, issuer, v.terms(), noon)), before)
 }
 
-// Two drafts that differ in any field must never get each other's signature, whatever is remembered.
+// Two drafts that differ in any field must never get each other's signature, whatever is
+// remembered.
 func TestEveryTermIsSigned(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
@@ -270,7 +272,8 @@ func (s *sometimes) Sign(ctx context.Context, request funding.SignRequest) (sort
 	return s.Signer.Sign(ctx, request)
 }
 
-// Issuers of two factories share what they remember, but never a signature: the domain is part of what is signed.
+// Issuers of two factories share what they remember, but never a signature: the domain is part of
+// what is signed.
 func TestIssuerInAnotherDomain(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
@@ -288,7 +291,8 @@ func TestIssuerInAnotherDomain(t *testing.T) {
 	equal(t, "its own domain", here.In(v.domain()), here)
 }
 
-// A frozen quote keeps its bytes: those it had when it was issued, also from a process that never saw it.
+// A frozen quote keeps its bytes: those it had when it was issued, also from a process that never
+// saw it.
 func TestQuoteUntilRepeatsAnOldQuote(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)

@@ -18,9 +18,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// The hand-packed digests and calldata of package sortie are held against go-ethereum's general encoders over random
-// structs. The types are written out here a second time, from the contract's specification, so that a mistake in one place
-// shows in the other.
+// The hand-packed digests and calldata of package sortie are held against go-ethereum's general
+// encoders over random structs. The types are written out here a second time, from the contract's
+// specification, so that a mistake in one place shows in the other.
 
 const randomStructs = 10_000
 
@@ -245,7 +245,8 @@ func TestClosesMatchTheReferenceEncoders(t *testing.T) {
 	}
 }
 
-// A policy engine hashes the content it is shown and compares: the hash must be the digest it is asked to sign.
+// A policy engine hashes the content it is shown and compares: the hash must be the digest it is
+// asked to sign.
 func TestContentHashesToTheDigest(t *testing.T) {
 	t.Parallel()
 	r := newRandom(4)

@@ -18,8 +18,9 @@ type secretFile struct {
 	limit     int64  // bytes
 }
 
-// read gives the file's content. The checks are made on the opened file, so that neither a symbolic link nor a swap between
-// check and read gets around them. Every failure is one line that says what to do.
+// read gives the file's content. The checks are made on the opened file, so that neither a symbolic
+// link nor a swap between check and read gets around them. Every failure is one line that says what
+// to do.
 func (f secretFile) read() ([]byte, error) {
 	// Without O_NONBLOCK opening a named pipe would wait for a writer.
 	file, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

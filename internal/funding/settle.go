@@ -8,9 +8,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Settler signs what moves money out of missions. It refuses what the contract would refuse, but it has no memory: that a
-// slot is never signed for two recipients, and a close only when it is final, is up to its caller. A Settler may be used by
-// many goroutines.
+// Settler signs what moves money out of missions. It refuses what the contract would refuse, but it
+// has no memory: that a slot is never signed for two recipients, and a close only when it is final,
+// is up to its caller. A Settler may be used by many goroutines.
 type Settler struct {
 	domain    sortie.Domain
 	separator sortie.Hash
@@ -30,7 +30,8 @@ func (s *Settler) Signer() sortie.Address { return s.signer.Address() }
 
 // SignSettlement signs the payment of slots; of a single one, that is the contributor's receipt.
 //
-// It fails with a *SignError when the signer gave no usable signature. Every other failure means that the settlement is wrong.
+// It fails with a *SignError when the signer gave no usable signature. Every other failure means
+// that the settlement is wrong.
 func (s *Settler) SignSettlement(ctx context.Context, settlement sortie.Settlement) (sortie.Bytes, error) {
 	if err := checkSettlement(settlement); err != nil {
 		return nil, fmt.Errorf("settlement: %w", err)
@@ -44,7 +45,8 @@ func (s *Settler) SignSettlement(ctx context.Context, settlement sortie.Settleme
 
 // SignClose signs the end of a mission and the refund of what is left.
 //
-// It fails with a *SignError when the signer gave no usable signature. Every other failure means that the close is wrong.
+// It fails with a *SignError when the signer gave no usable signature. Every other failure means
+// that the close is wrong.
 func (s *Settler) SignClose(ctx context.Context, end sortie.Close) (sortie.Bytes, error) {
 	switch {
 	case end.MissionKey == sortie.Hash{}:

@@ -6,17 +6,20 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// signaturesPerGeneration bounds the cache: two generations of this many signatures take 13 megabytes.
+// signaturesPerGeneration bounds the cache: two generations of this many signatures take 13
+// megabytes.
 const signaturesPerGeneration = 1 << 15
 
 type signature [sortie.SignatureLength]byte
 
-// signatureCache remembers checked signatures by the digest they sign, because a draft is read far more often than its
-// deadline advances, and signing and recovering cost as much as the rest of the read together. A digest stands for all that
-// was signed, so an entry can never be wrong, only unused.
+// signatureCache remembers checked signatures by the digest they sign, because a draft is read far
+// more often than its deadline advances, and signing and recovering cost as much as the rest of the
+// read together. A digest stands for all that was signed, so an entry can never be wrong, only
+// unused.
 //
-// It has two generations. New and used entries go to the young one; when that is full, the old one is dropped and the young
-// one becomes the old. What was not used for a whole generation is gone, signatures of past deadlines among it.
+// It has two generations. New and used entries go to the young one; when that is full, the old one
+// is dropped and the young one becomes the old. What was not used for a whole generation is gone,
+// signatures of past deadlines among it.
 type signatureCache struct {
 	mu         sync.Mutex
 	limit      int // entries of one generation
@@ -33,8 +36,8 @@ func (c *signatureCache) get(digest sortie.Hash) (signature, bool) {
 	return c.find(digest)
 }
 
-// keep stores a signature and gives back the one to use: the first, if two goroutines signed the same digest at once with a
-// signer that does not repeat itself.
+// keep stores a signature and gives back the one to use: the first, if two goroutines signed the
+// same digest at once with a signer that does not repeat itself.
 func (c *signatureCache) keep(digest sortie.Hash, made signature) signature {
 	c.mu.Lock()
 	defer c.mu.Unlock()

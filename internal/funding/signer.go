@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Signer holds one key, somewhere. [KeyRef.Open] and [NewKeySigner] give signers whose every answer has been checked.
+// Signer holds one key, somewhere. [KeyRef.Open] and [NewKeySigner] give signers whose every answer
+// has been checked.
 type Signer interface {
 	// Address is the account the key controls. It never changes.
 	Address() sortie.Address
@@ -37,8 +38,9 @@ const (
 type SignRequest struct {
 	Purpose Purpose
 	Digest  sortie.Hash
-	// Content is what the digest is the hash of, as JSON: EIP-712 typed data in the form of eth_signTypedData_v4, or for a
-	// transaction {"unsignedTransaction": "0x..."}, for a message {"message": "..."}. It is written only when a signer asks for it.
+	// Content is what the digest is the hash of, as JSON: EIP-712 typed data in the form of
+	// eth_signTypedData_v4, or for a transaction {"unsignedTransaction": "0x..."}, for a message
+	// {"message": "..."}. It is written only when a signer asks for it.
 	Content json.Marshaler
 }
 
@@ -47,8 +49,9 @@ type lazyJSON func() any
 
 func (content lazyJSON) MarshalJSON() ([]byte, error) { return json.Marshal(content()) }
 
-// SignError says that a signer gave no usable signature: it failed, or its answer was not one of its key over the digest.
-// The request may be tried again later; nothing was signed that anybody has seen.
+// SignError says that a signer gave no usable signature: it failed, or its answer was not one of
+// its key over the digest. The request may be tried again later; nothing was signed that anybody
+// has seen.
 type SignError struct {
 	Purpose Purpose
 	Signer  sortie.Address
@@ -90,7 +93,8 @@ func (c checked) Sign(ctx context.Context, request SignRequest) (sortie.Bytes, e
 	return signature, nil
 }
 
-// halfOrder is half the order of the curve's group. Of the two signatures (s and order-s) the contract takes the lower one.
+// halfOrder is half the order of the curve's group. Of the two signatures (s and order-s) the
+// contract takes the lower one.
 var halfOrder = func() (half [32]byte) {
 	text := "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0"
 	if _, err := hex.Decode(half[:], []byte(text)); err != nil {
@@ -99,8 +103,8 @@ var halfOrder = func() (half [32]byte) {
 	return half
 }()
 
-// checkSignature recovers the signer with go-ethereum's recover, which is several times faster with cgo than the portable
-// one of package sortie, but takes high s as well.
+// checkSignature recovers the signer with go-ethereum's recover, which is several times faster with
+// cgo than the portable one of package sortie, but takes high s as well.
 func checkSignature(digest sortie.Hash, signature []byte, want sortie.Address) error {
 	if len(signature) != sortie.SignatureLength {
 		return fmt.Errorf("the signer gave %d bytes; want 65: r, s, v", len(signature))

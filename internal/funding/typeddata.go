@@ -6,8 +6,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The signed structs as EIP-712 typed data in JSON, for whoever holds the key and wants to see what it signs. Nothing here
-// is hashed by this package: the digests are those of package sortie, and a test holds the two together.
+// The signed structs as EIP-712 typed data in JSON, for whoever holds the key and wants to see what
+// it signs. Nothing here is hashed by this package: the digests are those of package sortie, and a
+// test holds the two together.
 
 type typedData struct {
 	Types       map[string][]typedField `json:"types"`

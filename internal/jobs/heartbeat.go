@@ -11,11 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// heart shows other processes on a PostgreSQL database that this one lives, and takes back the jobs of processes that no
-// longer do. River alone waits until a job has taken longer than it may, which is minutes for a check.
+// heart shows other processes on a PostgreSQL database that this one lives, and takes back the jobs
+// of processes that no longer do. River alone waits until a job has taken longer than it may, which
+// is minutes for a check.
 //
-// All times are the server's, so that the clocks of processes need not agree. A process that was only suspended may find that
-// another took its job: jobs do no harm when done twice.
+// All times are the server's, so that the clocks of processes need not agree. A process that was
+// only suspended may find that another took its job: jobs do no harm when done twice.
 type heart struct {
 	pool *pgxpool.Pool
 	id   string // as River names this process in attempted_by
@@ -32,7 +33,8 @@ func newWorkerID() string {
 	return fmt.Sprintf("%.40s:%d:%s", host, os.Getpid(), rand.Text())
 }
 
-// startHeart beats once, and then until stop is called. A beat before the first job keeps others from taking that job back.
+// startHeart beats once, and then until stop is called. A beat before the first job keeps others
+// from taking that job back.
 func startHeart(ctx context.Context, h heart) (stop func(), err error) {
 	if err := h.beat(ctx); err != nil {
 		return nil, err
@@ -65,8 +67,8 @@ func (h heart) run(ctx context.Context) {
 	}
 }
 
-// beat stores a sign of life. Only a process that could do so takes jobs of others: after an outage of the database all signs
-// of life are old.
+// beat stores a sign of life. Only a process that could do so takes jobs of others: after an outage
+// of the database all signs of life are old.
 func (h heart) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, h.pace.deadAfter)
 	defer cancel()
@@ -95,8 +97,8 @@ func (h heart) end(ctx context.Context) {
 }
 
 const (
-	// quickTakeovers is how many attempts of a job may end with their process before the job waits between attempts: it may
-	// be the job that kills.
+	// quickTakeovers is how many attempts of a job may end with their process before the job waits
+	// between attempts: it may be the job that kills.
 	quickTakeovers = 3
 	deadKept       = time.Hour
 )
@@ -105,7 +107,8 @@ const (
 	storeSignOfLife = `INSERT INTO job_workers (id, seen_at) VALUES ($1, clock_timestamp())
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`
 
-	// A job that was begun a moment ago may belong to a process whose sign of life this statement does not see yet.
+	// A job that was begun a moment ago may belong to a process whose sign of life this statement
+	// does not see yet.
 	takeJobsOfTheDead = `UPDATE river_job SET
 	state = CASE WHEN attempt <= $2 THEN 'available'::river_job_state ELSE 'retryable'::river_job_state END,
 	scheduled_at = CASE WHEN attempt <= $2 THEN scheduled_at ELSE clock_timestamp() + make_interval(secs => $3) END

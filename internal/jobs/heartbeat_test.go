@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// childVariable makes this binary a process that begins the checks of a database and never ends them.
+// childVariable makes this binary a process that begins the checks of a database and never ends
+// them.
 const childVariable = "SORTIE_TEST_JOBS_CHILD"
 
 // beginForever works checks until it is killed, and says when one has begun.
@@ -34,8 +35,9 @@ func beginForever(url string) error {
 	}})
 }
 
-// TestACheckOfAKilledProcessIsBegunAgainInSeconds kills a process in the middle of a check. River alone would wait until the
-// check had taken longer than it may, three minutes, which is more than the patience of this test.
+// TestACheckOfAKilledProcessIsBegunAgainInSeconds kills a process in the middle of a check. River
+// alone would wait until the check had taken longer than it may, three minutes, which is more than
+// the patience of this test.
 func TestACheckOfAKilledProcessIsBegunAgainInSeconds(t *testing.T) {
 	t.Parallel()
 	url := pgDatabase(t)
@@ -71,7 +73,8 @@ func TestACheckOfAKilledProcessIsBegunAgainInSeconds(t *testing.T) {
 	}
 }
 
-// TestALongJobOfALivingProcessIsLeftToIt gives a process with a long job a neighbour that looks for jobs of the dead.
+// TestALongJobOfALivingProcessIsLeftToIt gives a process with a long job a neighbour that looks for
+// jobs of the dead.
 func TestALongJobOfALivingProcessIsLeftToIt(t *testing.T) {
 	t.Parallel()
 	url := pgDatabase(t)
@@ -110,7 +113,8 @@ func TestALongJobOfALivingProcessIsLeftToIt(t *testing.T) {
 	}
 }
 
-// TestAJobThatKillsItsProcessesWaitsBetweenThem abandons a job as often as a job does that kills each process that works it.
+// TestAJobThatKillsItsProcessesWaitsBetweenThem abandons a job as often as a job does that kills
+// each process that works it.
 func TestAJobThatKillsItsProcessesWaitsBetweenThem(t *testing.T) {
 	t.Parallel()
 	url := pgDatabase(t)

@@ -37,7 +37,8 @@ var migrationTurn = []string{
 	"SELECT pg_advisory_xact_lock(7236834210042)",
 }
 
-// takeTurn holds the turn in a transaction beside those of the migrations: some of these cannot run in one.
+// takeTurn holds the turn in a transaction beside those of the migrations: some of these cannot run
+// in one.
 func takeTurn(ctx context.Context, pool *pgxpool.Pool, migrate func(context.Context) error) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		for _, statement := range migrationTurn {
@@ -49,8 +50,8 @@ func takeTurn(ctx context.Context, pool *pgxpool.Pool, migrate func(context.Cont
 	})
 }
 
-// begunTx makes a transaction of the store, which database/sql began on a connection, one that River can insert in. It ends with
-// the store's function, never from here.
+// begunTx makes a transaction of the store, which database/sql began on a connection, one that
+// River can insert in. It ends with the store's function, never from here.
 type begunTx struct{ conn *pgx.Conn }
 
 var errNotOurs = errors.New("the transaction belongs to the store")

@@ -26,8 +26,8 @@ type engine interface {
 	work(ctx context.Context, config *river.Config, pace pace) error
 }
 
-// Open brings the queue's own tables up to date. It starts nothing: jobs are worked by [Queue.Run]. The queue must not be used
-// once the database is closed.
+// Open brings the queue's own tables up to date. It starts nothing: jobs are worked by [Queue.Run].
+// The queue must not be used once the database is closed.
 func Open(ctx context.Context, db *store.DB, logger *slog.Logger) (*Queue, error) {
 	if logger == nil {
 		logger = slog.Default()
@@ -49,8 +49,8 @@ func Open(ctx context.Context, db *store.DB, logger *slog.Logger) (*Queue, error
 	return q, nil
 }
 
-// Refund has the money of a draft's mission sent back, once the transaction is committed. A refund of the same draft that still
-// waits serves for both.
+// Refund has the money of a draft's mission sent back, once the transaction is committed. A refund
+// of the same draft that still waits serves for both.
 func (q *Queue) Refund(tx *store.Tx, draftID string) error {
 	err := q.enqueue(tx, func(behind int64) river.JobArgs { return refundArgs{DraftID: draftID, Behind: behind} })
 	if err != nil {
@@ -59,7 +59,8 @@ func (q *Queue) Refund(tx *store.Tx, draftID string) error {
 	return nil
 }
 
-// Check has a submission looked at, once the transaction is committed. A check of the same submission that still waits serves for both.
+// Check has a submission looked at, once the transaction is committed. A check of the same
+// submission that still waits serves for both.
 func (q *Queue) Check(tx *store.Tx, submissionID string) error {
 	err := q.enqueue(tx, func(behind int64) river.JobArgs { return checkArgs{SubmissionID: submissionID, Behind: behind} })
 	if err != nil {
@@ -68,7 +69,8 @@ func (q *Queue) Check(tx *store.Tx, submissionID string) error {
 	return nil
 }
 
-// Reconcile has the missions compared with the chain soon, beside the times when that happens anyway.
+// Reconcile has the missions compared with the chain soon, beside the times when that happens
+// anyway.
 func (q *Queue) Reconcile(tx *store.Tx) error {
 	if err := q.enqueue(tx, func(behind int64) river.JobArgs { return reconcileArgs{Behind: behind} }); err != nil {
 		return fmt.Errorf("enqueue reconcile: %w", err)
@@ -76,8 +78,9 @@ func (q *Queue) Reconcile(tx *store.Tx) error {
 	return nil
 }
 
-// enqueue inserts a job unless one like it waits already. One that is being worked does not count, because it may have read what
-// this transaction is about to change: the new job then waits behind it.
+// enqueue inserts a job unless one like it waits already. One that is being worked does not count,
+// because it may have read what this transaction is about to change: the new job then waits behind
+// it.
 func (q *Queue) enqueue(tx *store.Tx, args func(behind int64) river.JobArgs) error {
 	behind := int64(0)
 	for {

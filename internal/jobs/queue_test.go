@@ -152,7 +152,8 @@ func testReconcile(t *testing.T, b *bench) {
 	b.awaitEmpty()
 	stop()
 
-	// The jobs of a start are inserted together: once this refund was worked, a reconcile would be there too.
+	// The jobs of a start are inserted together: once this refund was worked, a reconcile would be
+	// there too.
 	config := b.open().config(Work{Reconcile: work.reconcile, Refund: work.refund})
 	config.PeriodicJobs = append(config.PeriodicJobs, river.NewPeriodicJob(river.PeriodicInterval(time.Hour),
 		func() (river.JobArgs, *river.InsertOpts) { return refundArgs{DraftID: "draft_a"}, nil }, &river.PeriodicJobOpts{RunOnStart: true}))

@@ -14,15 +14,15 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// onRiver is River on a database whose transactions are TTx. The two databases differ in the driver and in how it gets at the
-// transaction of the store.
+// onRiver is River on a database whose transactions are TTx. The two databases differ in the driver
+// and in how it gets at the transaction of the store.
 type onRiver[TTx any] struct {
 	driver   riverdriver.Driver[TTx]
 	inserter *river.Client[TTx]                                                   // runs nothing of its own
 	within   func(*store.Tx, func(TTx) error) error                               // lends the transaction below the store's
 	takeTurn func(ctx context.Context, migrate func(context.Context) error) error // one process migrates at a time
-	// tend takes back the jobs that dead processes began, and lets other processes know that this one lives until stop is
-	// called. It returns after the first time.
+	// tend takes back the jobs that dead processes began, and lets other processes know that this
+	// one lives until stop is called. It returns after the first time.
 	tend func(ctx context.Context, id string, pace pace) (stop func(), err error)
 }
 

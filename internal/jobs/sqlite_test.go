@@ -16,7 +16,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// TestSQLiteUnderLoad has the queue and everybody else write as fast as they can: nobody may meet a locked database.
+// TestSQLiteUnderLoad has the queue and everybody else write as fast as they can: nobody may meet a
+// locked database.
 func TestSQLiteUnderLoad(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
@@ -65,7 +66,8 @@ func TestSQLiteUnderLoad(t *testing.T) {
 	}
 }
 
-// TestSQLiteRestart has a check begin again at once that a process was killed over a moment ago: nobody else can be at it.
+// TestSQLiteRestart has a check begin again at once that a process was killed over a moment ago:
+// nobody else can be at it.
 func TestSQLiteRestart(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
@@ -79,7 +81,8 @@ func TestSQLiteRestart(t *testing.T) {
 	b.awaitEmpty()
 }
 
-// TestIdleSQLiteWritesNothing looks at the write-ahead log while workers look for jobs a thousand times a second.
+// TestIdleSQLiteWritesNothing looks at the write-ahead log while workers look for jobs a thousand
+// times a second.
 func TestIdleSQLiteWritesNothing(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)

@@ -70,7 +70,8 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 	}
 }
 
-// complaints fails a test when River complains. What jobs do wrong on purpose is told by this package, under other words.
+// complaints fails a test when River complains. What jobs do wrong on purpose is told by this
+// package, under other words.
 type complaints struct{ t *testing.T }
 
 func (complaints) Enabled(context.Context, slog.Level) bool { return true }
@@ -222,7 +223,8 @@ func (b *bench) awaitEmpty() {
 	b.awaitNone("state <> 'completed'")
 }
 
-// awaitNone returns when there are no such jobs. The queue tells nobody when that is, so it is asked.
+// awaitNone returns when there are no such jobs. The queue tells nobody when that is, so it is
+// asked.
 func (b *bench) awaitNone(where string) {
 	b.Helper()
 	again := time.NewTicker(5 * time.Millisecond)

@@ -65,8 +65,8 @@ var steady = pace{
 	softStop:       5 * time.Second,
 }
 
-// NextRetry doubles the wait after every failure, up to the last. A tenth of it is random, so that what failed together does not
-// come back together.
+// NextRetry doubles the wait after every failure, up to the last. A tenth of it is random, so that
+// what failed together does not come back together.
 func (p pace) NextRetry(job *rivertype.JobRow) time.Time {
 	wait := p.lastRetry
 	if failures := len(job.Errors); failures < 30 {
@@ -75,7 +75,8 @@ func (p pace) NextRetry(job *rivertype.JobRow) time.Time {
 	return time.Now().Add(wait + rand.N(wait/10+1))
 }
 
-// Run works jobs until ctx ends. Several processes may do so on one database: each job is worked by one of them.
+// Run works jobs until ctx ends. Several processes may do so on one database: each job is worked by
+// one of them.
 func (q *Queue) Run(ctx context.Context, work Work) error {
 	config := q.config(work)
 	if len(config.Queues) == 0 {
@@ -113,8 +114,9 @@ func (q *Queue) config(work Work) *river.Config {
 	return config
 }
 
-// addWorkers makes every kind of job known, also those that this process leaves for others: it may be the one that looks after the
-// jobs of dead processes, and River throws away those of a kind it does not know.
+// addWorkers makes every kind of job known, also those that this process leaves for others: it may
+// be the one that looks after the jobs of dead processes, and River throws away those of a kind it
+// does not know.
 func (q *Queue) addWorkers(workers *river.Workers, work Work) {
 	river.AddWorker(workers, &untilDone[refundArgs]{
 		work:     func(ctx context.Context, args refundArgs) error { return work.Refund(ctx, args.DraftID) },
@@ -190,8 +192,8 @@ func (reconcileArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: reconcileQueue, MaxAttempts: reconcileAttempts, UniqueOpts: whileUnfinished}
 }
 
-// periodicReconcile is asked for at every start, too, because a process that is restarted often would otherwise never come to it;
-// one a period is enough, whoever starts.
+// periodicReconcile is asked for at every start, too, because a process that is restarted often
+// would otherwise never come to it; one a period is enough, whoever starts.
 func (q *Queue) periodicReconcile() *river.PeriodicJob {
 	every := q.pace.reconcileEvery
 	return river.NewPeriodicJob(river.PeriodicInterval(every),
@@ -217,7 +219,8 @@ func (w *reconcileWorker) Work(ctx context.Context, job *river.Job[reconcileArgs
 	return err
 }
 
-// outcomes counts what became of attempts and tells of failures: the queue's users never see them otherwise.
+// outcomes counts what became of attempts and tells of failures: the queue's users never see them
+// otherwise.
 type outcomes struct {
 	log          *slog.Logger
 	done, failed atomic.Int64

@@ -23,7 +23,8 @@ type attempt struct {
 	try  func() error
 }
 
-// attacks are what code that took over a process that reads a file would try. Each one is an error when it was prevented.
+// attacks are what code that took over a process that reads a file would try. Each one is an error
+// when it was prevented.
 func attacks() []attempt {
 	parent := os.Getppid()
 	proc := fmt.Sprintf("/proc/%d/", parent)
@@ -69,7 +70,8 @@ func escapes() (worked []string) {
 	return worked
 }
 
-// attack ends the process with exit code 3 and names when an attack worked, otherwise with exit code 4.
+// attack ends the process with exit code 3 and names when an attack worked, otherwise with exit
+// code 4.
 func attack() {
 	worked := escapes()
 	if len(worked) > 0 {
@@ -115,7 +117,8 @@ func raw(call uintptr, arguments ...uintptr) error {
 	return nil
 }
 
-// openFile opens a file as the system sees it: running out of descriptors is no protection that lasts.
+// openFile opens a file as the system sees it: running out of descriptors is no protection that
+// lasts.
 func openFile(path string, flags int) error {
 	file, err := unix.Open(path, flags, 0o600)
 	if err == nil || errors.Is(err, unix.EMFILE) {
@@ -150,7 +153,8 @@ func anonymousFile() error {
 	return err
 }
 
-// copyMemory copies from or to an address of another process where nothing is: a permission that is missing is told first.
+// copyMemory copies from or to an address of another process where nothing is: a permission that is
+// missing is told first.
 func copyMemory(call uintptr, pid int) error {
 	buffer := make([]byte, 8)
 	here := unix.Iovec{Base: &buffer[0], Len: 8}

@@ -27,14 +27,16 @@ const (
 	probePatience = 5 * time.Second
 	// slowestUpload, in bytes a second, is what an upload must at least reach to be waited for.
 	slowestUpload = 256 << 10
-	// partSize is how much of an upload is held in memory at a time, twice: S3 takes no smaller parts. parallelPuts is how many are under
-	// way at once, so that many who finish together do not fill the memory together.
+	// partSize is how much of an upload is held in memory at a time, twice: S3 takes no smaller
+	// parts. parallelPuts is how many are under way at once, so that many who finish together do
+	// not fill the memory together.
 	partSize     = 5 << 20
 	parallelPuts = 4
 )
 
-// bucket keeps objects in S3. An object appears there when its last byte has come, so no temporary names are needed. Pieces of uploads
-// that were cut short are the bucket's to remove: give it a life-cycle rule that aborts incomplete uploads.
+// bucket keeps objects in S3. An object appears there when its last byte has come, so no temporary
+// names are needed. Pieces of uploads that were cut short are the bucket's to remove: give it a
+// life-cycle rule that aborts incomplete uploads.
 type bucket struct {
 	*blob.Bucket
 	name     string
@@ -71,7 +73,8 @@ func (b *bucket) probe(ctx context.Context) error {
 	return nil
 }
 
-// hostOf is the host that a bucket's URL names, without what may be secret in it. Amazon's needs no endpoint.
+// hostOf is the host that a bucket's URL names, without what may be secret in it. Amazon's needs no
+// endpoint.
 func hostOf(query url.Values) string {
 	endpoint, err := url.Parse(query.Get("endpoint"))
 	if err != nil || endpoint.Host == "" {
@@ -80,8 +83,8 @@ func hostOf(query url.Values) string {
 	return endpoint.Host
 }
 
-// withoutChecksums leaves out the newer checksums of S3 unless they are asked for: not every server has them, and whoever puts or checks an object
-// compares its own hash of all bytes.
+// withoutChecksums leaves out the newer checksums of S3 unless they are asked for: not every server
+// has them, and whoever puts or checks an object compares its own hash of all bytes.
 func withoutChecksums(query url.Values) url.Values {
 	for _, name := range []string{"request_checksum_calculation", "response_checksum_validation"} {
 		if !query.Has(name) {
@@ -145,7 +148,8 @@ func (b *bucket) open(ctx context.Context, key string, offset, length int64) (io
 	return io.NopCloser(eof{}), object.Size, nil
 }
 
-// isBehindEnd reports whether a bucket refused to read because the object ends before. It calls that an error.
+// isBehindEnd reports whether a bucket refused to read because the object ends before. It calls
+// that an error.
 func isBehindEnd(err error) bool { return answered(err) == http.StatusRequestedRangeNotSatisfiable }
 
 func (*bucket) file(string) (*os.File, error) { return nil, ErrNotLocal }
@@ -169,11 +173,13 @@ func (b *bucket) remove(ctx context.Context, key string) error {
 	return nil
 }
 
-// sweep asks for the removal of what it has looked at, by the time of its last put: a put of the same bytes gives the same ETag.
-// Directory buckets and some other servers know that condition. Elsewhere a window remains for puts by other processes, from the look to
-// the removal a round trip later. What is lost in it must be the very bytes of an object that nobody has used or put for an hour, and the
-// loss is told: to the check, which hands the submission to a person, or to whoever asks for the file. Markers that both sides look for
-// would close the window, for two more requests with each put.
+// sweep asks for the removal of what it has looked at, by the time of its last put: a put of the
+// same bytes gives the same ETag. Directory buckets and some other servers know that condition.
+// Elsewhere a window remains for puts by other processes, from the look to the removal a round trip
+// later. What is lost in it must be the very bytes of an object that nobody has used or put for an
+// hour, and the loss is told: to the check, which hands the submission to a person, or to whoever
+// asks for the file. Markers that both sides look for would close the window, for two more requests
+// with each put.
 func (b *bucket) sweep(ctx context.Context, key string, before time.Time) (bool, error) {
 	object, err := b.stat(ctx, key)
 	if err == nil && !object.KeptAt.Before(before) {
@@ -194,7 +200,8 @@ func (b *bucket) sweep(ctx context.Context, key string, before time.Time) (bool,
 	}
 }
 
-// removeOld removes an object unless it was put again after the given time, where the bucket lets us say so.
+// removeOld removes an object unless it was put again after the given time, where the bucket lets
+// us say so.
 func (b *bucket) removeOld(ctx context.Context, key string, keptAt time.Time) error {
 	if b.unconditional.Load() {
 		return b.remove(ctx, key)
@@ -272,7 +279,8 @@ func bucketFault(err error) error {
 
 var errSilent = errors.New("the bucket fell silent")
 
-// patientReader gives up when the bucket falls silent in the middle of an object. Whoever reads may take its time.
+// patientReader gives up when the bucket falls silent in the middle of an object. Whoever reads may
+// take its time.
 type patientReader struct {
 	reader *blob.Reader
 	ctx    context.Context

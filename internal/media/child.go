@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/container"
 )
 
-// ChildArgument is the argument with which the program is started as a child. It must then run [ChildMain] and nothing else.
+// ChildArgument is the argument with which the program is started as a child. It must then run
+// [ChildMain] and nothing else.
 const ChildArgument = "media-ingest"
 
 // childRequest is what the child reads from its standard input.
@@ -74,21 +75,25 @@ func (a childAnswer) result() Result {
 }
 
 const (
-	// childReady is the line by which the child says that its limits hold and that it will now look at the file. A child that ends before
-	// it has not seen the file; one that ends after it was ended by the file.
+	// childReady is the line by which the child says that its limits hold and that it will now look
+	// at the file. A child that ends before it has not seen the file; one that ends after it was
+	// ended by the file.
 	childReady = "ready\n"
-	// childHeadroom is what of the child's memory is not for the picture: the program itself, buffers, a thumbnail.
+	// childHeadroom is what of the child's memory is not for the picture: the program itself,
+	// buffers, a thumbnail.
 	childHeadroom = 56 << 20
 	childStack    = 16 << 20
 	// outOfTime is the last word of a child that has spent its computing time.
 	outOfTime = "out of computing time"
 	// exitGaveUp is how a child ends that nobody waits for any longer.
 	exitGaveUp = 75
-	// exitNotStarted is how a child ends that could not become another program. Systems end one so that lacks its libraries.
+	// exitNotStarted is how a child ends that could not become another program. Systems end one so
+	// that lacks its libraries.
 	exitNotStarted = 127
 )
 
-// ChildMain is the whole life of a child: it reads a request, gives itself limits, looks at one file and answers. It returns the exit code.
+// ChildMain is the whole life of a child: it reads a request, gives itself limits, looks at one
+// file and answers. It returns the exit code.
 func ChildMain() int {
 	var request childRequest
 	if err := json.NewDecoder(os.Stdin).Decode(&request); err != nil {
@@ -145,7 +150,8 @@ func isolateSelf(isolation Isolation) (missing childAnswer) {
 // misbehave is what tests have a child do before it looks at its file, to see that it cannot.
 var misbehave func()
 
-// exitWithParent ends the child when the other end of its standard input is gone, and with it whoever would read the answer.
+// exitWithParent ends the child when the other end of its standard input is gone, and with it
+// whoever would read the answer.
 func exitWithParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(exitGaveUp)
@@ -184,7 +190,8 @@ func openChildFiles(request childRequest) (files childFiles, err error) {
 	return files, err
 }
 
-// answer looks at the file. A panic of the code that does is the file's doing, and ends its processing only.
+// answer looks at the file. A panic of the code that does is the file's doing, and ends its
+// processing only.
 func (f childFiles) answer(request childRequest) (answer childAnswer) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -238,7 +245,8 @@ func (f childFiles) process(request childRequest, answer *childAnswer) error {
 	return f.picture(file, size, answer)
 }
 
-// picture decodes the bytes that will be served, which proves that they can be, and looks at what comes out.
+// picture decodes the bytes that will be served, which proves that they can be, and looks at what
+// comes out.
 func (f childFiles) picture(file *container.File, size int64, answer *childAnswer) error {
 	decoded, err := decodePicture(file.Format, io.NewSectionReader(f.served, 0, size))
 	if err != nil {

@@ -20,10 +20,12 @@ func (c *condition) Fault() error {
 	return nil
 }
 
-// Working reports whether the last use did not fail for the store's own fault. [Objects.Probe] and [Incoming.Probe] are uses, too.
+// Working reports whether the last use did not fail for the store's own fault. [Objects.Probe] and
+// [Incoming.Probe] are uses, too.
 func (c *condition) Working() bool { return !c.broken.Load() }
 
-// noted remembers what an error says about the store, and returns it. A caller who went away says nothing.
+// noted remembers what an error says about the store, and returns it. A caller who went away says
+// nothing.
 func (c *condition) noted(err error) error {
 	if broken := errors.Is(err, ErrUnavailable); !errors.Is(err, context.Canceled) && broken != c.broken.Load() {
 		c.broken.Store(broken)

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// incoming holds files that are being written. It is on the file system of the objects, so that they can be renamed into place.
+// incoming holds files that are being written. It is on the file system of the objects, so that
+// they can be renamed into place.
 const incoming = "incoming"
 
 // condemned holds objects that a sweep has taken away and not yet removed.
@@ -143,9 +144,10 @@ func (d *directory) remove(_ context.Context, key string) error {
 	return nil
 }
 
-// sweep takes the object away before it looks at it for the last time: from then on a put of the same bytes, also by another process,
-// makes a file of its own, and one that came just before is what was taken and looks new. Such a one goes back; readers in other
-// processes miss it for that moment, and nothing is lost.
+// sweep takes the object away before it looks at it for the last time: from then on a put of the
+// same bytes, also by another process, makes a file of its own, and one that came just before is
+// what was taken and looks new. Such a one goes back; readers in other processes miss it for that
+// moment, and nothing is lost.
 func (d *directory) sweep(ctx context.Context, key string, before time.Time) (bool, error) {
 	object, err := d.stat(ctx, key)
 	if err != nil || !object.KeptAt.Before(before) {
@@ -165,7 +167,8 @@ func (d *directory) sweep(ctx context.Context, key string, before time.Time) (bo
 	return false, errors.Join(err, d.restore(taken))
 }
 
-// restore gives a condemned object its name back. It is new then: it may replace one that was put meanwhile, which must not look older.
+// restore gives a condemned object its name back. It is new then: it may replace one that was put
+// meanwhile, which must not look older.
 func (d *directory) restore(taken string) error {
 	digits, _, _ := strings.Cut(path.Base(taken), ".")
 	key := keyPrefix + digits[:min(2, len(digits))] + "/" + digits
@@ -210,8 +213,8 @@ func (d *directory) list(ctx context.Context, after string) iter.Seq2[string, er
 	}
 }
 
-// tidy removes what writes that were cut short have left behind, and gives back what sweeps that were cut short have taken away: nobody
-// knows any more whether those looked new.
+// tidy removes what writes that were cut short have left behind, and gives back what sweeps that
+// were cut short have taken away: nobody knows any more whether those looked new.
 func (d *directory) tidy(_ context.Context, before time.Time) error {
 	var faults []error
 	entries, err := os.ReadDir(d.path(incoming))

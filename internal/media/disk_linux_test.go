@@ -18,7 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
-// fullDisk is the argument with which this program fills a disk of its own, mounted where nobody else sees it.
+// fullDisk is the argument with which this program fills a disk of its own, mounted where nobody
+// else sees it.
 const fullDisk = "full-disk"
 
 func TestAFullDisk(t *testing.T) {
@@ -73,7 +74,8 @@ func fillDisk(dir string) error {
 	return ingestOnFullDisk(outside, disk)
 }
 
-// uploadToNearlyFullDisk tries to take the last of a disk, which is for others: on it there may be the database.
+// uploadToNearlyFullDisk tries to take the last of a disk, which is for others: on it there may be
+// the database.
 func uploadToNearlyFullDisk(disk string) error {
 	incoming, err := media.OpenIncoming(filepath.Join(disk, "uploads"))
 	if err != nil {
@@ -148,7 +150,8 @@ func keep(objects *media.Objects, dir string, data []byte) error {
 	return objects.Put(context.Background(), sortie.Hash(sha256.Sum256(data)), path)
 }
 
-// ingestOnFullDisk takes in a picture that is larger than what is left of the disk: that is nobody's fault but the disk's.
+// ingestOnFullDisk takes in a picture that is larger than what is left of the disk: that is
+// nobody's fault but the disk's.
 func ingestOnFullDisk(outside, disk string) error {
 	path := filepath.Join(outside, "upload")
 	noise := specimen.Picture(1000, 1000, 1)

@@ -40,7 +40,8 @@ func (o *Objects) MayPut(hash sortie.Hash) bool {
 	return true
 }
 
-// OnLooked has a function called when a sweep of a directory has looked at an object that it will remove.
+// OnLooked has a function called when a sweep of a directory has looked at an object that it will
+// remove.
 func (o *Objects) OnLooked(fn func()) { o.store.(*directory).looked = fn }
 
 // Has reports whether an object is kept.

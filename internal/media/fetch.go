@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Fetch gives an object as a file that others can open by its path: the object's own, or one that was downloaded for this. Call done
-// when it is no longer needed. Never write to it.
+// Fetch gives an object as a file that others can open by its path: the object's own, or one that
+// was downloaded for this. Call done when it is no longer needed. Never write to it.
 func (o *Objects) Fetch(ctx context.Context, hash sortie.Hash) (path string, done func(), err error) {
 	file, err := o.store.file(objectKey(hash))
 	switch {
@@ -28,7 +28,8 @@ func (o *Objects) Fetch(ctx context.Context, hash sortie.Hash) (path string, don
 	return path, done, nil
 }
 
-// fetch puts an object where [Ingester.Tidy] finds it, should this process be killed before it is done.
+// fetch puts an object where [Ingester.Tidy] finds it, should this process be killed before it is
+// done.
 func (o *Objects) fetch(ctx context.Context, hash sortie.Hash) (path string, done func(), err error) {
 	dir, err := os.MkdirTemp(o.TempDir, resultPattern)
 	if err != nil {

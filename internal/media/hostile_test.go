@@ -16,7 +16,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
-// hostileFile is a row of the list of bad media files. What is not about the bytes of one file (E4 to E10, but for E8) is tested where uploads are.
+// hostileFile is a row of the list of bad media files. What is not about the bytes of one file (E4
+// to E10, but for E8) is tested where uploads are.
 type hostileFile struct {
 	name, declared string
 	data           func() []byte
@@ -158,7 +159,8 @@ func webpHeader(width, height uint32) []byte {
 	return append([]byte{0x2f, byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24)}, make([]byte, 16)...)
 }
 
-// TestHostileFiles runs alone, and its rows one after the other, because it watches the memory of this process.
+// TestHostileFiles runs alone, and its rows one after the other, because it watches the memory of
+// this process.
 func TestHostileFiles(t *testing.T) {
 	ingester := newIngester(t, func(c *media.Config) { c.MaxBytes = 64 << 20 })
 	for _, row := range hostileFiles() {
@@ -236,7 +238,8 @@ func TestCutOffFilesAreRefused(t *testing.T) {
 	}
 }
 
-// E39 with everything that is planted goes through the child in [TestPrivateThingsAreGoneAndKnown]; here each refusal says what to do.
+// E39 with everything that is planted goes through the child in [TestPrivateThingsAreGoneAndKnown];
+// here each refusal says what to do.
 func TestRefusalsAreForPeople(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)

@@ -65,7 +65,8 @@ func oldCoding() []byte {
 	return film[at : at+int(binary.BigEndian.Uint32(film[at:]))]
 }
 
-// sharedChunks is a film whose chunks all point at the same bytes: one sample, of units with lengths of a byte.
+// sharedChunks is a film whose chunks all point at the same bytes: one sample, of units with
+// lengths of a byte.
 func sharedChunks(chunks uint32, sample []byte) []byte {
 	film := specimen.File("plain.mp4")
 	description := bytes.Index(film, []byte("moov")) - 4
@@ -104,7 +105,8 @@ func nested(depth int, kinds ...string) []byte {
 	return data
 }
 
-// patched overwrites bytes so many behind the name of a box. The name may have to be looked for more than once.
+// patched overwrites bytes so many behind the name of a box. The name may have to be looked for
+// more than once.
 func patched(file []byte, kind string, offset int, data []byte, which ...int) []byte {
 	file = bytes.Clone(file)
 	at := 0

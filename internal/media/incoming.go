@@ -19,12 +19,14 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// ErrUploadBusy says that somebody else is writing to the upload now, in this process or in another one on the same directory.
+// ErrUploadBusy says that somebody else is writing to the upload now, in this process or in another
+// one on the same directory.
 var ErrUploadBusy = errors.New("the upload is being written to by another request")
 
-// Incoming keeps uploads while they come in, each in a file of a local directory. How far an upload has got is the length of its file,
-// so there is nothing else to keep: it goes on where it was after a cut connection, a kill, or a power cut. It is safe for use by many
-// at once, in several processes too if they share the directory.
+// Incoming keeps uploads while they come in, each in a file of a local directory. How far an upload
+// has got is the length of its file, so there is nothing else to keep: it goes on where it was
+// after a cut connection, a kill, or a power cut. It is safe for use by many at once, in several
+// processes too if they share the directory.
 type Incoming struct {
 	dir  string
 	root *os.Root
@@ -36,10 +38,12 @@ type Incoming struct {
 
 const uploadSuffix = ".upload"
 
-// uploadID is what names an upload: nothing that means anything to a file system, and nothing that one without capital letters confuses.
+// uploadID is what names an upload: nothing that means anything to a file system, and nothing that
+// one without capital letters confuses.
 var uploadID = regexp.MustCompile(`^[0-9a-z_]{1,64}$`)
 
-// OpenIncoming opens the directory, which is made if it does not exist. It fails when nothing could be written there.
+// OpenIncoming opens the directory, which is made if it does not exist. It fails when nothing could
+// be written there.
 func OpenIncoming(dir string) (*Incoming, error) {
 	opened, err := openIncoming(dir)
 	if err != nil {
@@ -72,7 +76,8 @@ func openIncoming(dir string) (*Incoming, error) {
 // Close gives back what the directory holds on to.
 func (i *Incoming) Close() error { return i.root.Close() }
 
-// Uploads leave some of the disk to others, above all to a database on the same one: strangers can fill what they get.
+// Uploads leave some of the disk to others, above all to a database on the same one: strangers can
+// fill what they get.
 const (
 	reservePart = 20      // of the disk: one twentieth
 	mostReserve = 1 << 30 // on a large one
@@ -107,8 +112,8 @@ func (i *Incoming) Probe() error {
 	return nil
 }
 
-// Open takes the turn to write to an upload, which begins empty, until [Partial.Close]. It gives [ErrUploadBusy] while somebody else
-// has it.
+// Open takes the turn to write to an upload, which begins empty, until [Partial.Close]. It gives
+// [ErrUploadBusy] while somebody else has it.
 func (i *Incoming) Open(id string) (*Partial, error) {
 	if !uploadID.MatchString(id) {
 		return nil, fmt.Errorf("open upload: %.80q is not the id of an upload", id)
@@ -140,8 +145,9 @@ func (i *Incoming) leave(id string) {
 	delete(i.busy, id)
 }
 
-// openLocked opens a file and keeps other processes from doing so. Whoever had the turn before may have removed the file between the
-// opening and the lock: then it is one that nobody else will see, and it starts over.
+// openLocked opens a file and keeps other processes from doing so. Whoever had the turn before may
+// have removed the file between the opening and the lock: then it is one that nobody else will see,
+// and it starts over.
 func (i *Incoming) openLocked(name string) (*os.File, int64, error) {
 	for {
 		file, err := i.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -184,7 +190,8 @@ func (i *Incoming) lock(file *os.File, name string) (size int64, current bool, e
 	return opened.Size(), true, nil
 }
 
-// Discard removes an upload that nobody waits for. It gives [ErrUploadBusy] while somebody writes to it.
+// Discard removes an upload that nobody waits for. It gives [ErrUploadBusy] while somebody writes
+// to it.
 func (i *Incoming) Discard(id string) error {
 	if _, err := i.root.Stat(id + uploadSuffix); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -241,14 +248,15 @@ type Partial struct {
 // Size is how many bytes have come.
 func (p *Partial) Size() int64 { return p.size }
 
-// uploadBuffer is what an upload reads at once. It is small because thousands of slow uploads may hold one each.
+// uploadBuffer is what an upload reads at once. It is small because thousands of slow uploads may
+// hold one each.
 const uploadBuffer = 16 << 10
 
 var uploadBuffers = sync.Pool{New: func() any { return new([uploadBuffer]byte) }}
 
-// Append adds what a reader gives, but never more than limit bytes. It returns how many were added, and they stay whatever happens to
-// the reader, the caller or the machine. The reader's fault is returned as it came; [ErrNoRoom] and other kinds of [ErrUnavailable] are
-// the disk's.
+// Append adds what a reader gives, but never more than limit bytes. It returns how many were added,
+// and they stay whatever happens to the reader, the caller or the machine. The reader's fault is
+// returned as it came; [ErrNoRoom] and other kinds of [ErrUnavailable] are the disk's.
 func (p *Partial) Append(ctx context.Context, r io.Reader, limit int64) (n int64, err error) {
 	before := p.size
 	err = p.copy(io.LimitReader(interruptible{ctx, r}, limit))
@@ -307,8 +315,8 @@ func (p *Partial) cut(size int64) error {
 	return nil
 }
 
-// Finish gives the file that has come, whole and on disk, and the hash of its bytes. The file may be read until [Partial.Close]. An
-// upload that was finished may be finished again.
+// Finish gives the file that has come, whole and on disk, and the hash of its bytes. The file may
+// be read until [Partial.Close]. An upload that was finished may be finished again.
 func (p *Partial) Finish() (path string, hash sortie.Hash, err error) {
 	if err := p.file.Sync(); err != nil {
 		return "", sortie.Hash{}, fmt.Errorf("finish upload %s: %w", p.id, diskFault(err))
@@ -324,7 +332,8 @@ func (p *Partial) Finish() (path string, hash sortie.Hash, err error) {
 	return filepath.Join(p.incoming.dir, p.id+uploadSuffix), sortie.Hash(p.sum.Sum(nil)), nil
 }
 
-// Remove deletes what has come and ends the turn: whoever has the next one begins with nothing. Without the turn it does nothing.
+// Remove deletes what has come and ends the turn: whoever has the next one begins with nothing.
+// Without the turn it does nothing.
 func (p *Partial) Remove() error {
 	if p.file == nil {
 		return nil

@@ -101,7 +101,8 @@ func TestAnUploadGoesOnWhereItWas(t *testing.T) {
 	finish(t, after, data) // as after an answer that was lost
 }
 
-// However an upload is cut into requests, restarted or started over, the file and its hash are those of the bytes that count.
+// However an upload is cut into requests, restarted or started over, the file and its hash are
+// those of the bytes that count.
 func TestUploadsInPieces(t *testing.T) {
 	t.Parallel()
 	incoming := openIncoming(t, t.TempDir())
@@ -178,7 +179,8 @@ func TestAnUploadHasOneWriter(t *testing.T) {
 	}
 }
 
-// Writers come and go, and some remove the upload. None may write to a file that another has removed.
+// Writers come and go, and some remove the upload. None may write to a file that another has
+// removed.
 func TestWritersThatRemove(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

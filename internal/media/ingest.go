@@ -15,7 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/container"
 )
 
-// Problem is the typed refusal of a file: the same bytes would be refused again. Its message is for the person who sent them.
+// Problem is the typed refusal of a file: the same bytes would be refused again. Its message is for
+// the person who sent them.
 type Problem = container.Problem
 
 // The codes of a [Problem].
@@ -102,11 +103,12 @@ func setDefault[T int | int64 | time.Duration](value *T, fallback T) {
 	}
 }
 
-// Ingest looks at the file at path, which was declared to be of a type, and makes what is served of it. It gives a *[Problem] when the
-// file is refused; any other error is the service's, and the same file may be taken next time. The caller removes the result.
+// Ingest looks at the file at path, which was declared to be of a type, and makes what is served of
+// it. It gives a *[Problem] when the file is refused; any other error is the service's, and the
+// same file may be taken next time. The caller removes the result.
 //
-// Everything that could go wrong in reading a stranger's file goes wrong in a process of its own. It waits for a free place when as many
-// files as are allowed are being looked at.
+// Everything that could go wrong in reading a stranger's file goes wrong in a process of its own.
+// It waits for a free place when as many files as are allowed are being looked at.
 func (i *Ingester) Ingest(ctx context.Context, path, declaredType string) (Result, error) {
 	declared, err := declaredFormat(declaredType)
 	if err != nil {
@@ -192,7 +194,8 @@ func (i *Ingester) limits() childLimits {
 	}
 }
 
-// Tidy removes results that were made before the given time and that nobody removed, because the service was killed.
+// Tidy removes results that were made before the given time and that nobody removed, because the
+// service was killed.
 func (i *Ingester) Tidy(before time.Time) error {
 	parent := i.config.TempDir
 	if parent == "" {

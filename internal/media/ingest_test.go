@@ -136,7 +136,8 @@ func TestPrivateThingsAreGoneAndKnown(t *testing.T) {
 	}
 }
 
-// The thumbnail of a turned picture looks like that of the same picture stored upright, and so does its hash.
+// The thumbnail of a turned picture looks like that of the same picture stored upright, and so does
+// its hash.
 func TestThumbnailsAreUpright(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)
@@ -200,7 +201,8 @@ func storedAs(picture *image.RGBA, orientation int) image.Image {
 	stored := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
 		for x := range width {
-			// The first letter says where the first row of the stored pixels is shown, the second where its first column is.
+			// The first letter says where the first row of the stored pixels is shown, the second
+			// where its first column is.
 			shown := map[int][2]int{
 				1: {x, y}, 2: {width - 1 - x, y}, 3: {width - 1 - x, height - 1 - y}, 4: {x, height - 1 - y},
 				5: {y, x}, 6: {height - 1 - y, x}, 7: {height - 1 - y, width - 1 - x}, 8: {y, width - 1 - x},

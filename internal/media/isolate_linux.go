@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spareThreads are enough for a child: one computes, one waits for its standard input to close, one for signals, one is the
-// runtime's monitor, and a few are in system calls.
+// spareThreads are enough for a child: one computes, one waits for its standard input to close, one
+// for signals, one is the runtime's monitor, and a few are in system calls.
 const spareThreads = 12
 
-// prepareThreads starts the threads that this process will ever have: later, the filter refuses new ones. The runtime keeps
-// threads that have nothing to do.
+// prepareThreads starts the threads that this process will ever have: later, the filter refuses new
+// ones. The runtime keeps threads that have nothing to do.
 func prepareThreads() {
 	var started, ended sync.WaitGroup
 	release := make(chan struct{})
@@ -37,11 +37,13 @@ func prepareThreads() {
 	ended.Wait()
 }
 
-// filterFileReader lets every thread of this process do nothing but compute and use the files that it has open.
+// filterFileReader lets every thread of this process do nothing but compute and use the files that
+// it has open.
 func filterFileReader() error { return installFilter(fileReaderRules()) }
 
-// restrictForeign restricts what another program, which replaces this process on the same thread, can do: it computes, and reads
-// itself, libraries and one file. The caller has locked its goroutine to the thread.
+// restrictForeign restricts what another program, which replaces this process on the same thread,
+// can do: it computes, and reads itself, libraries and one file. The caller has locked its
+// goroutine to the thread.
 func restrictForeign(files foreignFiles, isolation Isolation) error {
 	if err := limitThreads(); err != nil { // first: it reads files
 		return err
@@ -65,7 +67,8 @@ type foreignFiles struct {
 // moreThreads is how many threads another program may start.
 const moreThreads = 128
 
-// limitThreads bounds the threads of another program. The system counts all of a user's, and does not hold root to it.
+// limitThreads bounds the threads of another program. The system counts all of a user's, and does
+// not hold root to it.
 func limitThreads() error {
 	running, err := threadsOfUser()
 	if err != nil {
@@ -106,8 +109,8 @@ func threadsOfUser() (threads uint64, err error) {
 	return threads, nil
 }
 
-// giveUpPrivileges makes sure that no program that this process starts has more rights than it. The kernel wants this before it
-// takes restrictions from an ordinary user.
+// giveUpPrivileges makes sure that no program that this process starts has more rights than it. The
+// kernel wants this before it takes restrictions from an ordinary user.
 func giveUpPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up privileges: %w", err)

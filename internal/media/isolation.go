@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Isolation says how much of the system the processes that read strangers' files may be able to reach. The zero value is the
-// strictest.
+// Isolation says how much of the system the processes that read strangers' files may be able to
+// reach. The zero value is the strictest.
 type Isolation int
 
 const (
@@ -38,11 +38,13 @@ func ParseIsolation(text string) (Isolation, error) {
 // ErrNotIsolated says that the system lacks a layer of an isolation that is required.
 var ErrNotIsolated = errors.New("the processes that read media cannot be isolated")
 
-// exitNotIsolated is the exit code of a child that did not start a program because it could not be isolated.
+// exitNotIsolated is the exit code of a child that did not start a program because it could not be
+// isolated.
 const exitNotIsolated = 126
 
-// CheckIsolation starts the processes that would read a file, without one, and reports the layers of isolation that are missing,
-// as sentences. It fails with [ErrNotIsolated] when the isolation is required and a layer is missing.
+// CheckIsolation starts the processes that would read a file, without one, and reports the layers
+// of isolation that are missing, as sentences. It fails with [ErrNotIsolated] when the isolation is
+// required and a layer is missing.
 func (i *Ingester) CheckIsolation(ctx context.Context) (missing []string, err error) {
 	answer, err := i.runChild(ctx, childRequest{Probe: true, Limits: i.limits(), Isolation: i.config.Isolation})
 	if err != nil {

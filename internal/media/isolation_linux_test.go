@@ -43,7 +43,8 @@ func init() {
 	otherMains[attackedService] = runAttackedService
 }
 
-// attackedService is the argument with which this program is a service whose file readers are taken over.
+// attackedService is the argument with which this program is a service whose file readers are taken
+// over.
 const attackedService = "attacked-service"
 
 // siteReport is what such a service found.
@@ -136,7 +137,8 @@ func runSite(t *testing.T, place string, isolation media.Isolation) (report site
 
 const ordinaryUser = 65534
 
-// newSite is a directory of the ordinary user with this program under the names that it is started by, files, and a secret.
+// newSite is a directory of the ordinary user with this program under the names that it is started
+// by, files, and a secret.
 func newSite(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sortie-site-*") // not t.TempDir, which only its owner can enter
@@ -189,7 +191,8 @@ func copyProgram(t *testing.T, path string) {
 	}
 }
 
-// Code that took over a child or ffmpeg reaches nothing, also where the kernel lets a user trace its own processes.
+// Code that took over a child or ffmpeg reaches nothing, also where the kernel lets a user trace
+// its own processes.
 func TestTakenOverReadersReachNothing(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{onTheMachine, inAContainer} {

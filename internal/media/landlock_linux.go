@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock lets a process give up access to files, and keeps it given up in the programs that replace it. It is part of
-// Linux since 5.13. What each version can restrict is in the kernel's userspace-api/landlock.
+// Landlock lets a process give up access to files, and keeps it given up in the programs that
+// replace it. It is part of Linux since 5.13. What each version can restrict is in the kernel's
+// userspace-api/landlock.
 const (
 	landlockWrites = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
@@ -29,7 +30,8 @@ const (
 // libraryTrees are where programs find their libraries. They hold no secrets.
 var libraryTrees = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64", "/nix/store"}
 
-// landlockVersion is what this kernel's Landlock can do. It is an error when this process cannot use it.
+// landlockVersion is what this kernel's Landlock can do. It is an error when this process cannot
+// use it.
 func landlockVersion() (int, error) {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	return int(version), errnoOf("Landlock", errno)
@@ -41,8 +43,8 @@ func fileRulesMissing() error {
 	return err
 }
 
-// restrictFiles gives up, for this thread and what replaces it, access to all files but those that a program needs to run, and the
-// one that it is to read.
+// restrictFiles gives up, for this thread and what replaces it, access to all files but those that
+// a program needs to run, and the one that it is to read.
 func restrictFiles(files foreignFiles) error {
 	version, err := landlockVersion()
 	if err != nil {
@@ -131,7 +133,8 @@ func allowPath(ruleset int, path string, access uint64) error {
 	return nil
 }
 
-// loaderOf is the program that the kernel starts to load a dynamically linked one; empty for a program that needs none.
+// loaderOf is the program that the kernel starts to load a dynamically linked one; empty for a
+// program that needs none.
 func loaderOf(program string) (string, error) {
 	file, err := elf.Open(program)
 	if err != nil {

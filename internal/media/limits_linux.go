@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitSelf takes away from this process, for good, what it does not need to look at a file: memory, time, the sizes of files, and free
-// file descriptors, without which there are no new files, sockets and pipes. A filter of system calls takes the rest, see
-// filterFileReader.
+// limitSelf takes away from this process, for good, what it does not need to look at a file:
+// memory, time, the sizes of files, and free file descriptors, without which there are no new
+// files, sockets and pipes. A filter of system calls takes the rest, see filterFileReader.
 func limitSelf(limits childLimits) error {
 	memory, addresses, err := memoryRoom(limits.Memory)
 	if err != nil {
@@ -66,11 +66,13 @@ func setLimit(name string, resource int, value uint64) error {
 // arena is the step in which Go asks for addresses to put memory at.
 const arena = 64 << 20
 
-// memoryRoom turns a limit of used memory into one of mapped memory and one of addresses. What Go and the C library map at the start and never
-// touch (tables for a large heap, stacks of threads) is no use of memory, and comes on top.
+// memoryRoom turns a limit of used memory into one of mapped memory and one of addresses. What Go
+// and the C library map at the start and never touch (tables for a large heap, stacks of threads)
+// is no use of memory, and comes on top.
 //
-// The system counts memory that is mapped over reserved addresses only after the fact, so the first limit alone would let one large
-// allocation through. The second stops it when it asks for addresses.
+// The system counts memory that is mapped over reserved addresses only after the fact, so the first
+// limit alone would let one large allocation through. The second stops it when it asks for
+// addresses.
 func memoryRoom(limit int64) (memory, addresses uint64, err error) {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -85,7 +87,8 @@ func memoryRoom(limit int64) (memory, addresses uint64, err error) {
 	return uint64(limit + untouched), uint64(limit + size*page + arena), nil
 }
 
-// becomeLimited replaces this process by another program under limits. It returns only if it fails, with the exit code to use.
+// becomeLimited replaces this process by another program under limits. It returns only if it fails,
+// with the exit code to use.
 func becomeLimited(request childRequest) (int, error) {
 	const libraries = 1 << 30 // addresses, most of them never touched
 	runtime.LockOSThread()    // the restriction of files is this thread's, and the program takes over on this thread

@@ -120,7 +120,8 @@ func TestAChildCannotReachAnything(t *testing.T) {
 	}
 }
 
-// service is the argument with which this program takes in a file, and waits for it, as the service does.
+// service is the argument with which this program takes in a file, and waits for it, as the service
+// does.
 const service = "service"
 
 func init() {
@@ -132,7 +133,8 @@ func init() {
 	}
 }
 
-// A service that is killed leaves no child behind: the system closes its end of the child's standard input.
+// A service that is killed leaves no child behind: the system closes its end of the child's
+// standard input.
 func TestChildrenEndWithTheService(t *testing.T) {
 	t.Parallel()
 	child, fifo := badChild(t, "say so and sleep"), filepath.Join(t.TempDir(), "pid")

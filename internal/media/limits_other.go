@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// limitSelf ends this process when it has taken more memory than it should. This is weaker than on Linux, where the system refuses the
-// memory: a single large allocation can pass the limit before it is seen. Computing time is bounded by the clock only, and the process could
-// open files. Run the service on Linux when strangers send the files.
+// limitSelf ends this process when it has taken more memory than it should. This is weaker than on
+// Linux, where the system refuses the memory: a single large allocation can pass the limit before
+// it is seen. Computing time is bounded by the clock only, and the process could open files. Run
+// the service on Linux when strangers send the files.
 func limitSelf(limits childLimits) error {
 	go func() {
 		for range time.Tick(20 * time.Millisecond) {

@@ -16,7 +16,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// What a link lets its holder do with a submission's media. A link that was signed for one of them is none for another.
+// What a link lets its holder do with a submission's media. A link that was signed for one of them
+// is none for another.
 const (
 	VariantOriginal        = "original"         // fetch what a creator was delivered
 	VariantThumbnail       = "thumbnail"        // fetch its small picture
@@ -40,8 +41,8 @@ type LinkKey struct {
 	Secret []byte // 32 bytes or more
 }
 
-// LinkKeys signs links with its first key and accepts those of all of them, so that a new key can be put in front while links of the old
-// ones still live. It is safe for use by many at once.
+// LinkKeys signs links with its first key and accepts those of all of them, so that a new key can
+// be put in front while links of the old ones still live. It is safe for use by many at once.
 type LinkKeys struct {
 	keys []*linkKey
 }
@@ -67,7 +68,8 @@ const (
 	maximumLink     = 256 // of the query, and of a submission id
 )
 
-// NewLinkKeys makes a ring, the signing key first. It refuses short secrets, odd or repeated key ids and repeated secrets.
+// NewLinkKeys makes a ring, the signing key first. It refuses short secrets, odd or repeated key
+// ids and repeated secrets.
 func NewLinkKeys(keys ...LinkKey) (*LinkKeys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("link keys: there is none; add one, so that media links can be signed")
@@ -97,12 +99,14 @@ func newLinkKey(key LinkKey) *linkKey {
 	return k
 }
 
-// Sign gives the query of a link that lives until exp, in seconds since 1970: exp=...&kid=...&sig=...
+// Sign gives the query of a link that lives until exp, in seconds since 1970:
+// exp=...&kid=...&sig=...
 func (k *LinkKeys) Sign(submissionID, variant string, exp int64) string {
 	return string(k.AppendQuery(nil, submissionID, variant, exp))
 }
 
-// AppendQuery appends what Sign gives to dst. A page of deliverables signs hundreds of links into one buffer.
+// AppendQuery appends what Sign gives to dst. A page of deliverables signs hundreds of links into
+// one buffer.
 func (k *LinkKeys) AppendQuery(dst []byte, submissionID, variant string, exp int64) []byte {
 	key := k.keys[0]
 	dst = append(dst, "exp="...)
@@ -115,7 +119,8 @@ func (k *LinkKeys) AppendQuery(dst []byte, submissionID, variant string, exp int
 	return append(dst, state.sign()...)
 }
 
-// appendSubject writes the message up to the time. None of its fields can hold a line feed when links are checked.
+// appendSubject writes the message up to the time. None of its fields can hold a line feed when
+// links are checked.
 func appendSubject(dst []byte, submissionID, variant string) []byte {
 	dst = append(append(dst, "v1\n"...), submissionID...)
 	return append(append(append(dst, '\n'), variant...), '\n')
@@ -131,10 +136,12 @@ func (s *linkState) sign() []byte {
 	return s.text[:]
 }
 
-// Verify checks the query of a link to a variant of a submission. It gives an error with [sortie.CodeMediaURLInvalid] unless the query is,
-// byte for byte, one that Sign gave for them, and with [sortie.CodeMediaURLExpired] when its time is over.
+// Verify checks the query of a link to a variant of a submission. It gives an error with
+// [sortie.CodeMediaURLInvalid] unless the query is, byte for byte, one that Sign gave for them, and
+// with [sortie.CodeMediaURLExpired] when its time is over.
 //
-// Only the one spelling is accepted. Comparing text with text also refuses the other ways to write the same signature in base64.
+// Only the one spelling is accepted. Comparing text with text also refuses the other ways to write
+// the same signature in base64.
 func (k *LinkKeys) Verify(submissionID, variant, query string, now time.Time) (exp int64, err error) {
 	expText, id, signature, ok := parseLink(query)
 	if !ok || !isVariant(variant) || len(submissionID) > maximumLink || !plainText(submissionID) {
@@ -186,7 +193,8 @@ func parseLink(query string) (exp, id, signature string, ok bool) {
 	return exp, id, signature, ok1 && ok2 && ok3 && len(signature) == signatureLength && plainText(exp)
 }
 
-// plainText reports whether text is made of the characters that ids, key ids and numbers are made of, and of at least one.
+// plainText reports whether text is made of the characters that ids, key ids and numbers are made
+// of, and of at least one.
 func plainText(text string) bool {
 	for _, c := range []byte(text) {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {

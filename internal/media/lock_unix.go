@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// lockFile keeps other processes from locking the file until [unlockFile], or until this process ends.
+// lockFile keeps other processes from locking the file until [unlockFile], or until this process
+// ends.
 func lockFile(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -20,6 +21,6 @@ func lockFile(file *os.File) error {
 	return nil
 }
 
-// unlockFile gives the lock back. Closing the file is not enough in the moment in which a process that is being started has a copy of
-// it.
+// unlockFile gives the lock back. Closing the file is not enough in the moment in which a process
+// that is being started has a copy of it.
 func unlockFile(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

@@ -15,8 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media"
 )
 
-// misbehaviour names what a child is to do instead of its work. A child gets none of the service's variables, so it comes from a script that
-// is started in its place.
+// misbehaviour names what a child is to do instead of its work. A child gets none of the service's
+// variables, so it comes from a script that is started in its place.
 const misbehaviour = "SORTIE_TEST_MISBEHAVE"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fakes are what this program does instead of ffmpeg, by the name after the prefix under which it was started.
+// fakes are what this program does instead of ffmpeg, by the name after the prefix under which it
+// was started.
 var fakes = map[string]func(){}
 
 const fakePrefix = "ffmpeg-"

@@ -25,8 +25,8 @@ var (
 	ErrNotLocal       = errors.New("the media store is not a directory on this machine")
 )
 
-// Objects keeps files under the SHA-256 hash of their bytes. An object is there whole or not at all, and never changes. It is safe for
-// use by many at once, in several processes too.
+// Objects keeps files under the SHA-256 hash of their bytes. An object is there whole or not at
+// all, and never changes. It is safe for use by many at once, in several processes too.
 type Objects struct {
 	TempDir string // where [Objects.Fetch] puts what it must download; the system's, if empty
 
@@ -46,22 +46,25 @@ type Object struct {
 type objectStore interface {
 	// probe fails when nothing could be kept now.
 	probe(ctx context.Context) error
-	// put keeps size bytes of source. It calls verify when it has read them and before anybody can see them.
+	// put keeps size bytes of source. It calls verify when it has read them and before anybody can
+	// see them.
 	put(ctx context.Context, key string, source io.Reader, size int64, verify func() error) error
 	open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error)
 	file(key string) (*os.File, error)
 	stat(ctx context.Context, key string) (Object, error)
 	remove(ctx context.Context, key string) error
-	// sweep removes an object that was last put before the given time, if it is, and reports whether it did.
+	// sweep removes an object that was last put before the given time, if it is, and reports
+	// whether it did.
 	sweep(ctx context.Context, key string, before time.Time) (bool, error)
 	list(ctx context.Context, after string) iter.Seq2[string, error]
 	tidy(ctx context.Context, before time.Time) error
 	close() error
 }
 
-// OpenObjects opens the store that a URL names: file:DIR for a directory, which is made if it does not exist, or
-// s3://BUCKET?region=...&endpoint=... for a bucket, which must exist. It fails when nothing could be kept there. A bucket that merely
-// cannot be reached is opened all the same, not [Objects.Working]: everything else need not wait for it.
+// OpenObjects opens the store that a URL names: file:DIR for a directory, which is made if it does
+// not exist, or s3://BUCKET?region=...&endpoint=... for a bucket, which must exist. It fails when
+// nothing could be kept there. A bucket that merely cannot be reached is opened all the same, not
+// [Objects.Working]: everything else need not wait for it.
 func OpenObjects(ctx context.Context, url string) (*Objects, error) {
 	o := &Objects{}
 	var err error
@@ -83,7 +86,8 @@ func OpenObjects(ctx context.Context, url string) (*Objects, error) {
 	return o, nil
 }
 
-// Probe fails when nothing could be kept now: with [ErrUnavailable] unless somebody must change something first.
+// Probe fails when nothing could be kept now: with [ErrUnavailable] unless somebody must change
+// something first.
 func (o *Objects) Probe(ctx context.Context) error {
 	if err := o.noted(o.store.probe(ctx)); err != nil {
 		return fmt.Errorf("try the media store: %w", err)
@@ -109,8 +113,9 @@ func parseKey(key string) (hash sortie.Hash, ok bool) {
 	return hash, err == nil && n == len(hash) && objectKey(hash) == key
 }
 
-// Put keeps the file at path, if its bytes have the hash: [ErrObjectCorrupt] if not. When it returns, the object survives a power cut.
-// Putting what is already there is allowed, and makes it new in the eyes of [Objects.Sweep].
+// Put keeps the file at path, if its bytes have the hash: [ErrObjectCorrupt] if not. When it
+// returns, the object survives a power cut. Putting what is already there is allowed, and makes it
+// new in the eyes of [Objects.Sweep].
 func (o *Objects) Put(ctx context.Context, hash sortie.Hash, path string) error {
 	source, err := os.Open(path)
 	if err != nil {
@@ -137,8 +142,8 @@ func (o *Objects) Put(ctx context.Context, hash sortie.Hash, path string) error 
 	return nil
 }
 
-// Open reads an object from offset on, length bytes or, if length is negative, to its end. It gives the size of the whole object too.
-// An offset behind the end gives an empty reader.
+// Open reads an object from offset on, length bytes or, if length is negative, to its end. It gives
+// the size of the whole object too. An offset behind the end gives an empty reader.
 func (o *Objects) Open(ctx context.Context, hash sortie.Hash, offset, length int64) (body io.ReadCloser, size int64, err error) {
 	if body, size, err = o.store.open(ctx, objectKey(hash), max(0, offset), length); o.noted(err) != nil {
 		return nil, 0, fmt.Errorf("open object %s: %w", hash, err)
@@ -146,7 +151,8 @@ func (o *Objects) Open(ctx context.Context, hash sortie.Hash, offset, length int
 	return body, size, nil
 }
 
-// File opens an object as a file, which the kernel can send by itself. It gives [ErrNotLocal] unless objects are kept in a directory.
+// File opens an object as a file, which the kernel can send by itself. It gives [ErrNotLocal]
+// unless objects are kept in a directory.
 func (o *Objects) File(hash sortie.Hash) (*os.File, error) {
 	file, err := o.store.file(objectKey(hash))
 	if o.noted(err) != nil {
@@ -173,7 +179,8 @@ func (o *Objects) Delete(ctx context.Context, hash sortie.Hash) error {
 	return nil
 }
 
-// Check reads a whole object and gives [ErrObjectCorrupt] when its bytes are no longer those of its name.
+// Check reads a whole object and gives [ErrObjectCorrupt] when its bytes are no longer those of its
+// name.
 func (o *Objects) Check(ctx context.Context, hash sortie.Hash) error {
 	body, _, err := o.Open(ctx, hash, 0, -1)
 	if err != nil {
@@ -190,7 +197,8 @@ func (o *Objects) Check(ctx context.Context, hash sortie.Hash) error {
 	return nil
 }
 
-// List goes through the hashes of all objects behind the given one, in order. The zero hash begins at the beginning.
+// List goes through the hashes of all objects behind the given one, in order. The zero hash begins
+// at the beginning.
 func (o *Objects) List(ctx context.Context, after sortie.Hash) iter.Seq2[sortie.Hash, error] {
 	return func(yield func(sortie.Hash, error) bool) {
 		from := ""

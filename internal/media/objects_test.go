@@ -252,7 +252,8 @@ func TestOnlyDirectoriesHaveFiles(t *testing.T) {
 	})
 }
 
-// A program that is told a path gets the object's bytes, wherever they are kept, and nothing is left of that.
+// A program that is told a path gets the object's bytes, wherever they are kept, and nothing is
+// left of that.
 func TestObjectsAreLentAsFiles(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *media.Objects) {
 		objects.TempDir = t.TempDir()
@@ -313,7 +314,8 @@ func TestABitFlipIsSeen(t *testing.T) {
 	}
 }
 
-// A write that was cut off by a power cut leaves a file that is never taken for an object, and that the sweep removes.
+// A write that was cut off by a power cut leaves a file that is never taken for an object, and that
+// the sweep removes.
 func TestCutOffWritesAreSwept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -455,7 +457,8 @@ func TestABucketThatFallsSilent(t *testing.T) {
 	}
 }
 
-// An S3 server that dies while an object is on its way, in either direction, leaves nothing that could be taken for it.
+// An S3 server that dies while an object is on its way, in either direction, leaves nothing that
+// could be taken for it.
 func TestABucketThatDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	behind := s3Address(t)

@@ -9,16 +9,18 @@ import (
 const (
 	perceptualSide = 32 // the picture is looked at in 32 by 32 patches
 	perceptualBits = 64
-	// leastDetail is how strong the strongest of the low frequencies must be. Below it a picture is a wall or the sky, and its hash
-	// would be noise that happens to be near the hash of every other wall.
+	// leastDetail is how strong the strongest of the low frequencies must be. Below it a picture is
+	// a wall or the sky, and its hash would be noise that happens to be near the hash of every
+	// other wall.
 	leastDetail = 1_000
 )
 
-// perceptualHash gives 64 bits that hardly change when a picture is scaled, recompressed or brightened, and that differ in about half
-// of their bits between two pictures. It reports false for a picture without enough in it to tell it from others.
+// perceptualHash gives 64 bits that hardly change when a picture is scaled, recompressed or
+// brightened, and that differ in about half of their bits between two pictures. It reports false
+// for a picture without enough in it to tell it from others.
 //
-// Each bit says whether one of the 64 lowest frequencies, the average brightness aside, is above the median of them. All sums are of
-// integers, so that every machine gives the same bits.
+// Each bit says whether one of the 64 lowest frequencies, the average brightness aside, is above
+// the median of them. All sums are of integers, so that every machine gives the same bits.
 func perceptualHash(picture *image.RGBA) (hash uint64, ok bool) {
 	var patches [perceptualSide][perceptualSide]int64
 	bounds := picture.Bounds()
@@ -67,7 +69,8 @@ var cosines = func() (table [maxFrequency][perceptualSide]int64) {
 	return table
 }()
 
-// perceptualOrder lists the pairs of frequencies from the lowest on, diagonal by diagonal, without the average brightness.
+// perceptualOrder lists the pairs of frequencies from the lowest on, diagonal by diagonal, without
+// the average brightness.
 var perceptualOrder = func() (order [perceptualBits][2]int) {
 	n := 0
 	for diagonal := 1; n < len(order); diagonal++ {
@@ -79,7 +82,8 @@ var perceptualOrder = func() (order [perceptualBits][2]int) {
 	return order
 }()
 
-// lowFrequencies gives the strengths of the lowest frequencies, in thousandths of a grey level or so.
+// lowFrequencies gives the strengths of the lowest frequencies, in thousandths of a grey level or
+// so.
 func lowFrequencies(patches *[perceptualSide][perceptualSide]int64) (strengths [perceptualBits]int64) {
 	var rows [perceptualSide][maxFrequency]int64
 	for y := range rows {

@@ -21,7 +21,8 @@ const (
 	thumbnailQuality = 82
 )
 
-// decodePicture decodes a picture whose dimensions, in its stored orientation, are known and bearable.
+// decodePicture decodes a picture whose dimensions, in its stored orientation, are known and
+// bearable.
 func decodePicture(format container.Format, r io.Reader) (image.Image, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	var picture image.Image
@@ -55,7 +56,8 @@ func newThumbnail(picture image.Image, orientation int) *image.RGBA {
 	return upright(thumbnail, orientation)
 }
 
-// fit is the largest rectangle of the same shape whose sides are at most so long. It does not enlarge.
+// fit is the largest rectangle of the same shape whose sides are at most so long. It does not
+// enlarge.
 func fit(bounds image.Rectangle, side int) image.Rectangle {
 	width, height := bounds.Dx(), bounds.Dy()
 	if longer := max(width, height); longer > side {
@@ -64,8 +66,8 @@ func fit(bounds image.Rectangle, side int) image.Rectangle {
 	return image.Rect(0, 0, width, height)
 }
 
-// shrink averages whole blocks of pixels until the longer side is less than twice a thumbnail's. The scaler that follows is exact, and
-// would need memory for every row of a large picture.
+// shrink averages whole blocks of pixels until the longer side is less than twice a thumbnail's.
+// The scaler that follows is exact, and would need memory for every row of a large picture.
 func shrink(picture image.Image) *image.RGBA {
 	bounds := picture.Bounds()
 	width, height := bounds.Dx(), bounds.Dy()

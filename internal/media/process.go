@@ -52,16 +52,17 @@ func (i *Ingester) childCommand(ctx context.Context) (*exec.Cmd, error) {
 		}
 	}
 	process := exec.CommandContext(ctx, executable, ChildArgument)
-	// None of the service's variables, which may hold secrets. One thread computes: files are looked at side by side by several children. The C
-	// library, where it is linked, is not to reserve addresses for every thread, of which the child has few.
+	// None of the service's variables, which may hold secrets. One thread computes: files are
+	// looked at side by side by several children. The C library, where it is linked, is not to
+	// reserve addresses for every thread, of which the child has few.
 	process.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none", "MALLOC_ARENA_MAX=1"}
 	process.WaitDelay = lastGasp
 	killWithChildren(process)
 	return process, nil
 }
 
-// runWithRequest starts a process, writes the request to it, and keeps its standard input open until it has ended: the process ends itself
-// when that closes, as it does when this one is killed.
+// runWithRequest starts a process, writes the request to it, and keeps its standard input open
+// until it has ended: the process ends itself when that closes, as it does when this one is killed.
 func runWithRequest(process *exec.Cmd, request childRequest) error {
 	text, err := json.Marshal(request)
 	if err != nil {
@@ -98,7 +99,8 @@ func (i *Ingester) childDeath(ctx context.Context, state *os.ProcessState, outpu
 	case strings.Contains(complaint, "out of memory") || strings.Contains(complaint, "cannot allocate memory"):
 		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes more memory than a file is given"}
 	}
-	// Our own code gave up on the file in a way that it could not survive. The log gets to know how.
+	// Our own code gave up on the file in a way that it could not survive. The log gets to know
+	// how.
 	return fmt.Errorf("%w (the child process: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, cause, firstLine(complaint))
 }
 
@@ -126,8 +128,9 @@ func parseAnswer(output []byte) (answer childAnswer, err error) {
 	return answer, nil
 }
 
-// headWriter keeps the beginning of what is written to it and swallows the rest: a child cannot fill this process's memory by talking. Its
-// buffer is not embedded, because package io would then read from the child into the buffer itself.
+// headWriter keeps the beginning of what is written to it and swallows the rest: a child cannot
+// fill this process's memory by talking. Its buffer is not embedded, because package io would then
+// read from the child into the buffer itself.
 type headWriter struct {
 	head bytes.Buffer
 	left int

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// killWithChildren makes the end of the process's context kill whatever the process has started, too.
+// killWithChildren makes the end of the process's context kill whatever the process has started,
+// too.
 func killWithChildren(process *exec.Cmd) {
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	process.Cancel = func() error {
@@ -22,7 +23,8 @@ func killWithChildren(process *exec.Cmd) {
 	}
 }
 
-// killedFromOutside reports whether a process was ended by a signal, as by the system when it runs out of memory as a whole.
+// killedFromOutside reports whether a process was ended by a signal, as by the system when it runs
+// out of memory as a whole.
 func killedFromOutside(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled()

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
-// The program itself is larger than this test, has more threads, and links a C library: the limits must leave it room for the largest pictures, and
-// no more.
+// The program itself is larger than this test, has more threads, and links a C library: the limits
+// must leave it room for the largest pictures, and no more.
 func TestTheProgramAsAChild(t *testing.T) {
 	t.Parallel()
 	if testing.Short() || raceDetector {

@@ -2,7 +2,8 @@
 
 package media_test
 
-// The race detector's own memory is many times the program's: a child that runs with it gets no limit worth the name.
+// The race detector's own memory is many times the program's: a child that runs with it gets no
+// limit worth the name.
 const (
 	raceDetector = true
 	childMemory  = 1 << 40

@@ -21,8 +21,8 @@ type rule struct {
 
 type (
 	instr = unix.SockFilter
-	// jump gives the instruction that compares the argument, where a success skips the given number of instructions and a failure
-	// skips others.
+	// jump gives the instruction that compares the argument, where a success skips the given number
+	// of instructions and a failure skips others.
 	jump = func(operation uint16, value uint32, success, failure uint8) instr
 )
 
@@ -60,7 +60,8 @@ func with(call uintptr, arg int, bit uint32) rule {
 
 func refuse(call uintptr, errno uint32) rule { return rule{call: call, errno: errno} }
 
-// computing are the calls of a program that computes, and reads and writes what it has open. Signals it sends to itself only.
+// computing are the calls of a program that computes, and reads and writes what it has open.
+// Signals it sends to itself only.
 func computing() []rule {
 	self := uint32(os.Getpid())
 	rules := allow(computingHere...)
@@ -75,7 +76,8 @@ func computing() []rule {
 	return append(rules, oneOf(unix.SYS_KILL, 0, self), oneOf(unix.SYS_TGKILL, 0, self))
 }
 
-// fileReaderRules are those of a child that has opened its files: no new file, socket, process, thread or code.
+// fileReaderRules are those of a child that has opened its files: no new file, socket, process,
+// thread or code.
 func fileReaderRules() []rule {
 	return append(computing(),
 		without(unix.SYS_MMAP, 2, unix.PROT_EXEC), without(unix.SYS_MPROTECT, 2, unix.PROT_EXEC),
@@ -86,8 +88,8 @@ func fileReaderRules() []rule {
 // writing are the flags with which a file is opened to be changed.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | (unix.O_TMPFILE &^ unix.O_DIRECTORY)
 
-// foreignRules are those of a program that is yet to be started: it may load itself and open files to read, start threads, and
-// start programs, of which Landlock leaves it none but itself.
+// foreignRules are those of a program that is yet to be started: it may load itself and open files
+// to read, start threads, and start programs, of which Landlock leaves it none but itself.
 func foreignRules() []rule {
 	rules := append(computing(), foreignHere()...)
 	rules = append(rules, allow(
@@ -117,13 +119,15 @@ const (
 
 const load, equal, greater, answer = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 
-// otherABI is where the numbers of x32, another interface of amd64, begin. arm64 has no calls there.
+// otherABI is where the numbers of x32, another interface of amd64, begin. arm64 has no calls
+// there.
 const otherABI = 0x40000000
 
 // refused is the answer to a call that a program should not make.
 const refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 
-// assemble gives the program that the kernel runs for each system call. A call without a rule gets the last answer.
+// assemble gives the program that the kernel runs for each system call. A call without a rule gets
+// the last answer.
 func assemble(rules []rule, otherwise uint32) []instr {
 	program := []instr{
 		{Code: load, K: archOffset},
@@ -156,8 +160,8 @@ func (r rule) assemble() []instr {
 	return append(body, instr{Code: answer, K: refused}, allowed)
 }
 
-// installFilter holds every thread of this process, and what replaces it, to rules, and refuses other calls. It cannot be taken
-// back.
+// installFilter holds every thread of this process, and what replaces it, to rules, and refuses
+// other calls. It cannot be taken back.
 func installFilter(rules []rule) error { return install(assemble(rules, refused)) }
 
 func install(program []instr) error {

@@ -30,7 +30,8 @@ const (
 	bucketName       = "media"
 )
 
-// patience is how long a test waits for what should take milliseconds. It only decides how late a failure is reported.
+// patience is how long a test waits for what should take milliseconds. It only decides how late a
+// failure is reported.
 const patience = 3 * time.Minute
 
 // s3Server is a running S3 server with one bucket in it.

@@ -20,12 +20,14 @@ const (
 	stillMemory = 512 << 20
 )
 
-// demuxers are ffmpeg's names for the containers. Named, it does not guess, and no playlist or script becomes a video.
+// demuxers are ffmpeg's names for the containers. Named, it does not guess, and no playlist or
+// script becomes a video.
 var demuxers = map[container.Format]string{container.MP4: "mov", container.QuickTime: "mov", container.WebM: "matroska"}
 
-// addStill gives a video the thumbnail and the perceptual hash of one of its pictures. ffmpeg takes the still out of the cleaned file, under
-// limits like a child's; the still is then looked at like any stranger's picture. A video that ffmpeg makes nothing of has no thumbnail,
-// and is in doubt if that was the video's doing.
+// addStill gives a video the thumbnail and the perceptual hash of one of its pictures. ffmpeg takes
+// the still out of the cleaned file, under limits like a child's; the still is then looked at like
+// any stranger's picture. A video that ffmpeg makes nothing of has no thumbnail, and is in doubt if
+// that was the video's doing.
 func (i *Ingester) addStill(ctx context.Context, result *Result) error {
 	still := filepath.Join(result.dir, "still")
 	picture, err := i.takeStill(ctx, result, min(time.Second, result.Duration/4))
@@ -58,8 +60,8 @@ func (i *Ingester) addStill(ctx context.Context, result *Result) error {
 // errNoPicture says that ffmpeg looked at a video and could not decode a picture of it.
 var errNoPicture = errors.New("no picture of the video can be decoded")
 
-// takeStill gives a JPEG of what is shown after a time. It gives nothing when ffmpeg could not be asked, and errNoPicture when it was asked
-// in vain.
+// takeStill gives a JPEG of what is shown after a time. It gives nothing when ffmpeg could not be
+// asked, and errNoPicture when it was asked in vain.
 func (i *Ingester) takeStill(ctx context.Context, result *Result, after time.Duration) ([]byte, error) {
 	bounded, cancel := context.WithTimeout(ctx, i.config.Timeout)
 	defer cancel()
@@ -101,8 +103,8 @@ var lacking = []string{
 	"Unrecognized option", "Option not found", "Permission denied", "Operation not permitted", "No such file", "Resource temporarily unavailable",
 }
 
-// blamesVideo reports whether it was the video's doing that ffmpeg ended without a picture: not that it is missing, lacks a decoder, or was
-// killed by somebody else.
+// blamesVideo reports whether it was the video's doing that ffmpeg ended without a picture: not
+// that it is missing, lacks a decoder, or was killed by somebody else.
 func (i *Ingester) blamesVideo(state *os.ProcessState, complaint string) bool {
 	if state == nil || slices.ContainsFunc(lacking, func(text string) bool { return strings.Contains(complaint, text) }) {
 		return false

@@ -16,13 +16,14 @@ const (
 	sweepFaults = 5
 )
 
-// Sweep removes the objects that were last put before the given time and that nobody uses, and what cut-off writes left behind. used
-// gets some hashes and reports, for each, whether something points to it. What cannot be removed is in the error, and the rest is
-// removed all the same.
+// Sweep removes the objects that were last put before the given time and that nobody uses, and what
+// cut-off writes left behind. used gets some hashes and reports, for each, whether something points
+// to it. What cannot be removed is in the error, and the rest is removed all the same.
 //
-// An object is put first and pointed to afterwards, so before must lie further back than the two take together. Callers of
-// [Objects.Put] bound that to minutes, by the time that they give an upload that is whole, and a check. S3 counts from the beginning of
-// the put, and clocks differ: an hour is ample.
+// An object is put first and pointed to afterwards, so before must lie further back than the two
+// take together. Callers of [Objects.Put] bound that to minutes, by the time that they give an
+// upload that is whole, and a check. S3 counts from the beginning of the put, and clocks differ: an
+// hour is ample.
 func (o *Objects) Sweep(ctx context.Context, before time.Time, used func(context.Context, []sortie.Hash) ([]bool, error)) (removed int, err error) {
 	sweep := &sweep{objects: o, before: before, used: used}
 	if err := o.store.tidy(ctx, before); err != nil {
@@ -112,9 +113,9 @@ func (s *sweep) some(ctx context.Context, batch []sortie.Hash) error {
 	return nil
 }
 
-// one removes an object unless it is new. It was asked about before it is looked at: whoever puts the same bytes meanwhile makes it new,
-// and whoever points to it has put it. Nobody in this process puts it between the look and the removal; the store sees to others as
-// well as it can.
+// one removes an object unless it is new. It was asked about before it is looked at: whoever puts
+// the same bytes meanwhile makes it new, and whoever points to it has put it. Nobody in this
+// process puts it between the look and the removal; the store sees to others as well as it can.
 func (s *sweep) one(ctx context.Context, hash sortie.Hash) (removed bool, err error) {
 	putting := &s.objects.putting[hash[0]]
 	if !putting.TryLock() { // this one is being put, or one beside it: the next sweep has time for it

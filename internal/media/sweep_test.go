@@ -134,7 +134,8 @@ func TestSweepsGoOnBehindWhatCannotBeRemoved(t *testing.T) {
 	}
 }
 
-// s3Proxy stands before the S3 server. Requests to remove something go through meet first, which may answer instead.
+// s3Proxy stands before the S3 server. Requests to remove something go through meet first, which
+// may answer instead.
 func s3Proxy(t *testing.T, meet func(w http.ResponseWriter, r *http.Request) (answered bool)) string {
 	t.Helper()
 	behind := &url.URL{Scheme: "http", Host: s3Address(t)}
@@ -206,7 +207,8 @@ func TestBucketsThatKnowNoConditionsAreSwept(t *testing.T) {
 	}
 }
 
-// An object that is locked does not keep the others; a bucket that says nothing ends the sweep at once.
+// An object that is locked does not keep the others; a bucket that says nothing ends the sweep at
+// once.
 func TestSweepsOfABucketThatRefuses(t *testing.T) {
 	t.Parallel()
 	var silent atomic.Bool

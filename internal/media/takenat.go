@@ -7,8 +7,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/container"
 )
 
-// TakenAt is when a file says that it was taken; zero if it does not say. A clock whose zone it does not tell is read as one of this
-// machine's zone: it is for whoever has the file, and not for checking it.
+// TakenAt is when a file says that it was taken; zero if it does not say. A clock whose zone it
+// does not tell is read as one of this machine's zone: it is for whoever has the file, and not for
+// checking it.
 func TakenAt(file io.ReaderAt, size int64) time.Time {
 	inspected, err := container.Inspect(file, size)
 	if err != nil || inspected.CapturedAt.IsZero() {

@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// decimal is an exact number, digits x 10^exponent, read from text without any arithmetic on its value. Digits has no zeros
-// at either end; zero has no digits.
+// decimal is an exact number, digits x 10^exponent, read from text without any arithmetic on its
+// value. Digits has no zeros at either end; zero has no digits.
 type decimal struct {
 	digits    string
 	exponent  int
@@ -92,7 +92,8 @@ const (
 	remainderHalfOrMore
 )
 
-// fixed is the number in units of 10^-places, cut towards zero, and what was cut off. A number too large for that saturates.
+// fixed is the number in units of 10^-places, cut towards zero, and what was cut off. A number too
+// large for that saturates.
 func (d decimal) fixed(places int) (units int64, cutOff remainder) {
 	kept := len(d.digits) + d.exponent + places // how many digits lie before the cut
 	switch {
@@ -135,7 +136,8 @@ func (d decimal) round(places int) int64 {
 	}
 }
 
-// within reports whether the exact number lies between low and high, which are in units of 10^-places.
+// within reports whether the exact number lies between low and high, which are in units of
+// 10^-places.
 func (d decimal) within(low, high int64, places int) bool {
 	units, cutOff := d.fixed(places)
 	if units < low || units > high {
@@ -150,7 +152,8 @@ func (d decimal) within(low, high int64, places int) bool {
 	return units < high
 }
 
-// appendCanonical appends one text for all spellings of a number that is not saturated. It is meant for hashing, not for reading.
+// appendCanonical appends one text for all spellings of a number that is not saturated. It is meant
+// for hashing, not for reading.
 func (d decimal) appendCanonical(dst []byte) []byte {
 	if d.negative {
 		dst = append(dst, '-')

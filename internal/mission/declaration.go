@@ -36,7 +36,8 @@ func ContentTypes() []string {
 	return []string{"image/jpeg", "image/png", "image/webp", "video/mp4", "video/quicktime", "video/webm"}
 }
 
-// Declaration is what a contributor says about a file, in the one form that stands for all its spellings.
+// Declaration is what a contributor says about a file, in the one form that stands for all its
+// spellings.
 type Declaration struct {
 	Location    sortie.Location // degrees to 6 decimals, meters to 2
 	CapturedAt  time.Time       // UTC, to the millisecond
@@ -45,12 +46,12 @@ type Declaration struct {
 	Hash        sortie.Hash // SHA-256 of the file
 }
 
-// NormalizeDeclaration reads the body of a declaration: one JSON object, as strict as a mission's, every member of which is
-// needed and none of which is unknown.
+// NormalizeDeclaration reads the body of a declaration: one JSON object, as strict as a mission's,
+// every member of which is needed and none of which is unknown.
 //
-// The error is a [*sortie.Error] with, in this order of precedence, payload_too_large for the body, invalid_json,
-// unsupported_media_type (with details.allowed), payload_too_large for the file (with details.maxBytes) or validation_failed.
-// The last three list all faults in details.fields.
+// The error is a [*sortie.Error] with, in this order of precedence, payload_too_large for the body,
+// invalid_json, unsupported_media_type (with details.allowed), payload_too_large for the file (with
+// details.maxBytes) or validation_failed. The last three list all faults in details.fields.
 func NormalizeDeclaration(body []byte) (Declaration, error) {
 	if len(body) > MaxDeclarationBytes {
 		return Declaration{}, sortie.NewError(sortie.CodePayloadTooLarge,
@@ -212,8 +213,8 @@ func (r *declarationRules) refusal(code sortie.Code) *sortie.Error {
 		Detail("fields", r.listed)
 }
 
-// Fingerprint identifies what was declared for a mission: equal for the same declaration in whatever spelling, different for
-// any other, and for any other mission.
+// Fingerprint identifies what was declared for a mission: equal for the same declaration in
+// whatever spelling, different for any other, and for any other mission.
 func (d Declaration) Fingerprint(missionID string) sortie.Hash {
 	text := make([]byte, 0, 512)
 	text = append(text, "sortie declaration "+declarationVersion+"\n"...)
@@ -226,7 +227,8 @@ func (d Declaration) Fingerprint(missionID string) sortie.Hash {
 	return sha256.Sum256(hex.AppendEncode(text, d.Hash[:]))
 }
 
-// Fits refuses, with validation_failed, a file that the checks would refuse whatever is in it, before it is uploaded.
+// Fits refuses, with validation_failed, a file that the checks would refuse whatever is in it,
+// before it is uploaded.
 func (d Declaration) Fits(wanted sortie.MediaType) error {
 	declared := sortie.MediaPhoto
 	if strings.HasPrefix(d.ContentType, "video/") {

@@ -133,7 +133,8 @@ func drawDeclaration(t *rapid.T) tree {
 	}
 }
 
-// TestDeclarationSpellings holds that a declaration is the same in every spelling, and that every other is another one.
+// TestDeclarationSpellings holds that a declaration is the same in every spelling, and that every
+// other is another one.
 func TestDeclarationSpellings(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,8 +18,9 @@ const MaxBodyBytes = 64 << 10
 
 const maxDepth = 8
 
-// document is a strictly parsed JSON text. Its values lie in one slice in the order of the text, so that a hostile body of
-// many small values costs one allocation, not one for each. Value 0 is the root.
+// document is a strictly parsed JSON text. Its values lie in one slice in the order of the text, so
+// that a hostile body of many small values costs one allocation, not one for each. Value 0 is the
+// root.
 type document []node
 
 type node struct {
@@ -43,13 +44,14 @@ func parseDocument(text []byte) (document, error) {
 	return s.values, nil
 }
 
-// mostValues is a bound of the number of values in a text: all but the root follow a comma or the beginning of their parent.
+// mostValues is a bound of the number of values in a text: all but the root follow a comma or the
+// beginning of their parent.
 func mostValues(source string) int {
 	return 1 + strings.Count(source, ",") + strings.Count(source, "[") + strings.Count(source, "{")
 }
 
-// checkSyntax holds the text against the strict grammar: UTF-8, no lone surrogates, nothing behind the value. Names are left
-// to checkNames, which has to compare them all anyway.
+// checkSyntax holds the text against the strict grammar: UTF-8, no lone surrogates, nothing behind
+// the value. Names are left to checkNames, which has to compare them all anyway.
 func checkSyntax(text []byte) error {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	_, err := decoder.ReadValue()
@@ -92,14 +94,16 @@ func invalidJSON(cause error) *sortie.Error {
 		"The body is not one strict JSON object in UTF-8: %s. Correct it and sign the new body.", cut(reason, 300))
 }
 
-// scanner cuts a JSON text into its values. The text is known to satisfy the grammar, so it only looks for where things end.
+// scanner cuts a JSON text into its values. The text is known to satisfy the grammar, so it only
+// looks for where things end.
 type scanner struct {
 	source string
 	at     int
 	values document
 }
 
-// value appends the next value, and after it its members or elements. It stops behind it and the white space there.
+// value appends the next value, and after it its members or elements. It stops behind it and the
+// white space there.
 func (s *scanner) value(name string, depth int) error {
 	s.skipSpace()
 	start, index := s.at, len(s.values)
@@ -195,8 +199,8 @@ func (s *scanner) skipLiteral() {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// checkNames refuses an object in which two names are equal or differ only in case: the next program to read it may take
-// either.
+// checkNames refuses an object in which two names are equal or differ only in case: the next
+// program to read it may take either.
 func (d document) checkNames(object int) error {
 	const few = 16 // up to here comparing all pairs is cheaper than a map
 	count := 0
@@ -226,8 +230,8 @@ func (d document) checkManyNames(object int) error {
 	return nil
 }
 
-// foldName maps all names that are equal under [strings.EqualFold], and only those, to one. ASCII becomes lower case, so that
-// most names are their own folding.
+// foldName maps all names that are equal under [strings.EqualFold], and only those, to one. ASCII
+// becomes lower case, so that most names are their own folding.
 func foldName(name string) string {
 	for i := range len(name) {
 		if c := name[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {

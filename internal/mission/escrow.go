@@ -6,7 +6,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Escrow is the money of one mission in a factory contract: as a draft promises it, or as the chain says it was paid in.
+// Escrow is the money of one mission in a factory contract: as a draft promises it, or as the chain
+// says it was paid in.
 type Escrow struct {
 	ChainID     uint64
 	Factory     sortie.Address
@@ -19,8 +20,8 @@ type Escrow struct {
 	Nonce       sortie.Hash
 }
 
-// Differences names what differs between two escrows, in the order of the fields; nothing if they are the same. A funding
-// counts only when it is exactly the one that was promised.
+// Differences names what differs between two escrows, in the order of the fields; nothing if they
+// are the same. A funding counts only when it is exactly the one that was promised.
 func (e Escrow) Differences(other Escrow) []string {
 	var names []string
 	differ := func(name string, yes bool) {

@@ -12,8 +12,8 @@ import (
 
 const maxExtraBytes = 8 << 10
 
-// keep puts a member the service does not know into extra: under its own name, or for a member of a known object under that
-// object's name.
+// keep puts a member the service does not know into extra: under its own name, or for a member of a
+// known object under that object's name.
 func (r *rules) keep(object string, member node) {
 	value := jsontext.Value(member.text)
 	_ = value.Compact() // it is valid: it was parsed
@@ -38,8 +38,8 @@ func (r *rules) keep(object string, member node) {
 	r.mission.Extra[object] = append(append(kept, value...), '}')
 }
 
-// readable reports whether every number in a valid value fits what JSON readers read numbers into. One that does not would
-// make every answer that shows the mission unreadable.
+// readable reports whether every number in a valid value fits what JSON readers read numbers into.
+// One that does not would make every answer that shows the mission unreadable.
 func readable(value jsontext.Value) bool {
 	decoder := jsontext.NewDecoder(bytes.NewReader(value))
 	for {

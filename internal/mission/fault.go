@@ -46,7 +46,8 @@ func (f *faults) add(path, code, format string, args ...any) {
 
 func (f *faults) none() bool { return len(f.listed) == 0 }
 
-// problem makes the error that reports the faults under a code. Lead is the one a person should read first.
+// problem makes the error that reports the faults under a code. Lead is the one a person should
+// read first.
 func (f *faults) problem(code sortie.Code, lead string) *sortie.Error {
 	if others := len(f.listed) + f.more - 1; others > 0 {
 		lead += fmt.Sprintf(" (and %d more, see details.fields)", others)

@@ -15,11 +15,12 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Fingerprint identifies a normalized mission: equal for the same mission in whatever spelling, different for any other. It
-// begins with the version of the rules it was made by.
+// Fingerprint identifies a normalized mission: equal for the same mission in whatever spelling,
+// different for any other. It begins with the version of the rules it was made by.
 type Fingerprint string
 
-// The version changes together with anything that changes the fingerprint of a mission that was already accepted.
+// The version changes together with anything that changes the fingerprint of a mission that was
+// already accepted.
 const fingerprintVersion = "v1"
 
 // Fingerprint is the mission's fingerprint under the present rules.
@@ -30,13 +31,13 @@ func (n Normalized) Fingerprint() Fingerprint {
 	return Fingerprint(fingerprintVersion + ":" + hex.EncodeToString(sum[:]))
 }
 
-// Current reports whether f was made by the present rules. One that was not cannot be compared: compare the missions with
-// [Differences] then.
+// Current reports whether f was made by the present rules. One that was not cannot be compared:
+// compare the missions with [Differences] then.
 func (f Fingerprint) Current() bool { return strings.HasPrefix(string(f), fingerprintVersion+":") }
 
 // AppendJSON appends the mission as JSON, for storing and for answers: members in the order of
-// [sortie.NormalizedMission], pairs and unknown members sorted by name. Equal missions give equal bytes, except for the
-// spelling of values inside of extra, which stay as they came.
+// [sortie.NormalizedMission], pairs and unknown members sorted by name. Equal missions give equal
+// bytes, except for the spelling of values inside of extra, which stay as they came.
 func (n Normalized) AppendJSON(dst []byte) []byte {
 	return appendMission(dst, &n.mission, appendVerbatim)
 }
@@ -115,8 +116,8 @@ func appendString(dst []byte, text string) []byte {
 	return quoted
 }
 
-// Differences names the fields in which two missions differ, in the order of the mission's fields; it is empty if and only if
-// their fingerprints are equal.
+// Differences names the fields in which two missions differ, in the order of the mission's fields;
+// it is empty if and only if their fingerprints are equal.
 func Differences(a, b Normalized) []string {
 	x, y := &a.mission, &b.mission
 	var names []string

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Few names are compared by strings.EqualFold and many by their folding: both must agree on every character.
+// Few names are compared by strings.EqualFold and many by their folding: both must agree on every
+// character.
 func TestFoldingIsThatOfEqualFold(t *testing.T) {
 	t.Parallel()
 	first := map[string]string{}

@@ -42,8 +42,9 @@ func hostileBodies() map[string]string {
 	}
 }
 
-// Not parallel: it counts what the whole process allocates. The dearest body takes about 6 MiB, and what the runtime allocates
-// beside it varies, so the limit leaves a third of that: it is there for what grows faster than the body.
+// Not parallel: it counts what the whole process allocates. The dearest body takes about 6 MiB, and
+// what the runtime allocates beside it varies, so the limit leaves a third of that: it is there for
+// what grows faster than the body.
 func TestHostileBodiesAreCheap(t *testing.T) {
 	const limit = 128 * mission.MaxBodyBytes
 	for name, body := range hostileBodies() {

@@ -9,8 +9,9 @@ const instantLayout = "2006-01-02T15:04:05.000Z"
 
 func formatInstant(t time.Time) string { return t.UTC().Format(instantLayout) }
 
-// parseInstant reads an RFC 3339 time with a zone. The shape is checked here because time.Parse takes more than the standard
-// (a comma before the fraction, a single digit for the hour, zones a day and more away).
+// parseInstant reads an RFC 3339 time with a zone. The shape is checked here because time.Parse
+// takes more than the standard (a comma before the fraction, a single digit for the hour, zones a
+// day and more away).
 func parseInstant(text string) (t time.Time, ok bool) {
 	const shortest, longest = len("2006-01-02T15:04:05Z"), 48
 	if len(text) < shortest || len(text) > longest {

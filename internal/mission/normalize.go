@@ -9,16 +9,18 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Normalized is a mission that satisfies the rules, in the one form that stands for all its spellings. Only [Normalize] and
-// [Restore] make one. It must not be changed: copies share its lists and maps.
+// Normalized is a mission that satisfies the rules, in the one form that stands for all its
+// spellings. Only [Normalize] and [Restore] make one. It must not be changed: copies share its
+// lists and maps.
 type Normalized struct {
 	mission sortie.NormalizedMission
 }
 
 // Normalize reads a mission definition sent by creator, the wallet that signed the request.
 //
-// The error is a [*sortie.Error] with, in this order of precedence, payload_too_large, invalid_json, creator_mismatch,
-// unsupported_reward_token (with details.allowed and details.fields) or validation_failed (with details.fields).
+// The error is a [*sortie.Error] with, in this order of precedence, payload_too_large,
+// invalid_json, creator_mismatch, unsupported_reward_token (with details.allowed and
+// details.fields) or validation_failed (with details.fields).
 func Normalize(body []byte, creator sortie.Address) (Normalized, error) {
 	if len(body) > MaxBodyBytes {
 		return Normalized{}, sortie.NewError(sortie.CodePayloadTooLarge,
@@ -80,8 +82,8 @@ func (r *rules) checkCreator(signer sortie.Address) error {
 // Mission is the mission as it is shown. It must not be changed.
 func (n Normalized) Mission() sortie.NormalizedMission { return n.mission }
 
-// Restore reads back what [Normalized.AppendJSON] wrote. It does not apply the rules again: a mission stays what it was when
-// it was accepted, also when the rules have changed since.
+// Restore reads back what [Normalized.AppendJSON] wrote. It does not apply the rules again: a
+// mission stays what it was when it was accepted, also when the rules have changed since.
 func Restore(stored []byte) (Normalized, error) {
 	var n Normalized
 	if err := json.Unmarshal(stored, &n.mission); err != nil {

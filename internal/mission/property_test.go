@@ -19,8 +19,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// The tests of this file write missions as trees (maps, lists, strings, numbers, nil), put them down in random spellings, and
-// ask whether the rules see the tree behind the spelling.
+// The tests of this file write missions as trees (maps, lists, strings, numbers, nil), put them
+// down in random spellings, and ask whether the rules see the tree behind the spelling.
 
 type (
 	tree   = map[string]any
@@ -49,7 +49,8 @@ func drawMission(t *rapid.T) tree {
 	return m
 }
 
-// optional draws a value for each member that may be left out, and for some that the service does not know.
+// optional draws a value for each member that may be left out, and for some that the service does
+// not know.
 var optional = map[string]func(t *rapid.T) any{
 	"description": func(t *rapid.T) any {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 3).Draw(t, "lines"), "\n")
@@ -93,7 +94,8 @@ func drawStrings(t *rapid.T, from []string) []any {
 	return list
 }
 
-// spelling writes a tree as JSON in one of its many forms. It takes thousands of choices, so rapid draws only their seed.
+// spelling writes a tree as JSON in one of its many forms. It takes thousands of choices, so rapid
+// draws only their seed.
 type spelling struct {
 	*rand.Rand
 	text strings.Builder
@@ -191,7 +193,8 @@ func (s *spelling) number(text string) {
 	}
 }
 
-// reword changes a tree in ways that do not matter: another Unicode form, white space, defaults spelled out or left out.
+// reword changes a tree in ways that do not matter: another Unicode form, white space, defaults
+// spelled out or left out.
 func reword(t *rapid.T, m tree) tree {
 	m = maps.Clone(m)
 	flip := func(what string) bool { return rapid.Bool().Draw(t, what) }
@@ -226,7 +229,8 @@ func reword(t *rapid.T, m tree) tree {
 	return m
 }
 
-// sameJSON compares two JSON texts by value, numbers exactly: an implementation that shares nothing with the package.
+// sameJSON compares two JSON texts by value, numbers exactly: an implementation that shares nothing
+// with the package.
 func sameJSON(t interface{ Fatal(...any) }, a, b []byte) bool {
 	decode := func(text []byte) (value any) {
 		decoder := json.NewDecoder(strings.NewReader(string(text)))
@@ -260,8 +264,9 @@ func sameValue(a, b any) bool {
 	}
 }
 
-// 100 checks of 100 pairs: fingerprints are equal if and only if the normalized missions are. Half of the pairs are two
-// spellings of one mission, the others differ in one or more members, sometimes in none that matters.
+// 100 checks of 100 pairs: fingerprints are equal if and only if the normalized missions are. Half
+// of the pairs are two spellings of one mission, the others differ in one or more members,
+// sometimes in none that matters.
 func TestFingerprintOf10000Pairs(t *testing.T) {
 	t.Parallel()
 	equal, unequal := 0, 0
@@ -309,7 +314,8 @@ func mustSpell(t *rapid.T, m tree) mission.Normalized {
 	return n
 }
 
-// What the service answers can be sent again as it is: a normalized mission is its own normalization.
+// What the service answers can be sent again as it is: a normalized mission is its own
+// normalization.
 func TestNormalizedMissionNormalizesToItself(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -392,7 +398,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// A fingerprint is stored with the draft: changing how it is made without a new version would turn replays into conflicts.
+// A fingerprint is stored with the draft: changing how it is made without a new version would turn
+// replays into conflicts.
 func TestFingerprintIsStable(t *testing.T) {
 	t.Parallel()
 	n := mustNormalize(t, with("foo", `{"b":1.0,"a":"\u0041"}`, "metadata", `{"k":"v"}`, "location", `{"lat":1,"lng":2}`))

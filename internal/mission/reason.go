@@ -4,8 +4,9 @@ import "github.com/sortie-labs/sortie"
 
 const maxReason = 1000
 
-// NormalizeReason is the form in which an operator's reason is kept and shown: text of several lines under the rules of a
-// description, of up to 1000 characters. One that is required must have something to read.
+// NormalizeReason is the form in which an operator's reason is kept and shown: text of several
+// lines under the rules of a description, of up to 1000 characters. One that is required must have
+// something to read.
 //
 // The error is a [*sortie.Error] of code validation_failed with details.fields.
 func NormalizeReason(text string, required bool) (string, error) {

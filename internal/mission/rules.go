@@ -10,8 +10,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// rules reads a mission out of a document and notes everything that is wrong with it. Here are the ways to read one value;
-// schema.go says which fields there are and what they allow.
+// rules reads a mission out of a document and notes everything that is wrong with it. Here are the
+// ways to read one value; schema.go says which fields there are and what they allow.
 type rules struct {
 	faults
 	document document
@@ -104,7 +104,8 @@ func (r *rules) text(f field) (value string, present bool) {
 	return unquote(f.value.text), true
 }
 
-// checkText notes what is wrong with text that is already normalized. The path is made only when it is needed.
+// checkText notes what is wrong with text that is already normalized. The path is made only when it
+// is needed.
 func (r *rules) checkText(path func() string, text string, low, high int) {
 	if code, message := textFault(text, low, high); code != "" {
 		r.add(path(), code, "%s", message)

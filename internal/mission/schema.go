@@ -12,7 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The members of the mission and of the objects in it. Everything else is unknown and goes to extra.
+// The members of the mission and of the objects in it. Everything else is unknown and goes to
+// extra.
 var (
 	missionMembers = []string{
 		"title", "description", "mediaType", "reward", "targetCount", "maxSubmissionsPerContributor", "verification",

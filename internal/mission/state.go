@@ -15,8 +15,8 @@ const (
 	DepthLocked    Depth = "locked"    // final
 )
 
-// Decision is what the operator decided about a mission. It is made once and stays, except that an approval lapses when the
-// mission could not be published in time.
+// Decision is what the operator decided about a mission. It is made once and stays, except that an
+// approval lapses when the mission could not be published in time.
 type Decision string
 
 // The decisions.
@@ -26,8 +26,8 @@ const (
 	DecisionRejected Decision = "rejected"
 )
 
-// State is where a draft stands: what the chain says and what the operator decided. Everything the API shows of it follows;
-// see [State.View].
+// State is where a draft stands: what the chain says and what the operator decided. Everything the
+// API shows of it follows; see [State.View].
 type State struct {
 	Depth    Depth
 	Decision Decision
@@ -70,7 +70,8 @@ func (s State) View() View {
 
 func (s State) funded() bool { return s.Depth == DepthConfirmed || s.Depth == DepthLocked }
 
-// QuoteLive reports whether the funding quote is still re-issued. Once it is not, it stays as it was last.
+// QuoteLive reports whether the funding quote is still re-issued. Once it is not, it stays as it
+// was last.
 func (s State) QuoteLive() bool { return !s.funded() && s.Decision != DecisionRejected }
 
 // AwaitsPublication reports whether the mission is neither rejected nor published.
@@ -93,8 +94,9 @@ func (s State) Valid() bool {
 	return !s.Refunded || s.funded() && s.Decision == DecisionRejected
 }
 
-// RefundDue reports whether the money must go back to the creator and nothing on the chain has sent it there: closed says
-// whether the mission is closed on the chain, which refunds it, however shallow the block is.
+// RefundDue reports whether the money must go back to the creator and nothing on the chain has sent
+// it there: closed says whether the mission is closed on the chain, which refunds it, however
+// shallow the block is.
 func (s State) RefundDue(closed bool) bool {
 	return s.Decision == DecisionRejected && s.funded() && !s.Refunded && !closed
 }
@@ -122,11 +124,13 @@ func Events() []Event {
 
 // Apply gives the state after an event.
 //
-// A chain event that says what the state already holds leaves it as it is, and a later one may come without those before it:
-// the follower reads blocks again after a restart and many at once after an outage. A decision is refused when it was made
-// before, because the person who comes second must learn it.
+// A chain event that says what the state already holds leaves it as it is, and a later one may come
+// without those before it: the follower reads blocks again after a restart and many at once after
+// an outage. A decision is refused when it was made before, because the person who comes second
+// must learn it.
 //
-// The error is a [*sortie.Error] of code wrong_state, with details.event and the statuses; the state is then unchanged.
+// The error is a [*sortie.Error] of code wrong_state, with details.event and the statuses; the
+// state is then unchanged.
 func Apply(s State, event Event) (State, error) {
 	next, allowed := s.after(event)
 	if allowed {
@@ -211,8 +215,9 @@ func (e Event) Type(after State) sortie.EventType {
 	return ""
 }
 
-// BreaksFinality reports whether the event takes back funding that was final. The state follows the chain all the same, but
-// nothing built on finality can be trusted any more: payouts must stop and a person must look.
+// BreaksFinality reports whether the event takes back funding that was final. The state follows the
+// chain all the same, but nothing built on finality can be trusted any more: payouts must stop and
+// a person must look.
 func BreaksFinality(s State, event Event) bool {
 	return s.Depth == DepthLocked && event == FundingReverted
 }

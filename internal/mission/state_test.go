@@ -139,7 +139,8 @@ func TestNoEventLeavesTheTable(t *testing.T) {
 	})
 }
 
-// Who reads the events alone knows the state: each says under its own name what it led to, and publication above all.
+// Who reads the events alone knows the state: each says under its own name what it led to, and
+// publication above all.
 func TestEventTypes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

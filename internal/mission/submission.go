@@ -45,19 +45,22 @@ func SubmissionStatuses() []sortie.SubmissionStatus {
 	}
 }
 
-// HoldsReservation reports whether a submission in this status keeps a place of its mission free for itself.
+// HoldsReservation reports whether a submission in this status keeps a place of its mission free
+// for itself.
 func HoldsReservation(status sortie.SubmissionStatus) bool {
 	return status == sortie.SubmissionPending || status == sortie.SubmissionFlagged
 }
 
-// HoldsSlot reports whether a submission in this status counts among the accepted ones, which creators see.
+// HoldsSlot reports whether a submission in this status counts among the accepted ones, which
+// creators see.
 func HoldsSlot(status sortie.SubmissionStatus) bool {
 	return status == sortie.SubmissionAccepted || status == sortie.SubmissionCurationAccepted
 }
 
 // NextSubmission gives the status after an event.
 //
-// The error is a [*sortie.Error] of code wrong_state with details.status and details.event, which says what to do.
+// The error is a [*sortie.Error] of code wrong_state with details.status and details.event, which
+// says what to do.
 func NextSubmission(from SubmissionState, event SubmissionEvent) (sortie.SubmissionStatus, error) {
 	next, allowed := from.after(event)
 	if allowed {

@@ -9,8 +9,8 @@ import (
 // The contract keeps a reward in 96 bits.
 const maxRewardBits = 96
 
-// Terms is the money of a mission: what one accepted submission is paid, and what the creator locks for all of them. All
-// amounts are exact.
+// Terms is the money of a mission: what one accepted submission is paid, and what the creator locks
+// for all of them. All amounts are exact.
 type Terms struct {
 	Token       sortie.Token
 	TargetCount int
@@ -21,7 +21,8 @@ type Terms struct {
 
 // Terms computes the mission's terms for a reward token with so many decimals.
 //
-// The error is a [*sortie.Error] of code validation_failed when the reward cannot be paid exactly in that token.
+// The error is a [*sortie.Error] of code validation_failed when the reward cannot be paid exactly
+// in that token.
 func (n Normalized) Terms(decimals int) (Terms, error) {
 	m := &n.mission
 	reward, err := sortie.ParseUnits(string(m.Reward.Amount), decimals)

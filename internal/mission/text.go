@@ -9,10 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// More marks than any script stacks on one letter, fewer than it takes to paint over the lines around it.
+// More marks than any script stacks on one letter, fewer than it takes to paint over the lines
+// around it.
 const maxMarksInARow = 16
 
-// normalizeLine is the form of text that has no lines: NFC, trimmed, every run of white space one space.
+// normalizeLine is the form of text that has no lines: NFC, trimmed, every run of white space one
+// space.
 func normalizeLine(text string) string {
 	if isPlainLine(text) {
 		return text
@@ -20,7 +22,8 @@ func normalizeLine(text string) string {
 	return strings.Join(strings.Fields(norm.NFC.String(text)), " ")
 }
 
-// isPlainLine reports, for the usual title, that there is nothing to normalize: ASCII with single spaces between words.
+// isPlainLine reports, for the usual title, that there is nothing to normalize: ASCII with single
+// spaces between words.
 func isPlainLine(text string) bool {
 	afterSpace := true
 	for i := range len(text) {
@@ -42,7 +45,8 @@ func normalizeBlock(text string) string {
 	return strings.TrimSpace(norm.NFC.String(text))
 }
 
-// textFault says what is wrong with normalized text of low to high characters; no code means nothing.
+// textFault says what is wrong with normalized text of low to high characters; no code means
+// nothing.
 func textFault(text string, low, high int) (code, message string) {
 	if forbidden, found := firstForbidden(text); found {
 		return faultCharacter, fmt.Sprintf("has the character %U, which cannot be seen or changes how the text around it is shown", forbidden)
@@ -61,8 +65,9 @@ func textFault(text string, low, high int) (code, message string) {
 	return "", ""
 }
 
-// firstForbidden finds the first character that may not be in text, if any. Line feeds, carriage returns and tabs may be in
-// text of several lines; normalization has removed them where they may not stay.
+// firstForbidden finds the first character that may not be in text, if any. Line feeds, carriage
+// returns and tabs may be in text of several lines; normalization has removed them where they may
+// not stay.
 func firstForbidden(text string) (r rune, found bool) {
 	for _, r := range text {
 		if isForbidden(r) {

@@ -16,8 +16,8 @@ const (
 	shownNames  = 5
 )
 
-// Warnings says what is allowed and probably not meant, in sentences for the creator. A mission without any gives an empty
-// list.
+// Warnings says what is allowed and probably not meant, in sentences for the creator. A mission
+// without any gives an empty list.
 func (n Normalized) Warnings(now time.Time) []string {
 	m := &n.mission
 	list := []string{}

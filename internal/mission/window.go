@@ -7,7 +7,8 @@ const (
 	maxLead         = 90 * 24 * time.Hour
 	defaultDuration = 30 * 24 * time.Hour // from publication, for a mission without an end of its own
 
-	// What must fit between the end of a mission and the time from which its creator may reclaim the money.
+	// What must fit between the end of a mission and the time from which its creator may reclaim
+	// the money.
 	decisionPeriod   = 14 * 24 * time.Hour // operators decide about the last submissions
 	redemptionPeriod = 30 * 24 * time.Hour // contributors redeem their receipts
 )
@@ -15,13 +16,15 @@ const (
 // LongestHold is the longest hold of an acceptance that can be configured.
 const LongestHold = 30 * 24 * time.Hour
 
-// SettlementPeriod is the time after a mission's end in which its submissions are decided about and paid. A mission is not
-// published unless this period ends before its creator may reclaim the money.
+// SettlementPeriod is the time after a mission's end in which its submissions are decided about and
+// paid. A mission is not published unless this period ends before its creator may reclaim the
+// money.
 const SettlementPeriod = decisionPeriod + LongestHold + redemptionPeriod
 
-// PublishBy is the time from which a mission can no longer be published: submissions would no longer be taken, or its
-// creator could reclaim the money before everything accepted is paid. endsAt is nil for a mission without an end of its own;
-// reclaimAfter is in Unix seconds, as the contract reports it. A mission that can never be published gives the Unix epoch.
+// PublishBy is the time from which a mission can no longer be published: submissions would no
+// longer be taken, or its creator could reclaim the money before everything accepted is paid.
+// endsAt is nil for a mission without an end of its own; reclaimAfter is in Unix seconds, as the
+// contract reports it. A mission that can never be published gives the Unix epoch.
 func PublishBy(endsAt *time.Time, reclaimAfter uint64) time.Time {
 	const latest = 1 << 38 // in the year 10680; the contract's numbers are wider than what a time holds
 	settled := time.Unix(int64(min(reclaimAfter, latest)), 0).UTC().Add(-SettlementPeriod)
@@ -35,8 +38,8 @@ func PublishBy(endsAt *time.Time, reclaimAfter uint64) time.Time {
 	}
 }
 
-// CheckTimes holds the mission's times against the moment its draft is created. It is apart from [Normalize] because only the
-// first creation must pass it: a replay returns its draft at any time.
+// CheckTimes holds the mission's times against the moment its draft is created. It is apart from
+// [Normalize] because only the first creation must pass it: a replay returns its draft at any time.
 //
 // The error is a [*sortie.Error] of code validation_failed with details.fields.
 func (n Normalized) CheckTimes(now time.Time) error {
@@ -54,8 +57,8 @@ func (n Normalized) CheckTimes(now time.Time) error {
 	return found.invalid()
 }
 
-// Window is the time in which submissions are taken, from start until just before end, for a mission published at
-// publishedAt.
+// Window is the time in which submissions are taken, from start until just before end, for a
+// mission published at publishedAt.
 func (n Normalized) Window(publishedAt time.Time) (start, end time.Time) {
 	start, end = n.instants()
 	if start.Before(publishedAt) {

@@ -157,7 +157,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A mission is published early enough that its submissions are decided about and paid before its creator may reclaim the money.
+// A mission is published early enough that its submissions are decided about and paid before its
+// creator may reclaim the money.
 func TestPublishBy(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

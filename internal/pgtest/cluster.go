@@ -22,8 +22,8 @@ const startTimeout = time.Minute
 var errNotInstalled = errors.New("PostgreSQL 15 or later is not installed: run `make setup` or `apt-get install postgresql`, or point " +
 	serverVariable + " to a server whose user may create databases")
 
-// cluster is a running PostgreSQL in a directory of its own. It listens on a Unix socket only, so it needs no free port and
-// nobody else on the machine can reach it.
+// cluster is a running PostgreSQL in a directory of its own. It listens on a Unix socket only, so
+// it needs no free port and nobody else on the machine can reach it.
 type cluster struct {
 	dir       string
 	server    *exec.Cmd
@@ -32,8 +32,9 @@ type cluster struct {
 	exited    chan struct{}
 }
 
-// supervisor runs a server until its standard input ends, then stops it and removes its directory. The other end of that
-// input is held by the test binary, so a killed test run leaves nothing behind.
+// supervisor runs a server until its standard input ends, then stops it and removes its directory.
+// The other end of that input is held by the test binary, so a killed test run leaves nothing
+// behind.
 const supervisor = `dir=$1; shift
 "$@" </dev/null & server=$!
 cat >/dev/null
@@ -74,7 +75,8 @@ func (c *cluster) start(binaries string) error {
 		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(output))
 	}
 
-	// Tests make many small databases and care for none of them after a crash of the machine: fsync stays off.
+	// Tests make many small databases and care for none of them after a crash of the machine: fsync
+	// stays off.
 	c.server = exec.Command("/bin/sh", "-c", supervisor, "sh", c.dir, filepath.Join(binaries, "postgres"), "-D", data,
 		"-c", "listen_addresses=", "-c", "unix_socket_directories="+c.dir,
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=300", "-c", "shared_buffers=32MB")
@@ -93,8 +95,9 @@ func (c *cluster) start(binaries string) error {
 	return nil
 }
 
-// serverUser gives the directory to the user the server will run as: nobody special, unless this is root. The server gets a
-// process group of its own, so that an interrupt meant for the tests does not end its supervisor before it has cleaned up.
+// serverUser gives the directory to the user the server will run as: nobody special, unless this is
+// root. The server gets a process group of its own, so that an interrupt meant for the tests does
+// not end its supervisor before it has cleaned up.
 func (c *cluster) serverUser() (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return &syscall.SysProcAttr{Setpgid: true}, nil
@@ -119,7 +122,8 @@ func (c *cluster) url() string {
 	return "postgres://postgres@/postgres?" + where.Encode()
 }
 
-// awaitReady asks the server until it answers. There is no signal to wait for: PostgreSQL only writes to its log.
+// awaitReady asks the server until it answers. There is no signal to wait for: PostgreSQL only
+// writes to its log.
 func (c *cluster) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -150,7 +154,8 @@ func (c *cluster) stop() {
 	<-c.exited
 }
 
-// findBinaries is the directory of the newest installed server. Debian keeps server programs out of PATH.
+// findBinaries is the directory of the newest installed server. Debian keeps server programs out of
+// PATH.
 func findBinaries() (string, error) {
 	newest, directory := 0, ""
 	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/postgres", "/usr/pgsql-*/bin/postgres", "/usr/local/pgsql/bin/postgres"} {

@@ -1,9 +1,10 @@
-// Package pgtest gives tests a PostgreSQL of their own: one throw-away cluster per test binary, made from the installed
-// programs, and one empty database per test.
+// Package pgtest gives tests a PostgreSQL of their own: one throw-away cluster per test binary,
+// made from the installed programs, and one empty database per test.
 //
-// It works as root (the server then runs as another user, because PostgreSQL refuses root) and as a normal user. Where
-// SORTIE_TEST_POSTGRES names a server, databases are made there instead. Where there is neither, tests fail and say what to
-// install: a suite that silently leaves out an engine proves nothing about it.
+// It works as root (the server then runs as another user, because PostgreSQL refuses root) and as a
+// normal user. Where SORTIE_TEST_POSTGRES names a server, databases are made there instead. Where
+// there is neither, tests fail and say what to install: a suite that silently leaves out an engine
+// proves nothing about it.
 //
 // A package that uses it runs its tests through [Main]:
 //

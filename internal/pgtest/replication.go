@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// Primary is a PostgreSQL server of one test, whose synchronous replication the test turns on and off. It has no standby: while
-// replication is on, commits wait.
+// Primary is a PostgreSQL server of one test, whose synchronous replication the test turns on and
+// off. It has no standby: while replication is on, commits wait.
 type Primary struct {
 	t     testing.TB
 	URL   string
 	admin *sql.DB
 }
 
-// StartPrimary starts a server that is stopped when the test ends. Settings of a server's replication are its own, so this one
-// is never the server of [Database], nor the one that SORTIE_TEST_POSTGRES names.
+// StartPrimary starts a server that is stopped when the test ends. Settings of a server's
+// replication are its own, so this one is never the server of [Database], nor the one that
+// SORTIE_TEST_POSTGRES names.
 func StartPrimary(t testing.TB) *Primary {
 	t.Helper()
 	server, err := startCluster()
@@ -50,7 +51,8 @@ func (p *Primary) Int(query string) (number int) {
 	return number
 }
 
-// LoseStandby makes every commit wait for a standby that does not exist. It returns when commits do wait.
+// LoseStandby makes every commit wait for a standby that does not exist. It returns when commits do
+// wait.
 func (p *Primary) LoseStandby() {
 	p.t.Helper()
 	p.Exec("ALTER SYSTEM SET synchronous_standby_names = 'absent'")

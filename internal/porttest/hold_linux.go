@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// Hold reserves a port of 127.0.0.1 until release is called. It is [Reserve] for callers that have no test.
+// Hold reserves a port of 127.0.0.1 until release is called. It is [Reserve] for callers that have
+// no test.
 func Hold() (address string, release func(), err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -23,8 +24,8 @@ func Hold() (address string, release func(), err error) {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), release, nil
 }
 
-// bind binds the socket to a port that the kernel chooses. Linux lets two sockets with SO_REUSEADDR share a port as long as at
-// most one of them listens.
+// bind binds the socket to a port that the kernel chooses. Linux lets two sockets with SO_REUSEADDR
+// share a port as long as at most one of them listens.
 func bind(socket int) (port int, err error) {
 	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
 		return 0, os.NewSyscallError("setsockopt", err)

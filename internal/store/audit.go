@@ -22,7 +22,8 @@ type AuditEntry struct {
 	Request sortie.Hash     // of the signed request that did it; zero: none. Not read again
 }
 
-// AddAudit adds an entry. Its time is the transaction's, its number the next. It gives [ErrConflict] if the request has an entry.
+// AddAudit adds an entry. Its time is the transaction's, its number the next. It gives
+// [ErrConflict] if the request has an entry.
 func (tx *Tx) AddAudit(entry AuditEntry) error {
 	detail := "{}"
 	if len(entry.Detail) > 0 {

@@ -19,11 +19,13 @@ const (
 	maxConnectionWait = 5 * time.Second // for the job queue to give the connection back
 )
 
-// batcher is the one writer of an SQLite database. A durable commit costs a flush of the disk, so the transactions that come
-// in while one commit is under way share the next: each runs in a savepoint of its own inside one SQL transaction, and all
-// are acknowledged after its commit. There is no timer; a lone writer waits for nobody.
+// batcher is the one writer of an SQLite database. A durable commit costs a flush of the disk, so
+// the transactions that come in while one commit is under way share the next: each runs in a
+// savepoint of its own inside one SQL transaction, and all are acknowledged after its commit. There
+// is no timer; a lone writer waits for nobody.
 //
-// A function runs on its caller's goroutine, when its turn comes, so that a panic unwinds where it belongs.
+// A function runs on its caller's goroutine, when its turn comes, so that a panic unwinds where it
+// belongs.
 type batcher struct {
 	writer  *sql.DB // one connection, which the job queue uses too
 	session *session
@@ -140,15 +142,16 @@ func (b *batcher) drain(batch []*turn) []*turn {
 	return batch
 }
 
-// join adds the turns that came while the batch ran. Callers that are ready to come go first: where the processors are busy, a
-// batch that does not let them would be committed nearly empty, and a commit costs more than a turn.
+// join adds the turns that came while the batch ran. Callers that are ready to come go first: where
+// the processors are busy, a batch that does not let them would be committed nearly empty, and a
+// commit costs more than a turn.
 func (b *batcher) join(batch []*turn) []*turn {
 	runtime.Gosched()
 	return b.drain(batch)
 }
 
-// commit runs a batch in one SQL transaction and tells every member that was not refused by its own function what became of
-// it. When the commit fails, nobody is acknowledged.
+// commit runs a batch in one SQL transaction and tells every member that was not refused by its own
+// function what became of it. When the commit fails, nobody is acknowledged.
 func (b *batcher) commit(batch []*turn) {
 	members, err := b.transact(batch)
 	b.attempts.Add(1) // also after a failure, of which nobody knows how much is on the disk
@@ -166,7 +169,8 @@ func (b *batcher) commit(batch []*turn) {
 	}
 }
 
-// transact returns the turns that wait for the result. After an error these are all that were not told their own.
+// transact returns the turns that wait for the result. After an error these are all that were not
+// told their own.
 func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 	ctx := context.Background()
 	members = batch[:0:0]
@@ -216,8 +220,8 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 	return members, nil
 }
 
-// connection waits until the job queue gives the connection back. Should it never do so, this writer must not wait with it: the
-// queue itself may be waiting for a write.
+// connection waits until the job queue gives the connection back. Should it never do so, this
+// writer must not wait with it: the queue itself may be waiting for a write.
 func (b *batcher) connection(ctx context.Context) (*sql.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.connectionWait)
 	defer cancel()
@@ -231,8 +235,8 @@ func (b *batcher) connection(ctx context.Context) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// release gives the connection back, or closes it after a failure: what SQLite cached in it is no longer trusted. The next batch
-// opens another.
+// release gives the connection back, or closes it after a failure: what SQLite cached in it is no
+// longer trusted. The next batch opens another.
 func release(conn *sql.Conn, failure error) {
 	if failure != nil {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -240,8 +244,9 @@ func release(conn *sql.Conn, failure error) {
 	_ = conn.Close() // of a closed one: nothing
 }
 
-// runInSavepoint gives a turn to its caller. It keeps what the function wrote, or takes back exactly that. An error means
-// that the SQL transaction itself is lost: SQLite ends it, savepoints and all, on some I/O errors.
+// runInSavepoint gives a turn to its caller. It keeps what the function wrote, or takes back
+// exactly that. An error means that the SQL transaction itself is lost: SQLite ends it, savepoints
+// and all, on some I/O errors.
 func (b *batcher) runInSavepoint(ctx context.Context, session *session, t *turn) (kept bool, err error) {
 	if _, err := session.exec(ctx, savepoint); err != nil {
 		return true, err // its function has not run: the caller waits for the result
@@ -265,9 +270,9 @@ const (
 	releaseSavepoint    = "RELEASE turn"
 )
 
-// boundLog keeps the write-ahead log from growing for as long as there are readers. SQLite's own checkpoints start the log
-// over only when they happen to meet no reader of it; this one waits for them. Where even that does not help, it tries again
-// when the log has grown as much again.
+// boundLog keeps the write-ahead log from growing for as long as there are readers. SQLite's own
+// checkpoints start the log over only when they happen to meet no reader of it; this one waits for
+// them. Where even that does not help, it tries again when the log has grown as much again.
 func (b *batcher) boundLog() {
 	size := fileSize(b.walPath)
 	if size >= b.nextCheckpoint {

@@ -22,8 +22,9 @@ var engines = []struct {
 	{"postgres", func(t testing.TB) string { return pgtest.Database(t) }},
 }
 
-// BenchmarkCreate compares creates through Tx with the same statements in a transaction of their own, one after the other.
-// PostgreSQL shares commits by itself; its tests run without fsync, so its figures say nothing about disks.
+// BenchmarkCreate compares creates through Tx with the same statements in a transaction of their
+// own, one after the other. PostgreSQL shares commits by itself; its tests run without fsync, so
+// its figures say nothing about disks.
 func BenchmarkCreate(b *testing.B) {
 	for _, engine := range engines {
 		for _, callers := range []int{1, 64} {
@@ -76,7 +77,8 @@ func benchmarkCreate(b *testing.B, callers int, transact func(context.Context, f
 	})
 }
 
-// reportCPU adds the processor time of this process, which a busy machine does not change as it does the wall's.
+// reportCPU adds the processor time of this process, which a busy machine does not change as it
+// does the wall's.
 func reportCPU(b *testing.B, before time.Duration) {
 	b.ReportMetric(float64((processCPU()-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 }
@@ -89,7 +91,8 @@ func processCPU() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkRead reads one draft, and pages of 100, from wallets with few and with many drafts. A page must cost the same.
+// BenchmarkRead reads one draft, and pages of 100, from wallets with few and with many drafts. A
+// page must cost the same.
 func BenchmarkRead(b *testing.B) {
 	for _, engine := range engines {
 		for _, drafts := range []int{1_000, 100_000} {

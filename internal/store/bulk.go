@@ -5,24 +5,26 @@ import (
 	"strings"
 )
 
-// bulk inserts many rows with few statements: what a row costs beside its values, finding the statement and running it, is
-// shared. The rows have a first column in common.
+// bulk inserts many rows with few statements: what a row costs beside its values, finding the
+// statement and running it, is shared. The rows have a first column in common.
 type bulk struct {
 	columns int // besides the common one
 	sizes   []bulkSize
 }
 
-// bulkSize is the statement for a fixed number of rows. The numbers are few, so that each statement is parsed once.
+// bulkSize is the statement for a fixed number of rows. The numbers are few, so that each statement
+// is parsed once.
 type bulkSize struct {
 	rows               int
 	sqlite, postgreSQL string
 }
 
-// Both engines would take more parameters in a statement, 32,766 and 65,535, but beyond these sizes little is left to gain.
+// Both engines would take more parameters in a statement, 32,766 and 65,535, but beyond these sizes
+// little is left to gain.
 var bulkRows = []int{256, 32, 4, 1}
 
-// newBulk makes the statements from the first words of one. SQLite gets parameters without names, except for the first: it
-// looks named ones up one by one.
+// newBulk makes the statements from the first words of one. SQLite gets parameters without names,
+// except for the first: it looks named ones up one by one.
 func newBulk(insert string, columns int) bulk {
 	b := bulk{columns: columns}
 	for _, rows := range bulkRows {

@@ -26,8 +26,8 @@ type Position struct {
 	Version int64  // grows with every move
 }
 
-// Advance is one move of a position: everything above After is taken back, then Blocks and Events are added. The new tip is
-// the last of Blocks, or After where there are none.
+// Advance is one move of a position: everything above After is taken back, then Blocks and Events
+// are added. The new tip is the last of Blocks, or After where there are none.
 type Advance struct {
 	ChainID     uint64
 	Was         Position // what the move was made for
@@ -64,8 +64,8 @@ func (s *session) chainPosition(ctx context.Context, chainID uint64) (Position, 
 	return position, nil
 }
 
-// StartChain stores the first position of a chain, and its tip as the first of the followed blocks. When there is a position
-// already, it fails with [ErrConflict] and changes nothing.
+// StartChain stores the first position of a chain, and its tip as the first of the followed blocks.
+// When there is a position already, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) StartChain(position Position) error {
 	changed, err := tx.session.exec(tx.ctx, insertPosition, int64(position.ChainID), int64(position.Start),
 		int64(position.Tip.Number), position.Tip.Hash.String(), position.Tip.Time.UnixMicro(),
@@ -79,8 +79,8 @@ func (tx *Tx) StartChain(position Position) error {
 	return tx.AddBlocks(position.ChainID, []Block{position.Tip})
 }
 
-// MoveChain moves the position that was read to another, and returns it as it is then. When somebody else moved it first, it
-// fails with [ErrConflict] and changes nothing.
+// MoveChain moves the position that was read to another, and returns it as it is then. When
+// somebody else moved it first, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) MoveChain(was Position, tip Block, head, final uint64) (Position, error) {
 	changed, err := tx.session.exec(tx.ctx, movePosition, int64(was.ChainID), was.Version,
 		int64(tip.Number), tip.Hash.String(), tip.Time.UnixMicro(), int64(head), int64(final), tx.Now.UnixMicro())
@@ -96,8 +96,9 @@ func (tx *Tx) MoveChain(was Position, tip Block, head, final uint64) (Position, 
 	return moved, nil
 }
 
-// HoldChain keeps a chain where it is until the end of the transaction: whoever wants to move it waits. What is read afterwards
-// therefore stays true of the chain. One that is not followed needs no holding.
+// HoldChain keeps a chain where it is until the end of the transaction: whoever wants to move it
+// waits. What is read afterwards therefore stays true of the chain. One that is not followed needs
+// no holding.
 func (tx *Tx) HoldChain(chainID uint64) error {
 	if _, err := tx.session.exec(tx.ctx, holdPosition, int64(chainID)); err != nil {
 		return fmt.Errorf("hold chain %d: %w", chainID, err)
@@ -132,7 +133,8 @@ func (s *session) chainBlocks(ctx context.Context, chainID, below uint64, limit 
 	return blocks, nil
 }
 
-// AddBlocks adds to the followed blocks. A number that is there already is [ErrConflict], and fails the transaction.
+// AddBlocks adds to the followed blocks. A number that is there already is [ErrConflict], and fails
+// the transaction.
 func (tx *Tx) AddBlocks(chainID uint64, blocks []Block) error {
 	err := insertRows(tx, insertBlocks, int64(chainID), blocks, func(args []any, blocks []Block) []any {
 		for i := range blocks {
@@ -146,8 +148,8 @@ func (tx *Tx) AddBlocks(chainID uint64, blocks []Block) error {
 	return nil
 }
 
-// RemoveBlocksAbove takes back everything above a block: the followed blocks and their events. It returns the events newest
-// first, the order in which their effects are to be taken back.
+// RemoveBlocksAbove takes back everything above a block: the followed blocks and their events. It
+// returns the events newest first, the order in which their effects are to be taken back.
 func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []ChainEvent, err error) {
 	args := []any{int64(chainID), int64(number)}
 	removed, err = tx.session.chainEvents(tx.ctx, selectEventsAbove, args)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// chainQueries are the reads and searches that the follower, the sender and the operators repeat for as long as the service
-// lives. What they cost must depend on what is under way, not on all that ever was.
+// chainQueries are the reads and searches that the follower, the sender and the operators repeat
+// for as long as the service lives. What they cost must depend on what is under way, not on all
+// that ever was.
 var chainQueries = []struct {
 	name, query string
 	sqlite      []string // the ways to the rows

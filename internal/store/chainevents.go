@@ -24,8 +24,8 @@ const (
 	EventMissionClosed  EventKind = "mission_closed"
 )
 
-// ChainEvent is something that a contract reported on the canonical chain. It has exactly the one part of its kind; a payment
-// is paid or deferred.
+// ChainEvent is something that a contract reported on the canonical chain. It has exactly the one
+// part of its kind; a payment is paid or deferred.
 type ChainEvent struct {
 	Block       uint64
 	BlockHash   sortie.Hash
@@ -65,8 +65,8 @@ type Payment struct {
 	Amount        *big.Int
 }
 
-// AddEvents adds events of the chain, many with one statement. One that is there already is [ErrConflict], and fails the
-// transaction.
+// AddEvents adds events of the chain, many with one statement. One that is there already is
+// [ErrConflict], and fails the transaction.
 func (tx *Tx) AddEvents(chainID uint64, events []ChainEvent) error {
 	for i := range events {
 		if !events[i].whole() {
@@ -89,7 +89,8 @@ func (tx *Tx) RemoveEvent(chainID, block, logIndex uint64) error {
 	return nil
 }
 
-// ChainEvents reads the events of the blocks from one number to another, both included, in the order of the chain.
+// ChainEvents reads the events of the blocks from one number to another, both included, in the
+// order of the chain.
 func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]ChainEvent, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]ChainEvent, error) {
 		args := []any{int64(chainID), int64(min(from, math.MaxInt64)), int64(min(to, math.MaxInt64))}
@@ -186,8 +187,8 @@ func (event *ChainEvent) readData(text []byte) error {
 	return nil
 }
 
-// eventWriter turns events into values. It spends little on each: many thousands are added at once when a chain is followed
-// for the first time.
+// eventWriter turns events into values. It spends little on each: many thousands are added at once
+// when a chain is followed for the first time.
 type eventWriter struct {
 	text []byte // the texts of all rows of a statement, one behind the other
 	ends []int
@@ -254,7 +255,8 @@ func (event *ChainEvent) whole() bool {
 	return false
 }
 
-// appendEventData writes the data of a whole event by hand: reflection would cost more than the insertion.
+// appendEventData writes the data of a whole event by hand: reflection would cost more than the
+// insertion.
 func appendEventData(dst []byte, event *ChainEvent) []byte {
 	switch event.Kind {
 	case EventMissionFunded:

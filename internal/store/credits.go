@@ -8,7 +8,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// CreditedAccounts reads the accounts, up to limit, that blocks deferred payments of these missions to, those after one.
+// CreditedAccounts reads the accounts, up to limit, that blocks deferred payments of these missions
+// to, those after one.
 func (db *DB) CreditedAccounts(ctx context.Context, draftID string, after sortie.Address, limit int) ([]sortie.Address, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (accounts []sortie.Address, err error) {
 		err = s.each(ctx, selectCredited, []any{draftID, hexAddress(after), limit}, func(row scanner) error {
@@ -37,7 +38,8 @@ func (tx *Tx) AddCreditHolders(chainID uint64, holders []CreditHolder) error {
 	return nil
 }
 
-// EmptyCreditHolders notes which accounts had no credit after a block, and forgets those that had none in a final one.
+// EmptyCreditHolders notes which accounts had no credit after a block, and forgets those that had
+// none in a final one.
 func (tx *Tx) EmptyCreditHolders(chainID, block uint64, empty []CreditHolder) error {
 	for _, holder := range empty {
 		if _, err := tx.session.exec(tx.ctx, emptyCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account), int64(block)); err != nil {

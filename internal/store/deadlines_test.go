@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// testDeadlines stores when a mission ends and by when it must be published, and finds what was not.
+// testDeadlines stores when a mission ends and by when it must be published, and finds what was
+// not.
 func testDeadlines(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ends := time.Date(2026, 3, 4, 5, 6, 7, 8_000_000, time.UTC)
@@ -63,7 +64,8 @@ func sameTime(a, b *time.Time) bool {
 	return a.Equal(*b)
 }
 
-// testDeadlinesOfOlderRows gives drafts that were made before there were deadlines those that they would have now.
+// testDeadlinesOfOlderRows gives drafts that were made before there were deadlines those that they
+// would have now.
 func testDeadlinesOfOlderRows(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	const reclaim = 1_790_000_000
@@ -163,7 +165,8 @@ func runUpdates(t *testing.T, db *DB, url, suffix string) {
 	})
 }
 
-// testCompletion closes a mission that is over, but neither while its funding is reorganized out nor while the service is halted.
+// testCompletion closes a mission that is over, but neither while its funding is reorganized out
+// nor while the service is halted.
 func testCompletion(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.EndsAt = s.OpensAt })
@@ -207,7 +210,8 @@ func testCompletion(t *testing.T, url string) {
 	listed("closing began before", 0)
 }
 
-// testReceiptsAfterTheMoneyLeft keeps no receipt of a mission whose money left the contract, until the chain takes that back.
+// testReceiptsAfterTheMoneyLeft keeps no receipt of a mission whose money left the contract, until
+// the chain takes that back.
 func testReceiptsAfterTheMoneyLeft(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, nil)

@@ -19,8 +19,8 @@ type Deliverables struct {
 	Accepted           int
 }
 
-// DeliverablesOf finds a mission of the wallet by its draft id or mission id. One that does not exist and one of somebody else
-// are the same: [ErrNotFound].
+// DeliverablesOf finds a mission of the wallet by its draft id or mission id. One that does not
+// exist and one of somebody else are the same: [ErrNotFound].
 func (db *DB) DeliverablesOf(ctx context.Context, wallet sortie.Address, id string) (Deliverables, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (Deliverables, error) { return s.deliverablesOf(ctx, wallet, id) })
 }
@@ -46,8 +46,9 @@ func (s *session) deliverablesOf(ctx context.Context, wallet sortie.Address, id 
 	return found, nil
 }
 
-// DeliverablePage hands up to limit accepted submissions of a mission to each, in the order of acceptance, behind the one with
-// the number afterSeq. What is read once is never preceded by something new. The fragment is valid until each returns.
+// DeliverablePage hands up to limit accepted submissions of a mission to each, in the order of
+// acceptance, behind the one with the number afterSeq. What is read once is never preceded by
+// something new. The fragment is valid until each returns.
 //
 // What a page costs depends neither on how many there are nor on how deep it lies.
 func (db *DB) DeliverablePage(ctx context.Context, draftID string, afterSeq int64, limit int,

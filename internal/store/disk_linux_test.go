@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The disk of these tests fails in a process of its own: a limit on the size of files counts for the whole process, and a
-// small disk is mounted where nobody else sees it.
+// The disk of these tests fails in a process of its own: a limit on the size of files counts for
+// the whole process, and a small disk is mounted where nobody else sees it.
 
 func init() {
 	children["failing disk"] = childFailingDisk
@@ -87,7 +87,8 @@ func checkRecovered(db *DB, key string) Draft {
 	return draft
 }
 
-// childFailingDisk makes every write at the end of the log fail with an I/O error, twice, and lets it succeed again.
+// childFailingDisk makes every write at the end of the log fail with an I/O error, twice, and lets
+// it succeed again.
 func childFailingDisk() {
 	signal.Ignore(syscall.SIGXFSZ) // so that writing fails instead
 	db := childOpen(Options{})

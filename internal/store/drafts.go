@@ -62,11 +62,12 @@ type Transition struct {
 	PublishBy     *time.Time // as in [Draft]
 }
 
-// CreateDraft stores a draft with the event that tells of it. When the wallet already has one under the same idempotency
-// key, that one is returned instead, and created is false; whether it is the same mission is for the caller to see.
+// CreateDraft stores a draft with the event that tells of it. When the wallet already has one under
+// the same idempotency key, that one is returned instead, and created is false; whether it is the
+// same mission is for the caller to see.
 //
-// It fails with [ErrDraftLimit] when the wallet holds maxUnfunded drafts that wait for funding, and with [ErrIDTaken], after
-// which the transaction can go on with other ids.
+// It fails with [ErrDraftLimit] when the wallet holds maxUnfunded drafts that wait for funding, and
+// with [ErrIDTaken], after which the transaction can go on with other ids.
 func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stored Draft, created bool, err error) {
 	stored = Draft{NewDraft: draft, State: mission.Created(), CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
 	stored.Seq, err = tx.session.insert(tx.ctx, insertDraft,
@@ -92,8 +93,9 @@ func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stor
 	return stored, true, nil
 }
 
-// TransitionDraft moves a draft from the state it was read in to another, together with the event that tells of it, and
-// returns the draft as it is then. When somebody else moved it first, it fails with [ErrConflict] and changes nothing.
+// TransitionDraft moves a draft from the state it was read in to another, together with the event
+// that tells of it, and returns the draft as it is then. When somebody else moved it first, it
+// fails with [ErrConflict] and changes nothing.
 func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft, error) {
 	moved := draft
 	moved.State, moved.QuoteDeadline, moved.PublishBy = to.State, to.QuoteDeadline, to.PublishBy
@@ -114,8 +116,8 @@ type DraftMove struct {
 	Steps int64 // transitions on the way, which its version counts
 }
 
-// TransitionDrafts is [Tx.TransitionDraft] for many drafts, with all the events that tell of what became of them, in their
-// order. A conflict over one of them fails the transaction.
+// TransitionDrafts is [Tx.TransitionDraft] for many drafts, with all the events that tell of what
+// became of them, in their order. A conflict over one of them fails the transaction.
 func (tx *Tx) TransitionDrafts(moves []DraftMove, events []DraftEvent) error {
 	counts := make(map[sortie.Address]walletCount)
 	for i := range moves {
@@ -147,7 +149,8 @@ func (tx *Tx) moveDraft(draft *Draft, to Transition, steps int64) error {
 	return nil
 }
 
-// DraftByID finds a draft of the wallet by its draft id or its mission id. Absent or somebody else's: [ErrNotFound].
+// DraftByID finds a draft of the wallet by its draft id or its mission id. Absent or somebody
+// else's: [ErrNotFound].
 func (db *DB) DraftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) { return s.draftByID(ctx, wallet, id) })
 }
@@ -157,7 +160,8 @@ func (tx *Tx) DraftByID(wallet sortie.Address, id string) (Draft, error) {
 	return tx.session.draftByID(tx.ctx, wallet, id)
 }
 
-// DraftByKey finds the draft that the wallet made under an idempotency key, or fails with [ErrNotFound].
+// DraftByKey finds the draft that the wallet made under an idempotency key, or fails with
+// [ErrNotFound].
 func (db *DB) DraftByKey(ctx context.Context, wallet sortie.Address, key string) (Draft, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) { return s.draftByKey(ctx, wallet, key) })
 }
@@ -167,7 +171,8 @@ func (tx *Tx) DraftByKey(wallet sortie.Address, key string) (Draft, error) {
 	return tx.session.draftByKey(tx.ctx, wallet, key)
 }
 
-// ListDrafts reads a page of the wallet's drafts. Its cost does not depend on how many there are, nor on how deep it lies.
+// ListDrafts reads a page of the wallet's drafts. Its cost does not depend on how many there are,
+// nor on how deep it lies.
 func (db *DB) ListDrafts(ctx context.Context, wallet sortie.Address, filter DraftFilter) ([]Draft, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Draft, error) { return s.listDrafts(ctx, wallet, filter) })
 }
@@ -197,8 +202,8 @@ func (s *session) listDrafts(ctx context.Context, wallet sortie.Address, filter 
 	return drafts, nil
 }
 
-// DraftsToLapse reads up to limit drafts that could have been published before a time and can no longer, the longest ended
-// first.
+// DraftsToLapse reads up to limit drafts that could have been published before a time and can no
+// longer, the longest ended first.
 func (db *DB) DraftsToLapse(ctx context.Context, at time.Time, limit int) ([]Draft, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
 		err = s.each(ctx, selectDraftsToLapse, []any{at.UnixMicro(), limit}, func(row scanner) error {
@@ -236,7 +241,8 @@ func (s *session) draft(ctx context.Context, query string, args ...any) (draft D
 	return draft, nil
 }
 
-// unfunded is what a draft in this state adds to its wallet's count of drafts that wait for funding.
+// unfunded is what a draft in this state adds to its wallet's count of drafts that wait for
+// funding.
 func unfunded(state mission.State) int {
 	if state.View().List == sortie.ListPendingFunding {
 		return 1
@@ -267,8 +273,8 @@ WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3 +
 WHERE publish_by IS NOT NULL AND publish_by <= $1 ORDER BY publish_by LIMIT $2 + 0`
 )
 
-// insertDraft adds a draft in the state in which all begin. Any unique index may refuse the row: the wallet's key, or a drawn
-// id that exists already.
+// insertDraft adds a draft in the state in which all begin. Any unique index may refuse the row:
+// the wallet's key, or a drawn id that exists already.
 var insertDraft = func() string {
 	begin := mission.Created()
 	return fmt.Sprintf(`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token,
@@ -318,7 +324,8 @@ func parse[T any](to *T, text string, parser func(string) (T, error)) (err error
 	return err
 }
 
-// hexAddress is how columns hold addresses: one spelling for each, so that they can be compared as text.
+// hexAddress is how columns hold addresses: one spelling for each, so that they can be compared as
+// text.
 func hexAddress(address sortie.Address) string {
 	var text [2 + 2*len(address)]byte
 	hex.Encode(text[copy(text[:], "0x"):], address[:])

@@ -10,27 +10,30 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// nearDistance is in how many bits the perceptual hashes of two pictures that look the same may differ.
+// nearDistance is in how many bits the perceptual hashes of two pictures that look the same may
+// differ.
 const nearDistance = 6
 
-// A perceptual hash is found by its words. Of hashes that differ in at most 7 bits one of the four words differs in at most
-// one, whichever bits they are, so it is enough to ask for the words of a hash and for those a single bit away.
+// A perceptual hash is found by its words. Of hashes that differ in at most 7 bits one of the four
+// words differs in at most one, whichever bits they are, so it is enough to ask for the words of a
+// hash and for those a single bit away.
 const (
 	wordBits   = 16
 	wordCount  = 64 / wordBits
 	wordProbes = wordCount * (1 + wordBits)
 )
 
-// maxLookalikeRows is how many words of hashes are looked at in one go: those of a thousand pictures that look the same, or of some
-// millions that do not.
+// maxLookalikeRows is how many words of hashes are looked at in one go: those of a thousand
+// pictures that look the same, or of some millions that do not.
 const maxLookalikeRows = 4096
 
-// Duplicates finds the earliest other submission with the same file, as it came or as it is served, and the earliest one with a
-// picture that looks the same; empty where there is none. Of a thousand and more that look the same it finds any. Submissions of the same
-// contributor that were rejected or withdrawn do not count.
+// Duplicates finds the earliest other submission with the same file, as it came or as it is served,
+// and the earliest one with a picture that looks the same; empty where there is none. Of a thousand
+// and more that look the same it finds any. Submissions of the same contributor that were rejected
+// or withdrawn do not count.
 //
-// Ask after the submission's own file and media are committed: of two copies that come in at the same time each then finds
-// the other, or one finds the other, but never neither.
+// Ask after the submission's own file and media are committed: of two copies that come in at the
+// same time each then finds the other, or one finds the other, but never neither.
 func (db *DB) Duplicates(ctx context.Context, submission Submission) (exact, near string, err error) {
 	_, err = read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
 		if exact, err = s.exactDuplicate(ctx, &submission); err != nil {
@@ -88,7 +91,8 @@ func (s *session) earliest(ctx context.Context, of *Submission, candidates []str
 	return id, err
 }
 
-// lookalikes finds the submissions whose hash is near. Where there is much to look at it gives up, and says that these are not all.
+// lookalikes finds the submissions whose hash is near. Where there is much to look at it gives up,
+// and says that these are not all.
 func (s *session) lookalikes(ctx context.Context, perceptual uint64) (ids []string, all bool, err error) {
 	rows := 0
 	err = s.each(ctx, selectLookalikes, append(probes(perceptual), maxLookalikeRows), func(row scanner) error {
@@ -105,8 +109,9 @@ func (s *session) lookalikes(ctx context.Context, perceptual uint64) (ids []stri
 	return slices.Compact(ids), rows < maxLookalikeRows, err // a hash may be found by several words
 }
 
-// anyLookalike goes through the words of a hash until it has found a submission with a near one that counts. Those that do not count
-// may be many: a contributor who sends a picture often must not hide whose it is.
+// anyLookalike goes through the words of a hash until it has found a submission with a near one
+// that counts. Those that do not count may be many: a contributor who sends a picture often must
+// not hide whose it is.
 func (s *session) anyLookalike(ctx context.Context, of *Submission) (id string, err error) {
 	for _, word := range probes(*of.Media.Perceptual) {
 		perceptual, last := int64(math.MinInt64), ""

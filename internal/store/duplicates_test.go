@@ -101,7 +101,8 @@ func testDuplicates(t *testing.T, url string) {
 	}
 }
 
-// testOwnDuplicates wants to be paid twice for one picture, in each of the ways in which it can be recognized.
+// testOwnDuplicates wants to be paid twice for one picture, in each of the ways in which it can be
+// recognized.
 func testOwnDuplicates(t *testing.T, db *DB, here, elsewhere Slots) {
 	t.Helper()
 	const wallet = 9
@@ -141,8 +142,8 @@ func testOwnDuplicates(t *testing.T, db *DB, here, elsewhere Slots) {
 	}
 }
 
-// testManyLookalikes has one submission found among thousands of pictures that look the same and do not count. What is looked at at once
-// stays bounded.
+// testManyLookalikes has one submission found among thousands of pictures that look the same and do
+// not count. What is looked at at once stays bounded.
 func testManyLookalikes(t *testing.T, url string) {
 	const many = maxLookalikeRows + 500
 	db := open(t, url, Options{})
@@ -176,7 +177,8 @@ func testManyLookalikes(t *testing.T, url string) {
 	}
 }
 
-// TestNearDuplicatesAreComplete holds that the words asked for find every hash that is near, and that nothing else counts.
+// TestNearDuplicatesAreComplete holds that the words asked for find every hash that is near, and
+// that nothing else counts.
 func TestNearDuplicatesAreComplete(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqliteURL(t), Options{})

@@ -18,7 +18,8 @@ type Earning struct {
 	FirstAt time.Time // when the first of them was queued
 }
 
-// EarningsOf sums the payouts of a contributor up by token and status, in one statement that reads nothing but an index.
+// EarningsOf sums the payouts of a contributor up by token and status, in one statement that reads
+// nothing but an index.
 func (db *DB) EarningsOf(ctx context.Context, recipient sortie.Address) ([]Earning, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (earnings []Earning, err error) {
 		err = s.each(ctx, selectEarnings, []any{hexAddress(recipient)}, func(row scanner) error {
@@ -58,8 +59,8 @@ func addEarning(earnings []Earning, e Earning) []Earning {
 	return earnings
 }
 
-// PaymentsOf reads up to limit payouts of a mission that a block paid or deferred, in the order of their slots, after one; -1: from the
-// first.
+// PaymentsOf reads up to limit payouts of a mission that a block paid or deferred, in the order of
+// their slots, after one; -1: from the first.
 func (db *DB) PaymentsOf(ctx context.Context, draftID string, afterSlot int64, limit int) ([]Payout, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Payout, error) {
 		return s.payouts(ctx, selectPaymentsOf, draftID, afterSlot, limit)

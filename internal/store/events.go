@@ -18,7 +18,8 @@ type NewEvent struct {
 	Data json.RawMessage
 }
 
-// Event is a stored event. Events are never changed, and removed only with a draft that was never funded.
+// Event is a stored event. Events are never changed, and removed only with a draft that was never
+// funded.
 type Event struct {
 	NewEvent
 	Wallet    sortie.Address
@@ -34,7 +35,8 @@ type DraftEvent struct {
 	NewEvent
 }
 
-// AppendEvent adds an event about a draft to those of a wallet, for what happens beside transitions.
+// AppendEvent adds an event about a draft to those of a wallet, for what happens beside
+// transitions.
 func (tx *Tx) AppendEvent(wallet sortie.Address, draftID string, event NewEvent) error {
 	if err := tx.countTransition(wallet, 0); err != nil {
 		return fmt.Errorf("append event: %w", err)
@@ -42,8 +44,8 @@ func (tx *Tx) AppendEvent(wallet sortie.Address, draftID string, event NewEvent)
 	return tx.insertEvent(wallet, draftID, event)
 }
 
-// EventsAfter reads up to limit events of the wallet behind the one numbered seq, oldest first. What is read once is never
-// preceded by something new.
+// EventsAfter reads up to limit events of the wallet behind the one numbered seq, oldest first.
+// What is read once is never preceded by something new.
 func (db *DB) EventsAfter(ctx context.Context, wallet sortie.Address, seq int64, limit int) ([]Event, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Event, error) { return s.eventsAfter(ctx, wallet, seq, limit) })
 }
@@ -74,8 +76,8 @@ func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, event NewEvent)
 	return nil
 }
 
-// appendEvents adds many events to those of their wallets, and to the wallets' counts. Wallets are taken in one order by all
-// who take several, so that nobody waits for somebody who waits for them.
+// appendEvents adds many events to those of their wallets, and to the wallets' counts. Wallets are
+// taken in one order by all who take several, so that nobody waits for somebody who waits for them.
 func (tx *Tx) appendEvents(counts map[sortie.Address]walletCount, events []DraftEvent) error {
 	for i := range events {
 		count := counts[events[i].Wallet]

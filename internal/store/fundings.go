@@ -49,8 +49,8 @@ type Deepening struct {
 	Refund bool          // instead: the closing is confirmed
 }
 
-// DeepenPlace is where a page of [Deepening] begins: after the last of the page before, for each of the lists that it is made
-// of. The zero value is the beginning.
+// DeepenPlace is where a page of [Deepening] begins: after the last of the page before, for each of
+// the lists that it is made of. The zero value is the beginning.
 type DeepenPlace struct{ Seen, Confirmed, Closed ChainPlace }
 
 // ChainPlace is a place in the order of the chain: a block, and a number that orders what is in it.
@@ -71,8 +71,8 @@ type PassPage struct {
 	Missions    []Expected
 }
 
-// AddFunding stores that a draft is funded. When it is already, or another draft has the mission key, it fails with
-// [ErrConflict] and changes nothing.
+// AddFunding stores that a draft is funded. When it is already, or another draft has the mission
+// key, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) AddFunding(funding Funding) error {
 	changed, err := tx.session.exec(tx.ctx, insertFunding, funding.DraftID, int64(funding.ChainID), funding.MissionKey.String(),
 		int64(funding.Block), funding.BlockHash.String(), funding.Transaction.String(), int64(funding.LogIndex), int64(funding.ReclaimAfter))
@@ -96,7 +96,8 @@ func (tx *Tx) RemoveFunding(draftID string) error {
 	return tx.changeFunding("remove funding of", draftID, deleteFunding)
 }
 
-// SetClosing stores that a funded mission has ended, or with nil that it has not. Not funded: [ErrNotFound].
+// SetClosing stores that a funded mission has ended, or with nil that it has not. Not funded:
+// [ErrNotFound].
 func (tx *Tx) SetClosing(draftID string, closing *Closing) error {
 	if closing == nil {
 		if err := tx.reopenBook(draftID); err != nil {
@@ -164,26 +165,30 @@ func (s *session) funding(ctx context.Context, query, key string) (funding Fundi
 	return funding, nil
 }
 
-// FundingsToDeepen reads up to limit drafts of a depth, seen or confirmed, that were funded at or below a block, in the order of
-// the chain, after a place: the block and the index of a funding's log.
+// FundingsToDeepen reads up to limit drafts of a depth, seen or confirmed, that were funded at or
+// below a block, in the order of the chain, after a place: the block and the index of a funding's
+// log.
 func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth mission.Depth, maxBlock uint64, after ChainPlace, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectFundingsToDeepen, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit, string(depth),
 		int64(after.Block), int64(after.Index))
 }
 
-// RefundsToConfirm reads up to limit drafts whose missions were closed at or below a block, which are rejected or undecided, and
-// do not count as refunded yet, in the order of the chain, after a place: the block of a closing and the number of its draft.
+// RefundsToConfirm reads up to limit drafts whose missions were closed at or below a block, which
+// are rejected or undecided, and do not count as refunded yet, in the order of the chain, after a
+// place: the block of a closing and the number of its draft.
 func (db *DB) RefundsToConfirm(ctx context.Context, chainID, maxBlock uint64, after ChainPlace, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectRefundsToConfirm, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit,
 		int64(after.Block), int64(after.Index))
 }
 
-// FundedDrafts reads up to limit funded drafts of a chain whose missions are open, behind the one numbered seq, oldest first.
+// FundedDrafts reads up to limit funded drafts of a chain whose missions are open, behind the one
+// numbered seq, oldest first.
 func (db *DB) FundedDrafts(ctx context.Context, chainID uint64, afterSeq int64, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectFundedDrafts, int64(chainID), afterSeq, limit)
 }
 
-// DraftsInReview reads up to limit drafts that wait for a decision, behind the one numbered seq, oldest first.
+// DraftsInReview reads up to limit drafts that wait for a decision, behind the one numbered seq,
+// oldest first.
 func (db *DB) DraftsInReview(ctx context.Context, afterSeq int64, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectDraftsInReview, afterSeq, limit)
 }
@@ -208,8 +213,8 @@ func (db *DB) fundedDrafts(ctx context.Context, query string, args ...any) ([]Fu
 	})
 }
 
-// FundableDrafts reads up to limit drafts of a chain that are not funded and whose quotes are live, or were until a moment (Unix
-// seconds) or longer, after the one numbered seq, oldest first.
+// FundableDrafts reads up to limit drafts of a chain that are not funded and whose quotes are live,
+// or were until a moment (Unix seconds) or longer, after the one numbered seq, oldest first.
 func (db *DB) FundableDrafts(ctx context.Context, chainID uint64, quotedSince, afterSeq int64, limit int) ([]Draft, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
 		err = s.each(ctx, selectFundableDrafts, []any{int64(chainID), afterSeq, limit, quotedSince}, func(row scanner) error {
@@ -248,7 +253,8 @@ func (tx *Tx) DraftByDraftID(draftID string) (Draft, error) {
 	return tx.session.draft(tx.ctx, selectAnyDraftByDraftID, draftID)
 }
 
-// OldestDraft tells when the first draft was made. Draft ids sort by creation. None yet: [ErrNotFound].
+// OldestDraft tells when the first draft was made. Draft ids sort by creation. None yet:
+// [ErrNotFound].
 func (db *DB) OldestDraft(ctx context.Context) (time.Time, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (time.Time, error) {
 		var createdAt int64
@@ -260,7 +266,8 @@ func (db *DB) OldestDraft(ctx context.Context) (time.Time, error) {
 	})
 }
 
-// The columns that drafts and fundings share are those they are joined by, so that no other needs its table's name.
+// The columns that drafts and fundings share are those they are joined by, so that no other needs
+// its table's name.
 const (
 	fundingColumns = `mission_key, block_number, block_hash, transaction_hash, log_index, reclaim_after,
 	closed_block, closed_hash, closed_transaction, closed_reason, refund, refund_deferred`

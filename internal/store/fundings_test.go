@@ -121,7 +121,8 @@ func testDraftsOfAnybody(t *testing.T, url string) {
 	})
 }
 
-// testFundingQueries does random things to drafts and compares every query with what the rows say one by one.
+// testFundingQueries does random things to drafts and compares every query with what the rows say
+// one by one.
 func testFundingQueries(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()
@@ -232,7 +233,8 @@ func disturb(t *testing.T, db *DB, draft *Draft, random *rand.Rand) {
 	}
 }
 
-// testFundingOrder looks at the order of what the queries of a disturbed database give, and at their pages.
+// testFundingOrder looks at the order of what the queries of a disturbed database give, and at
+// their pages.
 func testFundingOrder(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := context.Background()

@@ -10,7 +10,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// An intent that is handed over begins anew with nonces of the new sender, and keeps the transactions of the former one.
+// An intent that is handed over begins anew with nonces of the new sender, and keeps the
+// transactions of the former one.
 func testHandOver(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Incident is something that an operator must look at and clear. A halting one stops publication, payouts and sends.
+// Incident is something that an operator must look at and clear. A halting one stops publication,
+// payouts and sends.
 type Incident struct {
 	ID        string // empty for a new one: drawn
 	Kind      string
@@ -22,11 +23,13 @@ type Incident struct {
 	ClearedBy string
 }
 
-// maxIncidents is how many open incidents are read: somebody who causes them must not fill the memory.
+// maxIncidents is how many open incidents are read: somebody who causes them must not fill the
+// memory.
 const maxIncidents = 256
 
-// OpenIncident stores an incident, opened now, unless one of the same kind and detail is open. Opened tells whether anything
-// changed: an open one that did not halt does so when the new one would.
+// OpenIncident stores an incident, opened now, unless one of the same kind and detail is open.
+// Opened tells whether anything changed: an open one that did not halt does so when the new one
+// would.
 func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
 	if incident.ID == "" {
 		incident.ID = "incident_" + strings.ToLower(rand.Text())
@@ -40,7 +43,8 @@ func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
 	return changed > 0, nil
 }
 
-// ClearIncident stores that somebody looked at an incident. Unknown: [ErrNotFound]. Cleared before: [ErrConflict].
+// ClearIncident stores that somebody looked at an incident. Unknown: [ErrNotFound]. Cleared before:
+// [ErrConflict].
 func (tx *Tx) ClearIncident(id, by string) error {
 	changed, err := tx.session.exec(tx.ctx, clearIncident, id, tx.Now.UnixMicro(), by)
 	if err == nil && changed == 0 {
@@ -68,11 +72,12 @@ func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
 	return ids, nil
 }
 
-// IncidentFollowerStuck is the kind of the incident that the chain advances and cannot be followed. Every quote asks for it, so it
-// has an index of its own.
+// IncidentFollowerStuck is the kind of the incident that the chain advances and cannot be followed.
+// Every quote asks for it, so it has an index of its own.
 const IncidentFollowerStuck = "follower_stuck"
 
-// IncidentEventsSetAside is the kind of the incident that a block was followed without a part of its events.
+// IncidentEventsSetAside is the kind of the incident that a block was followed without a part of
+// its events.
 const IncidentEventsSetAside = "events_set_aside"
 
 // FollowerStuck reports whether an incident of the kind [IncidentFollowerStuck] is open.
@@ -102,7 +107,8 @@ func (s *session) incident(ctx context.Context, id string) (incident Incident, e
 	return incident, err
 }
 
-// OpenIncidents reads the open incidents, halting ones first and then the oldest; of very many, the first 256.
+// OpenIncidents reads the open incidents, halting ones first and then the oldest; of very many, the
+// first 256.
 func (db *DB) OpenIncidents(ctx context.Context) ([]Incident, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (incidents []Incident, err error) {
 		err = s.each(ctx, selectOpenIncidents, []any{maxIncidents}, func(row scanner) error {

@@ -53,8 +53,8 @@ type Attempt struct {
 // MaxIntents is how many intents are read at once.
 const MaxIntents = 256
 
-// AddIntent stores that something is wanted. While an intent for the same kind and subject is active, that one is returned
-// instead, without its attempts, and created is false.
+// AddIntent stores that something is wanted. While an intent for the same kind and subject is
+// active, that one is returned instead, without its attempts, and created is false.
 func (tx *Tx) AddIntent(kind, subject string, chainID uint64, sender sortie.Address) (intent Intent, created bool, err error) {
 	intent = Intent{ChainID: chainID, Sender: sender, Kind: kind, Subject: subject, Status: IntentQueued, CreatedAt: tx.Now, UpdatedAt: tx.Now}
 	for range maxAttempts { // the active one may be done between the two statements
@@ -77,12 +77,13 @@ func (tx *Tx) AddIntent(kind, subject string, chainID uint64, sender sortie.Addr
 	return Intent{}, false, fmt.Errorf("add intent %s %s: %w", kind, subject, err)
 }
 
-// AddAttempt stores a signed transaction for an intent that is queued or sent, before it is sent for the first time. The intent
-// is sent from then on and has the attempt's nonce, which it keeps until [Tx.MoveIntent] takes it away. Attempts are numbered
-// in their order and made now.
+// AddAttempt stores a signed transaction for an intent that is queued or sent, before it is sent
+// for the first time. The intent is sent from then on and has the attempt's nonce, which it keeps
+// until [Tx.MoveIntent] takes it away. Attempts are numbered in their order and made now.
 //
-// It fails with [ErrConflict] when the intent is elsewhere or has another nonce, and with the whole transaction when another
-// active intent of the sender has the nonce, or the transaction is stored already.
+// It fails with [ErrConflict] when the intent is elsewhere or has another nonce, and with the whole
+// transaction when another active intent of the sender has the nonce, or the transaction is stored
+// already.
 func (tx *Tx) AddAttempt(intentID int64, attempt Attempt) error {
 	nonce := int64(attempt.Nonce)
 	changed, err := tx.session.exec(tx.ctx, sendIntent, intentID, nonce, tx.Now.UnixMicro())
@@ -99,9 +100,10 @@ func (tx *Tx) AddAttempt(intentID int64, attempt Attempt) error {
 	return nil
 }
 
-// MoveIntent changes an intent's status, nonce, mined block and transaction, and problem to those of another. When somebody else
-// changed its status or nonce first, it fails with [ErrConflict] and changes nothing. When another active intent has the
-// nonce, or is for the same thing, the whole transaction fails with [ErrConflict].
+// MoveIntent changes an intent's status, nonce, mined block and transaction, and problem to those
+// of another. When somebody else changed its status or nonce first, it fails with [ErrConflict] and
+// changes nothing. When another active intent has the nonce, or is for the same thing, the whole
+// transaction fails with [ErrConflict].
 func (tx *Tx) MoveIntent(was, to Intent) error {
 	changed, err := tx.session.exec(tx.ctx, moveIntent, was.ID, string(was.Status), nullableNonce(was.Nonce),
 		string(to.Status), nullableNonce(to.Nonce), nullable(to.MinedBlock), nullableHash(to.MinedTransaction), to.Problem,
@@ -115,8 +117,9 @@ func (tx *Tx) MoveIntent(was, to Intent) error {
 	return nil
 }
 
-// HandOver gives an intent that is queued or sent to another sender, which begins anew with a nonce of its own. The transactions of the
-// former sender are kept. When the intent was changed since it was read, it fails with [ErrConflict] and changes nothing.
+// HandOver gives an intent that is queued or sent to another sender, which begins anew with a nonce
+// of its own. The transactions of the former sender are kept. When the intent was changed since it
+// was read, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) HandOver(was Intent, to sortie.Address) error {
 	changed, err := tx.session.exec(tx.ctx, handOver, was.ID, string(was.Status), nullableNonce(was.Nonce), hexAddress(to), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
@@ -128,7 +131,8 @@ func (tx *Tx) HandOver(was Intent, to sortie.Address) error {
 	return nil
 }
 
-// OtherSenders counts the active intents on a chain of each sender but one. There are as many as transactions are under way.
+// OtherSenders counts the active intents on a chain of each sender but one. There are as many as
+// transactions are under way.
 func (db *DB) OtherSenders(ctx context.Context, chainID uint64, but sortie.Address) (map[sortie.Address]int, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (map[sortie.Address]int, error) {
 		found := make(map[sortie.Address]int)
@@ -150,8 +154,8 @@ func (db *DB) OtherSenders(ctx context.Context, chainID uint64, but sortie.Addre
 	})
 }
 
-// Intents reads the intents of a sender in any of the statuses, with their attempts, those with a nonce first and in its order,
-// then the others in theirs; of very many, the first 256.
+// Intents reads the intents of a sender in any of the statuses, with their attempts, those with a
+// nonce first and in its order, then the others in theirs; of very many, the first 256.
 func (db *DB) Intents(ctx context.Context, chainID uint64, sender sortie.Address, statuses ...IntentStatus) ([]Intent, error) {
 	if len(statuses) == 0 {
 		return nil, nil
@@ -169,8 +173,8 @@ func (db *DB) Intents(ctx context.Context, chainID uint64, sender sortie.Address
 	})
 }
 
-// intentsIn is the query for intents in some statuses. They are part of it, not parameters: only then PostgreSQL knows how few
-// intents they choose.
+// intentsIn is the query for intents in some statuses. They are part of it, not parameters: only
+// then PostgreSQL knows how few intents they choose.
 func intentsIn(statuses []IntentStatus) (string, error) {
 	literals := make([]string, len(statuses))
 	for i, status := range statuses {
@@ -184,7 +188,8 @@ func intentsIn(statuses []IntentStatus) (string, error) {
 	return strings.Replace(selectIntents, "STATUSES", strings.Join(literals, ", "), 1), nil
 }
 
-// IntentOf reads the newest intent for a kind and subject, with its attempts, or fails with [ErrNotFound].
+// IntentOf reads the newest intent for a kind and subject, with its attempts, or fails with
+// [ErrNotFound].
 func (db *DB) IntentOf(ctx context.Context, kind, subject string) (Intent, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (Intent, error) {
 		intents, err := s.intents(ctx, selectNewestIntent, kind, subject)
@@ -203,8 +208,8 @@ func (tx *Tx) HasIntent(kind, subject string) (bool, error) {
 	return tx.session.exists(tx.ctx, fmt.Sprintf("look for an intent %s %s", kind, subject), selectAnyIntent, kind, subject)
 }
 
-// IntentBacklog counts the intents that wait to be sent and to be mined. Oldest is when the first of them was added, zero where
-// there is none.
+// IntentBacklog counts the intents that wait to be sent and to be mined. Oldest is when the first
+// of them was added, zero where there is none.
 func (db *DB) IntentBacklog(ctx context.Context) (queued, sent int, oldest time.Time, err error) {
 	_, err = read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
 		return struct{}{}, s.each(ctx, selectBacklog, nil, func(row scanner) error {
@@ -275,7 +280,8 @@ WHERE id = $1 AND status = $2 AND nonce IS NOT DISTINCT FROM $3`
 FROM (SELECT * FROM intents `
 	andAttempts = `) AS intents LEFT JOIN attempts ON attempts.intent_id = intents.id `
 
-	// Of very many, payouts are read before closings: those of a token that is paused must not hide the payouts of another.
+	// Of very many, payouts are read before closings: those of a token that is paused must not hide
+	// the payouts of another.
 	selectIntents = withAttempts + `WHERE chain_id = $1 AND sender = $2 AND status IN (STATUSES)
 	ORDER BY nonce IS NULL, nonce, kind = 'close', id LIMIT $3 + 0` + andAttempts + `
 ORDER BY intents.nonce IS NULL, intents.nonce, intents.id, attempts.number`

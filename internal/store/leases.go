@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// Lease is the right to do what only one process may do at a time. It ends by itself, so that the work goes on elsewhere when
-// its holder dies.
+// Lease is the right to do what only one process may do at a time. It ends by itself, so that the
+// work goes on elsewhere when its holder dies.
 //
-// A holder that was stopped for long may not know that it lost the lease. Its writes are therefore fenced with
-// [Tx.CheckLease]: the epoch grows with every change of holder, and old epochs are refused.
+// A holder that was stopped for long may not know that it lost the lease. Its writes are therefore
+// fenced with [Tx.CheckLease]: the epoch grows with every change of holder, and old epochs are
+// refused.
 type Lease struct {
 	Name      string
 	Holder    string // unique to a process's life
@@ -19,8 +20,8 @@ type Lease struct {
 	ExpiresAt time.Time
 }
 
-// AcquireLease takes a lease that nobody holds, or whose time is over, with a new epoch. One that the holder has already is
-// prolonged. While somebody else holds it: [ErrConflict].
+// AcquireLease takes a lease that nobody holds, or whose time is over, with a new epoch. One that
+// the holder has already is prolonged. While somebody else holds it: [ErrConflict].
 func (db *DB) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error) {
 	if holder == "" {
 		return Lease{}, errors.New("acquire lease: a holder needs a name")
@@ -31,7 +32,8 @@ func (db *DB) AcquireLease(ctx context.Context, name, holder string, ttl time.Du
 	})
 }
 
-// RenewLease prolongs a lease, also one whose time was over as long as nobody took it. Otherwise: [ErrConflict].
+// RenewLease prolongs a lease, also one whose time was over as long as nobody took it. Otherwise:
+// [ErrConflict].
 func (db *DB) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error) {
 	return db.changeLease(ctx, "renew", lease, ttl, func(tx *Tx, lease *Lease) error {
 		return tx.session.one(tx.ctx, renewLease, []any{lease.Name, lease.Holder, lease.Epoch, lease.ExpiresAt.UnixMicro()},
@@ -39,7 +41,8 @@ func (db *DB) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (L
 	})
 }
 
-// ReleaseLease gives a lease back, so that the next holder need not wait for its end. Lost already: [ErrConflict].
+// ReleaseLease gives a lease back, so that the next holder need not wait for its end. Lost already:
+// [ErrConflict].
 func (db *DB) ReleaseLease(ctx context.Context, lease Lease) error {
 	_, err := db.changeLease(ctx, "release", lease, 0, func(tx *Tx, lease *Lease) error {
 		return tx.session.one(tx.ctx, releaseLease, []any{lease.Name, lease.Holder, lease.Epoch},
@@ -65,9 +68,10 @@ func (db *DB) changeLease(ctx context.Context, what string, lease Lease, ttl tim
 	return changed, nil
 }
 
-// CheckLease makes sure that whoever writes in this transaction still has the lease, and that nobody takes it before the
-// transaction ends. Otherwise it fails with [ErrConflict], and with it the transaction. Check before anything else: two
-// transactions that take locks in different order may have to be run again.
+// CheckLease makes sure that whoever writes in this transaction still has the lease, and that
+// nobody takes it before the transaction ends. Otherwise it fails with [ErrConflict], and with it
+// the transaction. Check before anything else: two transactions that take locks in different order
+// may have to be run again.
 func (tx *Tx) CheckLease(lease Lease) error {
 	changed, err := tx.session.exec(tx.ctx, holdLease, lease.Name, lease.Holder, lease.Epoch)
 	if err == nil && changed == 0 {
@@ -89,6 +93,7 @@ RETURNING epoch`
 
 	releaseLease = `UPDATE leases SET holder = '', expires_at = 0 WHERE name = $1 AND holder = $2 AND epoch = $3 RETURNING epoch`
 
-	// An update, because it locks the row on both engines: a change of holder waits for the end of this transaction.
+	// An update, because it locks the row on both engines: a change of holder waits for the end of
+	// this transaction.
 	holdLease = `UPDATE leases SET epoch = epoch WHERE name = $1 AND holder = $2 AND epoch = $3`
 )

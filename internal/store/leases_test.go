@@ -122,8 +122,8 @@ func testLeaseLife(t *testing.T, url string) {
 	}
 }
 
-// testLeaseFence stops a holder in the middle of a transaction, past the end of its lease. The next holder must not begin
-// before that transaction ends.
+// testLeaseFence stops a holder in the middle of a transaction, past the end of its lease. The next
+// holder must not begin before that transaction ends.
 func testLeaseFence(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(1_790_000_000_000_000)

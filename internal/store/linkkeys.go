@@ -14,7 +14,8 @@ type LinkKey struct {
 	SignsFrom time.Time // by when every process has learnt of it
 }
 
-// AddLinkKey adds a key that signs from a time on. When the id is taken, it fails with [ErrConflict] and changes nothing.
+// AddLinkKey adds a key that signs from a time on. When the id is taken, it fails with
+// [ErrConflict] and changes nothing.
 func (tx *Tx) AddLinkKey(id string, secret []byte, signsFrom time.Time) error {
 	changed, err := tx.session.exec(tx.ctx, insertLinkKey, id, secret, tx.Now.UnixMicro(), signsFrom.UnixMicro())
 	if err == nil && changed == 0 {
@@ -49,7 +50,8 @@ func (s *session) linkKeys(ctx context.Context) (keys []LinkKey, err error) {
 	return keys, nil
 }
 
-// RetireLinkKeys retires keys: no link that they signed is accepted any more, and their secrets are forgotten.
+// RetireLinkKeys retires keys: no link that they signed is accepted any more, and their secrets are
+// forgotten.
 func (tx *Tx) RetireLinkKeys(ids ...string) error {
 	for _, id := range ids {
 		if _, err := tx.session.exec(tx.ctx, retireLinkKey, id, tx.Now.UnixMicro(), []byte{}); err != nil {

@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// lockFile makes this process the only one that uses the data beside path, until the file is closed. The operating system
-// gives the lock back when the process dies, however it dies; the file itself stays.
+// lockFile makes this process the only one that uses the data beside path, until the file is
+// closed. The operating system gives the lock back when the process dies, however it dies; the file
+// itself stays.
 func lockFile(path string) (io.Closer, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -31,8 +32,8 @@ func lockFile(path string) (io.Closer, error) {
 	return heldLock{file}, nil
 }
 
-// heldLock gives the lock back when it is closed, also in the moment in which a process that is being started has a copy of
-// the open file.
+// heldLock gives the lock back when it is closed, also in the moment in which a process that is
+// being started has a copy of the open file.
 type heldLock struct{ *os.File }
 
 func (l heldLock) Close() error {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// lookupSize is how many values a statement looks up at once. Fewer are filled up by repeating one of them, so that each
-// statement is parsed once.
+// lookupSize is how many values a statement looks up at once. Fewer are filled up by repeating one
+// of them, so that each statement is parsed once.
 const lookupSize = 64
 
 // placeholders is a list of parameters for IN, numbered from first.

@@ -20,9 +20,9 @@ type Served struct {
 	ThumbnailHash sortie.Hash // zero: none
 }
 
-// ServedMedia reads what is served for a submission, or fails with [ErrNotFound]. It is one look-up of few columns: every
-// request for media makes it, so that a link dies with its submission's acceptance. On SQLite, which no other process writes, it
-// is remembered until the next commit.
+// ServedMedia reads what is served for a submission, or fails with [ErrNotFound]. It is one look-up
+// of few columns: every request for media makes it, so that a link dies with its submission's
+// acceptance. On SQLite, which no other process writes, it is remembered until the next commit.
 func (db *DB) ServedMedia(ctx context.Context, submissionID string) (Served, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (Served, error) {
 		commits, all := db.engine.generation() // before the row is read: what is committed meanwhile must not go unnoticed
@@ -39,7 +39,8 @@ func (db *DB) ServedMedia(ctx context.Context, submissionID string) (Served, err
 	})
 }
 
-// servedMemory holds what was read since the last commit. Somebody who plays a film asks for hundreds of parts of it.
+// servedMemory holds what was read since the last commit. Somebody who plays a film asks for
+// hundreds of parts of it.
 type servedMemory struct {
 	mutex   sync.RWMutex
 	commits int64 // that were made when the rows were read
@@ -85,8 +86,9 @@ func (s *session) servedMedia(ctx context.Context, submissionID string) (served 
 	return served, nil
 }
 
-// UsedObjects tells for each object whether a submission needs it: the uploaded file until it was looked at and
-// decided about; what is served, and its thumbnail, for as long as the submission is or may be accepted.
+// UsedObjects tells for each object whether a submission needs it: the uploaded file until it was
+// looked at and decided about; what is served, and its thumbnail, for as long as the submission is
+// or may be accepted.
 func (db *DB) UsedObjects(ctx context.Context, hashes []sortie.Hash) ([]bool, error) {
 	used := make(map[string]bool)
 	texts := make([]string, len(hashes))

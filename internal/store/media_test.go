@@ -48,7 +48,8 @@ func testServedMedia(t *testing.T, url string) {
 	}
 }
 
-// testServedMediaAtOnce reads while decisions are made: once one was acknowledged, nobody is told of what was before it.
+// testServedMediaAtOnce reads while decisions are made: once one was acknowledged, nobody is told
+// of what was before it.
 func testServedMediaAtOnce(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	submission := mustUpload(t, db, mustDeclare(t, db, publish(t, db, nil), bob, "key"))

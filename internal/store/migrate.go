@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// The schema grows by numbered files, alike in both folders: 0001_drafts.sql and so on. They are never changed once
-// released, and never go back. Statements are separated by blank lines.
+// The schema grows by numbered files, alike in both folders: 0001_drafts.sql and so on. They are
+// never changed once released, and never go back. Statements are separated by blank lines.
 //
 //go:embed migrations
 var migrationFiles embed.FS
 
-// migrator brings a schema up to date. Each migration is one transaction, together with the row that records it: killed at
-// any moment, the schema is the old one or the new one. Processes that start at the same time take turns.
+// migrator brings a schema up to date. Each migration is one transaction, together with the row
+// that records it: killed at any moment, the schema is the old one or the new one. Processes that
+// start at the same time take turns.
 type migrator struct {
 	db          *sql.DB
 	engine      string   // the folder of its files
@@ -89,7 +90,8 @@ const (
 	insertMigration = `INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`
 )
 
-// verifyApplied counts the migrations that the database has, and refuses one whose history is not the beginning of ours.
+// verifyApplied counts the migrations that the database has, and refuses one whose history is not
+// the beginning of ours.
 func verifyApplied(ctx context.Context, tx *sql.Tx, known []migration) (applied int, err error) {
 	rows, err := tx.QueryContext(ctx, listMigrations)
 	if err != nil {

@@ -50,7 +50,8 @@ func testAlteredMigration(t *testing.T, url string) {
 	checkRefused(t, url, "0001_drafts")
 }
 
-// testKilledMigration kills a process after each statement of each migration, and lets two more start at once after it.
+// testKilledMigration kills a process after each statement of each migration, and lets two more
+// start at once after it.
 func testKilledMigration(t *testing.T, url string) {
 	engine := "sqlite"
 	if !strings.HasPrefix(url, engine) {

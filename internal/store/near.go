@@ -17,8 +17,8 @@ type NearSlots struct {
 	Meters int64
 }
 
-// NearFilter chooses a page of missions around a point that take submissions: nearest first, and of those at the same distance
-// the oldest.
+// NearFilter chooses a page of missions around a point that take submissions: nearest first, and of
+// those at the same distance the oldest.
 type NearFilter struct {
 	Lat, Lng    int64            // millionths of a degree
 	MediaType   sortie.MediaType // empty: any
@@ -48,8 +48,8 @@ func latBand(lat int64) int64 {
 
 // SlotsNear reads a page of the missions within 100 km of a point that take submissions now.
 //
-// It looks around the point in growing circles until it has a page, so that in the midst of many missions few are looked at.
-// Pages far from the point pass over all that are nearer.
+// It looks around the point in growing circles until it has a page, so that in the midst of many
+// missions few are looked at. Pages far from the point pass over all that are nearer.
 func (db *DB) SlotsNear(ctx context.Context, filter NearFilter) ([]NearSlots, error) {
 	now := db.clock().UnixMicro()
 	return read(ctx, db, func(ctx context.Context, s *session) ([]NearSlots, error) {
@@ -93,7 +93,8 @@ func (s *session) nearest(ctx context.Context, filter NearFilter, now int64) ([]
 	}
 }
 
-// withSlots reads the slots of neighbors. Those that were filled or closed in the meantime are left out.
+// withSlots reads the slots of neighbors. Those that were filled or closed in the meantime are left
+// out.
 func (s *session) withSlots(ctx context.Context, neighbors []neighbor) ([]NearSlots, error) {
 	bySeq := make(map[int64]OpenSlots, len(neighbors))
 	numbers := make([]int64, len(neighbors))
@@ -155,7 +156,8 @@ type surroundings struct {
 }
 
 func around(lat, lng int64, meters float64) surroundings {
-	// A little more than the circle: distances are rounded to meters, and coordinates to a tenth of one.
+	// A little more than the circle: distances are rounded to meters, and coordinates to a tenth of
+	// one.
 	angle := (meters + 2) / mission.EarthRadius
 	reach := int64(angle/microDegree) + 1
 	south, north := lat-reach, lat+reach

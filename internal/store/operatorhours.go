@@ -15,8 +15,9 @@ type OperatorHour struct {
 	accepted amounts
 }
 
-// HoldOperatorHour reads what an operator accepted of a token within the last hour. Other transactions that ask for the same wait
-// until this one ends, so that together they cannot accept more than each of them saw.
+// HoldOperatorHour reads what an operator accepted of a token within the last hour. Other
+// transactions that ask for the same wait until this one ends, so that together they cannot accept
+// more than each of them saw.
 func (tx *Tx) HoldOperatorHour(operator sortie.Address, token sortie.Token) (OperatorHour, error) {
 	hour := OperatorHour{operator: operator, token: token}
 	err := tx.session.one(tx.ctx, holdOperatorHour, []any{hexAddress(operator), string(token)}, func(row scanner) error {

@@ -30,9 +30,9 @@ type ListedPayout struct {
 	MissionID string
 }
 
-// Payouts reads a page of payouts. Its cost depends on the size of the page, and with both a mission
-// and a recipient also on the number of payouts of that mission, never on how many payouts there
-// ever were.
+// Payouts reads a page of payouts. Its cost depends on the size of the page, and with both a
+// mission and a recipient also on the number of payouts of that mission, never on how many payouts
+// there ever were.
 func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout, error) {
 	before := filter.BeforeSeq
 	if before == 0 {
@@ -58,7 +58,8 @@ func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout,
 }
 
 // eachStatus is a page of payouts in some statuses: the first rows of each, of which the newest are
-// the page. Statuses are part of the query, not parameters: every part is then a range of one index.
+// the page. Statuses are part of the query, not parameters: every part is then a range of one
+// index.
 func eachStatus(query string, statuses []sortie.PayoutStatus) string {
 	parts := make([]string, len(statuses))
 	for i, status := range statuses {

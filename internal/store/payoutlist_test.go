@@ -8,8 +8,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// payoutPages are the pages of payouts that operators ask for. What they cost must not depend on how
-// many payouts there ever were.
+// payoutPages are the pages of payouts that operators ask for. What they cost must not depend on
+// how many payouts there ever were.
 var payoutPages = []struct {
 	name, query string
 	sqlite      string // the way to the payouts

@@ -61,15 +61,17 @@ func (s *session) payoutOf(ctx context.Context, submissionID string) (Payout, er
 	return found[0], nil
 }
 
-// PayoutsToFinalize reads up to limit payouts that a block up to the final one paid or deferred and that do not count as that yet, in
-// the order of the chain, after a place: a block and the number of a payout.
+// PayoutsToFinalize reads up to limit payouts that a block up to the final one paid or deferred and
+// that do not count as that yet, in the order of the chain, after a place: a block and the number
+// of a payout.
 func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after ChainPlace, limit int) ([]Payout, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Payout, error) {
 		return s.payouts(ctx, selectPayoutsToFinalize, int64(final), int64(after.Block), int64(after.Index), limit)
 	})
 }
 
-// FinalizePayouts makes payouts of one mission paid or deferred, those whose block is still the one that was read, and returns them.
+// FinalizePayouts makes payouts of one mission paid or deferred, those whose block is still the one
+// that was read, and returns them.
 func (tx *Tx) FinalizePayouts(draftID string, read []Payout) (final []Payout, err error) {
 	blocks := make(map[uint32]uint64, len(read))
 	slots := make([]uint64, len(read))
@@ -98,8 +100,8 @@ type PaymentNote struct {
 	Credited    bool // deferred
 }
 
-// NotePayments notes that blocks paid or deferred slots of a mission, and returns the payouts that were not sent before. Slots that no
-// submission has taken are left alone.
+// NotePayments notes that blocks paid or deferred slots of a mission, and returns the payouts that
+// were not sent before. Slots that no submission has taken are left alone.
 func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payout, err error) {
 	notes := make(map[uint32]PaymentNote, len(payments))
 	slots := make([]uint64, len(payments))
@@ -135,8 +137,8 @@ func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payou
 	return sent, nil
 }
 
-// RemovePayment notes that a slot was not paid by the block of an event, which a reorganization removed. A payout whose settlement is
-// still under way stays with it; others wait for a new one.
+// RemovePayment notes that a slot was not paid by the block of an event, which a reorganization
+// removed. A payout whose settlement is still under way stays with it; others wait for a new one.
 func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
 	var draftID string
 	err := tx.session.one(tx.ctx, selectPaidMission, []any{event.MissionKey.String(), int64(chainID), hexAddress(event.Factory)},
@@ -172,7 +174,8 @@ func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
 // maxSlot is greater than every slot, and fits a column.
 const maxSlot = 1 << 40
 
-// FailPayout sets an open payout aside: no settlement carries it until [Tx.RetryPayout]. Paid or failed by now: [ErrConflict].
+// FailPayout sets an open payout aside: no settlement carries it until [Tx.RetryPayout]. Paid or
+// failed by now: [ErrConflict].
 func (tx *Tx) FailPayout(was Payout, problem string) error {
 	return tx.changePayout(was, func(p Payout) (Payout, bool) {
 		if !p.Open() {
@@ -187,7 +190,8 @@ func setAside(p Payout, problem string) Payout {
 	return p
 }
 
-// RetryPayout lets a payout that was set aside wait for a settlement again. Not set aside: [ErrConflict].
+// RetryPayout lets a payout that was set aside wait for a settlement again. Not set aside:
+// [ErrConflict].
 func (tx *Tx) RetryPayout(was Payout) error {
 	return tx.changePayout(was, func(p Payout) (Payout, bool) {
 		if p.Status != sortie.PayoutFailed {
@@ -214,7 +218,8 @@ func (tx *Tx) changePayout(was Payout, change func(Payout) (Payout, bool)) error
 	return nil
 }
 
-// FailUnpaid sets up to limit open payouts of a mission aside whose money has left the contract, and tells how many those were.
+// FailUnpaid sets up to limit open payouts of a mission aside whose money has left the contract,
+// and tells how many those were.
 func (tx *Tx) FailUnpaid(draftID, problem string, limit int) (int, error) {
 	if err := tx.holdMission(draftID); err != nil {
 		return 0, err
@@ -230,7 +235,8 @@ func (tx *Tx) FailUnpaid(draftID, problem string, limit int) (int, error) {
 	return len(open), tx.writePayouts(draftID, changes)
 }
 
-// queuePayout adds the payout of a slot that was just taken, by a transaction that holds the mission's row.
+// queuePayout adds the payout of a slot that was just taken, by a transaction that holds the
+// mission's row.
 func (tx *Tx) queuePayout(of Submission, slot int64) error {
 	_, err := tx.session.exec(tx.ctx, insertPayout, of.ID, of.DraftID, slot, hexAddress(of.Contributor), string(of.Mission.Token),
 		of.Mission.Reward.String(), tx.Now.UnixMicro())
@@ -240,8 +246,8 @@ func (tx *Tx) queuePayout(of Submission, slot int64) error {
 // payoutChange is a payout before and after a change.
 type payoutChange struct{ was, to Payout }
 
-// changePayouts changes payouts of a mission's slots as a function says. The transaction holds the mission's row first, so the payouts
-// and the counters of a mission never contradict each other.
+// changePayouts changes payouts of a mission's slots as a function says. The transaction holds the
+// mission's row first, so the payouts and the counters of a mission never contradict each other.
 func (tx *Tx) changePayouts(draftID string, slots []uint64, change func(Payout) (Payout, bool)) error {
 	if err := tx.holdMission(draftID); err != nil {
 		if errors.Is(err, ErrNotFound) {
@@ -270,7 +276,8 @@ func (tx *Tx) changePayouts(draftID string, slots []uint64, change func(Payout) 
 	return tx.writePayouts(draftID, changes)
 }
 
-// holdMission keeps other transactions from changing the payouts of a mission. Not published: [ErrNotFound].
+// holdMission keeps other transactions from changing the payouts of a mission. Not published:
+// [ErrNotFound].
 func (tx *Tx) holdMission(draftID string) error {
 	changed, err := tx.session.exec(tx.ctx, holdMission, draftID)
 	if err == nil && changed == 0 {
@@ -292,7 +299,8 @@ type payoutGoal struct {
 	problem     string
 }
 
-// writePayouts writes changes of payouts of one mission, which the transaction holds, and its counters.
+// writePayouts writes changes of payouts of one mission, which the transaction holds, and its
+// counters.
 func (tx *Tx) writePayouts(draftID string, changes []payoutChange) error {
 	if len(changes) == 0 {
 		return nil

@@ -23,8 +23,8 @@ type payoutModel struct {
 	block  uint64
 }
 
-// testPayoutModel takes random steps with the payouts of a mission, right and wrong ones, and after each compares the mission's counters with its
-// rows, and the rows with the payments on the chain.
+// testPayoutModel takes random steps with the payouts of a mission, right and wrong ones, and after
+// each compares the mission's counters with its rows, and the rows with the payments on the chain.
 func testPayoutModel(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(time.Now().UnixMicro())

@@ -9,7 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// hotQueries are the reads whose cost must not depend on how many drafts there are, with the index each must use.
+// hotQueries are the reads whose cost must not depend on how many drafts there are, with the index
+// each must use.
 var hotQueries = []struct {
 	name, query    string
 	sqlite         string // index and the terms it answers
@@ -48,8 +49,8 @@ func TestSQLitePlans(t *testing.T) {
 	}
 }
 
-// TestPostgresPlans looks at the plans for a wallet with few drafts, and for one that has nearly all: there a planner is
-// tempted to walk another index and filter.
+// TestPostgresPlans looks at the plans for a wallet with few drafts, and for one that has nearly
+// all: there a planner is tempted to walk another index and filter.
 func TestPostgresPlans(t *testing.T) {
 	t.Parallel()
 	run := postgresConsole(t)
@@ -83,7 +84,8 @@ SELECT '0x01', i, 'draft_1', '', '{}', i FROM generate_series(1, 20000) AS i`,
 	}
 }
 
-// postgresConsole gives a way to run statements on one connection to a new database, and to see the lines they answer with.
+// postgresConsole gives a way to run statements on one connection to a new database, and to see the
+// lines they answer with.
 func postgresConsole(t *testing.T) func(statement string) []string {
 	t.Helper()
 	ctx := context.Background()

@@ -35,7 +35,8 @@ var postgresSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "30s",
 }
 
-// postgresEngine is a pool of connections to a server that may serve other processes of the service too.
+// postgresEngine is a pool of connections to a server that may serve other processes of the service
+// too.
 type postgresEngine struct {
 	connections *pgxpool.Pool // shared with the job queue
 	pool        *sql.DB       // the same connections, for statements that both engines share
@@ -83,7 +84,8 @@ func openPostgres(ctx context.Context, address string, options Options) (engine,
 	return e, nil
 }
 
-// parsePostgresURL never repeats the URL in an error: where it cannot be read, its password cannot be told from the rest.
+// parsePostgresURL never repeats the URL in an error: where it cannot be read, its password cannot
+// be told from the rest.
 func parsePostgresURL(address string) (*pgxpool.Config, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || strings.Contains(address, "@") && parsed.User == nil {
@@ -110,8 +112,8 @@ func parsePostgresURL(address string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// checkCommitDurability refuses a connection on which a commit could be acknowledged before it is on disk. It may be set per
-// role or database, so every connection is asked.
+// checkCommitDurability refuses a connection on which a commit could be acknowledged before it is
+// on disk. It may be set per role or database, so every connection is asked.
 func checkCommitDurability(ctx context.Context, conn *pgx.Conn) error {
 	var mode string
 	if err := conn.QueryRow(ctx, "SHOW synchronous_commit").Scan(&mode); err != nil {
@@ -154,8 +156,8 @@ var postgresTurn = []string{
 	"SELECT pg_advisory_xact_lock(7236834210041)",
 }
 
-// connection waits for a connection. The caller's context counts while it waits, and no longer: cancelling a statement would
-// cost the connection.
+// connection waits for a connection. The caller's context counts while it waits, and no longer:
+// cancelling a statement would cost the connection.
 func (e *postgresEngine) connection(ctx context.Context) (*sql.Conn, error) {
 	conn, err := e.pool.Conn(ctx)
 	if err != nil {
@@ -167,7 +169,8 @@ func (e *postgresEngine) connection(ctx context.Context) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// detached gives statements their context: they run to their end or to the deadline, whether or not their caller still waits.
+// detached gives statements their context: they run to their end or to the deadline, whether or not
+// their caller still waits.
 func detached(timeout time.Duration) func(context.Context) (context.Context, context.CancelFunc) {
 	return func(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.WithoutCancel(ctx), timeout)
@@ -273,7 +276,8 @@ func (e *postgresEngine) stats() Stats {
 
 func (e *postgresEngine) queuePool() QueuePool { return QueuePool{Postgres: e.connections} }
 
-// close does not wait for commits that wait for a standby: their callers have been told that the outcome is unknown.
+// close does not wait for commits that wait for a standby: their callers have been told that the
+// outcome is unknown.
 func (e *postgresEngine) close() error {
 	err := e.pool.Close()
 	if waiting := e.unconfirmed.Load(); waiting > 0 {
@@ -285,7 +289,8 @@ func (e *postgresEngine) close() error {
 	return err
 }
 
-// explainPostgres tells a server that cannot be used now, and rows that others wrote first, from mistakes in statements.
+// explainPostgres tells a server that cannot be used now, and rows that others wrote first, from
+// mistakes in statements.
 func explainPostgres(err error) error {
 	var failure *pgconn.PgError
 	unavailable := isDisconnect(err)

@@ -14,13 +14,14 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// A COMMIT under synchronous replication is local first: PostgreSQL writes it to its own disk, then waits for a standby. A
-// cancel request ends that wait, not the commit, and the rows become visible although no standby has them. A failover loses
-// them, after clients were answered from them.
+// A COMMIT under synchronous replication is local first: PostgreSQL writes it to its own disk, then
+// waits for a standby. A cancel request ends that wait, not the commit, and the rows become visible
+// although no standby has them. A failover loses them, after clients were answered from them.
 //
-// So nothing here cancels a COMMIT. It has no deadline; at the deadline of the transaction its caller gets [ErrUnavailable]
-// and the commit continues on its connection, invisible to readers until a standby has it. Keepalive ends dead connections.
-// Cancel requests, which pgx sends when it gives a connection up, are refused for a connection that commits.
+// So nothing here cancels a COMMIT. It has no deadline; at the deadline of the transaction its
+// caller gets [ErrUnavailable] and the commit continues on its connection, invisible to readers
+// until a standby has it. Keepalive ends dead connections. Cancel requests, which pgx sends when it
+// gives a connection up, are refused for a connection that commits.
 
 var (
 	errCommitWaits   = errors.New("the commit still waits: is a synchronous standby away?")
@@ -31,8 +32,9 @@ var (
 	errNotStdlibConn = errors.New("the connection is not one of pgx")
 )
 
-// barrier makes a transaction that changed nothing wait for the standbys, too: what it read may have become visible by a
-// cancelled wait or by a restart of the server. PostgreSQL waits only for transactions with a record in the log.
+// barrier makes a transaction that changed nothing wait for the standbys, too: what it read may
+// have become visible by a cancelled wait or by a restart of the server. PostgreSQL waits only for
+// transactions with a record in the log.
 const barrier = `SELECT pg_logical_emit_message(true, 'sortie', '') WHERE current_setting('synchronous_standby_names') <> ''`
 
 // connectionState is what the store knows about one connection.
@@ -80,8 +82,8 @@ func stateOf(conn *sql.Conn) (state *connectionState, err error) {
 	return state, err
 }
 
-// transactionContext ends at its deadline until the commit begins, and never afterwards. database/sql and pgx use the context
-// that began a transaction for its COMMIT, too.
+// transactionContext ends at its deadline until the commit begins, and never afterwards.
+// database/sql and pgx use the context that began a transaction for its COMMIT, too.
 type transactionContext struct {
 	context.Context
 	committing atomic.Bool
@@ -108,7 +110,8 @@ func (c *transactionContext) Deadline() (deadline time.Time, ok bool) {
 	return c.Context.Deadline()
 }
 
-// writeConnection is a connection with the right to write on it. A commit that outlives its caller keeps both.
+// writeConnection is a connection with the right to write on it. A commit that outlives its caller
+// keeps both.
 type writeConnection struct {
 	engine *postgresEngine
 	*sql.Conn
@@ -116,8 +119,8 @@ type writeConnection struct {
 	kept  bool // by a commit that continues
 }
 
-// writeConnection waits for a connection. Fewer may write than there are connections, so that writes that wait for a standby
-// leave some for reads.
+// writeConnection waits for a connection. Fewer may write than there are connections, so that
+// writes that wait for a standby leave some for reads.
 func (e *postgresEngine) writeConnection(ctx context.Context) (*writeConnection, error) {
 	if e.unconfirmed.Load() >= int64(cap(e.writers))/2+1 {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errTooManyWait)

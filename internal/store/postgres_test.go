@@ -70,7 +70,8 @@ func TestPostgresConnectionsHaveTimeouts(t *testing.T) {
 	}
 }
 
-// TestPostgresRunsDeadlockedTransactionsAgain lets two transactions tell two wallets of the same, in opposite order.
+// TestPostgresRunsDeadlockedTransactionsAgain lets two transactions tell two wallets of the same,
+// in opposite order.
 func TestPostgresRunsDeadlockedTransactionsAgain(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.Database(t), Options{})

@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// testQueueInTransaction adds a job as the job queue does: in a transaction of the store, and on its own.
+// testQueueInTransaction adds a job as the job queue does: in a transaction of the store, and on
+// its own.
 func testQueueInTransaction(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()
@@ -90,7 +91,8 @@ func TestPgxConnIsForPostgreSQL(t *testing.T) {
 	}
 }
 
-// TestSQLiteQueueGetsItsTurn writes without pause and expects the job queue to get in between, in each of its ways.
+// TestSQLiteQueueGetsItsTurn writes without pause and expects the job queue to get in between, in
+// each of its ways.
 func TestSQLiteQueueGetsItsTurn(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqliteURL(t), Options{})
@@ -151,7 +153,8 @@ func TestSQLiteQueueGetsItsTurn(t *testing.T) {
 	}
 }
 
-// TestSQLiteQueueCannotBlockForever keeps a transaction of the job queue open, and lets one fail at its end.
+// TestSQLiteQueueCannotBlockForever keeps a transaction of the job queue open, and lets one fail at
+// its end.
 func TestSQLiteQueueCannotBlockForever(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqliteURL(t), Options{})

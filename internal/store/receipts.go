@@ -18,26 +18,28 @@ type ReceiptCursor struct {
 // AfterReceipt is the place after a submission of [DB.ReceiptsDue].
 func AfterReceipt(of Submission) ReceiptCursor { return ReceiptCursor{of.FinalAt.UnixMicro(), of.ID} }
 
-// ReceiptsDue reads up to limit final acceptances after a place that have no receipt, the longest final first. Those whose
-// mission's money has left the contract are not due.
+// ReceiptsDue reads up to limit final acceptances after a place that have no receipt, the longest
+// final first. Those whose mission's money has left the contract are not due.
 func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectReceiptsDue, after.finalAt, after.id, limit)
 }
 
-// OpenReceipts reads up to limit submissions whose receipt was signed by a key and whose slot is not paid, in the order of their
-// ids, after one of them. The zero address means receipts whose signer was not stored.
+// OpenReceipts reads up to limit submissions whose receipt was signed by a key and whose slot is
+// not paid, in the order of their ids, after one of them. The zero address means receipts whose
+// signer was not stored.
 func (db *DB) OpenReceipts(ctx context.Context, signer sortie.Address, afterID string, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectOpenReceipts, optionalAddress(signer), afterID, limit)
 }
 
-// PutReceipt keeps the receipt of a final acceptance and who signed it. When it has one, or is not the one that was read any more,
-// or the money of its mission has left the contract, it fails with [ErrConflict] and changes nothing.
+// PutReceipt keeps the receipt of a final acceptance and who signed it. When it has one, or is not
+// the one that was read any more, or the money of its mission has left the contract, it fails with
+// [ErrConflict] and changes nothing.
 func (tx *Tx) PutReceipt(was Submission, receipt json.RawMessage, signer sortie.Address) error {
 	return tx.changeSubmission("keep the receipt of", was, putReceipt, string(receipt), optionalAddress(signer))
 }
 
-// RenewReceipt replaces a receipt by the same one of another signer. When its slot is paid, or it is not the one that was read any
-// more, it fails with [ErrConflict] and changes nothing.
+// RenewReceipt replaces a receipt by the same one of another signer. When its slot is paid, or it
+// is not the one that was read any more, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) RenewReceipt(was Submission, receipt json.RawMessage, signer sortie.Address) error {
 	return tx.changeSubmission("renew the receipt of", was, renewReceipt, string(receipt), optionalAddress(signer))
 }

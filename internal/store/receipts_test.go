@@ -150,8 +150,8 @@ func testPaymentsBeforeTheMigration(t *testing.T, url string) {
 	}
 }
 
-// A database from before there were payouts gets one for each slot that was taken. A mission that was reclaimed before all of it was paid is
-// completed again, so that what is left is set aside.
+// A database from before there were payouts gets one for each slot that was taken. A mission that
+// was reclaimed before all of it was paid is completed again, so that what is left is set aside.
 func testPayoutsBeforeTheMigration(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	type mission struct {
@@ -237,7 +237,8 @@ func testSettlers(t *testing.T, url string) {
 	}
 }
 
-// What an operator accepts is summed over an hour, by token, exactly, and however many requests there are at once.
+// What an operator accepts is summed over an hour, by token, exactly, and however many requests
+// there are at once.
 func testOperatorHours(t *testing.T, url string) {
 	clock := new(fixedClock)
 	clock.micros.Store(1_790_000_000_000_000)

@@ -16,7 +16,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// replicated is a database on a server whose standby can be lost, with deadlines that a test lets pass.
+// replicated is a database on a server whose standby can be lost, with deadlines that a test lets
+// pass.
 type replicated struct {
 	*testing.T
 	db      *DB
@@ -75,7 +76,8 @@ func (r *replicated) checkVisible(key string, want error) {
 	}
 }
 
-// TestCommitIsNotCancelledWhileAStandbyIsAway lets the deadline of a transaction pass while its COMMIT waits for a standby.
+// TestCommitIsNotCancelledWhileAStandbyIsAway lets the deadline of a transaction pass while its
+// COMMIT waits for a standby.
 func TestCommitIsNotCancelledWhileAStandbyIsAway(t *testing.T) {
 	t.Parallel()
 	r := openReplicated(t, nil, Options{})
@@ -98,7 +100,8 @@ func TestCommitIsNotCancelledWhileAStandbyIsAway(t *testing.T) {
 	}
 }
 
-// TestACancelledWaitIsNoCommit cancels the wait for a standby from outside, which makes its row visible.
+// TestACancelledWaitIsNoCommit cancels the wait for a standby from outside, which makes its row
+// visible.
 func TestACancelledWaitIsNoCommit(t *testing.T) {
 	t.Parallel()
 	r := openReplicated(t, nil, Options{})

@@ -11,19 +11,21 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// ReservationBounds limit what submissions that are not decided about may hold. The zero value limits nothing.
+// ReservationBounds limit what submissions that are not decided about may hold. The zero value
+// limits nothing.
 type ReservationBounds struct {
 	// Newcomer says that the contributor has no final acceptance: see [DB.HasFinal].
 	Newcomer bool
-	// NewcomerPercent is the part of a mission's slots that submissions of newcomers may hold together until they are decided about,
-	// rounded up, of the slots that no other submission holds. 0: all.
+	// NewcomerPercent is the part of a mission's slots that submissions of newcomers may hold
+	// together until they are decided about, rounded up, of the slots that no other submission
+	// holds. 0: all.
 	NewcomerPercent int
 	// Meter, WideMeter and OwnMeter count reservations that are not accepted.
 	Meter, WideMeter, OwnMeter ReservationMeter
 	// Network is the holder of NetworkBytes. Empty: its bytes are not counted.
 	Network string
-	// These are the largest sums of declared sizes of files that have not arrived: of the contributor, the network, all newcomers and
-	// all contributors. 0: no limit.
+	// These are the largest sums of declared sizes of files that have not arrived: of the
+	// contributor, the network, all newcomers and all contributors. 0: no limit.
 	ContributorBytes, NetworkBytes, NewcomerBytes, TotalBytes int64
 }
 
@@ -34,8 +36,9 @@ func (b *ReservationBounds) meters() [3]ReservationMeter {
 	return [...]ReservationMeter{b.Meter, b.WideMeter, b.OwnMeter}
 }
 
-// ReservationMeter lets its holder make so many reservations at once, and as many more each hour. A reservation whose submission is
-// accepted is given back. The zero value lets every reservation pass.
+// ReservationMeter lets its holder make so many reservations at once, and as many more each hour. A
+// reservation whose submission is accepted is given back. The zero value lets every reservation
+// pass.
 type ReservationMeter struct {
 	Holder string
 	Burst  int
@@ -62,12 +65,14 @@ func (e *MeterError) Error() string {
 	return fmt.Sprintf("%d reservations of %s are not accepted: try again at %s", e.Meter.Burst, e.Meter.Holder, e.RetryAt.UTC().Format(time.RFC3339))
 }
 
-// HasFinal reports whether a contributor has an acceptance that is final. One that can be taken back costs nothing yet.
+// HasFinal reports whether a contributor has an acceptance that is final. One that can be taken
+// back costs nothing yet.
 func (db *DB) HasFinal(ctx context.Context, contributor sortie.Address) (bool, error) {
 	return db.exists(ctx, "look for a final acceptance", selectFinal, hexAddress(contributor))
 }
 
-// NextReservationEnd is when the next reservation of a mission without a file ends, unless it is prolonged; nil when there is none.
+// NextReservationEnd is when the next reservation of a mission without a file ends, unless it is
+// prolonged; nil when there is none.
 func (db *DB) NextReservationEnd(ctx context.Context, draftID string) (*time.Time, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (*time.Time, error) {
 		var end sql.NullInt64
@@ -79,8 +84,8 @@ func (db *DB) NextReservationEnd(ctx context.Context, draftID string) (*time.Tim
 	})
 }
 
-// Prolong moves the end of a reservation whose file is arriving. A reservation that has ended, or lasts longer, stays as it is and
-// Prolong is [ErrConflict].
+// Prolong moves the end of a reservation whose file is arriving. A reservation that has ended, or
+// lasts longer, stays as it is and Prolong is [ErrConflict].
 func (tx *Tx) Prolong(id string, until time.Time) error {
 	changed, err := tx.session.exec(tx.ctx, prolongReservation, id, until.UnixMicro())
 	if err == nil && changed == 0 {
@@ -101,8 +106,9 @@ func (db *DB) HasIdleMeters(ctx context.Context) (bool, error) {
 	return db.exists(ctx, "look for reservations with old meters", selectOldRefund, db.clock().UnixMicro())
 }
 
-// DropIdleMeters deletes up to limit meters that have refilled, and removes the names of meters from up to limit submissions that
-// wait longer for a decision than a meter takes to refill: network addresses are not kept for as long.
+// DropIdleMeters deletes up to limit meters that have refilled, and removes the names of meters
+// from up to limit submissions that wait longer for a decision than a meter takes to refill:
+// network addresses are not kept for as long.
 func (tx *Tx) DropIdleMeters(limit int) error {
 	for _, statement := range []string{deleteIdleMeters, dropOldRefunds} {
 		if _, err := tx.session.exec(tx.ctx, statement, tx.Now.UnixMicro(), limit); err != nil {
@@ -112,8 +118,9 @@ func (tx *Tx) DropIdleMeters(limit int) error {
 	return nil
 }
 
-// openReservation counts a new reservation, and fails the transaction when that exceeds a bound. The sums of newcomers and of all
-// come last: each is one row for all missions, and is held until the commit.
+// openReservation counts a new reservation, and fails the transaction when that exceeds a bound.
+// The sums of newcomers and of all come last: each is one row for all missions, and is held until
+// the commit.
 func (tx *Tx) openReservation(submission NewSubmission) error {
 	bounds, size := submission.Bounds, submission.Declaration.SizeBytes
 	args := []any{submission.ID, bounds.countsNewcomer(), size, bounds.Network, tx.Now.Add(meterWindow).UnixMicro()}
@@ -174,7 +181,8 @@ func (tx *Tx) addBytes(holder string, size, limit int64, refusal error) error {
 	return err
 }
 
-// reservation is a row of open_reservations: what a submission that is not decided about counts against.
+// reservation is a row of open_reservations: what a submission that is not decided about counts
+// against.
 type reservation struct {
 	id, wallet string
 	newcomer   bool
@@ -186,7 +194,8 @@ type reservation struct {
 	}
 }
 
-// reservationOf reads what a submission counts against. One that is decided about counts against nothing.
+// reservationOf reads what a submission counts against. One that is decided about counts against
+// nothing.
 func (tx *Tx) reservationOf(was Submission) (*reservation, error) {
 	r := reservation{id: was.ID, wallet: hexAddress(was.Contributor)}
 	err := tx.session.one(tx.ctx, selectReservation, []any{was.ID}, func(row scanner) error {
@@ -207,7 +216,8 @@ func (r *reservation) newcomers() int {
 	return 1
 }
 
-// releaseBytes ends what a reservation counts against the sums of declared sizes, because its file arrived or will not.
+// releaseBytes ends what a reservation counts against the sums of declared sizes, because its file
+// arrived or will not.
 func (tx *Tx) releaseBytes(r *reservation) error {
 	if r == nil || r.size == 0 {
 		return nil
@@ -233,8 +243,8 @@ func (tx *Tx) releaseBytes(r *reservation) error {
 	return nil
 }
 
-// closeReservation ends what openReservation counted, except for the count of newcomers. Meters are given back only for a submission
-// that is accepted: a file that is not costs its sender nothing.
+// closeReservation ends what openReservation counted, except for the count of newcomers. Meters are
+// given back only for a submission that is accepted: a file that is not costs its sender nothing.
 func (tx *Tx) closeReservation(r *reservation, accepted bool) error {
 	if r == nil {
 		return nil
@@ -253,7 +263,8 @@ func (tx *Tx) closeReservation(r *reservation, accepted bool) error {
 	return tx.releaseBytes(r)
 }
 
-// The holders of the sums of all reserved bytes, and of those of newcomers. No wallet or network has such a name.
+// The holders of the sums of all reserved bytes, and of those of newcomers. No wallet or network
+// has such a name.
 const (
 	allReservations = ""
 	allNewcomers    = "newcomers"

@@ -30,7 +30,8 @@ func reservedBytes(t testing.TB, db *DB, holder string) (size int64) {
 	return size
 }
 
-// testNewcomerShare races newcomers for a mission. They get half of what no other wallet holds, and one slot of any mission.
+// testNewcomerShare races newcomers for a mission. They get half of what no other wallet holds, and
+// one slot of any mission.
 func testNewcomerShare(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	newcomer := ReservationBounds{Newcomer: true, NewcomerPercent: 50}
@@ -59,7 +60,8 @@ func testNewcomerShare(t *testing.T, url string) {
 	}
 }
 
-// testNewcomersComeAndGo follows the count of newcomers through every way to a decision. A file that arrived is not one.
+// testNewcomersComeAndGo follows the count of newcomers through every way to a decision. A file
+// that arrived is not one.
 func testNewcomersComeAndGo(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target = 2 })
@@ -104,7 +106,8 @@ func testNewcomersComeAndGo(t *testing.T, url string) {
 	}
 }
 
-// testReservationMeters uses up a meter. Acceptances give back, submissions that end otherwise do not; time does.
+// testReservationMeters uses up a meter. Acceptances give back, submissions that end otherwise do
+// not; time does.
 func testReservationMeters(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(time.Now().UnixMicro())
@@ -230,7 +233,8 @@ func testReservedBytes(t *testing.T, url string) {
 	}
 }
 
-// testProlong moves the end of a reservation while there is one, and makes who wanted to expire it read again.
+// testProlong moves the end of a reservation while there is one, and makes who wanted to expire it
+// read again.
 func testProlong(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, nil)

@@ -10,8 +10,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// RemoveUnfundedDrafts removes drafts that were created before a time, with their events: up to limit of those that no funding
-// is known of and no operator decided about, oldest first. Their idempotency keys can be used again.
+// RemoveUnfundedDrafts removes drafts that were created before a time, with their events: up to
+// limit of those that no funding is known of and no operator decided about, oldest first. Their
+// idempotency keys can be used again.
 //
 // It fails with [ErrConflict], and with it the transaction, when one of them moved in the meantime.
 func (tx *Tx) RemoveUnfundedDrafts(before time.Time, limit int) (removed int, err error) {

@@ -17,7 +17,8 @@ type Review struct {
 	DecidedAt time.Time
 }
 
-// AddReview stores a decision, made now. When the draft has one, it fails with [ErrConflict] and changes nothing.
+// AddReview stores a decision, made now. When the draft has one, it fails with [ErrConflict] and
+// changes nothing.
 func (tx *Tx) AddReview(review Review) error {
 	changed, err := tx.session.exec(tx.ctx, insertReview, review.DraftID, string(review.Decision), review.Operator, review.Reason,
 		tx.Now.UnixMicro())

@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// testReviewRace lets many operators decide about one draft, each in a transaction with the draft's transition.
+// testReviewRace lets many operators decide about one draft, each in a transaction with the draft's
+// transition.
 func testReviewRace(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(1_790_000_000_000_000)

@@ -7,11 +7,13 @@ import (
 	"fmt"
 )
 
-// session runs statements on one engine, inside a transaction or not. It turns engine errors into the errors of this package.
+// session runs statements on one engine, inside a transaction or not. It turns engine errors into
+// the errors of this package.
 //
-// Statements run to their end once they began, whether or not their caller still waits: they take microseconds, and to
-// interrupt one costs others. SQLite would roll back everybody in the batch; PostgreSQL's driver would give up the connection.
-// The contexts they are given are therefore detached from the caller's.
+// Statements run to their end once they began, whether or not their caller still waits: they take
+// microseconds, and to interrupt one costs others. SQLite would roll back everybody in the batch;
+// PostgreSQL's driver would give up the connection. The contexts they are given are therefore
+// detached from the caller's.
 type session struct {
 	runner   runner
 	prepared map[string]*sql.Stmt // statements parsed once; others are parsed each time. nil where the driver does that itself
@@ -64,8 +66,9 @@ func (s *session) run(ctx context.Context, query string, args []any) (sql.Result
 	return s.runner.ExecContext(ctx, query, args...)
 }
 
-// insert runs a statement that adds one row and tells the number that the engine gave it in the column named seq. When the row
-// was not added, it is [ErrNotFound], which does not fail a transaction.
+// insert runs a statement that adds one row and tells the number that the engine gave it in the
+// column named seq. When the row was not added, it is [ErrNotFound], which does not fail a
+// transaction.
 func (s *session) insert(ctx context.Context, query string, args ...any) (seq int64, err error) {
 	if s.returnsSeq {
 		err = s.one(ctx, query+" RETURNING seq", args, func(row scanner) error { return row.Scan(&seq) })
@@ -89,7 +92,8 @@ func (s *session) insert(ctx context.Context, query string, args ...any) (seq in
 // errEnough ends [session.each] before the last row. It is not a failure.
 var errEnough = errors.New("enough rows")
 
-// byteBudget bounds how many bytes of large columns a statement reads: their size is chosen by clients. 0 is no bound.
+// byteBudget bounds how many bytes of large columns a statement reads: their size is chosen by
+// clients. 0 is no bound.
 type byteBudget int
 
 // spend returns errEnough when the budget is used up.
@@ -158,8 +162,9 @@ func (s *session) statement(ctx context.Context, query string) *sql.Stmt {
 	return stmt
 }
 
-// fail records that a transaction can no longer be committed. After an I/O error SQLite may have rolled it back by itself,
-// and what follows would be written outside of it; PostgreSQL refuses to go on after any error. The rule is the same here.
+// fail records that a transaction can no longer be committed. After an I/O error SQLite may have
+// rolled it back by itself, and what follows would be written outside of it; PostgreSQL refuses to
+// go on after any error. The rule is the same here.
 func (s *session) fail(err error) error {
 	if err == nil {
 		return nil

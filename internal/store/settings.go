@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Setting returns the value kept under a name. Where there is none it keeps the initial one, so that all processes on this
-// database, and this one after a restart, work with the same.
+// Setting returns the value kept under a name. Where there is none it keeps the initial one, so
+// that all processes on this database, and this one after a restart, work with the same.
 func (tx *Tx) Setting(name string, initial []byte) (value []byte, err error) {
 	if _, err := tx.session.exec(tx.ctx, insertSetting, name, initial, tx.Now.UnixMicro()); err != nil {
 		return nil, fmt.Errorf("keep setting %s: %w", name, err)
@@ -37,8 +37,9 @@ func (db *DB) LastSetting(ctx context.Context, name string) ([]byte, error) {
 	})
 }
 
-// Heartbeat writes something, durably. A database whose last write failed is unavailable until one succeeds; where nobody else
-// writes, because a load balancer has noticed, this finds out that it works again.
+// Heartbeat writes something, durably. A database whose last write failed is unavailable until one
+// succeeds; where nobody else writes, because a load balancer has noticed, this finds out that it
+// works again.
 func (db *DB) Heartbeat(ctx context.Context) error {
 	return db.Tx(ctx, func(tx *Tx) error {
 		if _, err := tx.session.exec(tx.ctx, writeHeartbeat, tx.Now.UnixMicro()); err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// IntentSettle is the kind of the intents that send settlements. Their subject is the settlement's id.
+// IntentSettle is the kind of the intents that send settlements. Their subject is the settlement's
+// id.
 const IntentSettle = "settle"
 
 // Settlement is a batch of payouts of one mission in one transaction.
@@ -44,8 +45,9 @@ type WaitingMission struct {
 	Since   time.Time // since the first of them waits, or since the last settlement was made; or until when they wait
 }
 
-// MissionsToSettle reads up to limit missions of a token whose payouts wait since a time or longer, or fill a settlement, the longest
-// waiting first. What it costs does not depend on how many payouts or missions wait.
+// MissionsToSettle reads up to limit missions of a token whose payouts wait since a time or longer,
+// or fill a settlement, the longest waiting first. What it costs does not depend on how many
+// payouts or missions wait.
 func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since time.Time, limit int) ([]WaitingMission, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (missions []WaitingMission, err error) {
 		scan := func(row scanner) error {
@@ -67,7 +69,8 @@ func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since ti
 	})
 }
 
-// WaitingOf reads how the payouts of one mission wait for a settlement. Not published, or none waits: [ErrNotFound].
+// WaitingOf reads how the payouts of one mission wait for a settlement. Not published, or none
+// waits: [ErrNotFound].
 func (db *DB) WaitingOf(ctx context.Context, draftID string) (WaitingMission, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (mission WaitingMission, err error) {
 		err = s.one(ctx, selectWaitingOf, []any{draftID}, func(row scanner) (err error) {
@@ -89,8 +92,9 @@ func scanWaiting(row scanner) (mission WaitingMission, err error) {
 	return mission, err
 }
 
-// StartSettlement makes a settlement of the first payouts of a mission that wait, size of them at most, and counts them in the hour of
-// their token ([Tx.HoldPayoutHour]). Those that are left wait from now on. When another process was faster, or nothing waits, it fails with [ErrConflict].
+// StartSettlement makes a settlement of the first payouts of a mission that wait, size of them at
+// most, and counts them in the hour of their token ([Tx.HoldPayoutHour]). Those that are left wait
+// from now on. When another process was faster, or nothing waits, it fails with [ErrConflict].
 func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (Settlement, []Payout, error) {
 	settlement := Settlement{DraftID: m.DraftID, Token: token, CreatedAt: tx.Now}
 	changed, err := tx.session.exec(tx.ctx, holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro())
@@ -126,7 +130,8 @@ func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (S
 	return settlement, chosen, nil
 }
 
-// Postpone lets the payouts of a mission wait from now on, so that other missions are looked at before it.
+// Postpone lets the payouts of a mission wait from now on, so that other missions are looked at
+// before it.
 func (tx *Tx) Postpone(m WaitingMission) error {
 	if _, err := tx.session.exec(tx.ctx, holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("postpone payouts of %s: %w", m.DraftID, err)
@@ -134,8 +139,8 @@ func (tx *Tx) Postpone(m WaitingMission) error {
 	return nil
 }
 
-// SettlementByID reads a settlement with the payouts that it carries and no block has paid, in the order of their slots. Unknown:
-// [ErrNotFound].
+// SettlementByID reads a settlement with the payouts that it carries and no block has paid, in the
+// order of their slots. Unknown: [ErrNotFound].
 func (db *DB) SettlementByID(ctx context.Context, id int64) (Settlement, []Payout, error) {
 	type both struct {
 		settlement Settlement
@@ -165,13 +170,14 @@ func (s *session) settlement(ctx context.Context, id int64) (settlement Settleme
 	return settlement, err
 }
 
-// OpenSettlements reads the settlements that are under way, each with its intent. There are as many as transactions are under way, and
-// a few more: what waits is not among them.
+// OpenSettlements reads the settlements that are under way, each with its intent. There are as many
+// as transactions are under way, and a few more: what waits is not among them.
 func (db *DB) OpenSettlements(ctx context.Context, afterID int64, limit int) ([]Settlement, error) {
 	return db.openSettlements(ctx, selectOpenSettlements, afterID, limit)
 }
 
-// OpenSettlementsOf reads up to limit settlements of a mission that are under way, oldest first, each with its intent.
+// OpenSettlementsOf reads up to limit settlements of a mission that are under way, oldest first,
+// each with its intent.
 func (db *DB) OpenSettlementsOf(ctx context.Context, draftID string, limit int) ([]Settlement, error) {
 	return db.openSettlements(ctx, selectSettlementsUnderWay, draftID, limit)
 }
@@ -209,8 +215,8 @@ func scanOpenSettlement(row scanner) (Settlement, error) {
 	return s, nil
 }
 
-// UnderWay sums the payouts of a token up that settlements carry whose transactions are signed, and that no block has paid. One
-// settlement does not count.
+// UnderWay sums the payouts of a token up that settlements carry whose transactions are signed, and
+// that no block has paid. One settlement does not count.
 func (db *DB) UnderWay(ctx context.Context, token sortie.Token, except int64) (*big.Int, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (*big.Int, error) {
 		var signed []int64
@@ -242,7 +248,8 @@ func (db *DB) UnderWay(ctx context.Context, token sortie.Token, except int64) (*
 	})
 }
 
-// SendPayouts notes that the newest transaction of a settlement pays its payouts, and returns those that were not sent before.
+// SendPayouts notes that the newest transaction of a settlement pays its payouts, and returns those
+// that were not sent before.
 func (tx *Tx) SendPayouts(settlement Settlement, transaction sortie.Hash) (sent []Payout, err error) {
 	err = tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) {
 		if p.Status == sortie.PayoutSent && p.Transaction == transaction {
@@ -257,8 +264,9 @@ func (tx *Tx) SendPayouts(settlement Settlement, transaction sortie.Hash) (sent 
 	return sent, err
 }
 
-// ShrinkSettlement leaves the first payouts with a settlement that no transaction carries yet, and lets the rest wait for another. The
-// mission's next settlements are as small; each that ends well doubles that.
+// ShrinkSettlement leaves the first payouts with a settlement that no transaction carries yet, and
+// lets the rest wait for another. The mission's next settlements are as small; each that ends well
+// doubles that.
 func (tx *Tx) ShrinkSettlement(settlement Settlement, keep int) error {
 	err := tx.changeSettlement(settlement, func(i int, p Payout) (Payout, bool) { return released(p), i >= keep })
 	if err == nil {
@@ -270,7 +278,8 @@ func (tx *Tx) ShrinkSettlement(settlement Settlement, keep int) error {
 	return nil
 }
 
-// LeaveOut takes slots out of a settlement that no transaction carries yet. Their payouts wait for another one.
+// LeaveOut takes slots out of a settlement that no transaction carries yet. Their payouts wait for
+// another one.
 func (tx *Tx) LeaveOut(settlement Settlement, slots map[uint32]bool) error {
 	err := tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) { return released(p), slots[p.Slot] })
 	if err != nil {
@@ -282,7 +291,8 @@ func (tx *Tx) LeaveOut(settlement Settlement, slots map[uint32]bool) error {
 // settleAgainAfter is for how long a mission waits after a settlement that paid nothing.
 const settleAgainAfter = time.Minute
 
-// EndSettlement ends a settlement. Payouts of it that no block has paid wait for a while, and then for another one.
+// EndSettlement ends a settlement. Payouts of it that no block has paid wait for a while, and then
+// for another one.
 func (tx *Tx) EndSettlement(settlement Settlement, well bool) error {
 	left := false
 	err := tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) {
@@ -309,8 +319,8 @@ func released(p Payout) Payout {
 	return p
 }
 
-// changeSettlement changes the payouts of an open settlement that no block has paid, in the order of their slots. Ended by now:
-// [ErrConflict].
+// changeSettlement changes the payouts of an open settlement that no block has paid, in the order
+// of their slots. Ended by now: [ErrConflict].
 func (tx *Tx) changeSettlement(settlement Settlement, change func(int, Payout) (Payout, bool)) error {
 	if err := tx.holdMission(settlement.DraftID); err != nil {
 		return err

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// window is a sliding time in which amounts are summed up. They are kept in buckets, so that what is stored has a bound.
+// window is a sliding time in which amounts are summed up. They are kept in buckets, so that what
+// is stored has a bound.
 type window struct {
 	length time.Duration
 	bucket time.Duration // whole minutes
@@ -16,7 +17,8 @@ type window struct {
 var (
 	// operatorWindow is what an operator accepted within an hour.
 	operatorWindow = window{time.Hour, time.Minute}
-	// payoutWindow has a minute more than its hour: an amount of the last second of a minute counts for a whole hour, too.
+	// payoutWindow has a minute more than its hour: an amount of the last second of a minute counts
+	// for a whole hour, too.
 	payoutWindow = window{time.Hour + time.Minute, time.Minute}
 	// gasWindow is long enough to even out nights.
 	gasWindow = window{72 * time.Hour, time.Hour}
@@ -56,7 +58,8 @@ func (w window) add(kept amounts, now time.Time, units *big.Int) amounts {
 	return append(kept, amountOf{begin, units})
 }
 
-// take takes an amount back that was counted at a time. What is not in the window any more is not missed.
+// take takes an amount back that was counted at a time. What is not in the window any more is not
+// missed.
 func (w window) take(kept amounts, counted time.Time, units *big.Int) amounts {
 	begin := w.begin(counted)
 	for i := range kept {

@@ -15,8 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// testSlotRace lets 500 contributors race for 100 slots. Some withdraw and some are rejected on the way, at first: their
-// places go to others, who come again until the mission is full for good.
+// testSlotRace lets 500 contributors race for 100 slots. Some withdraw and some are rejected on the
+// way, at first: their places go to others, who come again until the mission is full for good.
 func testSlotRace(t *testing.T, url string) {
 	const contributors, target, spoilers = 500, 100, 60
 	db := open(t, url, Options{})
@@ -122,7 +122,8 @@ func raceOn(db *DB, random *rand.Rand, submission Submission, spoil bool) (Submi
 	return submission, nil
 }
 
-// watchSlots reads the counters of a mission all the time until the function that it returns is called.
+// watchSlots reads the counters of a mission all the time until the function that it returns is
+// called.
 func watchSlots(t *testing.T, db *DB, slots Slots) (stop func()) {
 	ended, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -146,7 +147,8 @@ func watchSlots(t *testing.T, db *DB, slots Slots) (stop func()) {
 	}
 }
 
-// raceForFinality lets several workers make the same acceptances final while an operator takes some of them back.
+// raceForFinality lets several workers make the same acceptances final while an operator takes some
+// of them back.
 func raceForFinality(t *testing.T, db *DB, slots Slots, target int) {
 	t.Helper()
 	due, err := db.AcceptancesDue(context.Background(), time.Now().Add(time.Hour), target+1)
@@ -199,8 +201,8 @@ func page(t testing.TB, db *DB, draftID string, afterSeq int64, limit int) (rows
 	return rows
 }
 
-// testDeliverablePages reads all pages of a mission of 1,000 accepted submissions again and again, 7 at a time, while 200 more
-// are accepted, 50 withdrawn and 100 taken back.
+// testDeliverablePages reads all pages of a mission of 1,000 accepted submissions again and again,
+// 7 at a time, while 200 more are accepted, 50 withdrawn and 100 taken back.
 func testDeliverablePages(t *testing.T, url string) {
 	const before, more, withdrawn, revoked = 1000, 200, 50, 100
 	db := open(t, url, Options{MaxWaiting: before + more + withdrawn})
@@ -277,7 +279,8 @@ func readAllPages(t *testing.T, db *DB, draftID string, staying map[string]bool)
 	return ids
 }
 
-// testAcceptanceOrder follows the order of acceptance from behind: what was read is never preceded by something new.
+// testAcceptanceOrder follows the order of acceptance from behind: what was read is never preceded
+// by something new.
 func testAcceptanceOrder(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target = 1000 })

@@ -12,7 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Slots are a published mission as contributors and deliverables see it: what it takes, and how much of that is taken.
+// Slots are a published mission as contributors and deliverables see it: what it takes, and how
+// much of that is taken.
 type Slots struct {
 	DraftID, MissionID           string
 	Seq                          int64 // missions published later have greater ones
@@ -60,8 +61,8 @@ type OpenFilter struct {
 	MaxBytes  int // as in [DraftFilter]
 }
 
-// PublishSlots opens a mission to contributors: what it takes, from when and until when, and where. How much is taken begins
-// at nothing. Of a mission that has slots already nothing changes.
+// PublishSlots opens a mission to contributors: what it takes, from when and until when, and where.
+// How much is taken begins at nothing. Of a mission that has slots already nothing changes.
 func (tx *Tx) PublishSlots(slots Slots) error {
 	var lat, lng, band sql.NullInt64
 	if slots.Lat != nil && slots.Lng != nil {
@@ -77,10 +78,11 @@ func (tx *Tx) PublishSlots(slots Slots) error {
 	return nil
 }
 
-// CloseSlots notes that a mission was closed on the chain, or, after a reorganization, that it was not. A mission without
-// slots, which was never published, has nothing to note.
+// CloseSlots notes that a mission was closed on the chain, or, after a reorganization, that it was
+// not. A mission without slots, which was never published, has nothing to note.
 //
-// A mission that was complete because it was closed is not when it was not closed; the service closes it again.
+// A mission that was complete because it was closed is not when it was not closed; the service
+// closes it again.
 func (tx *Tx) CloseSlots(draftID string, closed bool) error {
 	if closed {
 		_, err := tx.changeSlots("close", closeSlots, draftID)
@@ -92,9 +94,10 @@ func (tx *Tx) CloseSlots(draftID string, closed bool) error {
 	return nil
 }
 
-// StartClosing notes that the service closes a mission: everything accepted is paid or deferred, and nothing more can be accepted, because
-// all slots are taken or the mission has ended. From then on no acceptance becomes final. It tells whether that is so and no call before
-// noted it. No mission is closed while a halting incident is open, or while a reorganization took its funding.
+// StartClosing notes that the service closes a mission: everything accepted is paid or deferred,
+// and nothing more can be accepted, because all slots are taken or the mission has ended. From then
+// on no acceptance becomes final. It tells whether that is so and no call before noted it. No
+// mission is closed while a halting incident is open, or while a reorganization took its funding.
 func (tx *Tx) StartClosing(draftID string) (started bool, err error) {
 	return tx.changeSlots("start closing", startClosing, draftID)
 }
@@ -104,9 +107,10 @@ func (tx *Tx) EndEarly(draftID string) (ended bool, err error) {
 	return tx.changeSlots("end", endEarly, draftID)
 }
 
-// CompleteSlots notes that nothing will change about a mission any more: its money has left the contract, and everything submitted is decided
-// and paid, deferred or set aside. It tells whether that is so and no call before noted it. Nothing completes while a halting incident
-// is open, or while the mission is not published because a reorganization took its funding.
+// CompleteSlots notes that nothing will change about a mission any more: its money has left the
+// contract, and everything submitted is decided and paid, deferred or set aside. It tells whether
+// that is so and no call before noted it. Nothing completes while a halting incident is open, or
+// while the mission is not published because a reorganization took its funding.
 func (tx *Tx) CompleteSlots(draftID string) (completed bool, err error) {
 	return tx.changeSlots("complete", completeSlots, draftID)
 }
@@ -124,14 +128,15 @@ func (db *DB) SlotsToClose(ctx context.Context, at time.Time, limit int) (draftI
 	return db.draftIDs(ctx, "to close", selectSlotsToClose, at.UnixMicro(), limit)
 }
 
-// LostClosings reads up to limit drafts whose missions the service closes, which are not closed, and for which no intent is active: what
-// ended it was not on the chain for long.
+// LostClosings reads up to limit drafts whose missions the service closes, which are not closed,
+// and for which no intent is active: what ended it was not on the chain for long.
 func (db *DB) LostClosings(ctx context.Context, limit int) (draftIDs []string, err error) {
 	return db.draftIDs(ctx, "whose closing was lost", selectLostClosings, limit)
 }
 
-// SlotsToComplete reads up to limit drafts whose missions are not complete and were closed in a block up to the final one, in the order
-// of their ids, after one of them. Some may have submissions that are not decided.
+// SlotsToComplete reads up to limit drafts whose missions are not complete and were closed in a
+// block up to the final one, in the order of their ids, after one of them. Some may have
+// submissions that are not decided.
 func (db *DB) SlotsToComplete(ctx context.Context, final uint64, afterID string, limit int) (draftIDs []string, err error) {
 	return db.draftIDs(ctx, "to complete", selectSlotsToComplete, int64(final), afterID, limit)
 }
@@ -197,7 +202,8 @@ var (
 	anywherePages = map[sortie.MediaType]string{"": selectAnywhere, sortie.MediaPhoto: selectAnywherePhotos, sortie.MediaVideo: selectAnywhereVideos}
 )
 
-// OpenSlots reads a page of the missions that are open now and not full of accepted submissions. Their free slots may all be reserved. What it costs depends on the missions that are open, or
+// OpenSlots reads a page of the missions that are open now and not full of accepted submissions.
+// Their free slots may all be reserved. What it costs depends on the missions that are open, or
 // will be, and not on how deep the page lies.
 func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, error) {
 	before := filter.BeforeSeq
@@ -234,8 +240,8 @@ func (s *session) openSlots(ctx context.Context, budget byteBudget, query string
 	return found, nil
 }
 
-// UnpublishedSlots reads up to limit drafts that are published and have no slots: from the time before there were any, or
-// published by a process of that time.
+// UnpublishedSlots reads up to limit drafts that are published and have no slots: from the time
+// before there were any, or published by a process of that time.
 func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
 		err = s.each(ctx, selectUnpublishedSlots, []any{limit}, func(row scanner) error {
@@ -253,9 +259,10 @@ func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) 
 // slotCounts is what a transaction adds to a mission's counters.
 type slotCounts struct{ reserved, accepted, finals, acceptances, newcomers int }
 
-// countSlots adds to the counters of a mission, which the transaction holds from then on: numbers are given in the order in
-// which they are committed. An acceptance to a mission that is closed by then, or one that becomes final, is [ErrMissionClosed],
-// whatever its caller saw before: it would not be paid.
+// countSlots adds to the counters of a mission, which the transaction holds from then on: numbers
+// are given in the order in which they are committed. An acceptance to a mission that is closed by
+// then, or one that becomes final, is [ErrMissionClosed], whatever its caller saw before: it would
+// not be paid.
 func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int64, err error) {
 	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances, add.newcomers, tx.Now.UnixMicro()},
 		func(row scanner) error { return row.Scan(&acceptSeq, &finals) })
@@ -268,7 +275,8 @@ func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int6
 	return acceptSeq, finals, nil
 }
 
-// reserveSlot keeps a place for a submission, and fails the transaction when there is none: the submission is already inserted.
+// reserveSlot keeps a place for a submission, and fails the transaction when there is none: the
+// submission is already inserted.
 func (tx *Tx) reserveSlot(submission NewSubmission) error {
 	newcomers, percent := 0, submission.Bounds.NewcomerPercent
 	if submission.Bounds.countsNewcomer() {
@@ -322,7 +330,8 @@ VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 	isPublished = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = mission_slots.draft_id
 	AND decision = 'approved' AND depth = 'locked')`
 
-	// One newcomer is always let in. The next are as long as newcomers hold less than their part of what is free or theirs.
+	// One newcomer is always let in. The next are as long as newcomers hold less than their part of
+	// what is free or theirs.
 	reserveSlot = `UPDATE mission_slots SET reserved = reserved + 1, newcomers = newcomers + $3
 WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2
 	AND ($3 = 0 OR newcomers * 100 < (target_count - accepted - reserved + newcomers) * $4)`

@@ -69,7 +69,8 @@ func testUnpublishedSlots(t *testing.T, url string) {
 	}
 }
 
-// testOpenSlots has missions of which some are over, not begun, closed, full of accepted submissions, or all reserved.
+// testOpenSlots has missions of which some are over, not begun, closed, full of accepted
+// submissions, or all reserved.
 func testOpenSlots(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(time.Now().UnixMicro())
@@ -129,7 +130,8 @@ func testOpenSlots(t *testing.T, url string) {
 	}
 }
 
-// testSlotsNear compares what is found around points, some of them odd, with the distances of all missions.
+// testSlotsNear compares what is found around points, some of them odd, with the distances of all
+// missions.
 func testSlotsNear(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	random := rand.New(rand.NewPCG(3, 5))

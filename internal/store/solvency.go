@@ -58,8 +58,9 @@ type BookPayouts struct {
 // BookSums are the sums of missions whose money has left the contract, in base units.
 type BookSums struct{ Funded, Paid, Deferred, Refunded *big.Int }
 
-// BookPage is a part of the books. Block and Final are read together with them: the hash that the followed chain has at the block that
-// the books are as of, zero where it has none, and the newest final block. They are zero where there are no books.
+// BookPage is a part of the books. Block and Final are read together with them: the hash that the
+// followed chain has at the block that the books are as of, zero where it has none, and the newest
+// final block. They are zero where there are no books.
 type BookPage struct {
 	Books []Book
 	Block sortie.Hash
@@ -100,8 +101,9 @@ type ContractKey struct {
 	MissionKey sortie.Hash
 }
 
-// OpenBooks reads up to limit books that are not closed, as of a block, of the drafts after one, in the order of their ids. One
-// statement reads them, so they belong together whatever happens meanwhile.
+// OpenBooks reads up to limit books that are not closed, as of a block, of the drafts after one, in
+// the order of their ids. One statement reads them, so they belong together whatever happens
+// meanwhile.
 func (db *DB) OpenBooks(ctx context.Context, chainID, block uint64, afterID string, limit int) (BookPage, error) {
 	return db.books(ctx, selectOpenBooks, int64(chainID), int64(block), limit, afterID)
 }
@@ -111,8 +113,8 @@ func (db *DB) ClosedBooks(ctx context.Context, chainID, block uint64, afterSeq i
 	return db.books(ctx, selectClosedBooks, int64(chainID), int64(block), limit, afterSeq)
 }
 
-// NewestBooks reads up to limit books, closed or not, as of a block, newest drafts first, before the draft with a number; 0: from the
-// newest.
+// NewestBooks reads up to limit books, closed or not, as of a block, newest drafts first, before
+// the draft with a number; 0: from the newest.
 func (db *DB) NewestBooks(ctx context.Context, chainID, block uint64, beforeSeq int64, limit int) (BookPage, error) {
 	if beforeSeq == 0 {
 		return db.books(ctx, selectNewestBooks, int64(chainID), int64(block), limit)
@@ -185,7 +187,8 @@ func (r *bookRow) destinations() []any {
 	}
 }
 
-// book is the mission of the row. What cannot be read is a fault of the book and does not keep others from being read.
+// book is the mission of the row. What cannot be read is a fault of the book and does not keep
+// others from being read.
 func (r *bookRow) book() Book {
 	book := Book{Seq: r.seq, DraftID: r.draftID, MissionID: r.missionID, Token: sortie.Token(r.token), Target: r.target}
 	err := errors.Join(parse(&book.MissionKey, r.missionKey, sortie.ParseHash), parse(&book.Creator, r.creator, sortie.ParseAddress),
@@ -239,8 +242,8 @@ func (db *DB) FollowedHash(ctx context.Context, chainID, block uint64) (hash sor
 	})
 }
 
-// CloseBooks adds books to the totals of their vaults, each once, and tells how many those were. A book whose mission was reopened since
-// is left out.
+// CloseBooks adds books to the totals of their vaults, each once, and tells how many those were. A
+// book whose mission was reopened since is left out.
 func (tx *Tx) CloseBooks(chainID uint64, books []Book, sums []BookSums) (closed int, err error) {
 	type key struct{ factory, token sortie.Address }
 	added := make(map[key]*BookTotal)
@@ -286,7 +289,8 @@ func (s *BookSums) add(other BookSums, sign int64) {
 	}
 }
 
-// addToTotal adds to the total of a vault. The first statement holds the row until the transaction ends.
+// addToTotal adds to the total of a vault. The first statement holds the row until the transaction
+// ends.
 func (tx *Tx) addToTotal(chainID uint64, add BookTotal) error {
 	place := []any{int64(chainID), hexAddress(add.Factory), hexAddress(add.TokenAddress)}
 	if _, err := tx.session.exec(tx.ctx, holdTotal, append(place, string(add.Token))...); err != nil {
@@ -308,7 +312,8 @@ func (tx *Tx) addToTotal(chainID uint64, add BookTotal) error {
 	return nil
 }
 
-// reopenBook takes a book out of the totals again, if it is closed: a reorganization of final blocks took the end of its mission.
+// reopenBook takes a book out of the totals again, if it is closed: a reorganization of final
+// blocks took the end of its mission.
 func (tx *Tx) reopenBook(draftID string) error {
 	var total BookTotal
 	var chainID int64
@@ -365,8 +370,9 @@ func scanTotal(row scanner) (total BookTotal, err error) {
 	return total, nil
 }
 
-// The books are made of a list of drafts, the page, joined with everything that is known about their money. The groups of payouts come from
-// the same statement, so the counters of a mission and its payouts are of the same moment. CROSS JOIN keeps SQLite from reading all payouts.
+// The books are made of a list of drafts, the page, joined with everything that is known about
+// their money. The groups of payouts come from the same statement, so the counters of a mission and
+// its payouts are of the same moment. CROSS JOIN keeps SQLite from reading all payouts.
 const (
 	bookColumns = `page.place, drafts.draft_id, drafts.mission_id, fundings.mission_key, drafts.wallet, drafts.factory_address, drafts.token_address,
 	drafts.token, drafts.reward, drafts.target_count,
@@ -386,12 +392,14 @@ LEFT JOIN (SELECT payouts.draft_id, status, token, amount, settlement_id IS NOT 
 		block_number IS NOT NULL AND block_number <= $2, credited) AS alike ON alike.draft_id = page.draft_id
 ORDER BY `
 
-	// PostgreSQL must know that a page is small, whatever the parameter: otherwise it reads all payouts. No page is larger than this.
+	// PostgreSQL must know that a page is small, whatever the parameter: otherwise it reads all
+	// payouts. No page is larger than this.
 	pageBegin = `WITH page AS MATERIALIZED (SELECT draft_id, place FROM (SELECT `
 	pageEnd   = ` LIMIT 128) AS most LIMIT $3 + 0)
 SELECT ` + bookColumns + bookTables
 
-	// What is not final may be one node's forgery, and would look like a mismatch: it is not in the books.
+	// What is not final may be one node's forgery, and would look like a mismatch: it is not in the
+	// books.
 	isLocked = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = fundings.draft_id AND depth = 'locked')`
 
 	selectOpenBooks = pageBegin + `draft_id, 0 AS place FROM fundings

@@ -106,7 +106,8 @@ func testBooksAsOfABlock(t *testing.T, url string) {
 	}
 }
 
-// Closed books are in the totals once, in no open page, and out of the totals when their mission is reopened.
+// Closed books are in the totals once, in no open page, and out of the totals when their mission is
+// reopened.
 func testClosedBooks(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()
@@ -266,7 +267,8 @@ func testEarnings(t *testing.T, url string) {
 	}
 }
 
-// What a check, an answer for contributors and a ledger cost does not depend on how many missions and payouts there ever were.
+// What a check, an answer for contributors and a ledger cost does not depend on how many missions
+// and payouts there ever were.
 func TestPlansOfBooks(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqliteURL(t), Options{})

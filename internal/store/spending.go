@@ -11,9 +11,10 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// HoldPayoutHour reads for how much settlements of a token were made within the last hour, in base units. Other transactions that ask
-// for the same wait until this one ends, so that together they cannot make more than each of them saw. It holds the mission's row
-// first, as everything does that counts.
+// HoldPayoutHour reads for how much settlements of a token were made within the last hour, in base
+// units. Other transactions that ask for the same wait until this one ends, so that together they
+// cannot make more than each of them saw. It holds the mission's row first, as everything does that
+// counts.
 func (tx *Tx) HoldPayoutHour(draftID string, token sortie.Token) (*big.Int, error) {
 	if err := tx.holdMission(draftID); err != nil {
 		return nil, err
@@ -27,7 +28,8 @@ func (tx *Tx) HoldPayoutHour(draftID string, token sortie.Token) (*big.Int, erro
 
 func payoutsOf(token sortie.Token) string { return "payouts:" + string(token) }
 
-// countSettled counts the payouts of a new settlement, by a transaction that holds its mission's row.
+// countSettled counts the payouts of a new settlement, by a transaction that holds its mission's
+// row.
 func (tx *Tx) countSettled(token sortie.Token, payouts []Payout) error {
 	sum := new(big.Int)
 	for _, payout := range payouts {
@@ -89,7 +91,8 @@ func (db *DB) GasCost(ctx context.Context, chainID uint64) (GasCost, error) {
 	})
 }
 
-// holdSpending reads the amounts of a name, and keeps other transactions from it until this one ends.
+// holdSpending reads the amounts of a name, and keeps other transactions from it until this one
+// ends.
 func (tx *Tx) holdSpending(name string, w window) (kept amounts, err error) {
 	err = tx.session.one(tx.ctx, holdSpending, []any{name}, func(row scanner) error {
 		var text []byte

@@ -19,7 +19,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteEngine is one database file with one writing connection and a pool of reading ones. It belongs to one process.
+// sqliteEngine is one database file with one writing connection and a pool of reading ones. It
+// belongs to one process.
 type sqliteEngine struct {
 	*batcher
 	readers  *sql.DB
@@ -49,9 +50,10 @@ func openSQLite(ctx context.Context, path string, options Options) (engine, erro
 	return engine, nil
 }
 
-// databaseFile makes sure that the file exists, readable by its owner only, and returns its one true name: processes that
-// reach it through different links must meet at the same lock. A file that exists is not opened here: closing it again would
-// take this process's locks away from an SQLite that has it open.
+// databaseFile makes sure that the file exists, readable by its owner only, and returns its one
+// true name: processes that reach it through different links must meet at the same lock. A file
+// that exists is not opened here: closing it again would take this process's locks away from an
+// SQLite that has it open.
 func databaseFile(path string) (string, error) {
 	if path == "" || path == ":memory:" || strings.ContainsAny(path, "?#") {
 		return "", errors.New("want sqlite:PATH with the path of a file and nothing behind it")
@@ -162,8 +164,8 @@ func (e *sqliteEngine) stats() Stats {
 	}
 }
 
-// queuePool is the writing connection itself. The pool hands it over in turn; a second connection would meet a locked database, and
-// get past it only when the writer happens to pause.
+// queuePool is the writing connection itself. The pool hands it over in turn; a second connection
+// would meet a locked database, and get past it only when the writer happens to pause.
 func (e *sqliteEngine) queuePool() QueuePool { return QueuePool{SQLite: e.writer} }
 
 func (e *sqliteEngine) close() error {
@@ -174,8 +176,8 @@ func (e *sqliteEngine) close() error {
 // pragma is a setting and what SQLite must report after it was made.
 type pragma struct{ name, set, want string }
 
-// The settings of every connection. SQLite does not report an error where it cannot do what it is told (a write-ahead log on
-// a network disk, say), so each is read back.
+// The settings of every connection. SQLite does not report an error where it cannot do what it is
+// told (a write-ahead log on a network disk, say), so each is read back.
 var (
 	writerPragmas = []pragma{
 		{"busy_timeout", "5000", "5000"}, // first: the others may meet a lock
@@ -239,8 +241,8 @@ func readPragma(ctx context.Context, conn driver.Conn, name string) (string, err
 	return fmt.Sprint(value[0]), nil
 }
 
-// explainSQLite tells the failures of disk and file, which pass or need an operator, and rows that others wrote first, from
-// mistakes in statements.
+// explainSQLite tells the failures of disk and file, which pass or need an operator, and rows that
+// others wrote first, from mistakes in statements.
 func explainSQLite(err error) error {
 	var failure *sqlite.Error
 	if !errors.As(err, &failure) {

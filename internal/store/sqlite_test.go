@@ -130,7 +130,8 @@ func TestSQLiteBelongsToOneProcess(t *testing.T) {
 	checkRefused(t, url, "another process is using it") // this one
 }
 
-// TestSQLiteSharesCommits holds the writer until others wait, and looks at what the commit that they all share does to each.
+// TestSQLiteSharesCommits holds the writer until others wait, and looks at what the commit that
+// they all share does to each.
 func TestSQLiteSharesCommits(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqliteURL(t), Options{})
@@ -235,7 +236,8 @@ func TestSQLiteLogIsBounded(t *testing.T) {
 	t.Logf("the log grew to %d MB while %d MB were written", largest>>20, 4*limit>>20)
 }
 
-// relayReaders begins each read before the one before it ends, so that SQLite's own checkpoints never find the log unused.
+// relayReaders begins each read before the one before it ends, so that SQLite's own checkpoints
+// never find the log unused.
 func relayReaders(ctx context.Context, db *sql.DB, stop <-chan struct{}) error {
 	var last *sql.Tx
 	for {

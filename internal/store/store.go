@@ -1,15 +1,17 @@
-// Package store keeps what the service must not forget, in SQLite or PostgreSQL. It owns the schema, every SQL statement,
-// transactions, and the promise behind them: what [DB.Tx] acknowledged survives the death of the process and of the
-// machine.
+// Package store keeps what the service must not forget, in SQLite or PostgreSQL. It owns the
+// schema, every SQL statement, transactions, and the promise behind them: what [DB.Tx] acknowledged
+// survives the death of the process and of the machine.
 //
-// Writes exist only on [Tx], inside [DB.Tx]; reads exist on [DB] too. Rules that concurrent callers could break live in the
-// write itself: unique indexes, conditional updates on the version that was read. A lost race is a typed error or the
-// winner's row, never a half-done write.
+// Writes exist only on [Tx], inside [DB.Tx]; reads exist on [DB] too. Rules that concurrent callers
+// could break live in the write itself: unique indexes, conditional updates on the version that was
+// read. A lost race is a typed error or the winner's row, never a half-done write.
 //
-// The statements are shared by both engines, one file per noun. sqlite.go, batch.go and postgres.go hold what differs. The job
-// queue keeps tables of its own in the same database; queue.go is its door.
+// The statements are shared by both engines, one file per noun. sqlite.go, batch.go and postgres.go
+// hold what differs. The job queue keeps tables of its own in the same database; queue.go is its
+// door.
 //
-// The package decides nothing about missions (that is package mission), knows no HTTP and starts no work of its own.
+// The package decides nothing about missions (that is package mission), knows no HTTP and starts no
+// work of its own.
 package store
 
 import (
@@ -22,8 +24,8 @@ import (
 	"time"
 )
 
-// The ways in which the store refuses. Everything it returns wraps one of them, the error of the caller's own function, the
-// context's error, or an engine error that nobody planned for.
+// The ways in which the store refuses. Everything it returns wraps one of them, the error of the
+// caller's own function, the context's error, or an engine error that nobody planned for.
 var (
 	ErrNotFound   = errors.New("not found")
 	ErrConflict   = errors.New("changed by somebody else in the meantime: read it again")
@@ -51,8 +53,9 @@ type Options struct {
 	Connections int              // readers of SQLite, or all connections to PostgreSQL; 0: chosen by engine
 	MaxWaiting  int              // writes that may wait before more are refused with ErrOverloaded; 0: 1024
 
-	// TransactionTimeout bounds a transaction on PostgreSQL, which takes milliseconds, for a server that no longer answers;
-	// 0: 30 seconds. A COMMIT that waits for a synchronous standby continues after it, without its caller.
+	// TransactionTimeout bounds a transaction on PostgreSQL, which takes milliseconds, for a server
+	// that no longer answers; 0: 30 seconds. A COMMIT that waits for a synchronous standby
+	// continues after it, without its caller.
 	TransactionTimeout time.Duration
 
 	onMigrated func(version int64, statement int) // tests interrupt migrations with it
@@ -86,14 +89,14 @@ type DB struct {
 
 // engine is what the two databases do differently.
 type engine interface {
-	// read runs fn, whose statements see what was committed before each of them. The context it hands on is the one that
-	// they must use; here and in write.
+	// read runs fn, whose statements see what was committed before each of them. The context it
+	// hands on is the one that they must use; here and in write.
 	read(ctx context.Context, fn func(context.Context, *session) error) error
-	// write runs fn in a transaction of its own and returns nil only when it is committed and durable. It may run fn again
-	// after a transaction that was rolled back.
+	// write runs fn in a transaction of its own and returns nil only when it is committed and
+	// durable. It may run fn again after a transaction that was rolled back.
 	write(ctx context.Context, fn func(context.Context, *session) error) error
-	// generation counts the commits, and tells whether it counts all there are: those of other processes too. It has grown when
-	// write returns.
+	// generation counts the commits, and tells whether it counts all there are: those of other
+	// processes too. It has grown when write returns.
 	generation() (commits int64, all bool)
 	// ping tells whether reads and, as far as known, writes work.
 	ping(ctx context.Context) error
@@ -103,8 +106,8 @@ type engine interface {
 	close() error
 }
 
-// Open opens the database at url, sqlite:PATH or postgres://..., and brings its schema up to date. Its errors are one line
-// that says what to do and never holds a password.
+// Open opens the database at url, sqlite:PATH or postgres://..., and brings its schema up to date.
+// Its errors are one line that says what to do and never holds a password.
 func Open(ctx context.Context, url string, options Options) (*DB, error) {
 	options = options.withDefaults()
 	engine, err := openEngine(ctx, url, options)
@@ -126,8 +129,8 @@ func openEngine(ctx context.Context, url string, options Options) (engine, error
 	return nil, errors.New("open database: --database must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 }
 
-// Close waits for the transactions that were begun, the queued ones included, and closes the database. Transactions that
-// come later fail with [ErrClosed].
+// Close waits for the transactions that were begun, the queued ones included, and closes the
+// database. Transactions that come later fail with [ErrClosed].
 func (db *DB) Close() error {
 	db.lifetime.Lock()
 	defer db.lifetime.Unlock()
@@ -141,8 +144,8 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Ping reports whether the database can be used, with [ErrUnavailable] when not. A database whose last write failed for want
-// of disk stays unavailable until a write succeeds.
+// Ping reports whether the database can be used, with [ErrUnavailable] when not. A database whose
+// last write failed for want of disk stays unavailable until a write succeeds.
 func (db *DB) Ping(ctx context.Context) error { return db.engine.ping(ctx) }
 
 // Stats describe the work of a database since it was opened.

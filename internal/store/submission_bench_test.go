@@ -28,7 +28,8 @@ func fillRows(b *testing.B, db *DB, rows int, insert func(tx *Tx, i int) error) 
 
 var insertDeliverables = newBulk(`INSERT INTO deliverables (draft_id, accept_seq, submission_id, has_thumbnail, fragment) VALUES `, 4)
 
-// BenchmarkDeliverablePage reads 100 rows at the beginning and at the end of many: the two should cost the same.
+// BenchmarkDeliverablePage reads 100 rows at the beginning and at the end of many: the two should
+// cost the same.
 func BenchmarkDeliverablePage(b *testing.B) {
 	for _, engine := range engines {
 		db := open(b, engine.newURL(b), Options{})

@@ -14,8 +14,8 @@ func repeated(value string, times int) string {
 // reservingWay is how the next end of a reservation of a mission is found.
 const reservingWay = "submissions_reserving (draft_id=? AND expires_at>?)"
 
-// submissionQueries are what contributors, creators, their media links and the work behind them repeat. What they cost must not
-// depend on how many submissions and missions there ever were.
+// submissionQueries are what contributors, creators, their media links and the work behind them
+// repeat. What they cost must not depend on how many submissions and missions there ever were.
 var submissionQueries = []struct {
 	name, query string
 	sqlite      []string // the ways to the rows
@@ -180,7 +180,8 @@ func TestPostgresSubmissionPlans(t *testing.T) {
 		run(fmt.Sprintf("PREPARE submission%d AS %s", i, q.query))
 		for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 			run("SET plan_cache_mode = " + mode)
-			// Rows that a list of values finds are few, and so are those that the plan for these values sorts: it knows their number.
+			// Rows that a list of values finds are few, and so are those that the plan for these
+			// values sorts: it knows their number.
 			sortsFew := slices.Contains(q.sqlite, "USE TEMP B-TREE FOR ORDER BY") || mode == "force_custom_plan"
 			plan := strings.Join(run(fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE submission%d (%s)", i, q.args)), "; ")
 			indexed := !strings.Contains(plan, "Seq Scan") && (!strings.Contains(plan, "Sort") || sortsFew)
@@ -194,8 +195,8 @@ func TestPostgresSubmissionPlans(t *testing.T) {
 	}
 }
 
-// usedDatabase is 10,000 missions, of which one in fifty takes work, and 20,000 submissions, half of them to one mission and
-// half by one contributor.
+// usedDatabase is 10,000 missions, of which one in fifty takes work, and 20,000 submissions, half
+// of them to one mission and half by one contributor.
 var usedDatabase = []string{
 	`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address,
 	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, list_status, updated_at, version)

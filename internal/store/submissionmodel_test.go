@@ -16,8 +16,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// testSubmissionModel takes random steps, right and wrong ones, and compares every answer and counter with a model that is
-// nothing but a list of submissions.
+// testSubmissionModel takes random steps, right and wrong ones, and compares every answer and
+// counter with a model that is nothing but a list of submissions.
 func testSubmissionModel(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(time.Now().UnixMicro())

@@ -10,10 +10,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Every change of a submission is made for the version that was read. Its own row goes first: when somebody else was faster,
-// nothing is changed and the transaction can go on. The mission's counters come after it, and stay with the transaction until
-// its end. Transactions that change several submissions of one mission may therefore meet each other; PostgreSQL then runs one
-// of them again.
+// Every change of a submission is made for the version that was read. Its own row goes first: when
+// somebody else was faster, nothing is changed and the transaction can go on. The mission's
+// counters come after it, and stay with the transaction until its end. Transactions that change
+// several submissions of one mission may therefore meet each other; PostgreSQL then runs one of
+// them again.
 
 // SubmissionMove is where a submission goes.
 type SubmissionMove struct {
@@ -28,9 +29,10 @@ type SubmissionMove struct {
 	Fragment    []byte                   // what deliverables show of it; for acceptances only
 }
 
-// MarkUploaded notes that the file of a pending submission is here, whole, with this hash. Its bytes are not waited for any more;
-// it counts against meters and the share of newcomers until it is decided about: a file proves nothing. When another process changed the
-// submission first, it fails with [ErrConflict] and changes nothing.
+// MarkUploaded notes that the file of a pending submission is here, whole, with this hash. Its
+// bytes are not waited for any more; it counts against meters and the share of newcomers until it
+// is decided about: a file proves nothing. When another process changed the submission first, it
+// fails with [ErrConflict] and changes nothing.
 func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
 	if err := tx.changeSubmission("note the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String()); err != nil {
 		return err
@@ -48,8 +50,9 @@ func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
 	return nil
 }
 
-// NoteFailure notes that the checks of a submission fail from now on, unless that is noted. [Tx.RecordMedia] ends it. It changes no
-// version: nothing is decided by it that anybody else could have read otherwise.
+// NoteFailure notes that the checks of a submission fail from now on, unless that is noted.
+// [Tx.RecordMedia] ends it. It changes no version: nothing is decided by it that anybody else could
+// have read otherwise.
 func (tx *Tx) NoteFailure(was Submission) error {
 	if _, err := tx.session.exec(tx.ctx, noteFailure, was.ID, tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("note that the check of submission %s failed: %w", was.ID, err)
@@ -57,10 +60,10 @@ func (tx *Tx) NoteFailure(was Submission) error {
 	return nil
 }
 
-// RecordMedia keeps what was found in the file of an uploaded submission, and what is wrong with it; one of the two at least. A file
-// that can be served may be in doubt all the same.
-// From then on it is found by [DB.Duplicates]. When somebody else changed the submission first, or it is recorded already, it
-// fails with [ErrConflict] and changes nothing.
+// RecordMedia keeps what was found in the file of an uploaded submission, and what is wrong with
+// it; one of the two at least. A file that can be served may be in doubt all the same. From then on
+// it is found by [DB.Duplicates]. When somebody else changed the submission first, or it is
+// recorded already, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *MediaProblem) error {
 	if media == nil && problem == nil {
 		return fmt.Errorf("record media of submission %s: want media, a problem, or both", was.ID)
@@ -85,12 +88,14 @@ func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *Media
 	return err
 }
 
-// MoveSubmission moves a submission from the state it was read in to another, with everything that follows from it: its
-// reservation or place among the accepted, what its contributor holds, and what deliverables show. It returns the submission
-// as it is then. Which moves are right is for package mission to say; final acceptances and submissions that ended never move.
+// MoveSubmission moves a submission from the state it was read in to another, with everything that
+// follows from it: its reservation or place among the accepted, what its contributor holds, and
+// what deliverables show. It returns the submission as it is then. Which moves are right is for
+// package mission to say; final acceptances and submissions that ended never move.
 //
-// When somebody else changed the submission first, it fails with [ErrConflict] and changes nothing. An acceptance fails, and the
-// transaction with it, with [ErrMissionClosed] when the mission was closed.
+// When somebody else changed the submission first, it fails with [ErrConflict] and changes nothing.
+// An acceptance fails, and the transaction with it, with [ErrMissionClosed] when the mission was
+// closed.
 func (tx *Tx) MoveSubmission(was Submission, move SubmissionMove) (Submission, error) {
 	accepts := mission.HoldsSlot(move.To)
 	switch {
@@ -193,8 +198,9 @@ func (tx *Tx) deliver(accepted *Submission, fragment []byte) error {
 	return err
 }
 
-// Endorse notes that an operator accepted a submission and a second one must accept it, too. Every move ends it. When another
-// process changed the submission first, it fails with [ErrConflict] and changes nothing.
+// Endorse notes that an operator accepted a submission and a second one must accept it, too. Every
+// move ends it. When another process changed the submission first, it fails with [ErrConflict] and
+// changes nothing.
 func (tx *Tx) Endorse(was Submission, operator string) error {
 	return tx.changeSubmission("endorse", was, endorseSubmission, operator)
 }
@@ -210,9 +216,10 @@ func holdings(status sortie.SubmissionStatus) (held slotCounts) {
 	return held
 }
 
-// TakeSlot makes an acceptance final: it takes the mission's next slot, nothing takes it back, and its payout is queued. When the acceptance is on
-// hold, or not the one that was read any more, it fails with [ErrConflict] and changes nothing. It fails, and the transaction with
-// it, with [ErrMissionClosed] when the mission was closed.
+// TakeSlot makes an acceptance final: it takes the mission's next slot, nothing takes it back, and
+// its payout is queued. When the acceptance is on hold, or not the one that was read any more, it
+// fails with [ErrConflict] and changes nothing. It fails, and the transaction with it, with
+// [ErrMissionClosed] when the mission was closed.
 func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
 	if err := tx.changeSubmission("take a slot for", was, finishAcceptance, tx.Now.UnixMicro()); err != nil {
 		return Submission{}, err
@@ -234,8 +241,8 @@ func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
 	return final, nil
 }
 
-// ProlongHold keeps an acceptance from becoming final before a time. When it is final, or not the one that was read any more, it
-// fails with [ErrConflict] and changes nothing.
+// ProlongHold keeps an acceptance from becoming final before a time. When it is final, or not the
+// one that was read any more, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) ProlongHold(was Submission, until time.Time) error {
 	return tx.changeSubmission("prolong the hold of", was, prolongHold, until.UnixMicro())
 }

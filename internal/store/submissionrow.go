@@ -20,7 +20,8 @@ const selectSubmissions = `SELECT s.submission_id, s.seq, s.status, s.draft_id, 
 FROM submissions AS s JOIN drafts AS d ON d.draft_id = s.draft_id LEFT JOIN fundings AS f ON f.draft_id = s.draft_id
 LEFT JOIN payouts AS p ON p.submission_id = s.submission_id `
 
-// submissionRow is a row of selectSubmissions on its way: the columns that are not what they are read as.
+// submissionRow is a row of selectSubmissions on its way: the columns that are not what they are
+// read as.
 type submissionRow struct {
 	contributor, fingerprint, declaredHash         string
 	capturedAt, reservedUntil, createdAt           int64

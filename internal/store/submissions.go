@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// NewSubmission is what a submission is made of. Only the end of its reservation changes. Its bounds are not stored.
+// NewSubmission is what a submission is made of. Only the end of its reservation changes. Its
+// bounds are not stored.
 type NewSubmission struct {
 	ID            string
 	DraftID       string
@@ -108,14 +109,16 @@ type QueueFilter struct {
 	Limit    int
 }
 
-// Declare stores a submission and reserves a place of its mission for it. When the contributor already has one under the same
-// idempotency key, that one is returned instead, full or closed as the mission may be, and created is false; whether it
-// declares the same is for the caller to see.
+// Declare stores a submission and reserves a place of its mission for it. When the contributor
+// already has one under the same idempotency key, that one is returned instead, full or closed as
+// the mission may be, and created is false; whether it declares the same is for the caller to see.
 //
-// It fails, and the transaction with it, with [ErrMissionClosed] when the mission takes no submissions now, [ErrMissionFull]
-// when every place is taken or reserved, and [ErrContributorLimit] when the contributor holds as many as one may; with
-// [ErrNewcomersFull], [MeterError], [ErrContributorBytes], [ErrNetworkBytes], [ErrNewcomerBytes] and [ErrReservedBytes] when a bound
-// is exceeded; and with [ErrIDTaken], after which the transaction can continue with another id.
+// It fails, and the transaction with it, with [ErrMissionClosed] when the mission takes no
+// submissions now, [ErrMissionFull] when every place is taken or reserved, and
+// [ErrContributorLimit] when the contributor holds as many as one may; with [ErrNewcomersFull],
+// [MeterError], [ErrContributorBytes], [ErrNetworkBytes], [ErrNewcomerBytes] and [ErrReservedBytes]
+// when a bound is exceeded; and with [ErrIDTaken], after which the transaction can continue with
+// another id.
 func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool, err error) {
 	d := &submission.Declaration
 	_, err = tx.session.insert(tx.ctx, insertSubmission, submission.ID, submission.DraftID, hexAddress(submission.Contributor),
@@ -156,7 +159,8 @@ func (tx *Tx) Submission(id string) (Submission, error) {
 	return tx.session.submission(tx.ctx, selectSubmission, id)
 }
 
-// SubmissionByKey finds the contributor's submission with this idempotency key, or fails with [ErrNotFound].
+// SubmissionByKey finds the contributor's submission with this idempotency key, or fails with
+// [ErrNotFound].
 func (db *DB) SubmissionByKey(ctx context.Context, contributor sortie.Address, key string) (Submission, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) (Submission, error) {
 		return s.submission(ctx, selectSubmissionByKey, hexAddress(contributor), key)
@@ -168,8 +172,8 @@ func (tx *Tx) SubmissionByKey(contributor sortie.Address, key string) (Submissio
 	return tx.session.submission(tx.ctx, selectSubmissionByKey, hexAddress(contributor), key)
 }
 
-// SubmissionsOf reads a page of the contributor's submissions, newest first, before the one numbered beforeSeq; 0: from the
-// newest.
+// SubmissionsOf reads a page of the contributor's submissions, newest first, before the one
+// numbered beforeSeq; 0: from the newest.
 func (db *DB) SubmissionsOf(ctx context.Context, contributor sortie.Address, beforeSeq int64, limit int) ([]Submission, error) {
 	if beforeSeq == 0 {
 		beforeSeq = math.MaxInt64
@@ -185,14 +189,14 @@ func (db *DB) SubmissionsInQueue(ctx context.Context, filter QueueFilter) ([]Sub
 	return db.submissions(ctx, selectSubmissionsInStatus, string(filter.Status), filter.AfterSeq, filter.Limit)
 }
 
-// ReservationsToExpire reads up to limit pending submissions without a file whose reservation ended at or before a time, the
-// longest ended first.
+// ReservationsToExpire reads up to limit pending submissions without a file whose reservation ended
+// at or before a time, the longest ended first.
 func (db *DB) ReservationsToExpire(ctx context.Context, at time.Time, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectReservationsToExpire, at.UnixMicro(), limit)
 }
 
-// AcceptancesDue reads up to limit acceptances that are not final and whose hold ended at or before a time, the longest ended
-// first.
+// AcceptancesDue reads up to limit acceptances that are not final and whose hold ended at or before
+// a time, the longest ended first.
 func (db *DB) AcceptancesDue(ctx context.Context, at time.Time, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectAcceptancesDue, at.UnixMicro(), limit)
 }
@@ -203,7 +207,8 @@ type SlotHolder struct {
 	Contributor  sortie.Address
 }
 
-// SlotHolders reads who took which of these slots of a mission. Slots that are not taken are not in it.
+// SlotHolders reads who took which of these slots of a mission. Slots that are not taken are not in
+// it.
 func (tx *Tx) SlotHolders(draftID string, slots []uint64) (map[uint64]SlotHolder, error) {
 	holders := make(map[uint64]SlotHolder, len(slots))
 	err := lookups(slotNumbers(slots), func(args []any) error {

@@ -41,7 +41,8 @@ func TestPostgreSQL(t *testing.T) {
 
 func sqliteURL(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
 
-// runSuite is what both engines must do alike. newURL gives the address of a database that does not exist yet, or is empty.
+// runSuite is what both engines must do alike. newURL gives the address of a database that does not
+// exist yet, or is empty.
 func runSuite(t *testing.T, newURL func(testing.TB) string) {
 	for _, test := range []struct {
 		name string

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Tx is a transaction. It is valid inside the function it was handed to, on that function's goroutine.
+// Tx is a transaction. It is valid inside the function it was handed to, on that function's
+// goroutine.
 type Tx struct {
 	Now time.Time // when the transaction began, in UTC and whole microseconds: what the columns hold
 
@@ -13,16 +14,18 @@ type Tx struct {
 	session *session
 }
 
-// Tx runs fn in a transaction. When it returns nil, everything fn wrote, or read, is durable. When fn returns an error, or panics,
-// nothing it wrote remains; the error is returned as it is. fn may be run more than once, after a rollback, and must then do
-// the same again: no effects outside the transaction, and no reads on db, which would see the time before it.
+// Tx runs fn in a transaction. When it returns nil, everything fn wrote, or read, is durable. When
+// fn returns an error, or panics, nothing it wrote remains; the error is returned as it is. fn may
+// be run more than once, after a rollback, and must then do the same again: no effects outside the
+// transaction, and no reads on db, which would see the time before it.
 //
-// A statement that failed fails the whole transaction, even when fn swallows its error. On SQLite one fn runs at a time: do
-// what is slow, such as signing, outside of it.
+// A statement that failed fails the whole transaction, even when fn swallows its error. On SQLite
+// one fn runs at a time: do what is slow, such as signing, outside of it.
 //
-// The context counts until the transaction begins; from then on it runs to its end. Besides fn's own errors Tx returns the
-// context's error, [ErrOverloaded] or [ErrClosed], when nothing was done at all; and [ErrUnavailable], after which the outcome
-// is unknown: a write under an idempotency key is safe to repeat.
+// The context counts until the transaction begins; from then on it runs to its end. Besides fn's
+// own errors Tx returns the context's error, [ErrOverloaded] or [ErrClosed], when nothing was done
+// at all; and [ErrUnavailable], after which the outcome is unknown: a write under an idempotency
+// key is safe to repeat.
 func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	db.lifetime.RLock()
 	defer db.lifetime.RUnlock()
@@ -39,8 +42,9 @@ func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	})
 }
 
-// AwaitDurable returns when all that a read sees now is durable. An answer that says "this was done before" needs it: on
-// PostgreSQL a row can be visible although no synchronous standby has it. It fails like [DB.Tx].
+// AwaitDurable returns when all that a read sees now is durable. An answer that says "this was done
+// before" needs it: on PostgreSQL a row can be visible although no synchronous standby has it. It
+// fails like [DB.Tx].
 func (db *DB) AwaitDurable(ctx context.Context) error {
 	if _, shared := db.engine.(*postgresEngine); !shared {
 		return nil // a row of SQLite is on the disk before it is visible
@@ -48,7 +52,8 @@ func (db *DB) AwaitDurable(ctx context.Context) error {
 	return db.Tx(ctx, func(*Tx) error { return nil })
 }
 
-// read runs one reading function outside of transactions. It fails with [ErrClosed] once the database is closed.
+// read runs one reading function outside of transactions. It fails with [ErrClosed] once the
+// database is closed.
 func read[T any](ctx context.Context, db *DB, fn func(context.Context, *session) (T, error)) (value T, err error) {
 	db.lifetime.RLock()
 	defer db.lifetime.RUnlock()

@@ -123,8 +123,8 @@ func testCancelledCaller(t *testing.T, url string) {
 	mustCreate(t, db, alice, "the next one works")
 }
 
-// testLeavingCallers lets callers leave at any moment. A transaction that ended with an error must have left nothing, one
-// that ended without it is kept, and nobody else may suffer.
+// testLeavingCallers lets callers leave at any moment. A transaction that ended with an error must
+// have left nothing, one that ended without it is kept, and nobody else may suffer.
 func testLeavingCallers(t *testing.T, url string) {
 	const callers, each = 32, 15
 	db := open(t, url, Options{})

@@ -4,11 +4,13 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// A wallet's row counts what a request must not count in rows: the drafts that wait for funding, and the events. Whoever
-// changes it holds the row until the end of the transaction, so a wallet's events are numbered in the order in which they are
-// committed, and a reader that asks for what came after a number misses nothing.
+// A wallet's row counts what a request must not count in rows: the drafts that wait for funding,
+// and the events. Whoever changes it holds the row until the end of the transaction, so a wallet's
+// events are numbered in the order in which they are committed, and a reader that asks for what
+// came after a number misses nothing.
 
-// countNewDraft makes room for a draft that waits for funding, and counts the event that tells of it.
+// countNewDraft makes room for a draft that waits for funding, and counts the event that tells of
+// it.
 func (tx *Tx) countNewDraft(wallet sortie.Address, maxUnfunded int) error {
 	changed, err := tx.session.exec(tx.ctx, addUnfundedDraft, hexAddress(wallet), maxUnfunded)
 	if err == nil && changed == 0 {
@@ -17,8 +19,8 @@ func (tx *Tx) countNewDraft(wallet sortie.Address, maxUnfunded int) error {
 	return err
 }
 
-// countTransition adds to the number of drafts that wait for funding, which a reorganization of the chain may bring above its
-// limit, and counts the event that tells of it.
+// countTransition adds to the number of drafts that wait for funding, which a reorganization of the
+// chain may bring above its limit, and counts the event that tells of it.
 func (tx *Tx) countTransition(wallet sortie.Address, unfundedDrafts int) error {
 	_, err := tx.session.exec(tx.ctx, addWalletEvent, hexAddress(wallet), unfundedDrafts)
 	return err

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// checksVersion is part of every verdict's policy. Another check, weight, bound or consequence is another version.
+// checksVersion is part of every verdict's policy. Another check, weight, bound or consequence is
+// another version.
 const checksVersion = "checks-3"
 
 type consequence byte
@@ -43,7 +44,8 @@ var checks = []check{
 	{name: "file_time_agrees", weight: 5, onFailure: flag, question: fileTimeAgrees, ofMedia: true},
 }
 
-// judge asks a check's question, unless there is nothing to ask it about: what was not seen has not passed.
+// judge asks a check's question, unless there is nothing to ask it about: what was not seen has not
+// passed.
 func (c check) judge(in Input) (passed bool, reason string) {
 	if c.ofMedia && in.Media == nil {
 		return false, notChecked + whyUnseen(in)
@@ -51,11 +53,13 @@ func (c check) judge(in Input) (passed bool, reason string) {
 	return c.question(in)
 }
 
-// notChecked begins the reasons of checks that were not asked. What kept them from it is the reason of another one.
+// notChecked begins the reasons of checks that were not asked. What kept them from it is the reason
+// of another one.
 const notChecked = "not checked: "
 
-// rejects reports whether a check that failed is enough to reject. A file that was taken in, but of which no picture could be made,
-// may still be a good one for other programs: a person looks at it. So does a person when the service's own clock is in doubt.
+// rejects reports whether a check that failed is enough to reject. A file that was taken in, but of
+// which no picture could be made, may still be a good one for other programs: a person looks at it.
+// So does a person when the service's own clock is in doubt.
 func (c check) rejects(in Input) bool {
 	switch {
 	case c.name == readableCheck && in.Media != nil, c.name == windowCheck && in.ClockInDoubt:
@@ -92,8 +96,8 @@ func hasMediaType(in Input) (bool, string) {
 	return true, fmt.Sprintf("the file is a %s", wanted)
 }
 
-// maxSide is longer than the pictures of any camera, and more than most programs open. Small pictures are no fault by themselves:
-// whether one shows enough is for the mission's own rules.
+// maxSide is longer than the pictures of any camera, and more than most programs open. Small
+// pictures are no fault by themselves: whether one shows enough is for the mission's own rules.
 const maxSide = 16_384
 
 func hasPixels(in Input) (bool, string) {
@@ -130,7 +134,8 @@ func hasDeclaredHash(in Input) (bool, string) {
 	return true, "the uploaded bytes have the declared sha256"
 }
 
-// Duplicates are not named in reasons, which contributors read: whose the other submission is concerns operators only.
+// Duplicates are not named in reasons, which contributors read: whose the other submission is
+// concerns operators only.
 
 func isNotRepeated(in Input) (bool, string) {
 	if in.ExactDuplicate != "" {
@@ -183,7 +188,8 @@ func isCapturedInWindow(in Input) (bool, string) {
 	return true, said
 }
 
-// placeSlack is what the place in a file may be off beside the declared accuracy: cameras write down the last place they knew.
+// placeSlack is what the place in a file may be off beside the declared accuracy: cameras write
+// down the last place they knew.
 const placeSlack = 500 // m
 
 func filePlaceAgrees(in Input) (bool, string) {
@@ -197,8 +203,9 @@ func filePlaceAgrees(in Input) (bool, string) {
 	return true, "the place in the file agrees with the declared one"
 }
 
-// The time in a file may be off by a camera's clock and by the length of a video, which some write down at its end. A wall
-// clock's reading may also be off by its zone, of which the farthest is 14 hours away.
+// The time in a file may be off by a camera's clock and by the length of a video, which some write
+// down at its end. A wall clock's reading may also be off by its zone, of which the farthest is 14
+// hours away.
 const (
 	timeSlack = 15 * time.Minute
 	zoneSlack = 14 * time.Hour

@@ -140,8 +140,8 @@ func both(changes ...func(*verify.Input)) func(*verify.Input) {
 	}
 }
 
-// Each case changes one thing about a submission that passes everything. No other check may notice, and the consequence
-// follows from the check.
+// Each case changes one thing about a submission that passes everything. No other check may notice,
+// and the consequence follows from the check.
 func TestEachCheck(t *testing.T) {
 	t.Parallel()
 	type cases map[string]struct {

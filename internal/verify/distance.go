@@ -13,7 +13,8 @@ func distance(a, b Place) float64 { return mission.Distance(a.Lat, a.Lng, b.Lat,
 
 func placeOf(lat, lng json.Number) Place { return Place{Lat: number(lat), Lng: number(lng)} }
 
-// number is NaN for what is no finite number: no comparison holds for it, so that no check passes on it.
+// number is NaN for what is no finite number: no comparison holds for it, so that no check passes
+// on it.
 func number(text json.Number) float64 {
 	value, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || math.IsInf(value, 0) {

@@ -20,7 +20,8 @@ const (
 	byProgram
 )
 
-// The modes that need nothing else. [ParseMode] makes the third, in which a verifier program is asked.
+// The modes that need nothing else. [ParseMode] makes the third, in which a verifier program is
+// asked.
 var (
 	Curate = Mode{by: byPerson} // a person decides
 	Auto   = Mode{by: byChecks} // passing the checks is enough
@@ -29,7 +30,8 @@ var (
 // The value is not in the error: a verifier's URL may hold a password.
 var errMode = errors.New("must be curate, auto, or http: followed by the URL of a verifier, as in http:https://verifier.example/check")
 
-// ParseMode reads curate, auto, or http: followed by the http or https URL of a verifier program, or that URL alone.
+// ParseMode reads curate, auto, or http: followed by the http or https URL of a verifier program,
+// or that URL alone.
 func ParseMode(text string) (Mode, error) {
 	switch text {
 	case "curate":

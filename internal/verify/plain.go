@@ -11,8 +11,9 @@ import (
 // maxReason is how many characters of somebody else's words are kept.
 const maxReason = 280
 
-// plainLine makes one line that is safe to show of text that a program wrote: of it stays what can be seen, and the joiners and
-// direction marks that several scripts need. What was cut off is told by an ellipsis.
+// plainLine makes one line that is safe to show of text that a program wrote: of it stays what can
+// be seen, and the joiners and direction marks that several scripts need. What was cut off is told
+// by an ellipsis.
 func plainLine(text string) string {
 	visible := strings.Map(func(r rune) rune {
 		switch {

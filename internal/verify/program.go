@@ -50,7 +50,8 @@ func newProgram(config Config) program {
 	if config.Client != nil {
 		client = *config.Client
 	}
-	// Where a redirect leads is not what the operator configured, and the question holds links to media.
+	// Where a redirect leads is not what the operator configured, and the question holds links to
+	// media.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	p.client = &client
 	return p
@@ -67,7 +68,8 @@ func newTransport() http.RoundTripper {
 	return transport
 }
 
-// question is what the verifier program is sent. Members are added in place; what one means never changes under a version.
+// question is what the verifier program is sent. Members are added in place; what one means never
+// changes under a version.
 type question struct {
 	Version      int                      `json:"version"`
 	SubmissionID string                   `json:"submissionId"`
@@ -155,8 +157,8 @@ type answer struct {
 	reason string // one line
 }
 
-// readAnswer is strict about what decides over money and says nothing of what it read: a program that fails may echo the links
-// it was given.
+// readAnswer is strict about what decides over money and says nothing of what it read: a program
+// that fails may echo the links it was given.
 func readAnswer(text []byte) (answer, error) {
 	if len(text) > maxAnswerBytes {
 		return answer{}, fmt.Errorf("its answer has more than %d bytes; %s", maxAnswerBytes, answerMustBe)

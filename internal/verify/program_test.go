@@ -155,7 +155,8 @@ func TestHostileAnswersAreNone(t *testing.T) {
 	}
 }
 
-// wantNoAnswer also holds the error to what may be told: not the links, not what is secret in the URL, and briefly.
+// wantNoAnswer also holds the error to what may be told: not the links, not what is secret in the
+// URL, and briefly.
 func wantNoAnswer(t *testing.T, got verify.Verdict, err error) {
 	t.Helper()
 	if !errors.Is(err, verify.ErrNoAnswer) || got.Status != "" {
@@ -209,7 +210,8 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// A redirect would take the links to where the operator did not send them, also with a client that follows redirects.
+// A redirect would take the links to where the operator did not send them, also with a client that
+// follows redirects.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int32
@@ -232,8 +234,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// slow is a program that answers up to a point and then waits until its client is gone; a client that stays would keep the
-// server from closing.
+// slow is a program that answers up to a point and then waits until its client is gone; a client
+// that stays would keep the server from closing.
 func slow(t *testing.T, beginning string) (url string) {
 	t.Helper()
 	return answering(t, func(w http.ResponseWriter, r *http.Request) {

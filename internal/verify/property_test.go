@@ -43,8 +43,8 @@ func onMedia(change func(*verify.Media)) func(*verify.Input) {
 // better orders what can become of a submission.
 var better = map[sortie.SubmissionStatus]int{sortie.SubmissionRejected: 0, sortie.SubmissionFlagged: 1, sortie.SubmissionAccepted: 2}
 
-// With any set of faults, and one more: the score stays within its bounds and never rises, the status never gets better, and
-// what must be rejected is.
+// With any set of faults, and one more: the score stays within its bounds and never rises, the
+// status never gets better, and what must be rejected is.
 func TestMoreFaultsAreNeverBetter(t *testing.T) {
 	t.Parallel()
 	good := goodPhoto(t)
@@ -81,7 +81,8 @@ func TestMoreFaultsAreNeverBetter(t *testing.T) {
 	})
 }
 
-// Whatever the numbers are, there is a verdict with a score within its bounds, and nothing is accepted that failed a check.
+// Whatever the numbers are, there is a verdict with a score within its bounds, and nothing is
+// accepted that failed a check.
 func TestAnySubmissionGetsAVerdict(t *testing.T) {
 	t.Parallel()
 	photo, video := goodPhoto(t), goodVideo(t)
@@ -125,7 +126,8 @@ func indexes(n int) []int {
 	return all
 }
 
-// The great-circle distance is held against another formula for it, and against what every distance satisfies.
+// The great-circle distance is held against another formula for it, and against what every distance
+// satisfies.
 func TestDistance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

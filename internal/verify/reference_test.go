@@ -38,7 +38,8 @@ func documented(t *testing.T, language, beginning string) string {
 	return ""
 }
 
-// startReference builds and runs the program of the documentation, as it stands there, and gives its URL.
+// startReference builds and runs the program of the documentation, as it stands there, and gives
+// its URL.
 func startReference(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -112,7 +113,8 @@ func TestTheDocumentedVerifier(t *testing.T) {
 	}
 }
 
-// What the documentation shows is what is sent, to the order of the members, and what it shows as an answer is one.
+// What the documentation shows is what is sent, to the order of the members, and what it shows as
+// an answer is one.
 func TestTheDocumentedExchange(t *testing.T) {
 	t.Parallel()
 	var want, got bytes.Buffer

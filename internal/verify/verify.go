@@ -12,8 +12,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// ErrNoAnswer is in the error of a check whose verifier program could not be reached, or answered something that is no answer.
-// Ask again later; [Verifier.WithoutAnswer] is what is left when that did not help.
+// ErrNoAnswer is in the error of a check whose verifier program could not be reached, or answered
+// something that is no answer. Ask again later; [Verifier.WithoutAnswer] is what is left when that
+// did not help.
 var ErrNoAnswer = errors.New("the verifier gave no answer")
 
 // Input is all that is known about a submission whose file has been uploaded.
@@ -94,12 +95,15 @@ func (v *Verifier) Policy() string {
 	return checksVersion + "/curate"
 }
 
-// Check decides about a submission. It calls link only when the verifier program is asked: what it gives (the second is empty
-// for media without a thumbnail) lets everybody who has it see the media.
+// Check decides about a submission. It calls link only when the verifier program is asked: what it
+// gives (the second is empty for media without a thumbnail) lets everybody who has it see the
+// media.
 //
-// A file that is not the declared one need not be looked at: with neither Media nor Problem the verdict is a rejection.
+// A file that is not the declared one need not be looked at: with neither Media nor Problem the
+// verdict is a rejection.
 //
-// The error is [ErrNoAnswer] when the verifier program gave no verdict; any other error says what is missing in the input.
+// The error is [ErrNoAnswer] when the verifier program gave no verdict; any other error says what
+// is missing in the input.
 func (v *Verifier) Check(ctx context.Context, in Input, link func() (mediaURL, thumbnailURL string)) (Verdict, error) {
 	verdict, err := v.examine(in)
 	if err != nil || verdict.Status != "" {
@@ -120,8 +124,8 @@ func (v *Verifier) Check(ctx context.Context, in Input, link func() (mediaURL, t
 	return verdict, nil
 }
 
-// WithoutAnswer decides about a submission that [Verifier.Check] gave no verdict on for too long: what passes the checks waits
-// for a person in every mode.
+// WithoutAnswer decides about a submission that [Verifier.Check] gave no verdict on for too long:
+// what passes the checks waits for a person in every mode.
 func (v *Verifier) WithoutAnswer(in Input) (Verdict, error) {
 	verdict, err := v.examine(in)
 	if err != nil || verdict.Status != "" {
@@ -139,7 +143,8 @@ const (
 	waits     = "; waits for a person"
 )
 
-// examine holds a submission against the checks. The verdict has no status when all passed: then the mode decides.
+// examine holds a submission against the checks. The verdict has no status when all passed: then
+// the mode decides.
 func (v *Verifier) examine(in Input) (Verdict, error) {
 	isDeclared := in.UploadedHash == in.DeclaredHash
 	if in.Media == nil && in.Problem == nil && isDeclared {

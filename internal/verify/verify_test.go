@@ -79,7 +79,8 @@ func TestAFileThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A file that was taken in and of which no picture could be made is nobody's to reject or to accept but a person's.
+// A file that was taken in and of which no picture could be made is nobody's to reject or to accept
+// but a person's.
 func TestAFileInDoubt(t *testing.T) {
 	t.Parallel()
 	in := goodVideo(t)

@@ -11,8 +11,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// BenchmarkVerify measures a plain key's request against its limit, the bare recovery of the same signature, turn by turn so
-// that both see the same machine, and compares the medians. x-bare is the ratio.
+// BenchmarkVerify measures a plain key's request against its limit, the bare recovery of the same
+// signature, turn by turn so that both see the same machine, and compares the medians. x-bare is
+// the ratio.
 func BenchmarkVerify(b *testing.B) {
 	for name, m := range map[string]message{"list": signedList(), "create": signedCreate()} {
 		b.Run(name, func(b *testing.B) {
@@ -49,7 +50,8 @@ func median(durations []time.Duration) float64 {
 	return float64(durations[len(durations)/2].Nanoseconds())
 }
 
-// BenchmarkContractCheck measures a contract wallet's first request on an EVM in this process, and the same one remembered.
+// BenchmarkContractCheck measures a contract wallet's first request on an EVM in this process, and
+// the same one remembered.
 func BenchmarkContractCheck(b *testing.B) {
 	c := openChain()
 	request := claiming(c.mine).signedBy(owner).received(b)

@@ -16,15 +16,17 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/signaturevalidator"
 )
 
-// Caller runs an eth_call on the newest block of the funding chain: no `to`, so that data is run as creation code; the
-// given gas limit; a `from` that is not the zero address. It returns what the code returned, ends when ctx does, and gives
-// an error whenever the node gave no result. The error is for the log: it must not hold a node's URL with its credentials.
+// Caller runs an eth_call on the newest block of the funding chain: no `to`, so that data is run as
+// creation code; the given gas limit; a `from` that is not the zero address. It returns what the
+// code returned, ends when ctx does, and gives an error whenever the node gave no result. The error
+// is for the log: it must not hold a node's URL with its credentials.
 type Caller func(ctx context.Context, data []byte, gas uint64) ([]byte, error)
 
 const (
-	// callGas pays for a check. The dearest honest one deploys an account (a Safe or an ERC-4337 account: 0.3 to 0.6
-	// million) and verifies a passkey in Solidity (0.3 million); 8 KiB of signature cost up to 0.35 million as data. A loop
-	// that burns all of it keeps a node busy for some ten milliseconds. Above 2^24 nodes refuse.
+	// callGas pays for a check. The dearest honest one deploys an account (a Safe or an ERC-4337
+	// account: 0.3 to 0.6 million) and verifies a passkey in Solidity (0.3 million); 8 KiB of
+	// signature cost up to 0.35 million as data. A loop that burns all of it keeps a node busy for
+	// some ten milliseconds. Above 2^24 nodes refuse.
 	callGas = 3_000_000
 
 	// callTimeout is short: a client waits for it.
@@ -44,7 +46,8 @@ type question struct {
 	signature []byte
 }
 
-// questionID stands for a question. It is a cryptographic hash of the whole of it, because a remembered "yes" lets somebody in.
+// questionID stands for a question. It is a cryptographic hash of the whole of it, because a
+// remembered "yes" lets somebody in.
 type questionID [sha256.Size]byte
 
 func (q question) id() questionID {
@@ -55,8 +58,9 @@ func (q question) id() questionID {
 	return questionID(hash.Sum(nil))
 }
 
-// dependsOnChain reports a question whose answer may change from no to yes in the next block: with an empty signature the
-// wallet is asked whether it has approved the digest on chain (Safe's SignMessageLib). A no to it is not remembered.
+// dependsOnChain reports a question whose answer may change from no to yes in the next block: with
+// an empty signature the wallet is asked whether it has approved the digest on chain (Safe's
+// SignMessageLib). A no to it is not remembered.
 func (q question) dependsOnChain() bool { return len(q.signature) == 0 }
 
 var validator = signaturevalidator.NewSignatureValidator()
@@ -72,7 +76,8 @@ type verdict byte
 const (
 	refused  verdict = 0
 	accepted verdict = 1 << 0 // the account's code accepts the signature
-	// delegated marks a key's account with delegated code (EIP-7702). Its code is whatever its delegate says.
+	// delegated marks a key's account with delegated code (EIP-7702). Its code is whatever its
+	// delegate says.
 	delegated verdict = 1 << 1
 
 	allVerdicts = accepted | delegated
@@ -122,7 +127,8 @@ func newContractChecks(call Caller, maxCalls, maxVerdicts int) *contractChecks {
 	}
 }
 
-// ask answers a question. allow decides whether it may cost a call. An undecided question gives errUnavailable.
+// ask answers a question. allow decides whether it may cost a call. An undecided question gives
+// errUnavailable.
 func (c *contractChecks) ask(ctx context.Context, q question, allow func() error) (verdict, error) {
 	if c.call == nil {
 		return refused, fmt.Errorf("%w: no node is configured", errUnavailable)
@@ -130,7 +136,8 @@ func (c *contractChecks) ask(ctx context.Context, q question, allow func() error
 	id := q.id()
 	current := c.find(id)
 	if current == nil {
-		// Asked outside the lock, and before anything is shared: being turned away is about this client alone.
+		// Asked outside the lock, and before anything is shared: being turned away is about this
+		// client alone.
 		if err := allow(); err != nil {
 			return refused, err
 		}
@@ -166,7 +173,8 @@ func (c *contractChecks) findLocked(id questionID) *check {
 	return c.running[id]
 }
 
-// findOrBegin gives the check of a question, and whether the caller has to run it. Nil: too many run already.
+// findOrBegin gives the check of a question, and whether the caller has to run it. Nil: too many
+// run already.
 func (c *contractChecks) findOrBegin(id questionID) (current *check, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,8 +189,8 @@ func (c *contractChecks) findOrBegin(id questionID) (current *check, mine bool) 
 	return current, true
 }
 
-// run makes the call. It goes on when its own client leaves, because others may wait for it, and because a client that
-// leaves early should not get another call for free.
+// run makes the call. It goes on when its own client leaves, because others may wait for it, and
+// because a client that leaves early should not get another call for free.
 func (c *contractChecks) run(ctx context.Context, id questionID, current *check, q question) {
 	defer func() { // deferred, so that a panic on the way leaves nobody waiting
 		c.mu.Lock()
@@ -204,7 +212,8 @@ func (c *contractChecks) run(ctx context.Context, id questionID, current *check,
 	current.verdict, current.err = parseVerdict(answer)
 }
 
-// parseVerdict reads the validator's answer. Anything but a word of the known bits did not come from the validator.
+// parseVerdict reads the validator's answer. Anything but a word of the known bits did not come
+// from the validator.
 func parseVerdict(answer []byte) (verdict, error) {
 	if len(answer) == 32 && [31]byte(answer[:31]) == [31]byte{} && verdict(answer[31]) <= allVerdicts {
 		return verdict(answer[31]), nil

@@ -169,8 +169,8 @@ func TestHostileWalletsAreRefusedFast(t *testing.T) {
 	}
 }
 
-// A factory that burns most of the gas and a wallet that burns the rest may leave too little even for "no". The node then
-// gives no result: that is not a yes, and it is not remembered.
+// A factory that burns most of the gas and a wallet that burns the rest may leave too little even
+// for "no". The node then gives no result: that is not a yes, and it is not remembered.
 func TestGasBurntTwiceIsNeverAYes(t *testing.T) {
 	t.Parallel()
 	c := openChain()

@@ -9,8 +9,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// MaxSignatureBytes bounds a signature. The longest in use, a passkey signature in an ERC-6492 wrapper with the set-up of a
-// multi-owner account, has about 2 KiB. A server that reads less than 17 KiB of headers sets a lower bound.
+// MaxSignatureBytes bounds a signature. The longest in use, a passkey signature in an ERC-6492
+// wrapper with the set-up of a multi-owner account, has about 2 KiB. A server that reads less than
+// 17 KiB of headers sets a lower bound.
 const MaxSignatureBytes = 8 << 10
 
 // credentials are the three wallet headers, well-formed but not yet believed.
@@ -21,7 +22,8 @@ type credentials struct {
 	signature     []byte
 }
 
-// readCredentials reads the headers of a request. Codes: missing_auth_headers, invalid_auth_headers.
+// readCredentials reads the headers of a request. Codes: missing_auth_headers,
+// invalid_auth_headers.
 func readCredentials(header http.Header) (credentials, error) {
 	wallets, timestamps, signatures := header[sortie.HeaderWallet], header[sortie.HeaderTimestamp], header[sortie.HeaderSignature]
 	if len(wallets) == 0 || len(timestamps) == 0 || len(signatures) == 0 {
@@ -72,8 +74,9 @@ func parseWallet(text string) (sortie.Address, error) {
 	return wallet, nil
 }
 
-// isReserved reports addresses below 0x10000: the zero address, the precompiles (0x01 to 0x11, 0x100) and the system
-// contracts of rollups. No key leads there, and a precompile answers calls in ways no wallet means.
+// isReserved reports addresses below 0x10000: the zero address, the precompiles (0x01 to 0x11,
+// 0x100) and the system contracts of rollups. No key leads there, and a precompile answers calls in
+// ways no wallet means.
 func isReserved(address sortie.Address) bool {
 	return [18]byte(address[:18]) == [18]byte{}
 }
@@ -103,8 +106,9 @@ func (c credentials) signedAt() (time.Time, bool) {
 	return time.Unix(claimed, 0), true
 }
 
-// checkClock compares the timestamp with the service's clock in the timestamp's own unit: a client that counts seconds has
-// dropped the fraction, so the service drops it too. Code: timestamp_out_of_range.
+// checkClock compares the timestamp with the service's clock in the timestamp's own unit: a client
+// that counts seconds has dropped the fraction, so the service drops it too. Code:
+// timestamp_out_of_range.
 func (c credentials) checkClock(now time.Time) error {
 	claimed, err := strconv.ParseInt(c.timestampText, 10, 64)
 	if err != nil {
@@ -134,8 +138,8 @@ func parseSignature(text string) ([]byte, error) {
 	return signature, nil // empty: the wallet's contract has approved the digest on chain
 }
 
-// readIdempotencyKey gives the key as sent, empty when there is none. Only what would make the signed text ambiguous is
-// refused here. Code: invalid_idempotency_key.
+// readIdempotencyKey gives the key as sent, empty when there is none. Only what would make the
+// signed text ambiguous is refused here. Code: invalid_idempotency_key.
 func readIdempotencyKey(header http.Header) (string, error) {
 	keys := header[sortie.HeaderIdempotencyKey]
 	switch {
@@ -149,8 +153,8 @@ func readIdempotencyKey(header http.Header) (string, error) {
 	return keys[0], nil
 }
 
-// isOneLine keeps the signed text at seven lines: a line end inside a value could make the text of one request that of
-// another.
+// isOneLine keeps the signed text at seven lines: a line end inside a value could make the text of
+// one request that of another.
 func isOneLine(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] == 0x7f {

@@ -17,7 +17,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// The service's clock in these tests stands still: a moment of the worked vectors, with a fraction of a second.
+// The service's clock in these tests stands still: a moment of the worked vectors, with a fraction
+// of a second.
 var serverTime = time.UnixMilli(1_770_000_000_456)
 
 const (
@@ -89,7 +90,8 @@ func openDoor(t testing.TB, config wallet.Config) door {
 	return door{server.Listener.Addr().String(), verifier}
 }
 
-// send writes bytes to a fresh connection, because a client library would put right what these tests send wrong.
+// send writes bytes to a fresh connection, because a client library would put right what these
+// tests send wrong.
 func (d door) send(t testing.TB, raw string) answer {
 	t.Helper()
 	connection, err := net.Dial("tcp", d.address)

@@ -13,7 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// Every malformed or wrong wallet header is answered 401, through a real listener and without asking a node more than once.
+// Every malformed or wrong wallet header is answered 401, through a real listener and without
+// asking a node more than once.
 func TestHeadersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const (
@@ -263,8 +264,8 @@ func TestOnlyAPathIsATarget(t *testing.T) {
 	}
 }
 
-// A line end inside a value could make one request read like another. net/http lets none through; the verifier does not rely
-// on that.
+// A line end inside a value could make one request read like another. net/http lets none through;
+// the verifier does not rely on that.
 func TestTheTextHasSevenLinesAlways(t *testing.T) {
 	t.Parallel()
 	verifier := newVerifier(t, wallet.Config{Call: saysYes})

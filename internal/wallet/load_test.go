@@ -15,7 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// contractRequest is the n-th of many different requests that only a contract wallet could have signed.
+// contractRequest is the n-th of many different requests that only a contract wallet could have
+// signed.
 func contractRequest(n int) message {
 	m := claiming(creator.Address())
 	m.target = fmt.Sprintf("/api/external/missions?limit=%d", n+1)
@@ -42,7 +43,8 @@ func (g *gate) call(ctx context.Context, data []byte, gas uint64) ([]byte, error
 	}
 }
 
-// 200 checks on a node that hangs: a bounded number wait, the others fail at once, and plain keys notice nothing.
+// 200 checks on a node that hangs: a bounded number wait, the others fail at once, and plain keys
+// notice nothing.
 func TestSlowChecksAreBoundedAndPlainKeysPass(t *testing.T) {
 	t.Parallel()
 	const bound, all = 8, 200
@@ -165,7 +167,8 @@ func TestAPanicLeavesNobodyWaiting(t *testing.T) {
 	}
 }
 
-// Whoever may not cause a call is told so in the caller's own words. What is known already costs nothing and is not asked for.
+// Whoever may not cause a call is told so in the caller's own words. What is known already costs
+// nothing and is not asked for.
 func TestAllow(t *testing.T) {
 	t.Parallel()
 	node := newGate()
@@ -246,7 +249,8 @@ func TestAVerdictIsForOneWalletTextAndSignature(t *testing.T) {
 	}
 }
 
-// Memory is bounded: many verdicts push out the oldest, which then costs another call, and is not wrong.
+// Memory is bounded: many verdicts push out the oldest, which then costs another call, and is not
+// wrong.
 func TestVerdictsAreBounded(t *testing.T) {
 	t.Parallel()
 	var calls int

@@ -99,7 +99,8 @@ func TestASignatureFitsOneRequestOnly(t *testing.T) {
 	}
 }
 
-// A repeated request has the same digest whatever bytes its signature has, so a write can refuse it.
+// A repeated request has the same digest whatever bytes its signature has, so a write can refuse
+// it.
 func TestTheDigestNamesTheRequest(t *testing.T) {
 	t.Parallel()
 	door := plainDoor(t)
@@ -114,7 +115,8 @@ func TestTheDigestNamesTheRequest(t *testing.T) {
 	}
 }
 
-// Of several public URLs the one the client called is meant; what the client could make up is never believed.
+// Of several public URLs the one the client called is meant; what the client could make up is never
+// believed.
 func TestTheHostOfTheURLIsTheServices(t *testing.T) {
 	t.Parallel()
 	const second = "https://missions.example.org:8443/v1"

@@ -33,7 +33,8 @@ func nodeCaller(t testing.TB, url string) wallet.Caller {
 	}
 }
 
-// A node that fails in any way is "try again", never "wrong signature", and never remembered: once it answers, it counts.
+// A node that fails in any way is "try again", never "wrong signature", and never remembered: once
+// it answers, it counts.
 func TestANodeThatFailsIsNotHeldAgainstTheWallet(t *testing.T) {
 	t.Parallel()
 	result := func(hex string) string { return `{"jsonrpc":"2.0","id":1,"result":"` + hex + `"}` }

@@ -1,9 +1,11 @@
 package wallet
 
-// verdicts remembers answers, at most limit of them, in two generations: when the newer one is full the older is dropped.
+// verdicts remembers answers, at most limit of them, in two generations: when the newer one is full
+// the older is dropped.
 //
-// It knows no time. A verdict is wanted only for a request inside the clock window, which is checked before, so one that
-// outlives its window is never looked at. One that is dropped early, because many came in one window, costs another call.
+// It knows no time. A verdict is wanted only for a request inside the clock window, which is
+// checked before, so one that outlives its window is never looked at. One that is dropped early,
+// because many came in one window, costs another call.
 type verdicts struct {
 	newer, older map[questionID]verdict
 	limit        int

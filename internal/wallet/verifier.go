@@ -10,21 +10,24 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Config says what a [Verifier] needs to know. Its zero value verifies plain keys only, for http:// and any host: right for
-// development.
+// Config says what a [Verifier] needs to know. Its zero value verifies plain keys only, for http://
+// and any host: right for development.
 type Config struct {
-	// PublicURLs are the base URLs under which clients know the service, such as https://api.example.com. Clients sign one of
-	// them, so they are never taken from the request: of several, the one whose host is the request's Host is used, and if
-	// none is (a proxy that rewrites Host), the first. None at all means http:// and the request's Host, for development.
+	// PublicURLs are the base URLs under which clients know the service, such as
+	// https://api.example.com. Clients sign one of them, so they are never taken from the request:
+	// of several, the one whose host is the request's Host is used, and if none is (a proxy that
+	// rewrites Host), the first. None at all means http:// and the request's Host, for development.
 	PublicURLs []string
 	// Now is the service's clock; time.Now unless set.
 	Now func() time.Time
-	// Call asks a node of the funding chain. Without it a request that no plain key signed is answered "unavailable".
+	// Call asks a node of the funding chain. Without it a request that no plain key signed is
+	// answered "unavailable".
 	Call Caller
-	// AllowDelegated lets the delegate of an account with delegated code (EIP-7702) decide who signed for it. Unless set, only the
-	// account's own key counts.
+	// AllowDelegated lets the delegate of an account with delegated code (EIP-7702) decide who
+	// signed for it. Unless set, only the account's own key counts.
 	AllowDelegated bool
-	// MaxCalls bounds the calls at one time; 32 unless set. At 50 ms a call that is 640 contract wallets a second.
+	// MaxCalls bounds the calls at one time; 32 unless set. At 50 ms a call that is 640 contract
+	// wallets a second.
 	MaxCalls int
 	// MaxVerdicts bounds how many verdicts about contract wallets are remembered; 8192 unless set.
 	MaxVerdicts int
@@ -33,10 +36,12 @@ type Config struct {
 // Identity is who signed a request.
 type Identity struct {
 	Wallet sortie.Address
-	// Digest is the hash that was signed. It names the request: whatever bytes the signature has, a repeated request has the
-	// same digest. A write that is not idempotent by itself refuses a digest it has seen inside the clock window.
+	// Digest is the hash that was signed. It names the request: whatever bytes the signature has, a
+	// repeated request has the same digest. A write that is not idempotent by itself refuses a
+	// digest it has seen inside the clock window.
 	Digest sortie.Hash
-	// Base is the base URL of the service that the request was signed for: links in the answer begin with it.
+	// Base is the base URL of the service that the request was signed for: links in the answer
+	// begin with it.
 	Base string
 	// SignedAt is the timestamp of the request.
 	SignedAt time.Time
@@ -68,13 +73,16 @@ func New(config Config) (*Verifier, error) {
 	}, nil
 }
 
-// Verify says which wallet signed the request whose raw body is given. It works on r as net/http's server made it.
+// Verify says which wallet signed the request whose raw body is given. It works on r as net/http's
+// server made it.
 //
-// allow is asked before a request causes an eth_call, and only then; its error is returned as it is. Nil allows all.
+// allow is asked before a request causes an eth_call, and only then; its error is returned as it
+// is. Nil allows all.
 //
-// Every other error is a [sortie.Error] with one of these codes: invalid_request (target not in origin form),
-// invalid_idempotency_key (repeated, or not one line), missing_auth_headers, invalid_auth_headers, timestamp_out_of_range
-// (details.serverTime), invalid_signature (details.signedMessage), signature_verification_unavailable.
+// Every other error is a [sortie.Error] with one of these codes: invalid_request (target not in
+// origin form), invalid_idempotency_key (repeated, or not one line), missing_auth_headers,
+// invalid_auth_headers, timestamp_out_of_range (details.serverTime), invalid_signature
+// (details.signedMessage), signature_verification_unavailable.
 func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, allow func(*http.Request) error) (Identity, error) {
 	request, credentials, err := v.read(r, body)
 	if err != nil {
@@ -121,8 +129,8 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 	return identity, nil
 }
 
-// SignedAt gives the timestamp of a request that the key of its wallet signed, however far it is from the service's clock. It
-// allows nothing: it says what time it is where the request came from.
+// SignedAt gives the timestamp of a request that the key of its wallet signed, however far it is
+// from the service's clock. It allows nothing: it says what time it is where the request came from.
 func (v *Verifier) SignedAt(r *http.Request, body []byte) (signed time.Time, ok bool) {
 	request, credentials, err := v.readUntimed(r, body)
 	if err != nil || !signedByKey(credentials.wallet, request.Digest(), credentials.signature) {

@@ -2,7 +2,8 @@ package container
 
 import "encoding/binary"
 
-// box is one of the boxes that MP4 and QuickTime files are made of: a length, a name of four letters, and a body.
+// box is one of the boxes that MP4 and QuickTime files are made of: a length, a name of four
+// letters, and a body.
 type box struct {
 	kind     string
 	at, size int64 // of the whole box
@@ -13,13 +14,15 @@ func (b box) body() int64   { return b.at + b.header }
 func (b box) end() int64    { return b.at + b.size }
 func (b box) length() int64 { return b.size - b.header }
 
-// maxBoxes is the number of boxes that are looked at in a file. Three hours in fragments of a second have 150 thousand.
+// maxBoxes is the number of boxes that are looked at in a file. Three hours in fragments of a
+// second have 150 thousand.
 const maxBoxes = 1 << 19
 
 var errTooManyBoxes = problem(CodeTooComplex, "the video is made of more than %d parts", maxBoxes)
 
-// eachBox calls fn for the boxes that fill a stretch of the file exactly. Each must fit into what holds it; a box that reaches
-// to the end of the file, as its length of zero would say, is refused: nobody needs one.
+// eachBox calls fn for the boxes that fill a stretch of the file exactly. Each must fit into what
+// holds it; a box that reaches to the end of the file, as its length of zero would say, is refused:
+// nobody needs one.
 func (w *movieWalk) eachBox(at, end int64, fn func(box) error) error {
 	for at < end {
 		b, err := w.boxAt(at, end)
@@ -72,7 +75,8 @@ func (o *overlay) blank(b box) {
 // trim erases what follows the first length bytes of a box's body.
 func (o *overlay) trim(b box, length int64) { o.erase(b.body()+length, b.length()-length) }
 
-// table is a box that holds a number of entries of one length, after a version, flags and their count.
+// table is a box that holds a number of entries of one length, after a version, flags and their
+// count.
 type table struct {
 	*source
 	at    int64 // of the next entry
@@ -80,7 +84,8 @@ type table struct {
 	width int64
 }
 
-// readTable opens a table whose count is skip bytes behind its version and flags. What follows the last entry is erased.
+// readTable opens a table whose count is skip bytes behind its version and flags. What follows the
+// last entry is erased.
 func (w *movieWalk) readTable(o *overlay, b box, skip, width int64) (table, error) {
 	at := b.body() + 4 + skip
 	if at+4 > b.end() {
@@ -117,7 +122,8 @@ func (t *table) next() ([]byte, error) {
 	return entry, err
 }
 
-// fieldReader reads the fields of a box one after the other, and remembers the first that was not there.
+// fieldReader reads the fields of a box one after the other, and remembers the first that was not
+// there.
 type fieldReader struct {
 	*source
 	at, end int64

@@ -19,8 +19,9 @@ type sampleLayout struct {
 	lengthSize int64 // H.264 and H.265: bytes of a unit's length
 }
 
-// cleaner overwrites what samples carry beside their pictures: cameras and drones leave the place and the settings there, frame by
-// frame. Nothing of it is needed to decode. All lengths stay as they are.
+// cleaner overwrites what samples carry beside their pictures: cameras and drones leave the place
+// and the settings there, frame by frame. Nothing of it is needed to decode. All lengths stay as
+// they are.
 type cleaner struct {
 	*source
 	edits *overlay
@@ -52,8 +53,8 @@ func (c cleaner) replace(at int64, was, is []byte) {
 	}
 }
 
-// padding overwrites a stretch by a head, a run of one byte, and the bit that ends it. What is like that already stays: encoders that
-// keep to a rate pad most frames.
+// padding overwrites a stretch by a head, a run of one byte, and the bit that ends it. What is like
+// that already stays: encoders that keep to a rate pad most frames.
 func (c cleaner) padding(at, size int64, head []byte, fill byte) error {
 	if len(c.edits.edits) > maxEdits {
 		return errTooManyEdits

@@ -2,7 +2,8 @@ package container
 
 import "slices"
 
-// pictureConfiguration takes from a decoder's configuration how samples are laid out, and cleans the units that it holds itself.
+// pictureConfiguration takes from a decoder's configuration how samples are laid out, and cleans
+// the units that it holds itself.
 func (w *movieWalk) pictureConfiguration(t *track, b box) error {
 	in := fieldReader{source: w.source, at: b.body(), end: b.end()}
 	switch b.kind {
@@ -30,7 +31,8 @@ func (w *movieWalk) pictureConfiguration(t *track, b box) error {
 	return nil
 }
 
-// setLayout notes how samples are laid out. A track may have several descriptions, but it is cleaned in one way.
+// setLayout notes how samples are laid out. A track may have several descriptions, but it is
+// cleaned in one way.
 func (t *track) setLayout(layout sampleLayout) error {
 	if t.layout != (sampleLayout{}) && t.layout != layout {
 		return unreadable("the video is damaged: its frames are coded in several ways")

@@ -32,7 +32,8 @@ const (
 	CodeTooComplex    = "too_complex" // asks for more memory or computing time than a file is given
 )
 
-// Problem is a refusal of a file: sending the same bytes again ends the same way. Its message is for the person who sent them.
+// Problem is a refusal of a file: sending the same bytes again ends the same way. Its message is
+// for the person who sent them.
 type Problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -53,7 +54,8 @@ type Place struct {
 	Lng float64 `json:"lng"`
 }
 
-// Metadata is what a file says about its making. None of it is in the served bytes, except how to turn the picture.
+// Metadata is what a file says about its making. None of it is in the served bytes, except how to
+// turn the picture.
 type Metadata struct {
 	Orientation int       // how to turn the stored pixels upright, as EXIF counts: 1 to 8
 	CapturedAt  time.Time // zero when the file does not say
@@ -87,8 +89,8 @@ const (
 	maxDuration = 24 * time.Hour
 )
 
-// Inspect walks a file of the given size. It returns a *[Problem] when the file is refused, and any other error when reading
-// failed.
+// Inspect walks a file of the given size. It returns a *[Problem] when the file is refused, and any
+// other error when reading failed.
 func Inspect(r io.ReaderAt, size int64) (*File, error) {
 	s := newSource(r, size)
 	head, err := s.head(sniffLength)
@@ -119,7 +121,8 @@ func Inspect(r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// setPixels takes the stored dimensions of a picture or a frame and refuses what is too large to look at.
+// setPixels takes the stored dimensions of a picture or a frame and refuses what is too large to
+// look at.
 func (f *File) setPixels(width, height int64) error {
 	if width <= 0 || height <= 0 {
 		return unreadable("the file says that it is %d by %d pixels", width, height)

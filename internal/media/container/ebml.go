@@ -1,13 +1,15 @@
 package container
 
-// element is one of the elements that WebM files are made of: a name of up to four bytes, a length of up to eight, and a body.
+// element is one of the elements that WebM files are made of: a name of up to four bytes, a length
+// of up to eight, and a body.
 type element struct {
 	id            uint32
 	at, body, end int64
 	open          bool // its length is not known: it ends where the next one of its level begins, or the file does
 }
 
-// maxElements is the number of elements that are looked at in a file: three hours of pictures and sound have two million.
+// maxElements is the number of elements that are looked at in a file: three hours of pictures and
+// sound have two million.
 const maxElements = 1 << 22
 
 // elementAt reads the head of an element. It must fit into what holds it.

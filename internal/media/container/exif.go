@@ -49,8 +49,8 @@ type field struct {
 	value []byte
 }
 
-// readExif takes what it understands of a block of EXIF data and leaves the rest: a camera's mistake in a block that is thrown
-// away is no reason to refuse the picture.
+// readExif takes what it understands of a block of EXIF data and leaves the rest: a camera's
+// mistake in a block that is thrown away is no reason to refuse the picture.
 func (m *Metadata) readExif(data []byte) {
 	data = bytes.TrimPrefix(data, []byte(exifPrefix))
 	if len(data) < 8 {
@@ -233,7 +233,8 @@ func (m *Metadata) setPlace(lat, lng float64) {
 	}
 }
 
-// setCaptured notes a time of capture. An instant counts more than a wall clock without a zone; of two alike the first counts.
+// setCaptured notes a time of capture. An instant counts more than a wall clock without a zone; of
+// two alike the first counts.
 func (m *Metadata) setCaptured(at time.Time, zoneUnknown bool) {
 	if at.Year() < 1990 || at.Year() > 9999 {
 		return // a clock that was never set

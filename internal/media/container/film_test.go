@@ -47,7 +47,8 @@ func TestFilmsAreCleanedInPlace(t *testing.T) {
 	}
 }
 
-// A player that we did not write sees and hears the same before and after. It is asked when it is installed.
+// A player that we did not write sees and hears the same before and after. It is asked when it is
+// installed.
 func TestPlayersSeeTheSame(t *testing.T) {
 	t.Parallel()
 	ffmpeg, err := exec.LookPath("ffmpeg")
@@ -124,7 +125,8 @@ func TestMessagesThatPlayersNeedStay(t *testing.T) {
 	}
 }
 
-// Dolby's description of each frame of a phone's film stays; the same kind of unit with anything else in it does not.
+// Dolby's description of each frame of a phone's film stays; the same kind of unit with anything
+// else in it does not.
 func TestDolbyVisionStays(t *testing.T) {
 	t.Parallel()
 	unit := specimen.Unit([]byte("\x7c\x01\x19described"))

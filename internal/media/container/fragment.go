@@ -2,7 +2,8 @@ package container
 
 import "encoding/binary"
 
-// trackDefaults are the values that the samples of a fragmented track have unless a fragment says otherwise.
+// trackDefaults are the values that the samples of a fragmented track have unless a fragment says
+// otherwise.
 type trackDefaults struct {
 	box      box
 	id       uint32
@@ -218,7 +219,8 @@ func (w *movieWalk) trackRun(run *fragmentRun, edits *overlay, b box) error {
 	return nil
 }
 
-// uniformRun takes samples that are all alike, except for the first: there may be millions, in no room at all.
+// uniformRun takes samples that are all alike, except for the first: there may be millions, in no
+// room at all.
 func (w *movieWalk) uniformRun(run *fragmentRun, count uint64, firstFlags uint32) error {
 	if count == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/media/specimen"
 )
 
-// checkHostile holds for any bytes at all: they are refused with a reason or cleaned, in memory that follows from their length, and what was
-// cleaned is clean.
+// checkHostile holds for any bytes at all: they are refused with a reason or cleaned, in memory
+// that follows from their length, and what was cleaned is clean.
 func checkHostile(t *testing.T, data []byte) {
 	t.Helper()
 	before := allocated()

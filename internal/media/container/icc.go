@@ -2,8 +2,8 @@ package container
 
 import "encoding/binary"
 
-// maxProfile is the longest colour profile that is kept. Profiles of cameras and screens take some kilobytes; nobody's picture
-// needs more to look right.
+// maxProfile is the longest colour profile that is kept. Profiles of cameras and screens take some
+// kilobytes; nobody's picture needs more to look right.
 const maxProfile = 1 << 20
 
 var errProfileTooLong = unreadable("the colour profile is longer than 1 MiB; save the picture in sRGB")

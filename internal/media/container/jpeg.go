@@ -57,9 +57,10 @@ type jpegFrame struct {
 	namedRGB    bool
 }
 
-// readJPEG keeps tables, frame and scans, the colour profile, and the marks that say how colours are stored. All other
-// application data goes, with the EXIF and XMP blocks and the small pictures inside them, and so do comments and all that
-// follows the end of the picture: the further pictures of a multi-picture file, a phone's motion clip, an archive.
+// readJPEG keeps tables, frame and scans, the colour profile, and the marks that say how colours
+// are stored. All other application data goes, with the EXIF and XMP blocks and the small pictures
+// inside them, and so do comments and all that follows the end of the picture: the further pictures
+// of a multi-picture file, a phone's motion clip, an archive.
 func readJPEG(f *File) error {
 	w := &jpegWalk{File: f, at: 2, adobe: -1}
 	for segments := 0; ; segments++ {
@@ -129,7 +130,8 @@ func (w *jpegWalk) segment(marker byte) error {
 	return err
 }
 
-// application looks at a segment of application data. None stays as it is: what stays of it is written anew.
+// application looks at a segment of application data. None stays as it is: what stays of it is
+// written anew.
 func (w *jpegWalk) application(marker byte, body []byte) error {
 	switch {
 	case marker == markAPP0 && bytes.HasPrefix(body, []byte("JFIF\x00")) && len(body) >= 14 && w.jfif == nil:
@@ -148,7 +150,8 @@ func (w *jpegWalk) application(marker byte, body []byte) error {
 	return nil
 }
 
-// profilePart takes one of the segments that a colour profile is cut into. They come in order; what does not fit is dropped.
+// profilePart takes one of the segments that a colour profile is cut into. They come in order; what
+// does not fit is dropped.
 func (w *jpegWalk) profilePart(body []byte) error {
 	if len(body) < 2 {
 		return nil
@@ -190,7 +193,8 @@ func (w *jpegWalk) startOfFrame(marker byte, body []byte) error {
 	return w.sampling(body[6:], width, height)
 }
 
-// sampling adds up how many samples the components have, in whole blocks, as a decoder will keep them.
+// sampling adds up how many samples the components have, in whole blocks, as a decoder will keep
+// them.
 func (w *jpegWalk) sampling(components []byte, width, height int64) error {
 	var maxH, maxV int64
 	for i := 0; i < len(components); i += 3 {
@@ -208,7 +212,8 @@ func (w *jpegWalk) sampling(components []byte, width, height int64) error {
 	return nil
 }
 
-// scan steps over the header of a scan, already done, and its compressed data up to the next marker that is not part of it.
+// scan steps over the header of a scan, already done, and its compressed data up to the next marker
+// that is not part of it.
 func (w *jpegWalk) scan(start int64) error {
 	if w.frame.components == 0 {
 		return unreadable("the picture is damaged: data comes before its frame header")
@@ -282,8 +287,8 @@ func jpegSegment(marker byte, prefix string, data []byte) []byte {
 	return append(append(segment, prefix...), data...)
 }
 
-// decodeBytes is what image/jpeg takes: the samples, four bytes a coefficient when it must collect all scans first, and four
-// bytes a pixel when the colours are stored as RGB.
+// decodeBytes is what image/jpeg takes: the samples, four bytes a coefficient when it must collect
+// all scans first, and four bytes a pixel when the colours are stored as RGB.
 func (w *jpegWalk) decodeBytes() int64 {
 	memory := w.frame.samples
 	if w.frame.progressive {

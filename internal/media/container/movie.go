@@ -23,10 +23,10 @@ type movieWalk struct {
 // span is a stretch of the file.
 type span struct{ at, end int64 }
 
-// readMovie keeps the first picture track and the sound tracks, and cleans the file in place: a part that goes becomes free
-// space of the same length, so that no offset in the file has to be moved. Of the sample data only what belongs to a kept
-// track stays. A track of coordinates, the remains of an editor, or anything else that hides between samples is erased with
-// its description.
+// readMovie keeps the first picture track and the sound tracks, and cleans the file in place: a
+// part that goes becomes free space of the same length, so that no offset in the file has to be
+// moved. Of the sample data only what belongs to a kept track stays. A track of coordinates, the
+// remains of an editor, or anything else that hides between samples is erased with its description.
 func readMovie(f *File) error {
 	w := &movieWalk{File: f}
 	if err := w.eachBox(0, w.source.size, w.topLevel); err != nil {
@@ -151,7 +151,8 @@ type datedHeader struct {
 	rest     int64  // where the header goes on
 }
 
-// datedHeader reads a header and erases the times of creation and change in it, and what follows the rest that it must have.
+// datedHeader reads a header and erases the times of creation and change in it, and what follows
+// the rest that it must have.
 func (w *movieWalk) datedHeader(o *overlay, b box, reserved, rest int64) (h datedHeader, err error) {
 	version, err := w.version(b)
 	if err != nil {
@@ -203,8 +204,8 @@ func (w *movieWalk) version(b box) (byte, error) {
 	return version[0], nil
 }
 
-// chooseTracks keeps the first picture track and every sound track. What the creator and the reviewer see is then the same,
-// whichever track a player would have chosen.
+// chooseTracks keeps the first picture track and every sound track. What the creator and the
+// reviewer see is then the same, whichever track a player would have chosen.
 func (w *movieWalk) chooseTracks() error {
 	hasPicture := false
 	for _, t := range w.tracks {
@@ -291,8 +292,8 @@ func (w *movieWalk) eraseUnclaimed() error {
 
 var errSamplesOutside = unreadable("the video is cut off or damaged: it points at frames that are not there")
 
-// errSharedSamples refuses samples that share bytes. No camera writes them, and a short file could ask for its bytes to be looked at
-// any number of times.
+// errSharedSamples refuses samples that share bytes. No camera writes them, and a short file could
+// ask for its bytes to be looked at any number of times.
 var errSharedSamples = unreadable("the video is damaged: several of its frames are in the same place")
 
 // claim notes that a stretch of the file holds samples of a kept track.

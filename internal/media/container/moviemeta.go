@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The readers in this file look for the place and the time in parts of a movie that are blanked whatever they hold. So they are
-// forgiving: what does not make sense to them is skipped.
+// The readers in this file look for the place and the time in parts of a movie that are blanked
+// whatever they hold. So they are forgiving: what does not make sense to them is skipped.
 
 const (
 	maxMetaBoxes = 256
@@ -64,7 +64,8 @@ func (w *movieWalk) readISO6709(text string) {
 	}
 }
 
-// readLoci reads the place in the form of 3GPP: after a name and a role, longitude and latitude in 16.16 bits.
+// readLoci reads the place in the form of 3GPP: after a name and a role, longitude and latitude in
+// 16.16 bits.
 func (w *movieWalk) readLoci(value []byte) {
 	if len(value) < 6 {
 		return
@@ -131,7 +132,8 @@ func (w *movieWalk) metaValue(key, value string) {
 	case "com.apple.quicktime.creationdate":
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05-0700"} {
 			if at, err := time.Parse(layout, value); err == nil {
-				// Said with its zone, by the camera itself: better than the header's, which editors set anew.
+				// Said with its zone, by the camera itself: better than the header's, which editors
+				// set anew.
 				w.CapturedAt, w.ZoneUnknown = at.UTC(), false
 			}
 		}

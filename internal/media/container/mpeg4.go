@@ -12,8 +12,9 @@ const (
 	decoderSpecific = 5
 )
 
-// elementaryStream reads the box by which the coding "mp4v" says what it is. Only MPEG-4 pictures are taken: under the same name go
-// films whose frames are whole JPEG or PNG files, each with the place in it.
+// elementaryStream reads the box by which the coding "mp4v" says what it is. Only MPEG-4 pictures
+// are taken: under the same name go films whose frames are whole JPEG or PNG files, each with the
+// place in it.
 func (w *movieWalk) elementaryStream(t *track, b box) error {
 	in := fieldReader{source: w.source, at: b.body() + 4, end: b.end()}
 	in.descriptor(esDescriptor)
@@ -38,7 +39,8 @@ func (w *movieWalk) elementaryStream(t *track, b box) error {
 	return nil
 }
 
-// descriptor reads the head of a descriptor: its kind, and its length in groups of seven bits. It gives where it ends.
+// descriptor reads the head of a descriptor: its kind, and its length in groups of seven bits. It
+// gives where it ends.
 func (r *fieldReader) descriptor(kind byte) (end int64) {
 	if got := r.take(1)[0]; r.err == nil && got != kind {
 		r.err = unreadable("the video is damaged: its description has a part %d where %d belongs", got, kind)
@@ -66,7 +68,8 @@ var (
 
 const maxEncoderMark = 32
 
-// userData overwrites what stands between the code that announces user data and the next code, in MPEG-4 pictures.
+// userData overwrites what stands between the code that announces user data and the next code, in
+// MPEG-4 pictures.
 func (c cleaner) userData(at, end int64) error {
 	for {
 		found, err := c.find(userDataCode, at, end)

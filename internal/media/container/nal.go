@@ -2,11 +2,13 @@ package container
 
 import "bytes"
 
-// Pictures coded as H.264 or H.265 are sequences of units. Of these stay the kinds that the standards describe and decoders use; one
-// of them carries messages, of which again only those stay that say how to show the picture. The rest becomes filler, which is a kind
-// of unit and of message that decoders skip.
+// Pictures coded as H.264 or H.265 are sequences of units. Of these stay the kinds that the
+// standards describe and decoders use; one of them carries messages, of which again only those stay
+// that say how to show the picture. The rest becomes filler, which is a kind of unit and of message
+// that decoders skip.
 
-// keptMessages are the messages that stay, each with its greatest length. Both standards number them alike.
+// keptMessages are the messages that stay, each with its greatest length. Both standards number
+// them alike.
 var keptMessages = map[int]int{
 	0: 64, 1: 64, 6: 8, // buffering, the timing of pictures, where to begin
 	45: 16, 47: 8, // two pictures in one frame, which way is up
@@ -139,7 +141,8 @@ type message struct {
 	whole          bool // it ends before the unit does
 }
 
-// overwrite makes filler of a message. One that says it is longer than its unit is taken for the unit's end.
+// overwrite makes filler of a message. One that says it is longer than its unit is taken for the
+// unit's end.
 func (m message) overwrite(unit []byte, size int) {
 	for i := m.start; i < m.end; i++ {
 		unit[i] = 0xff
@@ -152,7 +155,8 @@ func (m message) overwrite(unit []byte, size int) {
 	}
 }
 
-// keepEscapes puts the bytes that escape two zeros back, with the zeros, so that whoever reads the unit counts as before.
+// keepEscapes puts the bytes that escape two zeros back, with the zeros, so that whoever reads the
+// unit counts as before.
 func keepEscapes(cleaned, unit []byte) {
 	zeros := 0
 	for i, b := range unit {
@@ -175,7 +179,8 @@ type messageReader struct {
 	zeros int
 }
 
-// more reports whether another message follows: its two numbers and the unit's last byte take three bytes at least.
+// more reports whether another message follows: its two numbers and the unit's last byte take three
+// bytes at least.
 func (r *messageReader) more() bool { return len(r.unit)-r.next >= 3 }
 
 func (r *messageReader) message() (m message) {

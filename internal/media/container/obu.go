@@ -1,7 +1,7 @@
 package container
 
-// Pictures coded as AV1 are sequences of units, too. The kinds for metadata and padding, and those that mean nothing yet, become
-// padding, except for metadata that says how to show the picture.
+// Pictures coded as AV1 are sequences of units, too. The kinds for metadata and padding, and those
+// that mean nothing yet, become padding, except for metadata that says how to show the picture.
 
 const (
 	obuMetadata = 5
@@ -35,7 +35,8 @@ type obu struct {
 	kept      bool
 }
 
-// padding is the header of a unit of padding that is as long and has the same fields before its body.
+// padding is the header of a unit of padding that is as long and has the same fields before its
+// body.
 func (u obu) padding() byte { return u.header&0x86 | obuPadding<<3 }
 
 // obuAt reads the head of a unit. The last one need not say how long it is.

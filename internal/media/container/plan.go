@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// plan is a file to be written, as a list of pieces: stretches of the source, bytes of our own, and runs of one byte. Making
-// the plan reads little; writing it is one pass.
+// plan is a file to be written, as a list of pieces: stretches of the source, bytes of our own, and
+// runs of one byte. Making the plan reads little; writing it is one pass.
 type plan struct {
 	pieces []piece
 	size   int64
@@ -52,7 +52,8 @@ func (p *plan) append(other plan) {
 	p.size += other.size
 }
 
-// writeTo writes the file. Pieces can be as short as a few bytes, so reading and writing go through buffers.
+// writeTo writes the file. Pieces can be as short as a few bytes, so reading and writing go through
+// buffers.
 func (p *plan) writeTo(w io.Writer, from *source) (written int64, err error) {
 	buffered := bufio.NewWriterSize(w, 256<<10)
 	from = from.fork()
@@ -101,8 +102,8 @@ func (p piece) writeFill(w *bufio.Writer) error {
 	return nil
 }
 
-// overlay is a set of changes to a file that keep every byte that stays where it was. Formats whose parts point at each other
-// by offset are cleaned this way: no pointer has to be found and moved.
+// overlay is a set of changes to a file that keep every byte that stays where it was. Formats whose
+// parts point at each other by offset are cleaned this way: no pointer has to be found and moved.
 type overlay struct {
 	edits []edit
 }
@@ -118,8 +119,9 @@ const maxEdits = 1 << 20
 
 var errTooManyEdits = problem(CodeTooComplex, "the file is made of too many parts")
 
-// errChangedTwice refuses a file two of whose parts lie in each other. The walks refuse what they know of the kind; whatever else a
-// file comes up with is its fault as well, and trying again would not help it.
+// errChangedTwice refuses a file two of whose parts lie in each other. The walks refuse what they
+// know of the kind; whatever else a file comes up with is its fault as well, and trying again would
+// not help it.
 var errChangedTwice = unreadable("the file is damaged: two of its parts are in the same place")
 
 func (o *overlay) patch(at int64, literal ...byte) {

@@ -17,8 +17,9 @@ const (
 	maxPNGExif = 64 << 10
 )
 
-// pngKept are the chunks that stay, each with its greatest length: what it takes to decode the pixels and show their colours
-// right. Text, times, EXIF, other programs' private chunks and the frames of an animation are not among them.
+// pngKept are the chunks that stay, each with its greatest length: what it takes to decode the
+// pixels and show their colours right. Text, times, EXIF, other programs' private chunks and the
+// frames of an animation are not among them.
 var pngKept = map[string]uint32{
 	"PLTE": 3 * 256, "tRNS": 256, "gAMA": 4, "cHRM": 32, "sRGB": 1, "sBIT": 4, "bKGD": 6, "pHYs": 9, "cICP": 4,
 }
@@ -130,7 +131,8 @@ func (w *pngWalk) header(c pngChunk) error {
 	return nil
 }
 
-// rawPNG is the length of a picture's data before it is compressed. Each line begins with a byte that says how it is stored.
+// rawPNG is the length of a picture's data before it is compressed. Each line begins with a byte
+// that says how it is stored.
 func rawPNG(width, height, depth int64, colour byte) int64 {
 	values := map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
 	return height * (1 + (width*values*depth+7)/8)
@@ -145,8 +147,8 @@ func (w *pngWalk) data(c pngChunk) error {
 	return nil
 }
 
-// keepData keeps the pieces of the data up to the end of what is compressed in them. Decoders read no further: what follows is another
-// file that hides here.
+// keepData keeps the pieces of the data up to the end of what is compressed in them. Decoders read
+// no further: what follows is another file that hides here.
 func (w *pngWalk) keepData() error {
 	in := &pieceReader{source: w.source.fork(), pieces: w.pieces}
 	reader, err := zlib.NewReader(in)
@@ -193,7 +195,8 @@ func (w *pngWalk) keepBeginning(c pngChunk, length int64) error {
 	return nil
 }
 
-// pieceReader reads the data of chunks as one, and no more of it than it is asked for: where it stands is where whoever read it stopped.
+// pieceReader reads the data of chunks as one, and no more of it than it is asked for: where it
+// stands is where whoever read it stopped.
 type pieceReader struct {
 	*source
 	pieces []pngChunk
@@ -266,7 +269,8 @@ func (w *pngWalk) profile(c pngChunk) error {
 	return nil
 }
 
-// inflate decompresses at most limit bytes, and reads no further than it has to. It gives nothing for what is not compressed data.
+// inflate decompresses at most limit bytes, and reads no further than it has to. It gives nothing
+// for what is not compressed data.
 func inflate(compressed *bytes.Reader, limit int64) ([]byte, error) {
 	reader, err := zlib.NewReader(compressed)
 	if err != nil {

@@ -5,21 +5,23 @@ import (
 	"slices"
 )
 
-// sampleEntry is what a track's description says of the coding of its samples, as far as it is needed to find them.
+// sampleEntry is what a track's description says of the coding of its samples, as far as it is
+// needed to find them.
 type sampleEntry struct {
 	format string
 	// QuickTime counts uncompressed sound in single samples: that many take that many bytes.
 	samplesPerPacket, bytesPerPacket int64
 }
 
-// The codings that are taken. A file may hold any other: nobody could look at it. Of those in which every frame is a whole picture
-// file, with all that such a file can say, there is none.
+// The codings that are taken. A file may hold any other: nobody could look at it. Of those in which
+// every frame is a whole picture file, with all that such a file can say, there is none.
 var (
 	pictureFormats = []string{"avc1", "avc3", "hvc1", "hev1", "dvh1", "dvhe", "dva1", "dvav", "av01", "vp08", "vp09", "mp4v", "s263", "apch", "apcn", "apcs", "apco", "ap4h"}
 	soundFormats   = []string{"mp4a", "Opus", "alac", "ac-3", "ec-3", "samr", "sawb", "sowt", "twos", "lpcm", "raw ", "in24", "in32", "fl32", "ulaw", "alaw", "ipcm", "fpcm", ".mp3", "apac"}
 )
 
-// entryParts may stay inside a sample description: what decoders need, and how colours and sound channels are meant.
+// entryParts may stay inside a sample description: what decoders need, and how colours and sound
+// channels are meant.
 var entryParts = []string{
 	"avcC", "hvcC", "lhvC", "av1C", "vpcC", "dvcC", "dvvC", "esds", "d263", "dOps", "alac", "dac3", "dec3", "damr", "pcmC", "dapa",
 	"colr", "pasp", "clap", "fiel", "gama", "btrt", "mdcv", "clli", "SmDm", "CoLL", "wave", "chan", "chnl", "srat",
@@ -93,7 +95,8 @@ func (w *movieWalk) sampleEntry(t *track, b box) error {
 	return t.checkLayout(b.kind)
 }
 
-// checkLayout refuses pictures of a coding that can be cleaned, if their description does not say how.
+// checkLayout refuses pictures of a coding that can be cleaned, if their description does not say
+// how.
 func (t *track) checkLayout(format string) error {
 	wanted := codedOtherwise
 	switch format {
@@ -112,7 +115,8 @@ func (t *track) checkLayout(format string) error {
 	return nil
 }
 
-// soundLayout gives the length of a sound description before its parts. QuickTime has three versions of it.
+// soundLayout gives the length of a sound description before its parts. QuickTime has three
+// versions of it.
 func (t *track) soundLayout(b box, body []byte) (size int64, err error) {
 	size = soundEntrySize
 	channels, bits := int64(binary.BigEndian.Uint16(body[16:])), int64(binary.BigEndian.Uint16(body[18:]))
@@ -135,7 +139,8 @@ func (t *track) soundLayout(b box, body []byte) (size int64, err error) {
 	return size, nil
 }
 
-// entryParts blanks what does not stay of a sample description. QuickTime may end it with four zero bytes.
+// entryParts blanks what does not stay of a sample description. QuickTime may end it with four zero
+// bytes.
 func (w *movieWalk) entryParts(t *track, at, end int64) error {
 	for end-at >= 8 {
 		b, err := w.boxAt(at, end)

@@ -2,8 +2,8 @@ package container
 
 import "encoding/binary"
 
-// claimChunks finds the samples of a track by its three tables: where the chunks are, how many samples each holds, and how long
-// the samples are.
+// claimChunks finds the samples of a track by its three tables: where the chunks are, how many
+// samples each holds, and how long the samples are.
 func (w *movieWalk) claimChunks(t *track) error {
 	if !t.hasSizes || !t.hasChunks || !t.hasRuns || t.entry.format == "" {
 		return unreadable("the video is damaged: one of its tracks does not say where its frames are")

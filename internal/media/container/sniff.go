@@ -9,8 +9,8 @@ import (
 // sniffLength is as much of a file as deciding its format takes.
 const sniffLength = 512
 
-// Sniff tells the format by the first bytes of a file, at least 512 of them if there are as many. A name or a declared type has no
-// say: whoever opens the file later will not ask them either.
+// Sniff tells the format by the first bytes of a file, at least 512 of them if there are as many. A
+// name or a declared type has no say: whoever opens the file later will not ask them either.
 func Sniff(head []byte) (Format, bool) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
@@ -27,8 +27,8 @@ func Sniff(head []byte) (Format, bool) {
 	return "", false
 }
 
-// mp4Brands are the brands by which a writer of MP4 files signs. Families of brands that are other formats in the same boxes,
-// like HEIC and AVIF pictures or Canon's raw files, are not among them.
+// mp4Brands are the brands by which a writer of MP4 files signs. Families of brands that are other
+// formats in the same boxes, like HEIC and AVIF pictures or Canon's raw files, are not among them.
 var mp4Brands = []string{
 	"isom", "iso2", "iso3", "iso4", "iso5", "iso6", "iso7", "iso8", "iso9", "isoa", "isob", "isoc",
 	"mp41", "mp42", "mp71", "avc1", "hvc1", "av01", "M4V ", "M4VH", "M4VP", "dash", "msdh", "msix", "cmfc", "cmf2", "MSNV", "mmp4", "XAVC", "3gp4", "3gp5", "3gp6",

@@ -7,12 +7,12 @@ import (
 	"io"
 )
 
-// windowLength is how much of a file is held at a time. Files are walked forwards in small steps, so nearly every step finds
-// its bytes in the window.
+// windowLength is how much of a file is held at a time. Files are walked forwards in small steps,
+// so nearly every step finds its bytes in the window.
 const windowLength = 64 << 10
 
-// source reads a file of known size through one window: a walk of many small steps costs few system calls, and memory that
-// does not grow with the file.
+// source reads a file of known size through one window: a walk of many small steps costs few system
+// calls, and memory that does not grow with the file.
 type source struct {
 	r      io.ReaderAt
 	size   int64
@@ -60,7 +60,8 @@ func (s *source) move(at int64) error {
 	return nil
 }
 
-// rest is all that the window can hold from an offset on: at least one byte before the end of the file.
+// rest is all that the window can hold from an offset on: at least one byte before the end of the
+// file.
 func (s *source) rest(at int64) ([]byte, error) {
 	return s.bytes(at, int(max(0, min(windowLength, s.size-at))))
 }

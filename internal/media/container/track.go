@@ -159,8 +159,8 @@ func (w *movieWalk) mediaHeader(t *track, b box) error {
 	return h.checkDuration()
 }
 
-// handler reads what a track is, and erases what its writer called it. QuickTime repeats the box one level deeper for the way
-// the data is reached; the first counts.
+// handler reads what a track is, and erases what its writer called it. QuickTime repeats the box
+// one level deeper for the way the data is reached; the first counts.
 func (w *movieWalk) handler(t *track, b box) error {
 	if b.length() < 24 {
 		return errShortBox(b)
@@ -179,7 +179,8 @@ func (w *movieWalk) handler(t *track, b box) error {
 // maxReferences is the number of data references a track may have. It needs one: this file.
 const maxReferences = 16
 
-// dataReferences refuses a video whose frames are somewhere else: a player would fetch them from there, wherever that is.
+// dataReferences refuses a video whose frames are somewhere else: a player would fetch them from
+// there, wherever that is.
 func (w *movieWalk) dataReferences(t *track, b box) error {
 	if b.length() < 8 {
 		return errShortBox(b)

@@ -2,8 +2,9 @@ package container
 
 import "encoding/binary"
 
-// eraseComments overwrites the comments that Vorbis keeps in the description of the sound: three packets, of which the second
-// names the program that wrote it and holds what anybody cared to add. It becomes a long blank name and no comments.
+// eraseComments overwrites the comments that Vorbis keeps in the description of the sound: three
+// packets, of which the second names the program that wrote it and holds what anybody cared to add.
+// It becomes a long blank name and no comments.
 func (w *webmWalk) eraseComments(private element) error {
 	const longest = windowLength // the third packet, which is not looked at, may be cut
 	data, err := w.source.bytes(private.body, int(min(private.end-private.body, longest)))
@@ -26,8 +27,8 @@ func (w *webmWalk) eraseComments(private element) error {
 	return nil
 }
 
-// vorbisComments finds the second of three packets. Their number less one comes first, then the lengths of the first two, each as a
-// sum of bytes of which only the last is not 255.
+// vorbisComments finds the second of three packets. Their number less one comes first, then the
+// lengths of the first two, each as a sum of bytes of which only the last is not 255.
 func vorbisComments(data []byte) (span [2]int, found bool) {
 	if len(data) == 0 || data[0] != 2 {
 		return span, false

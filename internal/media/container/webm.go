@@ -48,8 +48,8 @@ const (
 	idAttachments     = 0x1941a469
 )
 
-// webmParts says what may stay inside each part of the file. Everything else becomes empty space: tags, attachments, chapters,
-// titles, checksums of what has changed.
+// webmParts says what may stay inside each part of the file. Everything else becomes empty space:
+// tags, attachments, chapters, titles, checksums of what has changed.
 var webmParts = map[uint32][]uint32{
 	idSegment:  {idSeekHead, idInfo, idTracks, idCluster, idCues},
 	idSeekHead: {0x4dbb}, // positions of the other parts, which stay right
@@ -99,7 +99,8 @@ const (
 	webmSound   = 2
 )
 
-// readWebM keeps the first picture track and the sound tracks, and cleans the file in place, as readMovie does.
+// readWebM keeps the first picture track and the sound tracks, and cleans the file in place, as
+// readMovie does.
 func readWebM(f *File) error {
 	w := &webmWalk{File: f, scale: 1_000_000, last: -1, before: -1}
 	header, err := w.elementAt(0, w.source.size)
@@ -242,7 +243,8 @@ func (w *webmWalk) dropped(e element) error {
 	return nil
 }
 
-// readTags looks for a place among the tags, as phones' videos have it after a conversion. What makes no sense is skipped.
+// readTags looks for a place among the tags, as phones' videos have it after a conversion. What
+// makes no sense is skipped.
 func (w *webmWalk) readTags(parent element, depth int) {
 	if depth > 3 {
 		return
@@ -342,7 +344,8 @@ type webmBlock struct {
 	duration uint64
 }
 
-// blockGroup reads a block and what is said about it, and drops all of it if it is of a track that goes.
+// blockGroup reads a block and what is said about it, and drops all of it if it is of a track that
+// goes.
 func (w *webmWalk) blockGroup(e element) error {
 	w.block = webmBlock{in: true}
 	before := len(w.edits.edits)
@@ -427,8 +430,9 @@ func (w *webmWalk) frame(at int64, keyframe bool, duration int64) {
 	}
 }
 
-// summarize says how long the video lasts: until the last picture has been shown as long as it says, or as long as the one
-// before it. The header that says so too is often missing, and never believed.
+// summarize says how long the video lasts: until the last picture has been shown as long as it
+// says, or as long as the one before it. The header that says so too is often missing, and never
+// believed.
 func (w *webmWalk) summarize() error {
 	if w.picture == nil {
 		return unreadable("the file has no video in it")

@@ -31,7 +31,8 @@ type riffChunk struct {
 	length int64
 }
 
-// readWebP keeps the picture, its transparency and its colour profile, and writes the file's frame around them anew.
+// readWebP keeps the picture, its transparency and its colour profile, and writes the file's frame
+// around them anew.
 func readWebP(f *File) error {
 	w := &webpWalk{File: f}
 	header, err := w.source.bytes(4, 4)
@@ -215,7 +216,8 @@ func newRIFFChunk(kind string, data []byte) []byte {
 	return append(chunk, data...)
 }
 
-// decodeBytes is what golang.org/x/image/webp takes. Transparency beside a lossy picture is itself a lossless one.
+// decodeBytes is what golang.org/x/image/webp takes. Transparency beside a lossy picture is itself
+// a lossless one.
 func (w *webpWalk) decodeBytes() int64 {
 	pixels := w.pictureWidth * w.pictureHeight
 	switch {

@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// maxXMP is how much of an XMP packet is looked at. Packets are thrown away whole whatever their length.
+// maxXMP is how much of an XMP packet is looked at. Packets are thrown away whole whatever their
+// length.
 const maxXMP = 64 << 10
 
-// readXMP looks for the place and the time in an XMP packet. The packet is a document in a language with entities and name
-// spaces, written by strangers; the two or three properties of interest are found by their usual names and nothing is parsed.
+// readXMP looks for the place and the time in an XMP packet. The packet is a document in a language
+// with entities and name spaces, written by strangers; the two or three properties of interest are
+// found by their usual names and nothing is parsed.
 func (m *Metadata) readXMP(packet []byte) {
 	packet = packet[:min(len(packet), maxXMP)]
 	lat, latOK := parseXMPDegrees(xmpProperty(packet, "exif:GPSLatitude"), "N", "S")

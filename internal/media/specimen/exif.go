@@ -15,7 +15,8 @@ type entry struct {
 	value     []byte
 }
 
-// Exif is a block of EXIF data as cameras write it: orientation, time, maker's notes, the place, and a small picture.
+// Exif is a block of EXIF data as cameras write it: orientation, time, maker's notes, the place,
+// and a small picture.
 func Exif(order binary.AppendByteOrder, orientation int, thumbnail []byte) []byte {
 	b := exifBuilder{order: order}
 	head := []byte("MM\x00*")

@@ -22,8 +22,9 @@ func U32(numbers ...uint32) (data []byte) {
 	return data
 }
 
-// InBox puts boxes at the end of the box at a path of names, and makes all boxes on the way longer. It moves what follows, so it is for
-// files whose samples come first or are found relative to their fragment.
+// InBox puts boxes at the end of the box at a path of names, and makes all boxes on the way longer.
+// It moves what follows, so it is for files whose samples come first or are found relative to their
+// fragment.
 func InBox(file []byte, path string, boxes ...[]byte) []byte {
 	file = bytes.Clone(file)
 	more := join(boxes...)
@@ -52,8 +53,8 @@ func SetBox(file []byte, path string, body ...[]byte) []byte {
 	return file
 }
 
-// InSample puts bytes in front of the first sample of the first track, and moves all samples that follow. It is for files whose samples
-// come first.
+// InSample puts bytes in front of the first sample of the first track, and moves all samples that
+// follow. It is for files whose samples come first.
 func InSample(file, more []byte) []byte {
 	file = bytes.Clone(file)
 	entry := func(at int, table string) []byte { return file[at+bytes.Index(file[at:], []byte(table)):] }
@@ -122,7 +123,8 @@ func InEntry(file, more []byte) []byte {
 	return SetBox(file, "moov/trak/mdia/minf/stbl/stsd", body[:8], Box(string(entry[4:8]), entry[8:], more))
 }
 
-// InFragment puts a box into the first fragment of a film, whose samples then lie further behind its beginning.
+// InFragment puts a box into the first fragment of a film, whose samples then lie further behind
+// its beginning.
 func InFragment(file, more []byte) []byte {
 	file = InBox(file, "moof", more)
 	fragment := file[bytes.Index(file, []byte("moof")):bytes.Index(file, []byte("mdat"))]
@@ -209,7 +211,8 @@ func movies() []Planted {
 	return planted
 }
 
-// InsertUserData overwrites the message that the encoder left in the first picture, or in the configuration, by a planted one.
+// InsertUserData overwrites the message that the encoder left in the first picture, or in the
+// configuration, by a planted one.
 func InsertUserData(file []byte, h265 bool) []byte {
 	mark := []byte("x264 - core")
 	if h265 {

@@ -1,5 +1,6 @@
-// Package specimen makes media files for tests: good ones, as cameras, phones and browsers leave them, with a place and other private
-// things planted wherever a file can hold them, and the parts to build bad ones from. Only tests import it.
+// Package specimen makes media files for tests: good ones, as cameras, phones and browsers leave
+// them, with a place and other private things planted wherever a file can hold them, and the parts
+// to build bad ones from. Only tests import it.
 package specimen
 
 import (
