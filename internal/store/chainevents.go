@@ -69,7 +69,7 @@ type Payment struct {
 // [ErrConflict], and fails the transaction.
 func (tx *Tx) AddEvents(chainID uint64, events []ChainEvent) error {
 	for i := range events {
-		if !events[i].whole() {
+		if !isWhole(&events[i]) {
 			return fmt.Errorf("add events of chain %d: event %d of block %d has no part that fits its kind %q",
 				chainID, events[i].LogIndex, events[i].Block, events[i].Kind)
 		}
@@ -156,7 +156,7 @@ func scanChainEvent(row scanner) (ChainEvent, error) {
 		return ChainEvent{}, err
 	}
 	err = errors.Join(parse(&event.BlockHash, blockHash, sortie.ParseHash), parse(&event.Transaction, transaction, sortie.ParseHash),
-		parse(&event.Factory, factory, sortie.ParseAddress), event.readData(data))
+		parse(&event.Factory, factory, sortie.ParseAddress), readEventData(&event, data))
 	if missionKey.Valid {
 		err = errors.Join(err, parse(&event.MissionKey, missionKey.String, sortie.ParseHash))
 	}
@@ -166,7 +166,7 @@ func scanChainEvent(row scanner) (ChainEvent, error) {
 	return event, nil
 }
 
-func (event *ChainEvent) readData(text []byte) error {
+func readEventData(event *ChainEvent, text []byte) error {
 	var data eventData
 	if err := json.Unmarshal(text, &data); err != nil {
 		return err
@@ -242,8 +242,8 @@ func (w *eventWriter) mark(text []byte) {
 	w.text, w.ends = text, append(w.ends, len(text))
 }
 
-// whole reports whether an event has the part of its kind.
-func (event *ChainEvent) whole() bool {
+// isWhole reports whether an event has the part of its kind.
+func isWhole(event *ChainEvent) bool {
 	switch event.Kind {
 	case EventMissionFunded:
 		return event.Funded != nil
