@@ -32,20 +32,22 @@ var rooms = map[string]struct {
 	"internal/wallet":   {[]string{"", "contracts", "contracts/bind/signaturevalidator"}, "who signed a request is decided without database and keys; the chain is a function it is given"},
 	"internal/store":    {[]string{"", "internal/mission"}, "storage serves the use cases and never calls them"},
 	"internal/verify":   {[]string{"", "internal/mission"}, "what a submission is worth follows from what is told about it: no database, no files"},
-	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/media", "internal/verify"}, "use cases know no HTTP and no chain"},
+	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify"}, "use cases know no HTTP and no chain"},
 	"internal/api":      {[]string{"", "internal/app", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
 	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
 	"internal/jobs":     {[]string{"", "internal/store"}, "a queue carries work and knows none of it"},
-	"internal/media":    {[]string{"", "internal/media/container"}, "files and hashes: whose they are and who may see them is decided elsewhere"},
+	"internal/blob":     {[]string{""}, "files and hashes: who owns a file and who may read it is decided by the use cases"},
+	"internal/ingest":   {[]string{"", "internal/blob", "internal/ingest/container"}, "it reads files: of blob it needs the name of temporary directories only"},
+	"internal/links":    {[]string{""}, "a link is verified without database and files"},
 	"internal/devnet":   {[]string{"", "contracts", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "contracts/bind/testusdc", "internal/chain"}, "the development chain is a chain, not the service"},
 	"internal/pgtest":   {nil, "it gives tests a database, whatever they keep in it"},
 	"internal/porttest": {nil, "it gives tests a port, for any program"},
-	"cmd/sortie":        {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/jobs", "internal/media", "internal/store", "internal/verify", "internal/wallet"}, "cmd wires, and decides nothing that a room could"},
-	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/media", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room next to its bare limit"},
+	"cmd/sortie":        {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/jobs", "internal/blob", "internal/ingest", "internal/links", "internal/store", "internal/verify", "internal/wallet"}, "cmd wires, and decides nothing that a room could"},
+	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/blob", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room next to its bare limit"},
 	"e2e":               {nil, "tests drive the binary from outside"},
 
-	"internal/media/container": {nil, "the formats of files are told by the files alone"},
-	"internal/media/specimen":  {nil, "it makes files for tests, whoever looks at them"},
+	"internal/ingest/container": {nil, "the parsers of file formats read bytes and need nothing else"},
+	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
 
 // sdkDependencies is all that a program importing the SDK compiles beside the standard library.
