@@ -69,3 +69,24 @@ type FieldError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
+
+// FundingDepth says where in the chain a mission's funding is.
+type FundingDepth struct {
+	Seen            bool    `json:"seen"`
+	TransactionHash *Hash   `json:"transactionHash"` // nil until seen
+	BlockNumber     *uint64 `json:"blockNumber"`     // nil until seen
+	Confirmations   uint64  `json:"confirmations"`   // blocks on top of it, its own included; 0 until seen
+	Required        uint64  `json:"required"`        // confirmations at which the review begins
+	Locked          bool    `json:"locked"`          // final: publication needs it
+}
+
+// FundingCheck is the answer to confirm-funding: what the service knew when it was asked to look.
+// The look itself comes after the answer; ask for the status again.
+type FundingCheck struct {
+	OK            bool          `json:"ok"`
+	DraftID       string        `json:"draftId"`
+	MissionID     string        `json:"missionId"`
+	FundingStatus FundingStatus `json:"fundingStatus"`
+	NextAction    NextAction    `json:"nextAction"`
+	Funding       FundingDepth  `json:"funding"`
+}

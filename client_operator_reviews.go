@@ -73,37 +73,14 @@ func (c *Client) review(ctx context.Context, request call) (Review, error) {
 
 func operatorMissionPath(id string) string { return "/api/operator/missions/" + url.PathEscape(id) }
 
-// Audit gives one page of what operators, and the service in their name, did; newest first.
-func (c *Client) Audit(ctx context.Context, query PageQuery) (AuditPage, error) {
-	var page AuditPage
-	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/operator/audit")}, &page)
-	return page, err
-}
-
-// Chain says how far the service has followed the chain, and what is out of order.
-func (c *Client) Chain(ctx context.Context) (ChainOverview, error) {
-	var overview ChainOverview
-	err := c.send(ctx, call{method: http.MethodGet, path: "/api/operator/chain"}, &overview)
-	return overview, err
-}
-
-// Reconcile asks the service to compare the contract's state with its database, over all open
-// missions. It happens after the answer; LastReconcile of [Client.Chain] has the outcome.
-func (c *Client) Reconcile(ctx context.Context) error {
-	var requested ReconcileRequested
-	return c.send(ctx, call{method: http.MethodPost, path: "/api/operator/chain/reconcile"}, &requested)
-}
-
-// ClearIncident says that a person has looked at an incident, and why things may go on.
+// CloseMission ends a published mission now, at its creator's request. What is submitted is still
+// decided and what is accepted is paid; then the rest of its money goes back. Ended before: the
+// answer says what it still waits for.
 //
-// It fails with not_found, with validation_failed for a reason that is empty or too long, and with
-// wrong_state when the incident was cleared before.
-func (c *Client) ClearIncident(ctx context.Context, id, reason string) (IncidentCleared, error) {
-	body, err := encodeReason(reason)
-	if err != nil {
-		return IncidentCleared{}, err
-	}
-	var cleared IncidentCleared
-	err = c.send(ctx, call{method: http.MethodPost, path: "/api/operator/incidents/" + url.PathEscape(id) + "/clear", body: body}, &cleared)
-	return cleared, err
+// It fails with not_found, and with wrong_state when the mission is not published or its money has
+// left the contract.
+func (c *Client) CloseMission(ctx context.Context, id, reason string) (MissionClose, error) {
+	var answer MissionClose
+	err := c.order(ctx, operatorMissionPath(id)+"/close", reason, &answer)
+	return answer, err
 }

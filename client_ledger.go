@@ -25,18 +25,3 @@ func (c *Client) AllPayments(ctx context.Context, missionID string, query PageQu
 		return page.Payments, page.Summary.NextCursor, err
 	})
 }
-
-// Earnings says what the wallet was paid as a contributor, and what is on its way.
-func (c *Client) Earnings(ctx context.Context) (Earnings, error) {
-	var earnings Earnings
-	err := c.send(ctx, call{method: http.MethodGet, path: "/api/earnings"}, &earnings)
-	return earnings, err
-}
-
-// Solvency says whether the books agree with the chain, with one page of missions. It is for
-// operators.
-func (c *Client) Solvency(ctx context.Context, query PageQuery) (Solvency, error) {
-	var solvency Solvency
-	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/operator/solvency")}, &solvency)
-	return solvency, err
-}

@@ -90,24 +90,3 @@ func (c *Client) ResumePayouts(ctx context.Context, reason string) (PayoutsHalte
 	err := c.order(ctx, payoutsPath+"/resume", reason, &answer)
 	return answer, err
 }
-
-// CloseMission ends a published mission now, at its creator's request. What is submitted is still
-// decided and what is accepted is paid; then the rest of its money goes back. Ended before: the
-// answer says what it still waits for.
-//
-// It fails with not_found, and with wrong_state when the mission is not published or its money has
-// left the contract.
-func (c *Client) CloseMission(ctx context.Context, id, reason string) (MissionClose, error) {
-	var answer MissionClose
-	err := c.order(ctx, operatorMissionPath(id)+"/close", reason, &answer)
-	return answer, err
-}
-
-// order posts an operator's order with its reason.
-func (c *Client) order(ctx context.Context, path, reason string, answer any) error {
-	body, err := encodeReason(reason)
-	if err != nil {
-		return err
-	}
-	return c.send(ctx, call{method: http.MethodPost, path: path, body: body}, answer)
-}
