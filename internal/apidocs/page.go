@@ -1,4 +1,4 @@
-package api
+package apidocs
 
 import (
 	"cmp"
@@ -13,116 +13,116 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// docsPage is what docs.html shows.
-type docsPage struct {
+// pageView is what page.html shows.
+type pageView struct {
 	Style                   template.CSS
 	Title, Version, Summary string
 	Lead                    template.HTML
-	Sections                []docsSection
-	Groups                  []docsGroup
-	Objects                 []docsObject
-	Headers                 []docsField // of all answers
-	Codes, Reserved         []docsCode
+	Sections                []sectionView
+	Groups                  []groupView
+	Objects                 []objectView
+	Headers                 []fieldView // of all answers
+	Codes, Reserved         []codeView
 }
 
-type docsGroup struct {
+type groupView struct {
 	Name       string
 	About      template.HTML
-	Operations []docsOperation
+	Operations []operationView
 }
 
-type docsOperation struct {
+type operationView struct {
 	ID, Method, Path, Summary string
 	About                     template.HTML
 	Signed                    bool
-	Parameters                []docsField
-	Body                      *docsBody
-	Answers                   []docsAnswer // the good ones
-	Errors                    []docsAnswer
+	Parameters                []fieldView
+	Body                      *bodyView
+	Answers                   []answerView // the good ones
+	Errors                    []answerView
 }
 
-type docsAnswer struct {
+type answerView struct {
 	Status, Text string
 	About        template.HTML
 	Headers      []string
-	Body         *docsBody
+	Body         *bodyView
 	Codes        []string // of errors
 }
 
-type docsBody struct {
+type bodyView struct {
 	MediaType string
 	Schema    string // its name, if it has one
 	Repeated  bool   // the fields were shown before
 	About     template.HTML
-	Fields    []docsField
-	Examples  []docsExample
+	Fields    []fieldView
+	Examples  []exampleView
 }
 
-type docsExample struct{ Summary, JSON string }
+type exampleView struct{ Summary, JSON string }
 
-type docsObject struct {
+type objectView struct {
 	Name   string
 	About  template.HTML
-	Fields []docsField
+	Fields []fieldView
 }
 
-type docsCode struct {
+type codeView struct {
 	Code, Status string
 	Retry        bool
 	Action       template.HTML
 }
 
-// docsNode is a value of the document. The zero value is an absent one, and so is everything in it.
-type docsNode struct{ *yaml.Node }
+// node is a value of the document. The zero value is an absent one, and so is everything in it.
+type node struct{ *yaml.Node }
 
-func (n docsNode) get(name string) docsNode {
+func (n node) get(name string) node {
 	if n.Node == nil || n.Kind != yaml.MappingNode {
-		return docsNode{}
+		return node{}
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {
-			return docsNode{n.Content[i+1]}
+			return node{n.Content[i+1]}
 		}
 	}
-	return docsNode{}
+	return node{}
 }
 
-func (n docsNode) at(names ...string) docsNode {
+func (n node) at(names ...string) node {
 	for _, name := range names {
 		n = n.get(name)
 	}
 	return n
 }
 
-func (n docsNode) absent() bool { return n.Node == nil }
+func (n node) absent() bool { return n.Node == nil }
 
-func (n docsNode) text() string {
+func (n node) text() string {
 	if n.Node == nil {
 		return ""
 	}
 	return n.Value
 }
 
-func (n docsNode) isTrue() bool { return n.text() == "true" }
+func (n node) isTrue() bool { return n.text() == "true" }
 
-func (n docsNode) prose() template.HTML { return renderProse(n.text()) }
+func (n node) prose() template.HTML { return renderProse(n.text()) }
 
 // items are the elements of a list; a single value is a list of one.
-func (n docsNode) items() []docsNode {
+func (n node) items() []node {
 	if n.Node == nil {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		return []docsNode{n}
+		return []node{n}
 	}
-	items := make([]docsNode, len(n.Content))
+	items := make([]node, len(n.Content))
 	for i, item := range n.Content {
-		items[i] = docsNode{item}
+		items[i] = node{item}
 	}
 	return items
 }
 
-func (n docsNode) texts() []string {
+func (n node) texts() []string {
 	var texts []string
 	for _, item := range n.items() {
 		texts = append(texts, item.Value)
@@ -131,19 +131,19 @@ func (n docsNode) texts() []string {
 }
 
 // members visits a mapping in the order it was written in.
-func (n docsNode) members(visit func(name string, value docsNode)) {
+func (n node) members(visit func(name string, value node)) {
 	if n.Node == nil || n.Kind != yaml.MappingNode {
 		return
 	}
 	for i := 0; i < len(n.Content); i += 2 {
-		visit(n.Content[i].Value, docsNode{n.Content[i+1]})
+		visit(n.Content[i].Value, node{n.Content[i+1]})
 	}
 }
 
-// docsReader reads the document into a page. The first error sticks.
-type docsReader struct {
-	root    docsNode
-	headers []docsField
+// reader reads the document into a page. The first error sticks.
+type reader struct {
+	root    node
+	headers []fieldView
 	shown   []string // the schemas whose fields an operation shows
 	objects []string // the schemas that a field links to, in the order they were met
 	err     error
@@ -151,7 +151,7 @@ type docsReader struct {
 
 // follow gives what a reference leads to, and the last part of its name; a value that is none gives
 // itself.
-func (d *docsReader) follow(n docsNode) (target docsNode, name string) {
+func (d *reader) follow(n node) (target node, name string) {
 	reference := n.get("$ref").text()
 	if reference == "" {
 		return n, ""
@@ -164,9 +164,9 @@ func (d *docsReader) follow(n docsNode) (target docsNode, name string) {
 	return target, steps[len(steps)-1]
 }
 
-func (d *docsReader) page() docsPage {
+func (d *reader) page() pageView {
 	info := d.root.get("info")
-	page := docsPage{Title: info.get("title").text(), Version: info.get("version").text(), Summary: info.get("summary").text()}
+	page := pageView{Title: info.get("title").text(), Version: info.get("version").text(), Summary: info.get("summary").text()}
 	if page.Title == "" {
 		d.err = errors.New("info.title is missing")
 	}
@@ -177,22 +177,22 @@ func (d *docsReader) page() docsPage {
 	d.link("Error")
 	for i := 0; i < len(d.objects); i++ { // reading one may add others
 		schema := d.root.at("components", "schemas", d.objects[i])
-		page.Objects = append(page.Objects, docsObject{
+		page.Objects = append(page.Objects, objectView{
 			Name: d.objects[i], About: schema.get("description").prose(), Fields: markOptional(d.fields(schema)),
 		})
 	}
 	return page
 }
 
-func (d *docsReader) groups() []docsGroup {
-	var groups []docsGroup
+func (d *reader) groups() []groupView {
+	var groups []groupView
 	for _, tag := range d.root.get("tags").items() {
-		groups = append(groups, docsGroup{Name: tag.get("name").text(), About: tag.get("description").prose()})
+		groups = append(groups, groupView{Name: tag.get("name").text(), About: tag.get("description").prose()})
 	}
-	d.root.get("paths").members(func(path string, methods docsNode) {
-		methods.members(func(method string, operation docsNode) {
+	d.root.get("paths").members(func(path string, methods node) {
+		methods.members(func(method string, operation node) {
 			tags := operation.get("tags").texts()
-			at := slices.IndexFunc(groups, func(g docsGroup) bool { return slices.Contains(tags, g.Name) })
+			at := slices.IndexFunc(groups, func(g groupView) bool { return slices.Contains(tags, g.Name) })
 			if at < 0 {
 				d.err = cmp.Or(d.err, fmt.Errorf("%s %s has no tag that the document lists", method, path))
 				return
@@ -203,9 +203,9 @@ func (d *docsReader) groups() []docsGroup {
 	return groups
 }
 
-func (d *docsReader) operation(method, path string, n docsNode) docsOperation {
+func (d *reader) operation(method, path string, n node) operationView {
 	security := n.get("security")
-	operation := docsOperation{
+	operation := operationView{
 		ID: n.get("operationId").text(), Method: method, Path: path, Summary: n.get("summary").text(),
 		About: n.get("description").prose(), Signed: security.absent() || len(security.Content) > 0,
 	}
@@ -222,9 +222,9 @@ func (d *docsReader) operation(method, path string, n docsNode) docsOperation {
 		markRequired(operation.Body.Fields)
 	}
 	markRequired(operation.Parameters)
-	n.get("responses").members(func(status string, reference docsNode) {
+	n.get("responses").members(func(status string, reference node) {
 		response, _ := d.follow(reference)
-		answer := docsAnswer{Status: status, About: response.get("description").prose(), Headers: d.answerHeaders(response.get("headers"))}
+		answer := answerView{Status: status, About: response.get("description").prose(), Headers: d.answerHeaders(response.get("headers"))}
 		if code, err := strconv.Atoi(status); err == nil {
 			answer.Text = http.StatusText(code)
 		}
@@ -244,11 +244,11 @@ func (d *docsReader) operation(method, path string, n docsNode) docsOperation {
 
 // answerHeaders names the headers of an answer. Most come with many answers, so they are described
 // once, in a table of their own.
-func (d *docsReader) answerHeaders(n docsNode) []string {
+func (d *reader) answerHeaders(n node) []string {
 	var names []string
-	n.members(func(name string, reference docsNode) {
+	n.members(func(name string, reference node) {
 		names = append(names, name)
-		if slices.ContainsFunc(d.headers, func(known docsField) bool { return known.Name == name }) {
+		if slices.ContainsFunc(d.headers, func(known fieldView) bool { return known.Name == name }) {
 			return
 		}
 		header, _ := d.follow(reference)
@@ -261,15 +261,15 @@ func (d *docsReader) answerHeaders(n docsNode) []string {
 
 // body reads the content of a request or response, which has one form; files of several types have
 // none.
-func (d *docsReader) body(n docsNode) *docsBody {
-	var body *docsBody
-	n.get("content").members(func(mediaType string, content docsNode) {
+func (d *reader) body(n node) *bodyView {
+	var body *bodyView
+	n.get("content").members(func(mediaType string, content node) {
 		if body != nil {
 			body.MediaType += ", " + mediaType
 			return
 		}
 		schema, name := d.follow(content.get("schema"))
-		body = &docsBody{MediaType: mediaType, Schema: name, Repeated: slices.Contains(d.shown, name), About: n.get("description").prose()}
+		body = &bodyView{MediaType: mediaType, Schema: name, Repeated: slices.Contains(d.shown, name), About: n.get("description").prose()}
 		if body.Repeated {
 			return
 		}
@@ -277,18 +277,18 @@ func (d *docsReader) body(n docsNode) *docsBody {
 			d.shown = append(d.shown, name)
 		}
 		body.Fields = d.fields(schema)
-		content.get("examples").members(func(_ string, reference docsNode) {
+		content.get("examples").members(func(_ string, reference node) {
 			example, _ := d.follow(reference)
 			var text strings.Builder
 			writeJSON(&text, example.get("value"), "")
-			body.Examples = append(body.Examples, docsExample{Summary: example.get("summary").text(), JSON: text.String()})
+			body.Examples = append(body.Examples, exampleView{Summary: example.get("summary").text(), JSON: text.String()})
 		})
 	})
 	return body
 }
 
 // errorCodes finds the codes that a response's schema allows, wherever it narrows them.
-func errorCodes(schema docsNode) []string {
+func errorCodes(schema node) []string {
 	code := schema.at("properties", "code")
 	codes := append(code.get("const").texts(), code.get("enum").texts()...)
 	parts := append(schema.get("allOf").items(), schema.get("oneOf").items()...)
@@ -301,9 +301,9 @@ func errorCodes(schema docsNode) []string {
 	return codes
 }
 
-func (d *docsReader) codes() (served, reserved []docsCode) {
-	d.root.at("components", "schemas", "ErrorCode", "x-codes").members(func(name string, n docsNode) {
-		code := docsCode{Code: name, Status: n.get("status").text(), Retry: n.get("retry").isTrue(), Action: n.get("action").prose()}
+func (d *reader) codes() (served, reserved []codeView) {
+	d.root.at("components", "schemas", "ErrorCode", "x-codes").members(func(name string, n node) {
+		code := codeView{Code: name, Status: n.get("status").text(), Retry: n.get("retry").isTrue(), Action: n.get("action").prose()}
 		if n.get("reserved").isTrue() {
 			reserved = append(reserved, code)
 		} else {

@@ -1,4 +1,4 @@
-package api
+package apidocs
 
 import (
 	"html"
@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// docsField is one row of a table of parameters, headers or members.
-type docsField struct {
+// fieldView is one row of a table of parameters, headers or members.
+type fieldView struct {
 	Name     string
 	In       string // of parameters
 	Type     template.HTML
@@ -22,7 +22,7 @@ type docsField struct {
 }
 
 // markRequired is for what a client sends: it must know what it cannot leave out.
-func markRequired(fields []docsField) {
+func markRequired(fields []fieldView) {
 	for i := range fields {
 		if fields[i].Required {
 			fields[i].Mark = "required"
@@ -31,7 +31,7 @@ func markRequired(fields []docsField) {
 }
 
 // markOptional is for what a client gets: it must know what it cannot count on.
-func markOptional(fields []docsField) []docsField {
+func markOptional(fields []fieldView) []fieldView {
 	for i := range fields {
 		if !fields[i].Required {
 			fields[i].Mark = "may be absent"
@@ -42,38 +42,38 @@ func markOptional(fields []docsField) []docsField {
 
 // fields lists the members of an object's schema. Members of objects written inside of it follow
 // their object; an object with a name of its own is linked to instead.
-func (d *docsReader) fields(schema docsNode) []docsField {
-	var fields []docsField
+func (d *reader) fields(schema node) []fieldView {
+	var fields []fieldView
 	d.appendFields(&fields, "", schema)
 	return fields
 }
 
-func (d *docsReader) appendFields(fields *[]docsField, prefix string, schema docsNode) {
+func (d *reader) appendFields(fields *[]fieldView, prefix string, schema node) {
 	required := schema.get("required").texts()
-	schema.get("properties").members(func(name string, member docsNode) {
+	schema.get("properties").members(func(name string, member node) {
 		*fields = append(*fields, d.field(prefix+name, member, slices.Contains(required, name)))
 		d.appendFields(fields, prefix+name+".", member)
 	})
 	if others := schema.get("additionalProperties"); !others.get("description").absent() {
-		*fields = append(*fields, docsField{Name: prefix + "(any other name)", Type: "any", About: others.get("description").prose()})
+		*fields = append(*fields, fieldView{Name: prefix + "(any other name)", Type: "any", About: others.get("description").prose()})
 	}
 }
 
-func (d *docsReader) field(name string, schema docsNode, required bool) docsField {
+func (d *reader) field(name string, schema node, required bool) fieldView {
 	about := schema.get("description")
 	kinds, rules := d.describe(schema)
 	if about.absent() {
 		target, _ := d.follow(schema)
 		about = target.get("description")
 	}
-	return docsField{
+	return fieldView{
 		Name: name, Required: required, About: about.prose(), Rules: rules,
 		Type: template.HTML(strings.Join(kinds, " or ")), // written by describe, which escapes
 	}
 }
 
 // describe gives the types a value may have, and the rules for it, as HTML.
-func (d *docsReader) describe(schema docsNode) (kinds []string, rules []template.HTML) {
+func (d *reader) describe(schema node) (kinds []string, rules []template.HTML) {
 	target, name := d.follow(schema)
 	if name != "" && !target.get("properties").absent() {
 		return []string{d.link(name)}, nil
@@ -106,7 +106,7 @@ func (d *docsReader) describe(schema docsNode) (kinds []string, rules []template
 }
 
 // link refers to an object's own table, and sees to it that there is one.
-func (d *docsReader) link(name string) string {
+func (d *reader) link(name string) string {
 	if !slices.Contains(d.objects, name) && !slices.Contains(d.shown, name) {
 		d.objects = append(d.objects, name)
 	}
@@ -114,7 +114,7 @@ func (d *docsReader) link(name string) string {
 }
 
 // bounds are the rules that a schema itself states.
-func bounds(schema docsNode) []template.HTML {
+func bounds(schema node) []template.HTML {
 	var rules []template.HTML
 	add := func(text string) { rules = append(rules, template.HTML(text)) } // escaped below
 	span := func(low, high, unit string) {
@@ -161,7 +161,7 @@ func grouped(number string) string {
 	return html.EscapeString(grouped(number[:len(number)-3]) + "," + number[len(number)-3:])
 }
 
-func literal(value docsNode) string {
+func literal(value node) string {
 	var text strings.Builder
 	if value.Kind == yaml.ScalarNode && value.Value != "" {
 		text.WriteString(value.Value)
@@ -172,7 +172,7 @@ func literal(value docsNode) string {
 }
 
 // writeJSON writes a value of the document as the JSON it stands for, its members in their order.
-func writeJSON(out *strings.Builder, value docsNode, indent string) {
+func writeJSON(out *strings.Builder, value node, indent string) {
 	if value.absent() {
 		return
 	}
@@ -197,7 +197,7 @@ func writeJSON(out *strings.Builder, value docsNode, indent string) {
 			default:
 				out.WriteString(": ")
 			}
-			writeJSON(out, docsNode{content}, deeper)
+			writeJSON(out, node{content}, deeper)
 		}
 		out.WriteString("\n" + indent)
 		out.WriteByte(brackets[1])

@@ -1,4 +1,4 @@
-package api
+package apidocs
 
 import (
 	"html"
@@ -11,15 +11,15 @@ import (
 // of one level, tables, fenced code, headings, `code`, *stress*, **strong stress** and links. This
 // file turns that into HTML and nothing else; whatever it does not know stays the text it is.
 
-// docsSection is the prose under one heading.
-type docsSection struct {
+// sectionView is the prose under one heading.
+type sectionView struct {
 	ID    string
 	Title string
 	Prose template.HTML
 }
 
 // sections cuts prose at its headings of the second level. What is before the first has no title.
-func sections(prose string) (lead template.HTML, headed []docsSection) {
+func sections(prose string) (lead template.HTML, headed []sectionView) {
 	var blocks []string
 	title := ""
 	flush := func() {
@@ -27,7 +27,7 @@ func sections(prose string) (lead template.HTML, headed []docsSection) {
 		if title == "" {
 			lead = body
 		} else {
-			headed = append(headed, docsSection{ID: anchor(title), Title: title, Prose: body})
+			headed = append(headed, sectionView{ID: anchor(title), Title: title, Prose: body})
 		}
 		blocks = nil
 	}
