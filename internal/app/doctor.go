@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -83,13 +84,13 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 
 // place is what is known about a draft beside its row.
 type place struct {
-	funding  *store.Funding // nil while none is on the canonical chain
-	review   *store.Review  // nil until decided
-	position store.Position // zero before the chain was followed
+	funding  *onchain.Funding // nil while none is on the canonical chain
+	review   *store.Review    // nil until decided
+	position onchain.Position // zero before the chain was followed
 }
 
 // closing is how the mission ended on the chain; nil while it is open.
-func (p place) closing() *store.Closing {
+func (p place) closing() *onchain.Closing {
 	if p.funding == nil {
 		return nil
 	}
@@ -117,16 +118,16 @@ func (a *App) placeOf(ctx context.Context, draft store.Draft) (place, error) {
 }
 
 // position is how far the chain was followed; zero before the first block.
-func (a *App) position(ctx context.Context) (store.Position, error) {
+func (a *App) position(ctx context.Context) (onchain.Position, error) {
 	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Position{}, storeError(err)
+		return onchain.Position{}, storeError(err)
 	}
 	return position, nil
 }
 
 // depthOf says where in the chain a draft's funding is.
-func (a *App) depthOf(draft store.Draft, funding *store.Funding, position store.Position) sortie.FundingDepth {
+func (a *App) depthOf(draft store.Draft, funding *onchain.Funding, position onchain.Position) sortie.FundingDepth {
 	depth := sortie.FundingDepth{Required: a.confirmations, Locked: draft.State.Depth == mission.DepthLocked}
 	if funding != nil {
 		depth.Seen, depth.TransactionHash, depth.BlockNumber = true, &funding.Transaction, &funding.Block

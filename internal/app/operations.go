@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -194,7 +195,7 @@ func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, re
 		if answer.Halted, err = tx.Halted(); err != nil {
 			return err
 		}
-		if incident.Kind == store.IncidentEventsSetAside { // the nodes may answer otherwise now
+		if incident.Kind == onchain.IncidentEventsSetAside { // the nodes may answer otherwise now
 			if err := books.beginPass(a.domain.ChainID, 0, incident.OpenedAt); err != nil {
 				return err
 			}
