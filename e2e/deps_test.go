@@ -36,7 +36,7 @@ var rooms = map[string]struct {
 	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify", "internal/onchain"}, "use cases know no HTTP and no chain"},
 	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
 	"internal/apidocs":  {nil, "the docs page is made of the OpenAPI document alone"},
-	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store", "internal/onchain"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
+	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store", "internal/onchain", "internal/mission"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
 	"internal/jobs":     {[]string{"", "internal/store"}, "a queue carries work and knows none of it"},
 	"internal/blob":     {[]string{""}, "files and hashes: who owns a file and who may read it is decided by the use cases"},
 	"internal/ingest":   {[]string{"", "internal/blob", "internal/ingest/container"}, "it reads files: of blob it needs the name of temporary directories only"},
