@@ -94,15 +94,17 @@ const (
 
 // service is everything of Sortie in this process.
 type service struct {
-	config   serviceConfig
-	store    *store.DB
-	nodes    *chain.Nodes
-	queue    *jobs.Queue
-	app      *app.App
-	media    *mediaWork
-	chain    *chainWork
-	http     *http.Server
-	listener net.Listener
+	config    serviceConfig
+	store     *store.DB
+	nodes     *chain.Nodes
+	queue     *jobs.Queue
+	app       *app.App
+	ledger    *app.Ledger
+	operators *app.Operators
+	media     *mediaWork
+	chain     *chainWork
+	http      *http.Server
+	listener  net.Listener
 
 	operations         *http.Server
 	operationsListener net.Listener // nil: the metrics are with the API, or nowhere
@@ -141,19 +143,19 @@ func openService(ctx context.Context, config serviceConfig) (_ *service, err err
 	if s.queue, err = jobs.Open(ctx, s.store, config.logger); err != nil {
 		return nil, err
 	}
-	if s.app, err = s.openApp(ctx, issuer); err != nil {
+	if err = s.openApp(ctx, issuer); err != nil {
 		return nil, err
 	}
 	s.chain = newChainWork(s)
 	s.serveOn(api.New(api.Config{
-		App: s.app, Verifier: verifier, Limits: config.limits, TrustedProxies: config.trustedProxies,
+		App: s.app, Operators: s.operators, Verifier: verifier, Limits: config.limits, TrustedProxies: config.trustedProxies,
 		AllowedOrigins: config.allowedOrigins, Health: s.health, Follower: s.chain.followerStatus, Sender: s.chain.senderStatus, Warnings: config.warnings, OpenAPI: spec.OpenAPI,
 		OperationsOnly: !config.roles.api, PrivateMetrics: !config.sharesListener(), Registry: s.newRegistry(verifier), Logger: config.logger, Now: time.Now,
 	}))
 	return s, nil
 }
 
-func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App, error) {
+func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) error {
 	config := app.Config{
 		Store: s.store, Issuer: issuer, Domain: s.config.domain(), Now: time.Now, Logger: s.config.logger,
 		Tokens: map[sortie.Token]app.Token{
@@ -173,8 +175,12 @@ func (s *service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 	}
 	s.media.configure(&config, s.config, s.baseURL())
 	opened, err := app.New(ctx, config)
-	s.media.app = opened
-	return opened, err
+	if err != nil {
+		return err
+	}
+	s.app, s.ledger, s.operators = opened.App, opened.Ledger, opened.Operators
+	s.media.app, s.media.ledger = opened.App, opened.Ledger
+	return nil
 }
 
 // jobs are those that this process can do.
@@ -287,7 +293,7 @@ func (s *service) watchClock(ctx context.Context) error {
 		}
 		position, err := s.store.ChainPosition(ctx, s.config.deployment.ChainID)
 		if err == nil && position.Head == position.Tip.Number { // what is older says nothing about now
-			s.app.ObserveBlock(position.Tip.Number, position.Tip.Time)
+			s.ledger.ObserveBlock(position.Tip.Number, position.Tip.Time)
 		}
 		s.app.Clock() // tells the log
 	}

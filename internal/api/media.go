@@ -25,7 +25,7 @@ type openMedia func(ctx context.Context, id, variant, rawQuery string) (app.Medi
 func (s *Server) deliveredMedia(x *exchange) error { return s.serveMedia(x, s.config.App.OpenMedia) }
 
 func (s *Server) reviewedMedia(x *exchange) error {
-	return s.serveMedia(x, s.config.App.OpenReviewMedia)
+	return s.serveMedia(x, s.config.Operators.OpenReviewMedia)
 }
 
 // serveMedia gives the file that a link leads to, or the part of it that is asked for.

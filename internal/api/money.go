@@ -32,7 +32,7 @@ func (s *Server) solvency(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	solvency, err := s.config.App.Solvency(x.r.Context(), x.wallet, page)
+	solvency, err := s.config.Operators.Solvency(x.r.Context(), x.wallet, page)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 // requireOperator refuses wallets that are not on the operator list, before anything is looked up
 // for them.
 func (s *Server) requireOperator(x *exchange) error {
-	if s.config.App.IsOperator(x.wallet) {
+	if s.config.Operators.IsOperator(x.wallet) {
 		return nil
 	}
 	return sortie.NewError(sortie.CodeWalletNotAllowed, "%s is not an operator of this service; sign with a wallet that is on its list (--operators)", x.wallet)
@@ -20,7 +20,7 @@ func (s *Server) listReviews(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	reviews, err := s.config.App.Reviews(x.r.Context(), x.wallet, page)
+	reviews, err := s.config.Operators.Reviews(x.r.Context(), x.wallet, page)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Server) showReview(x *exchange) error {
 	if err := x.parseQuery(); err != nil {
 		return err
 	}
-	review, err := s.config.App.ReviewDetail(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	review, err := s.config.Operators.ReviewDetail(x.r.Context(), x.wallet, x.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Server) approveMission(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	review, err := s.config.App.Approve(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	review, err := s.config.Operators.Approve(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Server) rejectMission(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	review, err := s.config.App.Reject(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	review, err := s.config.Operators.Reject(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Server) listAudit(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	entries, err := s.config.App.Audit(x.r.Context(), x.wallet, page)
+	entries, err := s.config.Operators.Audit(x.r.Context(), x.wallet, page)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *Server) chainOverview(x *exchange) error {
 	if err := x.parseQuery(); err != nil {
 		return err
 	}
-	overview, err := s.config.App.ChainOverview(x.r.Context(), x.wallet)
+	overview, err := s.config.Operators.ChainOverview(x.r.Context(), x.wallet)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Server) reconcileChain(x *exchange) error {
 	if err := x.parseQuery(); err != nil {
 		return err
 	}
-	requested, err := s.config.App.RequestReconcile(x.r.Context(), x.wallet)
+	requested, err := s.config.Operators.RequestReconcile(x.r.Context(), x.wallet)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *Server) clearIncident(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	cleared, err := s.config.App.ClearIncident(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	cleared, err := s.config.Operators.ClearIncident(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}

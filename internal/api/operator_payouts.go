@@ -25,7 +25,7 @@ func (s *Server) listPayouts(x *exchange) error {
 			return invalidParameter("recipient", "want an address that can be paid: 0x and 40 hex digits, with the right EIP-55 checksum where letters are of both cases")
 		}
 	}
-	payouts, err := s.config.App.Payouts(x.r.Context(), x.wallet, query)
+	payouts, err := s.config.Operators.Payouts(x.r.Context(), x.wallet, query)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *Server) showPayout(x *exchange) error {
 	if err := x.parseQuery(); err != nil {
 		return err
 	}
-	payout, err := s.config.App.Payout(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	payout, err := s.config.Operators.Payout(x.r.Context(), x.wallet, x.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -45,16 +45,18 @@ func (s *Server) showPayout(x *exchange) error {
 
 func (s *Server) retryPayout(x *exchange) error {
 	return carryOut(x, func(ctx context.Context, order app.Order, reason string) (sortie.PayoutDetail, error) {
-		return s.config.App.RetryPayout(ctx, order, x.r.PathValue("id"), reason)
+		return s.config.Operators.RetryPayout(ctx, order, x.r.PathValue("id"), reason)
 	})
 }
 
-func (s *Server) haltPayouts(x *exchange) error   { return carryOut(x, s.config.App.HaltPayouts) }
-func (s *Server) resumePayouts(x *exchange) error { return carryOut(x, s.config.App.ResumePayouts) }
+func (s *Server) haltPayouts(x *exchange) error { return carryOut(x, s.config.Operators.HaltPayouts) }
+func (s *Server) resumePayouts(x *exchange) error {
+	return carryOut(x, s.config.Operators.ResumePayouts)
+}
 
 func (s *Server) closeMission(x *exchange) error {
 	return carryOut(x, func(ctx context.Context, order app.Order, reason string) (sortie.MissionClose, error) {
-		return s.config.App.CloseMission(ctx, order, x.r.PathValue("id"), reason)
+		return s.config.Operators.CloseMission(ctx, order, x.r.PathValue("id"), reason)
 	})
 }
 

@@ -20,7 +20,7 @@ func (s *Server) submissionQueue(x *exchange) error {
 			return err
 		}
 	}
-	submissions, err := s.config.App.SubmissionQueue(x.r.Context(), x.base, x.wallet, query)
+	submissions, err := s.config.Operators.SubmissionQueue(x.r.Context(), x.base, x.wallet, query)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Server) reviewedSubmission(x *exchange) error {
 	if err := x.parseQuery(); err != nil {
 		return err
 	}
-	submission, err := s.config.App.ReviewedSubmission(x.r.Context(), x.base, x.wallet, x.r.PathValue("id"))
+	submission, err := s.config.Operators.ReviewedSubmission(x.r.Context(), x.base, x.wallet, x.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -39,15 +39,15 @@ func (s *Server) reviewedSubmission(x *exchange) error {
 }
 
 func (s *Server) acceptSubmission(x *exchange) error {
-	return s.decideSubmission(x, s.config.App.AcceptSubmission)
+	return s.decideSubmission(x, s.config.Operators.AcceptSubmission)
 }
 
 func (s *Server) rejectSubmission(x *exchange) error {
-	return s.decideSubmission(x, s.config.App.RejectSubmission)
+	return s.decideSubmission(x, s.config.Operators.RejectSubmission)
 }
 
 func (s *Server) flagSubmission(x *exchange) error {
-	return s.decideSubmission(x, s.config.App.FlagSubmission)
+	return s.decideSubmission(x, s.config.Operators.FlagSubmission)
 }
 
 // decision is one of the use cases in which an operator decides about a submission.
@@ -81,7 +81,7 @@ func (s *Server) rotateLinkKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := s.config.App.RotateLinkKeysNow(x.r.Context(), x.order(), reason); err != nil {
+	if err := s.config.Operators.RotateLinkKeysNow(x.r.Context(), x.order(), reason); err != nil {
 		return err
 	}
 	return x.answerJSON(http.StatusOK, linkKeysRotated{OK: true})
