@@ -44,6 +44,7 @@ var rooms = map[string]struct {
 	"cmd/sortie":        {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/jobs", "internal/media", "internal/store", "internal/verify", "internal/wallet"}, "cmd wires, and decides nothing that a room could"},
 	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/media", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room next to its bare limit"},
 	"e2e":               {nil, "tests drive the binary from outside"},
+	"e2e/language":      {nil, "it reads the sources of all rooms and imports none"},
 
 	"internal/media/container": {nil, "the formats of files are told by the files alone"},
 	"internal/media/specimen":  {nil, "it makes files for tests, whoever looks at them"},
