@@ -17,7 +17,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/service"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -56,7 +56,7 @@ The keys are public knowledge: never send them anything of value.`,
 	flags.StringVar(&options.data, "data", ".sortie", "directory for everything that is kept")
 	flags.BoolVar(&options.reset, "reset", false, "forget what an earlier run kept")
 	flags.BoolVar(&options.autoApprove, "auto-approve", false, "approve every funded mission without a review")
-	defineIsolation(flags, &options.isolation, media.IsolationBestEffort)
+	defineIsolation(flags, &options.isolation, ingest.IsolationBestEffort)
 	flags.StringVar(&options.readyFile, "ready-file", "", "write addresses and keys to this file as JSON when ready")
 	return cmd
 }
@@ -72,7 +72,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	if err := options.checkExposure(stderr); err != nil {
 		return err
 	}
-	isolation, err := media.ParseIsolation(options.isolation)
+	isolation, err := ingest.ParseIsolation(options.isolation)
 	if err != nil {
 		return cli.UsageError("--media-isolation %w", err)
 	}
@@ -147,7 +147,7 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 
 // devConfig is the service on the development chain: every role, no limits, any host, the
 // development keys.
-func devConfig(net *devnet.Chain, options devOptions, isolation media.Isolation, logger *slog.Logger) (service.Config, error) {
+func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation, logger *slog.Logger) (service.Config, error) {
 	deployment := net.Deployment()
 	config := service.Config{
 		Roles:            service.AllRoles,
@@ -186,10 +186,10 @@ func devConfig(net *devnet.Chain, options devOptions, isolation media.Isolation,
 }
 
 // devMedia accepts what passes the checks, at once and for good: nobody waits for himself.
-func devMedia(dir string, isolation media.Isolation) service.MediaConfig {
+func devMedia(dir string, isolation ingest.Isolation) service.MediaConfig {
 	ffmpeg, _ := findFFmpeg("ffmpeg") // without it, videos have no thumbnails
 	return service.MediaConfig{
-		Store: "file:" + dir, Uploads: filepath.Join(dir, uploadsDir), Ffmpeg: ffmpeg, Isolation: isolation, Verification: verify.Auto,
+		Store: "file:" + dir, Uploads: filepath.Join(dir, uploadsDir), FFmpeg: ffmpeg, Isolation: isolation, Verification: verify.Auto,
 	}
 }
 
@@ -206,6 +206,6 @@ func forget(data string) error {
 // runDemoService runs the service of `sortie demo`: dev on free ports, without its greeting.
 func runDemoService(ctx context.Context, data string, stderr io.Writer, onReady func(cli.ReadyFile)) error {
 	return runDev(ctx, devOptions{
-		listen: "127.0.0.1:0", chainListen: "127.0.0.1:0", data: data, isolation: media.IsolationBestEffort.String(), onReady: onReady,
+		listen: "127.0.0.1:0", chainListen: "127.0.0.1:0", data: data, isolation: ingest.IsolationBestEffort.String(), onReady: onReady,
 	}, io.Discard, stderr)
 }

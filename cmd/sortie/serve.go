@@ -152,7 +152,7 @@ func (options serveOptions) announce(c service.Config, running *service.Service)
 	case !c.Roles.API && !c.Roles.Worker:
 	case c.Media.Store == "":
 		c.Logger.Warn("submissions are off: give --media to turn them on")
-	case c.Roles.Worker && c.Media.Ffmpeg == "":
+	case c.Roles.Worker && c.Media.FFmpeg == "":
 		c.Logger.Warn("videos get no thumbnails: install ffmpeg, or name it in --ffmpeg")
 	}
 }
