@@ -117,3 +117,12 @@ func (s *Server) observeRefusal(x *exchange, refusal error) {
 		s.config.App.ObserveRequest(x.address, signed)
 	}
 }
+
+// requireOperator refuses wallets that are not on the operator list, before anything is looked up
+// for them.
+func (s *Server) requireOperator(x *exchange) error {
+	if s.config.App.IsOperator(x.wallet) {
+		return nil
+	}
+	return sortie.NewError(sortie.CodeWalletNotAllowed, "%s is not an operator of this service; sign with a wallet that is on its list (--operators)", x.wallet)
+}

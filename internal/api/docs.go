@@ -78,3 +78,8 @@ func newDocsPage(openAPI []byte) (staticPage, error) {
 	}
 	return newStaticPage(rendered)
 }
+
+func (s *Server) home(x *exchange) error {
+	x.Header().Set("Location", "/docs")
+	return x.answerEmpty(http.StatusFound)
+}

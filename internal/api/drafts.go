@@ -128,3 +128,19 @@ func (s *Server) streamDrafts(x *exchange, query app.DraftQuery) error {
 	out.text = append(appendListSummary(append(out.text, "],"...), summary), "}\n"...)
 	return out.end()
 }
+
+// confirmFunding answers with what is known at once. The look at the chain that it asks for comes
+// after.
+func (s *Server) confirmFunding(x *exchange) error {
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	if err := readFundingHint(x.body); err != nil {
+		return err
+	}
+	check, err := s.config.App.ConfirmFunding(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return x.answerJSON(http.StatusOK, check)
+}

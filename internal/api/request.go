@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -126,29 +125,4 @@ func checkContentType(header http.Header) error {
 		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the body as Content-Type: application/json in UTF-8")
 	}
 	return nil
-}
-
-// parseQuery takes each of the named parameters at most once, and no other: a misspelled filter
-// that is ignored shows somebody the wrong list.
-func (x *exchange) parseQuery(allowed ...string) error {
-	values, err := url.ParseQuery(x.r.URL.RawQuery)
-	if err != nil {
-		return sortie.NewError(sortie.CodeInvalidParameter, "the query string cannot be read; percent-encode its values").Because(err)
-	}
-	for name, given := range values {
-		switch known := slices.Contains(allowed, name); {
-		case !known:
-			return sortie.NewError(sortie.CodeInvalidParameter, "unknown query parameter %.60q", name).Detail("parameter", name).Detail("allowed", append([]string{}, allowed...))
-		case len(given) > 1:
-			return invalidParameter(name, "it must stand once")
-		case given[0] == "":
-			return invalidParameter(name, "it must not be empty; leave it out instead")
-		}
-	}
-	x.query = values
-	return nil
-}
-
-func invalidParameter(name, problem string) error {
-	return sortie.NewError(sortie.CodeInvalidParameter, "query parameter %s: %s", name, problem).Detail("parameter", name)
 }

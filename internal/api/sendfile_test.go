@@ -183,7 +183,7 @@ func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
 			t.Errorf("%s: %d %v", name, a.StatusCode, a.Header)
 		}
 	}
-	mustBe(t, "the feed", s.send(request{target: feedPath, unsigned: true}), http.StatusOK)
+	mustBe(t, "the feed", s.send(testRequest{target: feedPath, unsigned: true}), http.StatusOK)
 	mustBe(t, "an operator's link", s.follow(*s.reviewed(deliverable.SubmissionID).MediaURL, nil), http.StatusOK)
 	server.uploads.release(place)
 	server.places[viewer].release()

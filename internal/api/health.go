@@ -60,14 +60,3 @@ func (x *exchange) answerHealth(health Health, passes bool) error {
 	}
 	return x.answerJSON(status, healthAnswer{OK: health.Ready, Status: health.status(), Parts: health.Parts})
 }
-
-func (s *Server) serveMetrics(x *exchange) error {
-	x.status = http.StatusOK
-	s.metrics.handler.ServeHTTP(x, x.r)
-	return nil
-}
-
-func (s *Server) home(x *exchange) error {
-	x.Header().Set("Location", "/docs")
-	return x.answerEmpty(http.StatusFound)
-}
