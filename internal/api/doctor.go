@@ -2,13 +2,13 @@ package api
 
 import "net/http"
 
-func (s *Server) doctor(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) doctor(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	doctor, err := s.config.App.Doctor(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	doctor, err := s.config.App.Doctor(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, doctor)
+	return req.answerJSON(http.StatusOK, doctor)
 }

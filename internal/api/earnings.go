@@ -2,13 +2,13 @@ package api
 
 import "net/http"
 
-func (s *Server) earnings(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) earnings(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	earnings, err := s.config.App.Earnings(x.r.Context(), x.wallet)
+	earnings, err := s.config.App.Earnings(req.http.Context(), req.wallet)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, earnings)
+	return req.answerJSON(http.StatusOK, earnings)
 }

@@ -4,14 +4,14 @@ import (
 	"net/http"
 )
 
-func (s *Server) events(x *exchange) error {
-	page, err := x.parsePage()
+func (s *Server) events(req *request) error {
+	page, err := req.parsePage()
 	if err != nil {
 		return err
 	}
-	events, err := s.config.App.Events(x.r.Context(), x.wallet, page)
+	events, err := s.config.App.Events(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, events)
+	return req.answerJSON(http.StatusOK, events)
 }

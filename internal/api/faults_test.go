@@ -319,15 +319,15 @@ func TestAPanicBehindHalfAnAnswerCutsIt(t *testing.T) {
 	logs := newLogBook()
 	s := newService(t, serviceOptions{config: func(config *Config) { config.Logger = logs.logger() }})
 	server := s.Config.Handler.(*Server)
-	server.mux.Handle("/half", &resource{server, []route{{method: http.MethodGet, pattern: "/half", access: public, handle: func(_ *Server, x *exchange) error {
-		x.send(http.StatusOK, []byte(strings.Repeat("x", 100_000)))
+	server.mux.Handle("/half", &resource{server, []route{{method: http.MethodGet, pattern: "/half", access: public, handle: func(_ *Server, req *request) error {
+		req.send(http.StatusOK, []byte(strings.Repeat("x", 100_000)))
 		panic("and the rest?")
 	}}}})
-	server.mux.Handle("/begun", &resource{server, []route{{method: http.MethodGet, pattern: "/begun", access: public, handle: func(_ *Server, x *exchange) error {
-		x.status = http.StatusOK
-		x.Header().Set("Content-Length", "100000")
-		x.WriteHeader(http.StatusOK)
-		_, _ = io.WriteString(x, "the beginning")
+	server.mux.Handle("/begun", &resource{server, []route{{method: http.MethodGet, pattern: "/begun", access: public, handle: func(_ *Server, req *request) error {
+		req.status = http.StatusOK
+		req.Header().Set("Content-Length", "100000")
+		req.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(req, "the beginning")
 		return errors.New("no more to be had")
 	}}}})
 	for path, reason := range map[string]string{"/half": "and the rest?", "/begun": "no more to be had"} {

@@ -13,40 +13,40 @@ import (
 // in between are refused when they are asked for.
 const feedCache = "public, max-age=5"
 
-func (s *Server) feed(x *exchange) error {
-	page, err := x.parsePage("near", "mediaType")
+func (s *Server) feed(req *request) error {
+	page, err := req.parsePage("near", "mediaType")
 	if err != nil {
 		return err
 	}
 	query := app.FeedQuery{Page: page}
-	if near := x.query.Get("near"); near != "" {
+	if near := req.query.Get("near"); near != "" {
 		if query.Near, err = parsePoint(near); err != nil {
 			return err
 		}
 	}
-	if given := x.query.Get("mediaType"); given != "" {
+	if given := req.query.Get("mediaType"); given != "" {
 		if query.MediaType, err = oneOf("mediaType", sortie.MediaType(given), sortie.MediaPhoto, sortie.MediaVideo); err != nil {
 			return err
 		}
 	}
-	feed, err := s.config.App.Feed(x.r.Context(), query)
+	feed, err := s.config.App.Feed(req.http.Context(), query)
 	if err != nil {
 		return err
 	}
-	x.Header().Set("Cache-Control", feedCache)
-	return x.answerJSON(http.StatusOK, feed)
+	req.Header().Set("Cache-Control", feedCache)
+	return req.answerJSON(http.StatusOK, feed)
 }
 
-func (s *Server) openMission(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) openMission(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	mission, err := s.config.App.OpenMission(x.r.Context(), x.r.PathValue("missionId"))
+	mission, err := s.config.App.OpenMission(req.http.Context(), req.http.PathValue("missionId"))
 	if err != nil {
 		return err
 	}
-	x.Header().Set("Cache-Control", feedCache)
-	return x.answerJSON(http.StatusOK, mission)
+	req.Header().Set("Cache-Control", feedCache)
+	return req.answerJSON(http.StatusOK, mission)
 }
 
 // parsePoint reads "lat,lng" in degrees.

@@ -3,15 +3,15 @@ package api
 import "net/http"
 
 // missionLedger shows everyone where the money of a published mission is.
-func (s *Server) missionLedger(x *exchange) error {
-	page, err := x.parsePage()
+func (s *Server) missionLedger(req *request) error {
+	page, err := req.parsePage()
 	if err != nil {
 		return err
 	}
-	ledger, err := s.config.App.MissionLedger(x.r.Context(), x.r.PathValue("missionId"), page)
+	ledger, err := s.config.App.MissionLedger(req.http.Context(), req.http.PathValue("missionId"), page)
 	if err != nil {
 		return err
 	}
-	x.Header().Set("Cache-Control", feedCache)
-	return x.answerJSON(http.StatusOK, ledger)
+	req.Header().Set("Cache-Control", feedCache)
+	return req.answerJSON(http.StatusOK, ledger)
 }

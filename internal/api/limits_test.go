@@ -150,8 +150,8 @@ func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 	if want := 200 - 3 - 3; left != want {
 		t.Errorf("requests left of the address: got %d, want %d", left, want)
 	}
-	x := exchange{rows: 1000}
-	if got := x.cost(); got != 10 {
+	req := request{rows: 1000}
+	if got := req.cost(); got != 10 {
 		t.Errorf("cost of 1000 quotes: got %d, want 10", got)
 	}
 	limiter := newLimiter[int]("test", 10)

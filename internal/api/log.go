@@ -10,20 +10,20 @@ import (
 )
 
 // log writes one line for each request. The reason of an internal error is there and only there.
-func (s *Server) log(x *exchange, err error, took time.Duration) {
+func (s *Server) log(req *request, err error, took time.Duration) {
 	level := slog.LevelDebug
-	failed := err != nil && sortie.ErrorCode(err).HTTPStatus() >= http.StatusInternalServerError && x.status != statusAbandoned
+	failed := err != nil && sortie.ErrorCode(err).HTTPStatus() >= http.StatusInternalServerError && req.status != statusAbandoned
 	if failed {
 		level = slog.LevelError
 	}
-	if !s.config.Logger.Enabled(x.r.Context(), level) {
+	if !s.config.Logger.Enabled(req.http.Context(), level) {
 		return // nearly always: do not write what nobody reads
 	}
 	attributes := []slog.Attr{
-		slog.String("id", x.id), slog.String("route", x.route), slog.Int("status", x.status), slog.Duration("took", took),
+		slog.String("id", req.id), slog.String("route", req.route), slog.Int("status", req.status), slog.Duration("took", took),
 	}
-	if !x.wallet.IsZero() {
-		attributes = append(attributes, slog.String("wallet", x.wallet.String()))
+	if !req.wallet.IsZero() {
+		attributes = append(attributes, slog.String("wallet", req.wallet.String()))
 	}
 	if err != nil {
 		attributes = append(attributes, slog.String("code", string(sortie.ErrorCode(err))))
@@ -31,7 +31,7 @@ func (s *Server) log(x *exchange, err error, took time.Duration) {
 	if failed {
 		attributes = append(attributes, slog.String("error", err.Error()))
 	}
-	s.config.Logger.LogAttrs(x.r.Context(), level, "request", attributes...)
+	s.config.Logger.LogAttrs(req.http.Context(), level, "request", attributes...)
 }
 
 func printable(method string) string {

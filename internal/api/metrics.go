@@ -52,8 +52,8 @@ func (m *metrics) observe(route string, status int, took time.Duration) {
 	m.latency.WithLabelValues(route).Observe(took.Seconds())
 }
 
-func (s *Server) serveMetrics(x *exchange) error {
-	x.status = http.StatusOK
-	s.metrics.handler.ServeHTTP(x, x.r)
+func (s *Server) serveMetrics(req *request) error {
+	req.status = http.StatusOK
+	s.metrics.handler.ServeHTTP(req, req.http)
 	return nil
 }

@@ -2,14 +2,14 @@ package api
 
 import "net/http"
 
-func (s *Server) listAudit(x *exchange) error {
-	page, err := x.parsePage()
+func (s *Server) listAudit(req *request) error {
+	page, err := req.parsePage()
 	if err != nil {
 		return err
 	}
-	entries, err := s.config.App.Audit(x.r.Context(), x.wallet, page)
+	entries, err := s.config.App.Audit(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, entries)
+	return req.answerJSON(http.StatusOK, entries)
 }

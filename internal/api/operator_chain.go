@@ -3,11 +3,11 @@ package api
 import "net/http"
 
 // chainOverview is what the rows say, and, where this process follows the chain, what it sees.
-func (s *Server) chainOverview(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) chainOverview(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	overview, err := s.config.App.ChainOverview(x.r.Context(), x.wallet)
+	overview, err := s.config.App.ChainOverview(req.http.Context(), req.wallet)
 	if err != nil {
 		return err
 	}
@@ -18,32 +18,32 @@ func (s *Server) chainOverview(x *exchange) error {
 		overview.Sending = s.config.Sender()
 	}
 	overview.Warnings = append([]string{}, s.config.Warnings...)
-	return x.answerJSON(http.StatusOK, overview)
+	return req.answerJSON(http.StatusOK, overview)
 }
 
 // reconcileChain answers 202: the comparison is a job, and takes as long as there are missions.
-func (s *Server) reconcileChain(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) reconcileChain(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	requested, err := s.config.App.RequestReconcile(x.r.Context(), x.wallet)
+	requested, err := s.config.App.RequestReconcile(req.http.Context(), req.wallet)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusAccepted, requested)
+	return req.answerJSON(http.StatusAccepted, requested)
 }
 
-func (s *Server) clearIncident(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) clearIncident(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	reason, err := readReason(x.body)
+	reason, err := readReason(req.body)
 	if err != nil {
 		return err
 	}
-	cleared, err := s.config.App.ClearIncident(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	cleared, err := s.config.App.ClearIncident(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, cleared)
+	return req.answerJSON(http.StatusOK, cleared)
 }

@@ -7,16 +7,16 @@ type linkKeysRotated struct {
 	OK bool `json:"ok"`
 }
 
-func (s *Server) rotateLinkKeys(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) rotateLinkKeys(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	reason, err := readReason(x.body)
+	reason, err := readReason(req.body)
 	if err != nil {
 		return err
 	}
-	if err := s.config.App.RotateLinkKeysNow(x.r.Context(), x.order(), reason); err != nil {
+	if err := s.config.App.RotateLinkKeysNow(req.http.Context(), req.order(), reason); err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, linkKeysRotated{OK: true})
+	return req.answerJSON(http.StatusOK, linkKeysRotated{OK: true})
 }

@@ -4,55 +4,55 @@ import (
 	"net/http"
 )
 
-func (s *Server) listReviews(x *exchange) error {
-	page, err := x.parsePage()
+func (s *Server) listReviews(req *request) error {
+	page, err := req.parsePage()
 	if err != nil {
 		return err
 	}
-	reviews, err := s.config.App.Reviews(x.r.Context(), x.wallet, page)
+	reviews, err := s.config.App.Reviews(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, reviews)
+	return req.answerJSON(http.StatusOK, reviews)
 }
 
-func (s *Server) showReview(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) showReview(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	review, err := s.config.App.ReviewDetail(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	review, err := s.config.App.ReviewDetail(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, review)
+	return req.answerJSON(http.StatusOK, review)
 }
 
-func (s *Server) approveMission(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) approveMission(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	reason, err := readReason(x.body)
+	reason, err := readReason(req.body)
 	if err != nil {
 		return err
 	}
-	review, err := s.config.App.Approve(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	review, err := s.config.App.Approve(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, review)
+	return req.answerJSON(http.StatusOK, review)
 }
 
-func (s *Server) rejectMission(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) rejectMission(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	reason, err := readReason(x.body)
+	reason, err := readReason(req.body)
 	if err != nil {
 		return err
 	}
-	review, err := s.config.App.Reject(x.r.Context(), x.wallet, x.r.PathValue("id"), reason)
+	review, err := s.config.App.Reject(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, review)
+	return req.answerJSON(http.StatusOK, review)
 }

@@ -2,14 +2,14 @@ package api
 
 import "net/http"
 
-func (s *Server) solvency(x *exchange) error {
-	page, err := x.parsePage()
+func (s *Server) solvency(req *request) error {
+	page, err := req.parsePage()
 	if err != nil {
 		return err
 	}
-	solvency, err := s.config.App.Solvency(x.r.Context(), x.wallet, page)
+	solvency, err := s.config.App.Solvency(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, solvency)
+	return req.answerJSON(http.StatusOK, solvency)
 }

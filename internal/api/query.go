@@ -12,8 +12,8 @@ import (
 
 // parseQuery takes each of the named parameters at most once, and no other: a misspelled filter
 // that is ignored shows somebody the wrong list.
-func (x *exchange) parseQuery(allowed ...string) error {
-	values, err := url.ParseQuery(x.r.URL.RawQuery)
+func (req *request) parseQuery(allowed ...string) error {
+	values, err := url.ParseQuery(req.http.URL.RawQuery)
 	if err != nil {
 		return sortie.NewError(sortie.CodeInvalidParameter, "the query string cannot be read; percent-encode its values").Because(err)
 	}
@@ -27,7 +27,7 @@ func (x *exchange) parseQuery(allowed ...string) error {
 			return invalidParameter(name, "it must not be empty; leave it out instead")
 		}
 	}
-	x.query = values
+	req.query = values
 	return nil
 }
 
@@ -37,12 +37,12 @@ func invalidParameter(name, problem string) error {
 
 // parsePage reads the parameters of a list, which may have others beside. A limit that is too great
 // is no mistake: the page is smaller.
-func (x *exchange) parsePage(others ...string) (app.Page, error) {
-	if err := x.parseQuery(append([]string{"limit", "cursor"}, others...)...); err != nil {
+func (req *request) parsePage(others ...string) (app.Page, error) {
+	if err := req.parseQuery(append([]string{"limit", "cursor"}, others...)...); err != nil {
 		return app.Page{}, err
 	}
-	page := app.Page{Cursor: x.query.Get("cursor")}
-	if text := x.query.Get("limit"); text != "" {
+	page := app.Page{Cursor: req.query.Get("cursor")}
+	if text := req.query.Get("limit"); text != "" {
 		limit, err := strconv.Atoi(text)
 		if err != nil || limit < 1 || text != strconv.Itoa(limit) {
 			return app.Page{}, invalidParameter("limit", "want a whole number from 1; above "+strconv.Itoa(app.MaxPage)+" it is "+strconv.Itoa(app.MaxPage))

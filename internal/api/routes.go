@@ -6,7 +6,7 @@ import "net/http"
 type route struct {
 	method  string
 	pattern string
-	handle  func(*Server, *exchange) error
+	handle  func(*Server, *request) error
 	access  access
 	body    int64 // the largest body; 0: none
 	drafts  bool  // counts against the limit of drafts instead of that of reads

@@ -28,19 +28,19 @@ var errClientLeft = errors.New("the client stopped receiving")
 
 // sendPart sends a part of a file, whose header is written, for as long as the client takes it. A
 // file on this machine goes from the disk to the network inside the kernel.
-func (x *exchange) sendPart(file *os.File, rest part, timeout time.Duration) (sent int64, err error) {
+func (req *request) sendPart(file *os.File, rest part, timeout time.Duration) (sent int64, err error) {
 	if rest.offset > 0 { // it was just opened
 		if _, err := file.Seek(rest.offset, io.SeekStart); err != nil {
 			return 0, err
 		}
 	}
-	controller := http.NewResponseController(x.ResponseWriter)
+	controller := http.NewResponseController(req.ResponseWriter)
 	for sent < rest.length {
 		_ = controller.SetWriteDeadline(time.Now().Add(timeout))
 		if sent == 0 {
 			_ = controller.Flush() // what fails here fails below. With its header out, net/http does not read the file's first bytes itself
 		}
-		n, err := io.CopyN(x.ResponseWriter, file, min(rest.length-sent, sentByKernel))
+		n, err := io.CopyN(req.ResponseWriter, file, min(rest.length-sent, sentByKernel))
 		sent += n
 		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || n < leastProgress) { // a slow client may go on
 			return sent, transferError(err)
@@ -50,17 +50,17 @@ func (x *exchange) sendPart(file *os.File, rest part, timeout time.Duration) (se
 }
 
 // sendStream sends length bytes of what is read from elsewhere.
-func (x *exchange) sendStream(source io.Reader, length int64, timeout time.Duration) (sent int64, err error) {
+func (req *request) sendStream(source io.Reader, length int64, timeout time.Duration) (sent int64, err error) {
 	buffer := copyBuffers.Get().(*[sentByHand]byte)
 	defer copyBuffers.Put(buffer)
-	controller := http.NewResponseController(x.ResponseWriter)
+	controller := http.NewResponseController(req.ResponseWriter)
 	for sent < length {
 		n, err := io.ReadFull(source, buffer[:min(length-sent, sentByHand)])
 		if err != nil {
 			return sent, err
 		}
 		_ = controller.SetWriteDeadline(time.Now().Add(timeout))
-		if n, err = x.Write(buffer[:n]); err != nil {
+		if n, err = req.Write(buffer[:n]); err != nil {
 			return sent + int64(n), transferError(err)
 		}
 		sent += int64(n)
@@ -70,11 +70,11 @@ func (x *exchange) sendStream(source io.Reader, length int64, timeout time.Durat
 
 // sendMedia sends a part of the media, whichever way it is kept. The stream is nil for a file on
 // this machine.
-func (x *exchange) sendMedia(media app.Media, stream io.Reader, asked part, timeout time.Duration) (int64, error) {
+func (req *request) sendMedia(media app.Media, stream io.Reader, asked part, timeout time.Duration) (int64, error) {
 	if stream != nil {
-		return x.sendStream(stream, asked.length, timeout)
+		return req.sendStream(stream, asked.length, timeout)
 	}
-	return x.sendPart(media.File, asked, timeout)
+	return req.sendPart(media.File, asked, timeout)
 }
 
 // transferError tells a client that left from a file that cannot be read.

@@ -124,7 +124,7 @@ func (s *Server) newMux(isWanted func(route) bool) *http.ServeMux {
 	for pattern, choices := range byPattern {
 		mux.Handle(pattern, &resource{s, choices})
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*exchange).err = errUnknownPath() })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*request).err = errUnknownPath() })
 	return mux
 }
 
@@ -140,11 +140,11 @@ type resource struct {
 	routes []route
 }
 
-// ServeHTTP is called by the mux with an exchange as its writer.
+// ServeHTTP is called by the mux with an request as its writer.
 func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := w.(*exchange)
-	x.r = r // it now knows the values in its path
-	x.err = res.serve(x)
+	req := w.(*request)
+	req.http = r // it now knows the values in its path
+	req.err = res.serve(req)
 }
 
 func (res *resource) find(method string) (route, bool) {
@@ -169,69 +169,69 @@ func (res *resource) methods() string {
 
 // serve is the order of checks: cheap ones first, and nothing is looked up for somebody who has not
 // said who they are.
-func (res *resource) serve(x *exchange) error {
+func (res *resource) serve(req *request) error {
 	s := res.server
 	if res.routes[0].tus {
-		x.Header().Set("Tus-Resumable", tusVersion)
+		req.Header().Set("Tus-Resumable", tusVersion)
 	}
-	if x.r.Method == http.MethodOptions {
-		return s.preflight(x, res)
+	if req.http.Method == http.MethodOptions {
+		return s.preflight(req, res)
 	}
-	route, ok := res.find(x.r.Method)
+	route, ok := res.find(req.http.Method)
 	if !ok {
-		x.Header().Set("Allow", res.methods())
-		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(x.r.Method), res.methods())
+		req.Header().Set("Allow", res.methods())
+		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(req.http.Method), res.methods())
 	}
-	x.route = route.method + " " + route.pattern
-	if err := s.admit(x, route); err != nil {
+	req.route = route.method + " " + route.pattern
+	if err := s.admit(req, route); err != nil {
 		return err
 	}
 	if route.streams {
-		defer x.answerWithin(answerTimeout)
-	} else if err := s.receive(x, route); err != nil {
+		defer req.answerWithin(answerTimeout)
+	} else if err := s.receive(req, route); err != nil {
 		return err
 	}
-	release, err := s.takePlace(x, route)
+	release, err := s.takePlace(req, route)
 	if err != nil {
 		return err
 	}
 	defer release()
 	if route.access.isSigned() {
-		if err := s.authenticate(x, route); err != nil {
+		if err := s.authenticate(req, route); err != nil {
 			return err
 		}
 	}
 	if route.access == operator {
-		if err := s.requireOperator(x); err != nil {
+		if err := s.requireOperator(req); err != nil {
 			return err
 		}
 	}
 	if route.list {
-		release, err := s.takeListShare(x, route)
+		release, err := s.takeListShare(req, route)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
-	err = route.handle(s, x)
+	err = route.handle(s, req)
 	if route.access.byLink() && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid {
-		err = s.failAuthentication(x, err) // a link is what a signature is elsewhere
+		err = s.failAuthentication(req, err) // a link is what a signature is elsewhere
 	}
-	s.chargeCost(x, route)
+	s.chargeCost(req, route)
 	return err
 }
 
 // takePlace takes one of the places of work, and of those for transfers no more than the address
 // has a share in.
-func (s *Server) takePlace(x *exchange, route route) (release func(), err error) {
+func (s *Server) takePlace(req *request, route route) (release func(), err error) {
 	work := s.places[route.access]
 	var share *shares
 	switch {
 	case route.access == uploader && route.streams:
-		if x.place, err = s.uploads.take(x.address); err != nil {
+		if req.place, err = s.uploads.take(req.address); err != nil {
 			return nil, err
 		}
-		return func() { s.uploads.release(x.place) }, nil
+		return func() { s.uploads.release(req.place) }, nil
 	case route.access == uploader: // how far an upload is, and its end
 		share = s.limits.uploads
 	case route.access == viewer, route.access == inspector:
@@ -239,25 +239,25 @@ func (s *Server) takePlace(x *exchange, route route) (release func(), err error)
 	default:
 		return work.release, work.take()
 	}
-	if err := share.take(x.address); err != nil {
+	if err := share.take(req.address); err != nil {
 		return nil, err
 	}
 	if err := work.take(); err != nil {
-		share.release(x.address)
+		share.release(req.address)
 		return nil, err
 	}
 	return func() {
 		work.release()
-		share.release(x.address)
+		share.release(req.address)
 	}, nil
 }
 
 // receive takes in the body. Bodies that arrive slowly take none of the places of work.
-func (s *Server) receive(x *exchange, route route) error {
-	if route.body == 0 || x.r.ContentLength == 0 {
-		return x.readBody(route)
+func (s *Server) receive(req *request, route route) error {
+	if route.body == 0 || req.http.ContentLength == 0 {
+		return req.readBody(route)
 	}
-	return s.bodyPool(x, route).receive(x, func() error { return x.readBody(route) })
+	return s.bodyPool(req, route).receive(req, func() error { return req.readBody(route) })
 }
 
 // ServeHTTP answers a request of the API.
@@ -266,30 +266,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(s.m
 // serve is the way of every request: it gets an id, is answered, counted and logged, whatever
 // happens.
 func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
+	req := &request{ResponseWriter: w, http: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
 	header := w.Header()
-	header.Set("X-Request-Id", x.id)
+	header.Set("X-Request-Id", req.id)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store") // unless the handler knows better
-	s.allowOrigin(x)
+	s.allowOrigin(req)
 	if r.ContentLength != 0 {
-		x.expectBody(s.config.BodyTimeout)
+		req.expectBody(s.config.BodyTimeout)
 	}
 	start := time.Now()
-	err := s.contain(mux, x)
-	isCut := err != nil && x.status != 0 // part of an answer is out
+	err := s.contain(mux, req)
+	isCut := err != nil && req.status != 0 // part of an answer is out
 	if err != nil && !isCut {
-		x.answerError(err)
+		req.answerError(err)
 	}
 	if isAbandoned(r, err) {
-		x.status = statusAbandoned
+		req.status = statusAbandoned
 	}
-	s.metrics.observe(x.route, x.status, time.Since(start))
-	s.log(x, err, time.Since(start))
+	s.metrics.observe(req.route, req.status, time.Since(start))
+	s.log(req, err, time.Since(start))
 	if isCut {
 		panic(http.ErrAbortHandler) // so that the client sees it
 	}
-	s.linger(x)
+	s.linger(req)
 }
 
 // statusAbandoned counts requests whose client did not wait for the answer, in the way of nginx:
@@ -301,16 +301,16 @@ func isAbandoned(r *http.Request, err error) bool {
 }
 
 // contain turns a panic into an internal error, so that one bad request ends alone.
-func (s *Server) contain(mux *http.ServeMux, x *exchange) (err error) {
+func (s *Server) contain(mux *http.ServeMux, req *request) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			s.metrics.panics.Inc()
 			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
 		}
 	}()
-	if err := checkTarget(x.r); err != nil {
+	if err := checkTarget(req.http); err != nil {
 		return err
 	}
-	mux.ServeHTTP(x, x.r)
-	return x.err
+	mux.ServeHTTP(req, req.http)
+	return req.err
 }

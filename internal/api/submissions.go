@@ -8,27 +8,27 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-func (s *Server) declareSubmission(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) declareSubmission(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	key, err := idempotencyKey(x.r.Header)
+	key, err := idempotencyKey(req.http.Header)
 	if err != nil {
 		return err
 	}
-	declared, created, err := s.config.App.Declare(x.r.Context(), x.base, x.wallet, x.address, x.r.PathValue("missionId"), key, x.body)
+	declared, created, err := s.config.App.Declare(req.http.Context(), req.base, req.wallet, req.address, req.http.PathValue("missionId"), key, req.body)
 	if err != nil {
-		showReservationLimit(x.Header(), err)
+		showReservationLimit(req.Header(), err)
 		return err
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Set("Location", "/api/submissions/"+declared.SubmissionID)
 	status := http.StatusCreated
 	if !created {
 		status = http.StatusOK
 		header.Set("Idempotent-Replayed", "true")
 	}
-	return x.answerJSON(status, declared)
+	return req.answerJSON(status, declared)
 }
 
 // showReservationLimit tells the limit of reservations as the other limits are told.
@@ -40,39 +40,39 @@ func showReservationLimit(header http.Header, err error) {
 	}
 }
 
-func (s *Server) ownSubmissions(x *exchange) error {
-	page, err := x.parsePage()
+func (s *Server) ownSubmissions(req *request) error {
+	page, err := req.parsePage()
 	if err != nil {
 		return err
 	}
-	submissions, err := s.config.App.Submissions(x.r.Context(), x.wallet, page)
+	submissions, err := s.config.App.Submissions(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, submissions)
+	return req.answerJSON(http.StatusOK, submissions)
 }
 
-func (s *Server) ownSubmission(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) ownSubmission(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	submission, err := s.config.App.Submission(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	submission, err := s.config.App.Submission(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, submission)
+	return req.answerJSON(http.StatusOK, submission)
 }
 
-func (s *Server) withdrawSubmission(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) withdrawSubmission(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	id := x.r.PathValue("id")
-	submission, err := s.config.App.Withdraw(x.r.Context(), x.wallet, id)
+	id := req.http.PathValue("id")
+	submission, err := s.config.App.Withdraw(req.http.Context(), req.wallet, id)
 	if err != nil {
 		return err
 	}
-	s.turns.end(x.r.Context(), id) // an upload that went on would keep its place for nothing
+	s.turns.end(req.http.Context(), id) // an upload that went on would keep its place for nothing
 	s.config.App.DropUpload(id)
-	return x.answerJSON(http.StatusOK, submission)
+	return req.answerJSON(http.StatusOK, submission)
 }
