@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
 const (
@@ -135,7 +135,7 @@ func (d *demo) startService(ctx context.Context) (stop func() error, err error) 
 	ctx, cancel := context.WithCancel(ctx)
 	ready, ended := make(chan readyFile, 1), make(chan error, 1)
 	options := devOptions{
-		listen: "127.0.0.1:0", chainListen: "127.0.0.1:0", data: filepath.Join(d.dir, demoData), isolation: media.IsolationBestEffort.String(),
+		listen: "127.0.0.1:0", chainListen: "127.0.0.1:0", data: filepath.Join(d.dir, demoData), isolation: ingest.IsolationBestEffort.String(),
 		onReady: func(file readyFile) { ready <- file },
 	}
 	go func() { ended <- runDev(ctx, options, io.Discard, d.cmd.ErrOrStderr()) }()

@@ -16,7 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -54,7 +54,7 @@ The keys are public knowledge: never send them anything of value.`,
 	flags.StringVar(&options.data, "data", ".sortie", "directory for everything that is kept")
 	flags.BoolVar(&options.reset, "reset", false, "forget what an earlier run kept")
 	flags.BoolVar(&options.autoApprove, "auto-approve", false, "approve every funded mission without a review")
-	defineIsolation(flags, &options.isolation, media.IsolationBestEffort)
+	defineIsolation(flags, &options.isolation, ingest.IsolationBestEffort)
 	flags.StringVar(&options.readyFile, "ready-file", "", "write addresses and keys to this file as JSON when ready")
 	return cmd
 }
@@ -71,7 +71,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	if err := options.checkExposure(stderr); err != nil {
 		return err
 	}
-	isolation, err := media.ParseIsolation(options.isolation)
+	isolation, err := ingest.ParseIsolation(options.isolation)
 	if err != nil {
 		return usageError("--media-isolation %w", err)
 	}
@@ -146,7 +146,7 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 
 // devConfig is the service on the development chain: every role, no limits, any host, the
 // development keys.
-func devConfig(net *devnet.Chain, options devOptions, isolation media.Isolation, logger *slog.Logger) (serviceConfig, error) {
+func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation, logger *slog.Logger) (serviceConfig, error) {
 	deployment := net.Deployment()
 	config := serviceConfig{
 		roles:            everyRole,
@@ -185,7 +185,7 @@ func devConfig(net *devnet.Chain, options devOptions, isolation media.Isolation,
 }
 
 // devMedia accepts what passes the checks, at once and for good: nobody waits for himself.
-func devMedia(dir string, isolation media.Isolation) mediaConfig {
+func devMedia(dir string, isolation ingest.Isolation) mediaConfig {
 	ffmpeg, _ := findFFmpeg("ffmpeg") // without it, videos have no thumbnails
 	return mediaConfig{
 		store: "file:" + dir, uploads: filepath.Join(dir, uploadsDir), ffmpeg: ffmpeg, isolation: isolation, verification: verify.Auto,

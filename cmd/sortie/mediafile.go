@@ -20,7 +20,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
 // extensions are the ends of file names, by the content types that the service takes.
@@ -137,7 +137,7 @@ func (f *mediaFile) readTime() {
 	if !strings.HasPrefix(f.contentType, "image/") {
 		return
 	}
-	if at := media.TakenAt(f, f.size); !at.IsZero() {
+	if at := ingest.TakenAt(f, f.size); !at.IsZero() {
 		f.taken, f.takenBy = at, "as the picture says"
 	}
 }

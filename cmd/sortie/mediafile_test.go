@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
 func TestFilesAreKnownByTheirFirstBytes(t *testing.T) {

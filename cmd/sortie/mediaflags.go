@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sortie-labs/sortie/internal/app"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -37,7 +37,7 @@ func (o *mediaOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.store, "media", "", "where submitted files are kept: file:DIR or s3://bucket?...; submissions are off without it")
 	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; for s3: next to an SQLite database, otherwise in the user's cache)")
 	flags.StringVar(&o.ffmpeg, "ffmpeg", "ffmpeg", `program that makes the thumbnails of videos; "" for none`)
-	defineIsolation(flags, &o.isolation, media.IsolationRequired)
+	defineIsolation(flags, &o.isolation, ingest.IsolationRequired)
 	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
 	limits := app.DefaultReservationLimits()
 	flags.IntVar(&o.reservationsPerAddress, "reservations-per-address", limits.PerAddress, "slots that wallets without a final acceptance may reserve from one address in an hour, not counting accepted submissions")
@@ -45,7 +45,7 @@ func (o *mediaOptions) define(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.hold, "acceptance-hold", defaultHold, "how long an acceptance can be taken back before its receipt is signed, 0 to 720h")
 }
 
-func defineIsolation(flags *pflag.FlagSet, value *string, standard media.Isolation) {
+func defineIsolation(flags *pflag.FlagSet, value *string, standard ingest.Isolation) {
 	flags.StringVar(value, "media-isolation", standard.String(), "how the processes that read submitted files are isolated: required, best-effort or off")
 }
 
@@ -62,7 +62,7 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaCo
 	if config.verification, err = verify.ParseMode(o.verification); err != nil {
 		return mediaConfig{}, usageError("--verification %w", err)
 	}
-	if config.isolation, err = media.ParseIsolation(o.isolation); err != nil {
+	if config.isolation, err = ingest.ParseIsolation(o.isolation); err != nil {
 		return mediaConfig{}, usageError("--media-isolation %w", err)
 	}
 	if o.hold < 0 || o.hold > app.LongestHold {

@@ -14,8 +14,9 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -24,7 +25,7 @@ type mediaConfig struct {
 	store        string // file:DIR or s3://...; empty: nobody can submit anything
 	uploads      string // directory of uploads that are not whole yet, and of files that are being looked at
 	ffmpeg       string // empty: videos have no thumbnails
-	isolation    media.Isolation
+	isolation    ingest.Isolation
 	verification verify.Mode
 	hold         time.Duration
 	reservations app.ReservationLimits
@@ -45,9 +46,9 @@ const (
 // mediaWork is what a process does with submissions beside answering requests.
 type mediaWork struct {
 	app      *app.App
-	objects  *media.Objects // nil: nobody can submit anything, or this process has nothing to do with it
-	incoming *media.Incoming
-	ingester *media.Ingester
+	objects  *blob.Objects // nil: nobody can submit anything, or this process has nothing to do with it
+	incoming *blob.Incoming
+	ingester *ingest.Ingester
 	log      *slog.Logger
 
 	exposed []string // layers of isolation that are missing
@@ -71,13 +72,13 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 			w.close()
 		}
 	}()
-	if w.objects, err = media.OpenObjects(ctx, config.media.store); err != nil {
+	if w.objects, err = blob.OpenObjects(ctx, config.media.store); err != nil {
 		return nil, fmt.Errorf("--media: %w", err)
 	}
 	if !w.objects.Working() {
 		w.log.Warn("the media store cannot be reached; uploads and media wait for it: check its host, network and credentials", "error", w.objects.Fault())
 	}
-	if w.incoming, err = media.OpenIncoming(config.media.uploads); err != nil {
+	if w.incoming, err = blob.OpenIncoming(config.media.uploads); err != nil {
 		return nil, fmt.Errorf("--uploads: %w", err)
 	}
 	// Files are looked at on the disk of the uploads: the system's directory for temporary files is
@@ -93,12 +94,12 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 // openIngester makes what looks at files. A process that will use it first finds out what it is
 // isolated by.
 func (w *mediaWork) openIngester(ctx context.Context, config serviceConfig, temporary string) (err error) {
-	settings := media.Config{TempDir: temporary, FFmpeg: config.media.ffmpeg, Isolation: config.media.isolation}
-	w.ingester = media.NewIngester(settings)
+	settings := ingest.Config{TempDir: temporary, FFmpeg: config.media.ffmpeg, Isolation: config.media.isolation}
+	w.ingester = ingest.NewIngester(settings)
 	if !config.roles.worker {
 		return nil
 	}
-	if w.exposed, err = w.ingester.CheckIsolation(ctx); errors.Is(err, media.ErrNotIsolated) {
+	if w.exposed, err = w.ingester.CheckIsolation(ctx); errors.Is(err, ingest.ErrNotIsolated) {
 		return fmt.Errorf(`--media-isolation required: %w: use Linux 5.13 or newer on amd64 or arm64, with Landlock among its security modules and with seccomp and landlock_* allowed by the container's profile; without Landlock alone, --ffmpeg "" is enough; --media-isolation best-effort runs without what is missing`, err)
 	}
 	if err != nil {
@@ -113,7 +114,7 @@ func (w *mediaWork) openIngester(ctx context.Context, config serviceConfig, temp
 	if err := w.ingester.CheckFFmpeg(ctx); err != nil {
 		w.log.Warn("videos get no thumbnails: ffmpeg does not run where it is isolated; name the program itself in --ffmpeg, not a script", "error", err)
 		settings.FFmpeg = ""
-		w.ingester = media.NewIngester(settings)
+		w.ingester = ingest.NewIngester(settings)
 	}
 	return nil
 }

@@ -20,10 +20,11 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -46,8 +47,8 @@ type moneyService struct {
 	database string
 	files    string
 
-	objects  *media.Objects
-	incoming *media.Incoming
+	objects  *blob.Objects
+	incoming *blob.Incoming
 	store    *store.DB
 	nodes    *chain.Nodes
 	app      *app.App
@@ -97,9 +98,9 @@ func (s *moneyService) start() {
 	s.must(err)
 	s.nodes, err = chain.OpenNodes(s.ctx, []string{s.chain.front.URL}, s.chain.deployment, logger)
 	s.must(err)
-	s.objects, err = media.OpenObjects(s.ctx, "file:"+filepath.Join(s.files, "media"))
+	s.objects, err = blob.OpenObjects(s.ctx, "file:"+filepath.Join(s.files, "media"))
 	s.must(err)
-	s.incoming, err = media.OpenIncoming(filepath.Join(s.files, "uploads"))
+	s.incoming, err = blob.OpenIncoming(filepath.Join(s.files, "uploads"))
 	s.must(err)
 	config := serviceConfig{
 		roles: everyRole, deployment: s.chain.deployment, confirmations: moneyConfirmations, finality: chain.Finality(moneyFinality), logger: logger,
@@ -117,7 +118,7 @@ func (s *moneyService) start() {
 		Queue: refundTable{}, Operators: []sortie.Address{moneyOperator}, Confirmations: moneyConfirmations, Sender: config.sender.Address(),
 		SettlerRole: s.nodes.HoldsSettlerRole, PayoutInterval: moneyPayoutInterval, PaidSlots: s.nodes.PaidSlots,
 	}
-	(&mediaWork{objects: s.objects, incoming: s.incoming, ingester: media.NewIngester(media.Config{TempDir: s.files})}).configure(&use, config, moneyBase)
+	(&mediaWork{objects: s.objects, incoming: s.incoming, ingester: ingest.NewIngester(ingest.Config{TempDir: s.files})}).configure(&use, config, moneyBase)
 	s.app, err = app.New(s.ctx, use)
 	s.must(err)
 	s.work = newChainWork(&service{config: config, store: s.store, nodes: s.nodes, app: s.app})

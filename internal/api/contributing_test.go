@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 

@@ -18,8 +18,9 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 	"github.com/sortie-labs/sortie/internal/wallet"
@@ -190,11 +191,11 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	if o.files == "" {
 		o.files = t.TempDir()
 	}
-	objects, err := media.OpenObjects(context.Background(), "file:"+filepath.Join(o.files, "media"))
+	objects, err := blob.OpenObjects(context.Background(), "file:"+filepath.Join(o.files, "media"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	incoming, err := media.OpenIncoming(filepath.Join(o.files, "incoming"))
+	incoming, err := blob.OpenIncoming(filepath.Join(o.files, "incoming"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	}
 	config.Media, config.Incoming, config.AcceptanceHold = objects, incoming, o.hold
 	config.Reservations = o.reservations
-	config.Ingester = media.NewIngester(media.Config{TempDir: o.files})
+	config.Ingester = ingest.NewIngester(ingest.Config{TempDir: o.files})
 	config.Verification = verify.New(verify.Config{Mode: mode})
 	config.SettlerAddress = signer.Address()
 	config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
