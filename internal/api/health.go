@@ -42,32 +42,21 @@ type healthAnswer struct {
 
 // health says whether the process lives, and what it lacks. It fails while the service is halted,
 // so that whoever watches it is woken, and never because a node or the database is away.
-func (s *Server) health(x *exchange) error {
-	health := s.config.Health(x.r.Context())
-	return x.answerHealth(health, !health.Halted)
+func (s *Server) health(req *request) error {
+	health := s.config.Health(req.http.Context())
+	return req.answerHealth(health, !health.Halted)
 }
 
 // ready says whether requests should be sent here. A halted service still answers them.
-func (s *Server) ready(x *exchange) error {
-	health := s.config.Health(x.r.Context())
-	return x.answerHealth(health, health.Ready)
+func (s *Server) ready(req *request) error {
+	health := s.config.Health(req.http.Context())
+	return req.answerHealth(health, health.Ready)
 }
 
-func (x *exchange) answerHealth(health Health, passes bool) error {
+func (req *request) answerHealth(health Health, passes bool) error {
 	status := http.StatusOK
 	if !passes {
 		status = http.StatusServiceUnavailable
 	}
-	return x.answerJSON(status, healthAnswer{OK: health.Ready, Status: health.status(), Parts: health.Parts})
-}
-
-func (s *Server) serveMetrics(x *exchange) error {
-	x.status = http.StatusOK
-	s.metrics.handler.ServeHTTP(x, x.r)
-	return nil
-}
-
-func (s *Server) home(x *exchange) error {
-	x.Header().Set("Location", "/docs")
-	return x.answerEmpty(http.StatusFound)
+	return req.answerJSON(status, healthAnswer{OK: health.Ready, Status: health.status(), Parts: health.Parts})
 }

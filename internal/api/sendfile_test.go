@@ -34,14 +34,14 @@ func downloads(t *testing.T, data []byte, timeout time.Duration, byKernel bool) 
 			return
 		}
 		defer file.Close()
-		x := &exchange{ResponseWriter: w, r: r}
+		req := &request{ResponseWriter: w, http: r}
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 		w.WriteHeader(http.StatusOK)
 		whole := part{0, int64(len(data))}
 		if byKernel {
-			_, err = x.sendPart(file, whole, timeout)
+			_, err = req.sendPart(file, whole, timeout)
 		} else {
-			_, err = x.sendStream(file, whole.length, timeout)
+			_, err = req.sendStream(file, whole.length, timeout)
 		}
 		ended <- err
 	}))
@@ -146,19 +146,21 @@ func TestDownloadsTakeAsLongAsTheyMove(t *testing.T) {
 // What ends before it should is an error, not a short answer that looks whole.
 func TestFilesThatEndTooEarly(t *testing.T) {
 	t.Parallel()
-	for name, send := range map[string]func(*exchange) (int64, error){
-		"by the kernel": func(x *exchange) (int64, error) {
+	for name, send := range map[string]func(*request) (int64, error){
+		"by the kernel": func(req *request) (int64, error) {
 			file, err := os.Open(filepath.Join("..", "..", "go.mod"))
 			if err != nil {
 				return 0, err
 			}
 			defer file.Close()
-			return x.sendPart(file, part{0, 1 << 20}, time.Minute)
+			return req.sendPart(file, part{0, 1 << 20}, time.Minute)
 		},
-		"by hand": func(x *exchange) (int64, error) { return x.sendStream(strings.NewReader("short"), 1<<20, time.Minute) },
+		"by hand": func(req *request) (int64, error) {
+			return req.sendStream(strings.NewReader("short"), 1<<20, time.Minute)
+		},
 	} {
-		x := &exchange{ResponseWriter: httptest.NewRecorder()}
-		if _, err := send(x); !errors.Is(err, io.ErrUnexpectedEOF) {
+		req := &request{ResponseWriter: httptest.NewRecorder()}
+		if _, err := send(req); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -183,7 +185,7 @@ func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
 			t.Errorf("%s: %d %v", name, a.StatusCode, a.Header)
 		}
 	}
-	mustBe(t, "the feed", s.send(request{target: feedPath, unsigned: true}), http.StatusOK)
+	mustBe(t, "the feed", s.send(testRequest{target: feedPath, unsigned: true}), http.StatusOK)
 	mustBe(t, "an operator's link", s.follow(*s.reviewed(deliverable.SubmissionID).MediaURL, nil), http.StatusOK)
 	server.uploads.release(place)
 	server.places[viewer].release()

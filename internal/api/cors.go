@@ -24,13 +24,13 @@ var (
 )
 
 // allowOrigin lets pages of the allowed origins read the answer.
-func (s *Server) allowOrigin(x *exchange) {
+func (s *Server) allowOrigin(req *request) {
 	if len(s.config.AllowedOrigins) == 0 {
 		return
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Add("Vary", "Origin") // also without one: a cache must not give that answer to a page
-	origin := x.r.Header.Get("Origin")
+	origin := req.http.Header.Get("Origin")
 	switch {
 	case origin == "":
 		return
@@ -46,8 +46,8 @@ func (s *Server) allowOrigin(x *exchange) {
 
 // preflight answers a browser that asks what a page may send, and a tus client that asks what the
 // server can do.
-func (s *Server) preflight(x *exchange, found *resource) error {
-	header := x.Header()
+func (s *Server) preflight(req *request, found *resource) error {
+	header := req.Header()
 	header.Set("Allow", found.methods())
 	if found.routes[0].tus {
 		header.Set("Tus-Version", tusVersion)
@@ -59,5 +59,5 @@ func (s *Server) preflight(x *exchange, found *resource) error {
 		header.Set("Access-Control-Allow-Headers", sendableHeaders)
 		header.Set("Access-Control-Max-Age", "600")
 	}
-	return x.answerEmpty(http.StatusNoContent)
+	return req.answerEmpty(http.StatusNoContent)
 }

@@ -48,7 +48,7 @@ func (s *testService) hold(t *testing.T, missionID, key, address string) *held {
 // putFrom uploads a whole file from an address.
 func (s *testService) putFrom(address string, link string, data []byte) answer {
 	s.t.Helper()
-	return s.send(request{method: http.MethodPut, target: s.target(link), body: string(data), unsigned: true,
+	return s.send(testRequest{method: http.MethodPut, target: s.target(link), body: string(data), unsigned: true,
 		header: http.Header{"Content-Type": {"image/jpeg"}, "X-Forwarded-For": {address}}})
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +18,10 @@ import (
 
 const maxMissionBody = 64 << 10
 
-// exchange is one request on its way through the server.
-type exchange struct {
+// request is one HTTP request and its response.
+type request struct {
 	http.ResponseWriter
-	r       *http.Request
+	http    *http.Request
 	route   string // for the metrics: a name that clients cannot make up
 	err     error  // what the mux's handler came to
 	id      string
@@ -40,7 +39,7 @@ type exchange struct {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+func (req *request) Unwrap() http.ResponseWriter { return req.ResponseWriter }
 
 func newRequestID() string {
 	var random [12]byte
@@ -69,33 +68,33 @@ func errUnknownPath() error {
 // expectBody prepares for a body that may never be read, or never arrive. Its rest must not be
 // taken for the next request, and must not keep the connection. When the body has been read,
 // net/http lifts the deadline.
-func (x *exchange) expectBody(timeout time.Duration) {
-	x.Header().Set("Connection", "close")
-	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(timeout)) // only a writer without a connection cannot
+func (req *request) expectBody(timeout time.Duration) {
+	req.Header().Set("Connection", "close")
+	_ = http.NewResponseController(req).SetReadDeadline(time.Now().Add(timeout)) // only a writer without a connection cannot
 }
 
 // answerWithin gives the answer to a long upload time of its own.
-func (x *exchange) answerWithin(timeout time.Duration) {
-	_ = http.NewResponseController(x).SetWriteDeadline(time.Now().Add(timeout))
+func (req *request) answerWithin(timeout time.Duration) {
+	_ = http.NewResponseController(req).SetWriteDeadline(time.Now().Add(timeout))
 }
 
 // readBody reads the whole body, bounded in size; expectBody has bounded the time. Requests without
 // a body must really have none: a signature over the empty hash says so.
-func (x *exchange) readBody(route route) error {
+func (req *request) readBody(route route) error {
 	limit := route.body
 	switch {
-	case limit == 0 && x.r.ContentLength != 0:
-		return sortie.NewError(sortie.CodeInvalidRequest, "this %s request must not have a body", x.r.Method)
-	case limit == 0, route.bodyOptional && x.r.ContentLength == 0:
+	case limit == 0 && req.http.ContentLength != 0:
+		return sortie.NewError(sortie.CodeInvalidRequest, "this %s request must not have a body", req.http.Method)
+	case limit == 0, route.bodyOptional && req.http.ContentLength == 0:
 		return nil
 	}
-	if err := checkContentType(x.r.Header); err != nil {
+	if err := checkContentType(req.http.Header); err != nil {
 		return err
 	}
-	if x.r.ContentLength > limit {
+	if req.http.ContentLength > limit {
 		return errTooLarge(limit)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, x.r.Body, limit))
+	body, err := io.ReadAll(http.MaxBytesReader(req.ResponseWriter, req.http.Body, limit))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -103,11 +102,11 @@ func (x *exchange) readBody(route route) error {
 	case err != nil:
 		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole and in time; send the request again").Because(err)
 	}
-	x.body = body
+	req.body = body
 	// A chunked request may have had a Content-Length as well, which net/http hides and a proxy in
 	// front may have believed: its connection is not used again.
-	if x.r.ContentLength > 0 {
-		x.Header().Del("Connection")
+	if req.http.ContentLength > 0 {
+		req.Header().Del("Connection")
 	}
 	return nil
 }
@@ -126,29 +125,4 @@ func checkContentType(header http.Header) error {
 		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the body as Content-Type: application/json in UTF-8")
 	}
 	return nil
-}
-
-// parseQuery takes each of the named parameters at most once, and no other: a misspelled filter
-// that is ignored shows somebody the wrong list.
-func (x *exchange) parseQuery(allowed ...string) error {
-	values, err := url.ParseQuery(x.r.URL.RawQuery)
-	if err != nil {
-		return sortie.NewError(sortie.CodeInvalidParameter, "the query string cannot be read; percent-encode its values").Because(err)
-	}
-	for name, given := range values {
-		switch known := slices.Contains(allowed, name); {
-		case !known:
-			return sortie.NewError(sortie.CodeInvalidParameter, "unknown query parameter %.60q", name).Detail("parameter", name).Detail("allowed", append([]string{}, allowed...))
-		case len(given) > 1:
-			return invalidParameter(name, "it must stand once")
-		case given[0] == "":
-			return invalidParameter(name, "it must not be empty; leave it out instead")
-		}
-	}
-	x.query = values
-	return nil
-}
-
-func invalidParameter(name, problem string) error {
-	return sortie.NewError(sortie.CodeInvalidParameter, "query parameter %s: %s", name, problem).Detail("parameter", name)
 }
