@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -23,7 +23,7 @@ const (
 
 // linkRing is the ring of link keys as this process last read it.
 type linkRing struct {
-	keys     atomic.Pointer[media.LinkKeys]
+	keys     atomic.Pointer[links.LinkKeys]
 	lookedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
 }
 
@@ -71,10 +71,10 @@ func (c *core) reloadLinkKeys(ctx context.Context) error {
 
 // useLinkKeys makes a ring of stored keys, the newest first. The newest that is old enough signs.
 func (c *core) useLinkKeys(stored []store.LinkKey) error {
-	ring := make([]media.LinkKey, len(stored))
+	ring := make([]links.LinkKey, len(stored))
 	signing := len(stored) - 1
 	for i, key := range stored {
-		ring[i] = media.LinkKey{ID: key.ID, Secret: key.Secret}
+		ring[i] = links.LinkKey{ID: key.ID, Secret: key.Secret}
 		if i < signing && !c.now().Before(key.SignsFrom) {
 			signing = i
 		}
@@ -82,7 +82,7 @@ func (c *core) useLinkKeys(stored []store.LinkKey) error {
 	if len(ring) > 0 {
 		ring[0], ring[signing] = ring[signing], ring[0]
 	}
-	keys, err := media.NewLinkKeys(ring...)
+	keys, err := links.NewLinkKeys(ring...)
 	if err == nil {
 		c.links.keys.Store(keys)
 	}
