@@ -47,7 +47,7 @@ var rooms = map[string]struct {
 	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/blob", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room next to its bare limit"},
 	"e2e":               {nil, "tests drive the binary from outside"},
 
-	"internal/ingest/container": {nil, "the parsers of file formats read bytes and need nothing else"},
+	"internal/ingest/container": {[]string{""}, "the parsers of file formats read bytes: of the protocol they need the content types"},
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/verify"
@@ -56,8 +57,8 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaCo
 	switch {
 	case o.reservationsPerAddress < 1:
 		return mediaConfig{}, usageError("--reservations-per-address %d: want at least 1", o.reservationsPerAddress)
-	case o.reservedBytes < app.MaxUploadBytes:
-		return mediaConfig{}, usageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, app.MaxUploadBytes)
+	case o.reservedBytes < sortie.MaxUploadBytes:
+		return mediaConfig{}, usageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, sortie.MaxUploadBytes)
 	}
 	if config.verification, err = verify.ParseMode(o.verification); err != nil {
 		return mediaConfig{}, usageError("--verification %w", err)
