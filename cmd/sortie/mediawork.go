@@ -95,7 +95,7 @@ func openMediaWork(ctx context.Context, config serviceConfig) (_ *mediaWork, err
 // isolated by.
 func (w *mediaWork) openIngester(ctx context.Context, config serviceConfig, temporary string) (err error) {
 	settings := ingest.Config{TempDir: temporary, FFmpeg: config.media.ffmpeg, Isolation: config.media.isolation}
-	w.ingester = ingest.NewIngester(settings)
+	w.ingester = ingest.New(settings)
 	if !config.roles.worker {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (w *mediaWork) openIngester(ctx context.Context, config serviceConfig, temp
 	if err := w.ingester.CheckFFmpeg(ctx); err != nil {
 		w.log.Warn("videos get no thumbnails: ffmpeg does not run where it is isolated; name the program itself in --ffmpeg, not a script", "error", err)
 		settings.FFmpeg = ""
-		w.ingester = ingest.NewIngester(settings)
+		w.ingester = ingest.New(settings)
 	}
 	return nil
 }

@@ -86,8 +86,8 @@ type Ingester struct {
 	complained  func(string) // how tests see what ffmpeg said
 }
 
-// NewIngester makes an ingester.
-func NewIngester(config Config) *Ingester {
+// New makes an ingester.
+func New(config Config) *Ingester {
 	setDefault(&config.MaxBytes, sortie.MaxUploadBytes)
 	setDefault(&config.MemoryLimit, 256<<20)
 	setDefault(&config.CPUTime, 20*time.Second)
