@@ -260,8 +260,8 @@ func decode[T any](t testing.TB, a answer) (value T) {
 	return value
 }
 
-// request is one signed request. Its zero values are what a client would send.
-type request struct {
+// testRequest is one signed request. Its zero values are what a client would send.
+type testRequest struct {
 	method, target string
 	key            string // Idempotency-Key
 	body           string
@@ -271,7 +271,7 @@ type request struct {
 }
 
 // send sends a request and holds the answer against the API's contract.
-func (s *testService) send(r request) answer {
+func (s *testService) send(r testRequest) answer {
 	s.t.Helper()
 	built := s.build(r)
 	a := s.roundTrip(built)
@@ -279,7 +279,7 @@ func (s *testService) send(r request) answer {
 	return a
 }
 
-func (s *testService) build(r request) *http.Request {
+func (s *testService) build(r testRequest) *http.Request {
 	s.t.Helper()
 	if r.method == "" {
 		r.method = http.MethodGet
@@ -346,7 +346,7 @@ const goodMission = `{"title":"Photo of the main entrance","mediaType":"photo","
 // create posts a draft that must be taken.
 func (s *testService) create(key, body string) sortie.DraftCreated {
 	s.t.Helper()
-	a := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: key, body: body})
+	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: key, body: body})
 	if a.StatusCode != http.StatusCreated && a.StatusCode != http.StatusOK {
 		s.t.Fatalf("create: %d %s", a.StatusCode, a.body)
 	}

@@ -29,7 +29,7 @@ func (s *testService) tusSays(method string, declared sortie.SubmissionDeclared,
 	if len(all["Tus-Resumable"]) == 0 {
 		delete(all, "Tus-Resumable")
 	}
-	return s.send(request{method: method, target: s.target(declared.Upload.TusURL), header: all, body: body, unsigned: true})
+	return s.send(testRequest{method: method, target: s.target(declared.Upload.TusURL), header: all, body: body, unsigned: true})
 }
 
 func at(offset int) http.Header { return http.Header{"Upload-Offset": {fmt.Sprint(offset)}} }
@@ -199,7 +199,7 @@ func TestBadTusRequests(t *testing.T) {
 	forged.Upload = &links
 	forged.Upload.TusURL += "x"
 	for _, method := range []string{http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-		a := s.roundTrip(s.build(request{method: method, target: s.target(forged.Upload.TusURL), unsigned: true, header: http.Header{"Tus-Resumable": {tusVersion}}}))
+		a := s.roundTrip(s.build(testRequest{method: method, target: s.target(forged.Upload.TusURL), unsigned: true, header: http.Header{"Tus-Resumable": {tusVersion}}}))
 		if a.StatusCode != http.StatusForbidden {
 			t.Errorf("%s by a changed link: %d", method, a.StatusCode)
 		}

@@ -83,3 +83,10 @@ func encodeUnsigned(chainID *big.Int, tx *types.Transaction) ([]byte, error) {
 		return nil, fmt.Errorf("its type is %d; only legacy and dynamic-fee transactions are signed", tx.Type())
 	}
 }
+
+// TransactionSigner signs whole transactions, so that a signer with a policy sees what it signs.
+type TransactionSigner struct{ Signer }
+
+func (s TransactionSigner) SignTransaction(ctx context.Context, chainID uint64, tx *types.Transaction) (*types.Transaction, error) {
+	return SignTransaction(ctx, s.Signer, chainID, tx)
+}
