@@ -48,8 +48,9 @@ var rooms = map[string]struct {
 	"cmd/sortie":        {[]string{"", "internal/api", "internal/app", "internal/chain", "internal/cli", "internal/devnet", "internal/funding", "internal/ingest", "internal/service", "internal/verify"}, "cmd turns flags into configuration and starts what they name"},
 	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/blob", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room next to its bare limit"},
 	"e2e":               {nil, "tests drive the binary from outside"},
+	"e2e/language":      {nil, "it reads the sources of all rooms and imports none"},
 
-	"internal/ingest/container": {nil, "the parsers of file formats read bytes and need nothing else"},
+	"internal/ingest/container": {[]string{""}, "the parsers of file formats read bytes: of the protocol they need the content types"},
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
 

@@ -100,7 +100,7 @@ func (a *App) openMedia(ctx context.Context, id, variant, signed, rawQuery strin
 }
 
 const (
-	thumbnailType = "image/jpeg"
+	thumbnailType = sortie.ContentTypeJPEG
 	unknownSize   = -1
 )
 

@@ -118,7 +118,7 @@ func (s *moneyService) start() {
 		Queue: refundTable{}, Operators: []sortie.Address{moneyOperator}, Confirmations: moneyConfirmations, Sender: config.Sender.Address(),
 		SettlerRole: s.nodes.HoldsSettlerRole, PayoutInterval: moneyPayoutInterval, PaidSlots: s.nodes.PaidSlots,
 	}
-	(&mediaWork{objects: s.objects, incoming: s.incoming, ingester: ingest.NewIngester(ingest.Config{TempDir: s.files})}).configure(&use, config, moneyBase)
+	(&mediaWork{objects: s.objects, incoming: s.incoming, ingester: ingest.New(ingest.Config{TempDir: s.files})}).configure(&use, config, moneyBase)
 	s.app, err = app.New(s.ctx, use)
 	s.must(err)
 	s.work = newChainWork(&Service{config: config, store: s.store, nodes: s.nodes, app: s.app})
