@@ -215,7 +215,7 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	}
 	config.Media, config.Incoming, config.AcceptanceHold = objects, incoming, o.hold
 	config.Reservations = o.reservations
-	config.Ingester = ingest.NewIngester(ingest.Config{TempDir: o.files})
+	config.Ingester = ingest.New(ingest.Config{TempDir: o.files})
 	config.Verification = verify.New(verify.Config{Mode: mode})
 	config.SettlerAddress = signer.Address()
 	config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {

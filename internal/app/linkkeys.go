@@ -23,7 +23,7 @@ const (
 
 // linkRing is the ring of link keys as this process last read it.
 type linkRing struct {
-	keys     atomic.Pointer[links.LinkKeys]
+	keys     atomic.Pointer[links.Keys]
 	lookedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
 }
 
@@ -71,10 +71,10 @@ func (c *core) reloadLinkKeys(ctx context.Context) error {
 
 // useLinkKeys makes a ring of stored keys, the newest first. The newest that is old enough signs.
 func (c *core) useLinkKeys(stored []store.LinkKey) error {
-	ring := make([]links.LinkKey, len(stored))
+	ring := make([]links.Key, len(stored))
 	signing := len(stored) - 1
 	for i, key := range stored {
-		ring[i] = links.LinkKey{ID: key.ID, Secret: key.Secret}
+		ring[i] = links.Key{ID: key.ID, Secret: key.Secret}
 		if i < signing && !c.now().Before(key.SignsFrom) {
 			signing = i
 		}
@@ -82,7 +82,7 @@ func (c *core) useLinkKeys(stored []store.LinkKey) error {
 	if len(ring) > 0 {
 		ring[0], ring[signing] = ring[signing], ring[0]
 	}
-	keys, err := links.NewLinkKeys(ring...)
+	keys, err := links.NewKeys(ring...)
 	if err == nil {
 		c.links.keys.Store(keys)
 	}

@@ -100,7 +100,7 @@ func (c *core) openMedia(ctx context.Context, id, variant, signed, rawQuery stri
 }
 
 const (
-	thumbnailType = "image/jpeg"
+	thumbnailType = sortie.ContentTypeJPEG
 	unknownSize   = -1
 )
 

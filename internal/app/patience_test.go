@@ -132,7 +132,7 @@ func TestTheLogTellsOfFilesThatBreakTheReader(t *testing.T) {
 			var log bytes.Buffer
 			s := openStudio(t, sqliteDatabase(t), func(config *Config) {
 				config.Logger = slog.New(slog.NewTextHandler(&log, nil))
-				config.Ingester = ingest.NewIngester(ingest.Config{Executable: child, TempDir: t.TempDir()})
+				config.Ingester = ingest.New(ingest.Config{Executable: child, TempDir: t.TempDir()})
 			})
 			submission := s.submit(bob, s.publish("k", 3, ""), "one", photo(1))
 			if submission.Status != sortie.SubmissionRejected {

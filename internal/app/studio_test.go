@@ -59,7 +59,7 @@ func openStudio(t testing.TB, database string, configure func(*Config)) *studio 
 	s.settler = signer.Address()
 	s.world = openWorld(t, database, worldOptions{configure: func(config *Config) {
 		config.Media, config.Incoming = objects, incoming
-		config.Ingester = ingest.NewIngester(ingest.Config{TempDir: t.TempDir()})
+		config.Ingester = ingest.New(ingest.Config{TempDir: t.TempDir()})
 		config.Verification = verify.New(verify.Config{Mode: verify.Auto})
 		config.AcceptanceHold, config.BaseURL = testHold, testBase
 		config.SettlerAddress, config.Settler = signer.Address(), settlerOf(signer)

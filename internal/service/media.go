@@ -96,7 +96,7 @@ func openMediaWork(ctx context.Context, config Config) (_ *mediaWork, err error)
 // isolated by.
 func (w *mediaWork) openIngester(ctx context.Context, config Config, temporary string) (err error) {
 	settings := ingest.Config{TempDir: temporary, FFmpeg: config.Media.FFmpeg, Isolation: config.Media.Isolation}
-	w.ingester = ingest.NewIngester(settings)
+	w.ingester = ingest.New(settings)
 	if !config.Roles.Worker {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (w *mediaWork) openIngester(ctx context.Context, config Config, temporary s
 	if err := w.ingester.CheckFFmpeg(ctx); err != nil {
 		w.log.Warn("videos get no thumbnails: ffmpeg does not run where it is isolated; name the program itself in --ffmpeg, not a script", "error", err)
 		settings.FFmpeg = ""
-		w.ingester = ingest.NewIngester(settings)
+		w.ingester = ingest.New(settings)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (s *moneyService) start() {
 		Queue: refundTable{}, Operators: []sortie.Address{moneyOperator}, Confirmations: moneyConfirmations, Sender: config.Sender.Address(),
 		SettlerRole: s.nodes.HoldsSettlerRole, PayoutInterval: moneyPayoutInterval, PaidSlots: s.nodes.PaidSlots,
 	}
-	(&mediaWork{objects: s.objects, incoming: s.incoming, ingester: ingest.NewIngester(ingest.Config{TempDir: s.files})}).configure(&use, config, moneyBase)
+	(&mediaWork{objects: s.objects, incoming: s.incoming, ingester: ingest.New(ingest.Config{TempDir: s.files})}).configure(&use, config, moneyBase)
 	opened, err := app.New(s.ctx, use)
 	s.must(err)
 	s.app, s.ledger, s.operators = opened.App, opened.Ledger, opened.Operators

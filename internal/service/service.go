@@ -91,7 +91,6 @@ const (
 	writeTimeout   = 60 * time.Second
 	maxHeaderBytes = 16 << 10
 
-	settling              = time.Second // after which the start is over: every part has begun its work
 	databaseProbeInterval = 2 * time.Second
 	capsInterval          = 5 * time.Second
 	capsTimeout           = 3 * time.Second
@@ -210,7 +209,6 @@ func (s *Service) BaseURL() string {
 // run does what the process is for until ctx ends, then lets what is under way finish.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.Close()
-	defer time.AfterFunc(settling, releaseStart).Stop()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.nodes.Run(ctx) })
 	group.Go(func() error { return s.watchDatabase(ctx) })
