@@ -21,6 +21,9 @@ var (
 	setupKey  = []byte("sortie-devnet-setup")  // what set-up made, written when it is complete
 )
 
+// extraData is in the header of every block but the genesis block.
+var extraData = []byte("sortie")
+
 const (
 	safeDepth      = 1
 	finalizedDepth = 2
@@ -66,7 +69,7 @@ func (l ledger) build(parent *types.Header, timestamp uint64) (*types.Block, err
 		Random:       crypto.Keccak256Hash(parent.Hash().Bytes()),
 		Withdrawals:  types.Withdrawals{},
 		BeaconRoot:   new(common.Hash),
-	}, nil, false, []byte("sortie"))
+	}, nil, false, extraData)
 	return block, err
 }
 

@@ -66,6 +66,9 @@ func (n *node) open(chainID uint64) (err error) {
 	building.GasCeil = blockGasLimit
 	building.GasPrice = big.NewInt(1)
 	n.miner = miner.New(n, building, engine)
+	if err := n.miner.SetExtra(extraData); err != nil {
+		return err
+	}
 	n.fees = gasprice.NewOracle(n, gasprice.Config{
 		Blocks: 20, Percentile: 60, MaxHeaderHistory: 1024, MaxBlockHistory: 1024,
 		MaxPrice: gasprice.DefaultMaxPrice, IgnorePrice: gasprice.DefaultIgnorePrice,
