@@ -124,99 +124,6 @@ func (c *Client) Wallet() Address {
 	return c.signer.Address()
 }
 
-// Preview validates and normalizes a mission without storing anything.
-//
-// It fails with validation_failed, unsupported_reward_token and creator_mismatch.
-func (c *Client) Preview(ctx context.Context, mission Mission) (Preview, error) {
-	definition, err := json.Marshal(mission)
-	if err != nil {
-		return Preview{}, fmt.Errorf("encode mission: %w", err)
-	}
-	return c.PreviewJSON(ctx, definition)
-}
-
-// PreviewJSON is [Client.Preview] for a definition that is JSON already, such as a file.
-func (c *Client) PreviewJSON(ctx context.Context, definition json.RawMessage) (Preview, error) {
-	var preview Preview
-	err := c.send(ctx, call{method: http.MethodPost, path: "/api/external/missions/preview", body: definition}, &preview)
-	return preview, err
-}
-
-// CreateDraft creates a draft, or returns the one that the same key created before. Use one key for
-// one intention, kept across retries: it is what makes a mission exist once. Check the answer's
-// quote with [VerifyQuote] before funding.
-//
-// It fails with validation_failed, unsupported_reward_token, creator_mismatch, and with
-// idempotency_conflict when the key stands for a different mission.
-func (c *Client) CreateDraft(ctx context.Context, mission Mission, idempotencyKey string) (DraftCreated, error) {
-	definition, err := json.Marshal(mission)
-	if err != nil {
-		return DraftCreated{}, fmt.Errorf("encode mission: %w", err)
-	}
-	return c.CreateDraftJSON(ctx, definition, idempotencyKey)
-}
-
-// CreateDraftJSON is [Client.CreateDraft] for a definition that is JSON already, such as a file. It
-// is sent byte for byte.
-func (c *Client) CreateDraftJSON(ctx context.Context, definition json.RawMessage, idempotencyKey string) (DraftCreated, error) {
-	var created DraftCreated
-	var replayed bool
-	err := c.send(ctx, call{
-		method: http.MethodPost, path: "/api/external/missions/drafts", body: definition, idempotencyKey: idempotencyKey, replayed: &replayed,
-	}, &created)
-	created.Replayed = replayed
-	return created, err
-}
-
-// Mission gives the current state of a mission by its draft id or mission id, with a live quote
-// while it is unfunded.
-//
-// It fails with not_found for an id that is not of this wallet.
-func (c *Client) Mission(ctx context.Context, id string) (MissionStatus, error) {
-	var status MissionStatus
-	err := c.send(ctx, call{method: http.MethodGet, path: missionPath(id)}, &status)
-	return status, err
-}
-
-// ListQuery selects drafts. Its zero value selects all.
-type ListQuery struct {
-	Status ListStatus
-	Limit  int    // 1-1000; 0: as many as the service gives at once
-	Cursor string // the NextCursor of the page before
-}
-
-// Drafts gives one page of the wallet's drafts, newest first. A page ends at the limit or at 4 MiB:
-// there are more while Summary.NextCursor is not nil, also without a limit. [Client.AllDrafts]
-// follows it.
-func (c *Client) Drafts(ctx context.Context, query ListQuery) (DraftList, error) {
-	values := url.Values{}
-	if query.Status != "" {
-		values.Set("status", string(query.Status))
-	}
-	if query.Limit != 0 {
-		values.Set("limit", strconv.Itoa(query.Limit))
-	}
-	if query.Cursor != "" {
-		values.Set("cursor", query.Cursor)
-	}
-	path := "/api/external/missions"
-	if len(values) > 0 {
-		path += "?" + values.Encode()
-	}
-	var list DraftList
-	err := c.send(ctx, call{method: http.MethodGet, path: path}, &list)
-	return list, err
-}
-
-// AllDrafts walks through every page.
-func (c *Client) AllDrafts(ctx context.Context, query ListQuery) iter.Seq2[ListedDraft, error] {
-	return walk(query.Cursor, func(cursor string) ([]ListedDraft, *string, error) {
-		query.Cursor = cursor
-		page, err := c.Drafts(ctx, query)
-		return page.Drafts, page.Summary.NextCursor, err
-	})
-}
-
 // walk goes through the elements of every page, from the one at the cursor to the last.
 func walk[T any](cursor string, page func(cursor string) (elements []T, next *string, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -351,4 +258,48 @@ func decodeError(response *http.Response, answer []byte) error {
 		code = CodeServiceUnavailable
 	}
 	return NewError(code, "%s answered %s without an error of the service; is the base URL right?", response.Request.URL.Host, response.Status)
+}
+
+// PageQuery selects a page of a list that has no filters. Its zero value selects the first.
+type PageQuery struct {
+	Limit  int    // 0: as many as the service gives at once
+	Cursor string // the NextCursor of the page before
+}
+
+// apply adds the page to a path, and filters as pairs of name and value; empty ones are left out.
+func (q PageQuery) apply(path string, filters ...string) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(filters); i += 2 {
+		if filters[i+1] != "" {
+			values.Set(filters[i], filters[i+1])
+		}
+	}
+	if q.Limit != 0 {
+		values.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Cursor != "" {
+		values.Set("cursor", q.Cursor)
+	}
+	if len(values) == 0 {
+		return path
+	}
+	return path + "?" + values.Encode()
+}
+
+// encodeReason is the body of a request that says why.
+func encodeReason(reason string) ([]byte, error) {
+	body, err := json.Marshal(DecisionRequest{Reason: reason})
+	if err != nil {
+		return nil, fmt.Errorf("encode reason: %w", err)
+	}
+	return body, nil
+}
+
+// order posts an operator's order with its reason.
+func (c *Client) order(ctx context.Context, path, reason string, answer any) error {
+	body, err := encodeReason(reason)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, call{method: http.MethodPost, path: path, body: body}, answer)
 }

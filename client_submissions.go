@@ -2,103 +2,69 @@ package sortie
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 )
 
-// The requests below are for operators, as those on missions are.
-
-// QueueQuery selects submissions of all contributors. Its zero value selects those that a person
-// must look at.
-type QueueQuery struct {
-	Status    SubmissionStatus // empty: flagged
-	MissionID string           // empty: of every mission
-	Limit     int              // 0: as many as the service gives at once
-	Cursor    string           // the NextCursor of the page before
+// Declare reserves a slot of a mission for a file, and says where to upload it: see
+// [Client.UploadResumable]. The same declaration under the same key is answered with the same
+// submission, with fresh links while the file is waited for. So use one key for one file, kept
+// across retries.
+//
+// It fails with not_found; with mission_full, mission_closed and contributor_limit when there is no
+// slot; with validation_failed, unsupported_media_type and payload_too_large; and with
+// idempotency_conflict when the key stands for another declaration.
+func (c *Client) Declare(ctx context.Context, missionID string, declaration Declaration, idempotencyKey string) (SubmissionDeclared, error) {
+	body, err := json.Marshal(declaration)
+	if err != nil {
+		return SubmissionDeclared{}, fmt.Errorf("encode declaration: %w", err)
+	}
+	var declared SubmissionDeclared
+	err = c.send(ctx, call{
+		method: http.MethodPost, path: openMissionPath(missionID) + "/submissions", body: body, idempotencyKey: idempotencyKey,
+	}, &declared)
+	return declared, err
 }
 
-// Submissions gives one page of submissions with links to their media, oldest first.
-func (c *Client) Submissions(ctx context.Context, query QueueQuery) (ReviewedSubmissionPage, error) {
-	page := PageQuery{Limit: query.Limit, Cursor: query.Cursor}
-	path := page.apply("/api/operator/submissions", "status", string(query.Status), "missionId", query.MissionID)
-	var submissions ReviewedSubmissionPage
-	err := c.send(ctx, call{method: http.MethodGet, path: path}, &submissions)
-	return submissions, err
+// MySubmissions gives one page of the wallet's submissions, newest first.
+func (c *Client) MySubmissions(ctx context.Context, query PageQuery) (SubmissionPage, error) {
+	var page SubmissionPage
+	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/submissions")}, &page)
+	return page, err
 }
 
-// AllSubmissions walks through every page.
-func (c *Client) AllSubmissions(ctx context.Context, query QueueQuery) iter.Seq2[ReviewedSubmission, error] {
-	return walk(query.Cursor, func(cursor string) ([]ReviewedSubmission, *string, error) {
+// AllMySubmissions walks through every page.
+func (c *Client) AllMySubmissions(ctx context.Context, query PageQuery) iter.Seq2[Submission, error] {
+	return walk(query.Cursor, func(cursor string) ([]Submission, *string, error) {
 		query.Cursor = cursor
-		page, err := c.Submissions(ctx, query)
+		page, err := c.MySubmissions(ctx, query)
 		return page.Submissions, page.Summary.NextCursor, err
 	})
 }
 
-// Submission gives a submission of any contributor, with links to its media.
+// MySubmission gives a submission of the wallet: where it stands and why, and once its acceptance
+// is final, the receipt.
 //
-// It fails with not_found.
-func (c *Client) Submission(ctx context.Context, id string) (ReviewedSubmission, error) {
-	return c.submission(ctx, call{method: http.MethodGet, path: operatorSubmissionPath(id)})
+// It fails with not_found for an id that is not of this wallet.
+func (c *Client) MySubmission(ctx context.Context, id string) (Submission, error) {
+	return c.mySubmission(ctx, call{method: http.MethodGet, path: submissionPath(id)})
 }
 
-// AcceptSubmission accepts what was flagged; the reason may be empty. When the acceptance is final
-// its receipt is signed; until then it can be taken back with [Client.RejectSubmission] or
-// [Client.FlagSubmission].
+// Withdraw takes a submission back and gives its slot to others. What was withdrawn is answered the
+// same when it is again.
 //
-// It fails with not_found, and with wrong_state when the submission is not flagged.
-func (c *Client) AcceptSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {
-	return c.decide(ctx, id, "accept", reason)
+// It fails with not_found, and with wrong_state once the submission was accepted or rejected.
+func (c *Client) Withdraw(ctx context.Context, id string) (Submission, error) {
+	return c.mySubmission(ctx, call{method: http.MethodPost, path: submissionPath(id) + "/withdraw"})
 }
 
-// RejectSubmission refuses a submission, or takes an acceptance back, for a reason that its
-// contributor is shown.
-//
-// It fails with not_found, with validation_failed for a reason that is empty or too long, and with
-// wrong_state when the acceptance is final or the submission is over.
-func (c *Client) RejectSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {
-	return c.decide(ctx, id, "reject", reason)
-}
-
-// FlagSubmission puts a submission before a person: one that is being checked, or one that was
-// accepted and is not final.
-//
-// It fails as [Client.RejectSubmission] does.
-func (c *Client) FlagSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {
-	return c.decide(ctx, id, "flag", reason)
-}
-
-func (c *Client) decide(ctx context.Context, id, decision, reason string) (ReviewedSubmission, error) {
-	request := call{method: http.MethodPost, path: operatorSubmissionPath(id) + "/" + decision}
-	if reason != "" {
-		var err error
-		if request.body, err = encodeReason(reason); err != nil {
-			return ReviewedSubmission{}, err
-		}
-	}
-	return c.submission(ctx, request)
-}
-
-func (c *Client) submission(ctx context.Context, request call) (ReviewedSubmission, error) {
-	var detail ReviewedSubmissionDetail
+func (c *Client) mySubmission(ctx context.Context, request call) (Submission, error) {
+	var detail SubmissionDetail
 	err := c.send(ctx, request, &detail)
 	return detail.Submission, err
 }
 
-func operatorSubmissionPath(id string) string {
-	return "/api/operator/submissions/" + url.PathEscape(id)
-}
-
-// RotateLinkKeys ends every media and upload link that is out, at once: for when links got into
-// wrong hands. Whoever may see media asks again and gets new ones.
-//
-// It fails with validation_failed for a reason that is empty or too long.
-func (c *Client) RotateLinkKeys(ctx context.Context, reason string) error {
-	body, err := encodeReason(reason)
-	if err != nil {
-		return err
-	}
-	var done struct{}
-	return c.send(ctx, call{method: http.MethodPost, path: "/api/operator/link-keys/rotate", body: body}, &done)
-}
+func submissionPath(id string) string { return "/api/submissions/" + url.PathEscape(id) }

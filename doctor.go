@@ -67,23 +67,14 @@ type Doctor struct {
 	Money *MissionMoney `json:"money"`
 }
 
-// FundingDepth says where in the chain a mission's funding is.
-type FundingDepth struct {
-	Seen            bool    `json:"seen"`
-	TransactionHash *Hash   `json:"transactionHash"` // nil until seen
-	BlockNumber     *uint64 `json:"blockNumber"`     // nil until seen
-	Confirmations   uint64  `json:"confirmations"`   // blocks on top of it, its own included; 0 until seen
-	Required        uint64  `json:"required"`        // confirmations at which the review begins
-	Locked          bool    `json:"locked"`          // final: publication needs it
-}
-
-// FundingCheck is the answer to confirm-funding: what the service knew when it was asked to look.
-// The look itself comes after the answer; ask for the status again.
-type FundingCheck struct {
-	OK            bool          `json:"ok"`
-	DraftID       string        `json:"draftId"`
-	MissionID     string        `json:"missionId"`
-	FundingStatus FundingStatus `json:"fundingStatus"`
-	NextAction    NextAction    `json:"nextAction"`
-	Funding       FundingDepth  `json:"funding"`
+// MissionMoney is where the money of a published mission is, for its creator, in base units. Funded
+// is spent, committed, left and refunded together.
+type MissionMoney struct {
+	Token     Token  `json:"token"`
+	Decimals  int    `json:"decimals"`
+	Funded    string `json:"funded"`
+	Spent     string `json:"spent"`     // paid or deferred in final blocks
+	Committed string `json:"committed"` // accepted and not paid yet
+	Left      string `json:"left"`      // for further acceptances, or to come back
+	Refunded  string `json:"refunded"`
 }

@@ -58,3 +58,37 @@ func (r Receipt) verifyShape(domain Domain) error {
 	}
 	return nil
 }
+
+// Receipt is a settlement of one payment with the settler's signature: the contributor can redeem
+// it without the service, as long as what it depends on holds.
+type Receipt struct {
+	Settlement
+	Signature       Bytes              `json:"signature"`
+	Signer          *Address           `json:"signer"` // whose signature it is; nil for a receipt from before this was stored
+	ChainID         uint64             `json:"chainId"`
+	Factory         Address            `json:"factory"` // the contract that pays it
+	MissionID       string             `json:"missionId"`
+	SubmissionID    string             `json:"submissionId"`
+	Token           Token              `json:"token"`
+	AmountBaseUnits string             `json:"amountBaseUnits"` // what it pays
+	ReclaimAfter    *string            `json:"reclaimAfter"`    // from when the creator may take the money back
+	DependsOn       []ReceiptCondition `json:"dependsOn"`
+}
+
+// ReceiptCondition is something that a receipt depends on.
+type ReceiptCondition struct {
+	Code    ReceiptConditionCode `json:"code"`
+	Message string               `json:"message"` // for people
+}
+
+// ReceiptConditionCode names what a receipt depends on. New ones may appear.
+type ReceiptConditionCode string
+
+// The conditions of a receipt.
+const (
+	ReceiptPause   ReceiptConditionCode = "pause"   // the contract is not paused
+	ReceiptCap     ReceiptConditionCode = "cap"     // the contract's daily cap has room
+	ReceiptRole    ReceiptConditionCode = "role"    // its signer is a settler of the contract
+	ReceiptClose   ReceiptConditionCode = "close"   // the mission is not closed
+	ReceiptReclaim ReceiptConditionCode = "reclaim" // the creator has not reclaimed the mission's money
+)

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/blob"
 )
 
 const (
@@ -41,7 +41,7 @@ var shownSizes = []struct{ size, files int }{{megabyte, 32}, {20 * megabyte, 4},
 
 // writeFiles makes the files. What is in them is nobody's business when they are served.
 func writeFiles(ctx context.Context, directory string) (files []shownFile, err error) {
-	objects, err := media.OpenObjects(ctx, "file:"+directory)
+	objects, err := blob.OpenObjects(ctx, "file:"+directory)
 	if err != nil {
 		return nil, err
 	}

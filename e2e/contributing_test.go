@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
 // photoMission asks for so many photos, taken anywhere.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
 // mostMemory is what the service may have taken at the worst time, in bytes.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
 func pictureSize(r io.Reader) (width, height int, err error) {

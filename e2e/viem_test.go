@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
 // installViem makes sure that viem and tus-js-client are in viem/node_modules.

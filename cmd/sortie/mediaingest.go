@@ -5,17 +5,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/cli"
+	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
 // newMediaIngestCmd is the child process in which the service looks at uploaded files. It is
 // nothing for people.
 func newMediaIngestCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:    media.ChildArgument,
+		Use:    ingest.ChildArgument,
 		Short:  "Look at one uploaded file, as a child of the service",
 		Hidden: true,
-		Args:   noArgs,
-		Run:    func(*cobra.Command, []string) { os.Exit(media.ChildMain()) },
+		Args:   cli.NoArgs,
+		Run:    func(*cobra.Command, []string) { os.Exit(ingest.ChildMain()) },
 	}
 }

@@ -173,7 +173,7 @@ func (s *testService) halt() string {
 	s.chain.mine()
 	s.chain.finalize()
 	s.chain.reorganize(1)
-	overview := decode[sortie.ChainOverview](s.t, s.send(request{target: chainPath, signer: reviewer}))
+	overview := decode[sortie.ChainOverview](s.t, s.send(testRequest{target: chainPath, signer: reviewer}))
 	i := slices.IndexFunc(overview.Incidents, func(incident sortie.Incident) bool { return incident.Halting })
 	if i < 0 {
 		s.t.Fatalf("nothing is halted: %+v", overview)

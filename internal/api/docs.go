@@ -2,38 +2,16 @@ package api
 
 import (
 	"bytes"
-	"crypto/sha256"
-	_ "embed"
-	"encoding/base64"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
-	"go.yaml.in/yaml/v3"
+
+	"github.com/sortie-labs/sortie/internal/apidocs"
 )
 
-// The page at /docs is made of the OpenAPI document, once: what is described is what is shown. It
-// has no script and loads nothing, so that reading it tells nobody, and nobody can change it on its
-// way.
-
-//go:embed docs.html
-var docsHTML string
-
-//go:embed docs.css
-var docsCSS string
-
-// docsPolicy lets the page show itself in its own style and do nothing else.
-var docsPolicy = "default-src 'none'; style-src 'sha256-" + digestOf(docsCSS) +
-	"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 const docsCaching = "public, max-age=300"
-
-func digestOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return base64.StdEncoding.EncodeToString(sum[:])
-}
 
 // staticPage is a document that never changes while the process runs. It is compressed once: it is
 // asked for without a wallet and without limits, so sending it must cost next to nothing.
@@ -55,74 +33,53 @@ func newStaticPage(plain []byte) (staticPage, error) {
 }
 
 // sendPage sends the page as the client understands it.
-func (x *exchange) sendPage(p staticPage) {
-	header := x.Header()
+func (req *request) sendPage(p staticPage) {
+	header := req.Header()
 	header.Set("Cache-Control", docsCaching)
 	header.Add("Vary", "Accept-Encoding")
 	body := p.plain
-	if acceptsGzip(x.r.Header) {
+	if acceptsGzip(req.http.Header) {
 		header.Set("Content-Encoding", "gzip")
 		body = p.gzipped
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
-	x.status = http.StatusOK
-	x.WriteHeader(http.StatusOK)
-	_, _ = x.Write(body) // a client that went away is no error
+	req.status = http.StatusOK
+	req.WriteHeader(http.StatusOK)
+	_, _ = req.Write(body) // a client that went away is no error
 }
 
-func (s *Server) openAPI(x *exchange) error {
+func (s *Server) openAPI(req *request) error {
 	page, err := s.openAPIPage()
 	if err != nil {
 		return err
 	}
-	x.Header().Set("Content-Type", "application/yaml")
-	x.sendPage(page)
+	req.Header().Set("Content-Type", "application/yaml")
+	req.sendPage(page)
 	return nil
 }
 
-func (s *Server) docs(x *exchange) error {
+func (s *Server) docs(req *request) error {
 	page, err := s.docsPage()
 	if err != nil {
 		return err
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Security-Policy", docsPolicy)
+	header.Set("Content-Security-Policy", apidocs.Policy)
 	header.Set("Referrer-Policy", "no-referrer")
-	x.sendPage(page)
+	req.sendPage(page)
 	return nil
 }
 
 func newDocsPage(openAPI []byte) (staticPage, error) {
-	rendered, err := renderDocs(openAPI)
+	rendered, err := apidocs.Render(openAPI)
 	if err != nil {
 		return staticPage{}, err
 	}
 	return newStaticPage(rendered)
 }
 
-// renderDocs makes the page. It fails on a document with a reference that leads nowhere.
-func renderDocs(openAPI []byte) ([]byte, error) {
-	var parsed yaml.Node
-	if err := yaml.Unmarshal(openAPI, &parsed); err != nil {
-		return nil, fmt.Errorf("render docs: %w", err)
-	}
-	if len(parsed.Content) != 1 {
-		return nil, fmt.Errorf("render docs: the OpenAPI document is empty")
-	}
-	reader := &docsReader{root: docsNode{parsed.Content[0]}}
-	page := reader.page()
-	if reader.err != nil {
-		return nil, fmt.Errorf("render docs: %w", reader.err)
-	}
-	layout, err := template.New("docs.html").Parse(docsHTML)
-	if err != nil {
-		return nil, fmt.Errorf("render docs: %w", err)
-	}
-	page.Style = template.CSS(docsCSS) // ours, embedded
-	var rendered bytes.Buffer
-	if err := layout.Execute(&rendered, page); err != nil {
-		return nil, fmt.Errorf("render docs: %w", err)
-	}
-	return rendered.Bytes(), nil
+func (s *Server) home(req *request) error {
+	req.Header().Set("Location", "/docs")
+	return req.answerEmpty(http.StatusFound)
 }

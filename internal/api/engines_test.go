@@ -4,13 +4,13 @@ import (
 	"os"
 	"testing"
 
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == media.ChildArgument { // this program is also the child that looks at files
-		os.Exit(media.ChildMain())
+	if len(os.Args) == 2 && os.Args[1] == ingest.ChildArgument { // this program is also the child that looks at files
+		os.Exit(ingest.ChildMain())
 	}
 	os.Exit(pgtest.Main(m))
 }

@@ -18,8 +18,9 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 	"github.com/sortie-labs/sortie/internal/wallet"
@@ -190,11 +191,11 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	if o.files == "" {
 		o.files = t.TempDir()
 	}
-	objects, err := media.OpenObjects(context.Background(), "file:"+filepath.Join(o.files, "media"))
+	objects, err := blob.OpenObjects(context.Background(), "file:"+filepath.Join(o.files, "media"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	incoming, err := media.OpenIncoming(filepath.Join(o.files, "incoming"))
+	incoming, err := blob.OpenIncoming(filepath.Join(o.files, "incoming"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	}
 	config.Media, config.Incoming, config.AcceptanceHold = objects, incoming, o.hold
 	config.Reservations = o.reservations
-	config.Ingester = media.NewIngester(media.Config{TempDir: o.files})
+	config.Ingester = ingest.New(ingest.Config{TempDir: o.files})
 	config.Verification = verify.New(verify.Config{Mode: mode})
 	config.SettlerAddress = signer.Address()
 	config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
@@ -259,8 +260,8 @@ func decode[T any](t testing.TB, a answer) (value T) {
 	return value
 }
 
-// request is one signed request. Its zero values are what a client would send.
-type request struct {
+// testRequest is one signed request. Its zero values are what a client would send.
+type testRequest struct {
 	method, target string
 	key            string // Idempotency-Key
 	body           string
@@ -270,7 +271,7 @@ type request struct {
 }
 
 // send sends a request and holds the answer against the API's contract.
-func (s *testService) send(r request) answer {
+func (s *testService) send(r testRequest) answer {
 	s.t.Helper()
 	built := s.build(r)
 	a := s.roundTrip(built)
@@ -278,7 +279,7 @@ func (s *testService) send(r request) answer {
 	return a
 }
 
-func (s *testService) build(r request) *http.Request {
+func (s *testService) build(r testRequest) *http.Request {
 	s.t.Helper()
 	if r.method == "" {
 		r.method = http.MethodGet
@@ -345,7 +346,7 @@ const goodMission = `{"title":"Photo of the main entrance","mediaType":"photo","
 // create posts a draft that must be taken.
 func (s *testService) create(key, body string) sortie.DraftCreated {
 	s.t.Helper()
-	a := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: key, body: body})
+	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: key, body: body})
 	if a.StatusCode != http.StatusCreated && a.StatusCode != http.StatusOK {
 		s.t.Fatalf("create: %d %s", a.StatusCode, a.body)
 	}

@@ -19,8 +19,9 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -60,9 +61,9 @@ type Config struct {
 
 	Wake func() // makes the follower look at the chain now; nil: it looks when its time has come
 
-	Media          *media.Objects   // nil: nobody can submit anything
-	Incoming       *media.Incoming  // where uploads are until they are whole; nil only if Media is
-	Ingester       *media.Ingester  // nil: this process checks no submissions
+	Media          *blob.Objects    // nil: nobody can submit anything
+	Incoming       *blob.Incoming   // where uploads are until they are whole; nil only if Media is
+	Ingester       *ingest.Ingester // nil: this process checks no submissions
 	Verification   *verify.Verifier // nil: a person decides about every submission
 	AcceptanceHold time.Duration    // for which an acceptance can be taken back
 	Reservations   ReservationLimits
@@ -120,9 +121,9 @@ type App struct {
 	retention     time.Duration
 	wake          func()
 
-	objects  *media.Objects // nil: no submissions
-	incoming *media.Incoming
-	ingester *media.Ingester
+	objects  *blob.Objects // nil: no submissions
+	incoming *blob.Incoming
+	ingester *ingest.Ingester
 	verifier *verify.Verifier
 	hold     time.Duration
 	reserves ReservationLimits

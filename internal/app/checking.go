@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/blob"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
@@ -101,7 +102,7 @@ func lookedAt(submission store.Submission) bool {
 
 // lost reports whether a file is not there any more, although the place where it was works.
 func (a *App) lost(ctx context.Context, failure error) bool {
-	return errors.Is(failure, media.ErrObjectCorrupt) || errors.Is(failure, media.ErrObjectNotFound) && a.objects.Probe(ctx) == nil
+	return errors.Is(failure, blob.ErrObjectCorrupt) || errors.Is(failure, blob.ErrObjectNotFound) && a.objects.Probe(ctx) == nil
 }
 
 // lookAt takes the file in: what is served of it is kept, and what was found in it, or why nothing
@@ -116,7 +117,7 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 	}
 	defer done()
 	result, err := a.ingester.Ingest(ctx, path, submission.Declaration.ContentType)
-	var refused *media.Problem
+	var refused *ingest.Problem
 	if errors.As(err, &refused) {
 		// Before anybody is blamed for the file: is it the one that came?
 		if err := sameBytes(path, submission.UploadedHash); err != nil {
@@ -136,7 +137,7 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 		}
 	}()
 	if result.UploadedHash != submission.UploadedHash {
-		return fmt.Errorf("look at %s: %w", submission.UploadedHash, media.ErrObjectCorrupt)
+		return fmt.Errorf("look at %s: %w", submission.UploadedHash, blob.ErrObjectCorrupt)
 	}
 	if err := a.objects.Put(ctx, result.ServedHash, result.Served); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
 	return a.recordMedia(ctx, submission, mediaOf(result), result.Doubt)
 }
 
-// sameBytes gives [media.ErrObjectCorrupt] when a file has another hash: a disk may have changed it
+// sameBytes gives [blob.ErrObjectCorrupt] when a file has another hash: a disk may have changed it
 // since it came.
 func sameBytes(path string, hash sortie.Hash) error {
 	file, err := os.Open(path)
@@ -162,14 +163,14 @@ func sameBytes(path string, hash sortie.Hash) error {
 		return err
 	}
 	if sortie.Hash(sum.Sum(nil)) != hash {
-		return fmt.Errorf("look at %s: %w", hash, media.ErrObjectCorrupt)
+		return fmt.Errorf("look at %s: %w", hash, blob.ErrObjectCorrupt)
 	}
 	return nil
 }
 
 // recordMedia notes what was found in a file, and what is wrong with it: a file that can be served
 // may be in doubt all the same.
-func (a *App) recordMedia(ctx context.Context, submission store.Submission, found *store.SubmissionMedia, wrong *media.Problem) error {
+func (a *App) recordMedia(ctx context.Context, submission store.Submission, found *store.SubmissionMedia, wrong *ingest.Problem) error {
 	var problem *store.MediaProblem
 	if wrong != nil {
 		problem = &store.MediaProblem{Code: string(wrong.Code), Message: wrong.Message}
@@ -177,7 +178,7 @@ func (a *App) recordMedia(ctx context.Context, submission store.Submission, foun
 	return a.store.Tx(ctx, func(tx *store.Tx) error { return tx.RecordMedia(submission, found, problem) })
 }
 
-func mediaOf(result media.Result) *store.SubmissionMedia {
+func mediaOf(result ingest.Result) *store.SubmissionMedia {
 	found := &store.SubmissionMedia{
 		Kind: result.MediaType, ServedHash: result.ServedHash, ServedType: result.Type, ServedSize: result.ServedSize,
 		Width: result.Width, Height: result.Height, Duration: result.Duration, Keyframes: result.Keyframes,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -276,9 +276,9 @@ func reviewable(status sortie.SubmissionStatus) bool {
 func (a *App) reviewLinks(base string, submission store.Submission, expiresAt time.Time) (mediaURL, thumbnailURL string) {
 	exp := expiresAt.Unix()
 	address := base + "/api/operator/media/" + submission.ID
-	mediaURL = address + "/" + media.VariantOriginal + "?" + a.signLink(submission.ID, media.VariantReviewOriginal, exp)
+	mediaURL = address + "/" + links.VariantOriginal + "?" + a.signLink(submission.ID, links.VariantReviewOriginal, exp)
 	if submission.Media != nil && submission.Media.ThumbnailHash != (sortie.Hash{}) {
-		thumbnailURL = address + "/" + media.VariantThumbnail + "?" + a.signLink(submission.ID, media.VariantReviewThumbnail, exp)
+		thumbnailURL = address + "/" + links.VariantThumbnail + "?" + a.signLink(submission.ID, links.VariantReviewThumbnail, exp)
 	}
 	return mediaURL, thumbnailURL
 }

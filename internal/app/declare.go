@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -142,8 +142,8 @@ func (a *App) declared(base string, submission store.Submission) sortie.Submissi
 		exp := longestReservation(submission).Unix() // the row says when it is over before
 		address := base + "/api/uploads/" + submission.ID
 		answer.Upload = &sortie.UploadLinks{
-			PutURL:    address + "?" + a.signLink(submission.ID, media.VariantUploadPut, exp),
-			TusURL:    address + "/tus?" + a.signLink(submission.ID, media.VariantUploadTus, exp),
+			PutURL:    address + "?" + a.signLink(submission.ID, links.VariantUploadPut, exp),
+			TusURL:    address + "/tus?" + a.signLink(submission.ID, links.VariantUploadTus, exp),
 			ExpiresAt: answer.SlotReservedUntil,
 		}
 	}

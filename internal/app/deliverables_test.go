@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/blob"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
 // An answer is, byte for byte, what the encoder makes of the wire type: the members of the
@@ -232,7 +232,7 @@ func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
 		}
 		for id, want := range map[string]bool{kept.SubmissionID: true, gone.SubmissionID: false} {
 			for _, hash := range s.objectsOf(id)[1:] { // the upload is no longer needed
-				if _, err := s.config.Media.Stat(ctx, hash); want != (err == nil) || !want && !errors.Is(err, media.ErrObjectNotFound) {
+				if _, err := s.config.Media.Stat(ctx, hash); want != (err == nil) || !want && !errors.Is(err, blob.ErrObjectNotFound) {
 					t.Errorf("object of %s: %v", s.submission(id).Status, err)
 				}
 			}

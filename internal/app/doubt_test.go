@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
 // A video that is in order by its form, and of which ffmpeg can show nothing, is for a person to
@@ -25,7 +25,7 @@ func TestVideosThatShowNothing(t *testing.T) {
 	}
 	engines(t, func(t *testing.T, database string) {
 		s := openStudio(t, database, func(config *Config) {
-			config.Ingester = media.NewIngester(media.Config{TempDir: t.TempDir(), FFmpeg: ffmpeg})
+			config.Ingester = ingest.New(ingest.Config{TempDir: t.TempDir(), FFmpeg: ffmpeg})
 		})
 		ctx := context.Background()
 		draft, film := s.publish("k", 3, `,"mediaType":"video","video":{"minDurationMs":1000}`), specimen.File("plain.mp4")

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -23,7 +23,7 @@ const (
 
 // linkRing is the ring of link keys as this process last read it.
 type linkRing struct {
-	keys     atomic.Pointer[media.LinkKeys]
+	keys     atomic.Pointer[links.Keys]
 	lookedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
 }
 
@@ -69,10 +69,10 @@ func (a *App) ReloadLinkKeys(ctx context.Context) error {
 
 // useLinkKeys makes a ring of stored keys, the newest first. The newest that is old enough signs.
 func (a *App) useLinkKeys(stored []store.LinkKey) error {
-	ring := make([]media.LinkKey, len(stored))
+	ring := make([]links.Key, len(stored))
 	signing := len(stored) - 1
 	for i, key := range stored {
-		ring[i] = media.LinkKey{ID: key.ID, Secret: key.Secret}
+		ring[i] = links.Key{ID: key.ID, Secret: key.Secret}
 		if i < signing && !a.now().Before(key.SignsFrom) {
 			signing = i
 		}
@@ -80,7 +80,7 @@ func (a *App) useLinkKeys(stored []store.LinkKey) error {
 	if len(ring) > 0 {
 		ring[0], ring[signing] = ring[signing], ring[0]
 	}
-	keys, err := media.NewLinkKeys(ring...)
+	keys, err := links.NewKeys(ring...)
 	if err == nil {
 		a.links.keys.Store(keys)
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/blob"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -21,7 +22,7 @@ type Media struct {
 	ExpiresAt   time.Time // of the link
 	File        *os.File  // for the caller to close; nil unless it is on this machine. The kernel can send it by itself
 
-	objects *media.Objects
+	objects *blob.Objects
 }
 
 // Open reads the file from offset on, length bytes or, if length is negative, to its end.
@@ -47,7 +48,7 @@ func (m Media) Close() error {
 // It fails with media_url_invalid, media_url_expired, not_found from the moment on at which the
 // submission is not accepted any more, and service_unavailable.
 func (a *App) OpenMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
-	if variant != media.VariantOriginal && variant != media.VariantThumbnail {
+	if variant != links.VariantOriginal && variant != links.VariantThumbnail {
 		return Media{}, errNoMedia()
 	}
 	return a.openMedia(ctx, id, variant, variant, rawQuery, mission.HoldsSlot)
@@ -59,10 +60,10 @@ func (a *App) OpenMedia(ctx context.Context, id, variant, rawQuery string) (Medi
 // It fails like [App.OpenMedia].
 func (a *App) OpenReviewMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
 	switch variant {
-	case media.VariantOriginal:
-		return a.openMedia(ctx, id, variant, media.VariantReviewOriginal, rawQuery, reviewable)
-	case media.VariantThumbnail:
-		return a.openMedia(ctx, id, variant, media.VariantReviewThumbnail, rawQuery, reviewable)
+	case links.VariantOriginal:
+		return a.openMedia(ctx, id, variant, links.VariantReviewOriginal, rawQuery, reviewable)
+	case links.VariantThumbnail:
+		return a.openMedia(ctx, id, variant, links.VariantReviewThumbnail, rawQuery, reviewable)
 	default:
 		return Media{}, errNoMedia()
 	}
@@ -85,7 +86,7 @@ func (a *App) openMedia(ctx context.Context, id, variant, signed, rawQuery strin
 		return Media{}, storeError(err)
 	}
 	opened := Media{Hash: served.ServedHash, ContentType: served.ServedType, Size: served.ServedSize, ExpiresAt: expiresAt, objects: a.objects}
-	if variant == media.VariantThumbnail {
+	if variant == links.VariantThumbnail {
 		opened.Hash, opened.ContentType, opened.Size = served.ThumbnailHash, thumbnailType, unknownSize
 	}
 	if opened.Hash == (sortie.Hash{}) {
@@ -99,7 +100,7 @@ func (a *App) openMedia(ctx context.Context, id, variant, signed, rawQuery strin
 }
 
 const (
-	thumbnailType = "image/jpeg"
+	thumbnailType = sortie.ContentTypeJPEG
 	unknownSize   = -1
 )
 
@@ -107,7 +108,7 @@ const (
 // what was cut off or has changed must not be sent. Other stores do that by themselves.
 func (a *App) find(ctx context.Context, m *Media) error {
 	file, err := a.objects.File(m.Hash)
-	if errors.Is(err, media.ErrNotLocal) {
+	if errors.Is(err, blob.ErrNotLocal) {
 		if m.Size == unknownSize {
 			object, err := a.objects.Stat(ctx, m.Hash)
 			m.Size = object.Size
@@ -120,7 +121,7 @@ func (a *App) find(ctx context.Context, m *Media) error {
 	}
 	info, err := file.Stat()
 	if err == nil && m.Size != unknownSize && m.Size != info.Size() {
-		err = media.ErrObjectCorrupt
+		err = blob.ErrObjectCorrupt
 	}
 	if err == nil {
 		err = a.proven.prove(ctx, a.objects, m.Hash, info, a.now())
@@ -139,9 +140,9 @@ func errNoMedia() error {
 // mediaError says what a failure of the media store means to a client.
 func mediaError(err error) error {
 	switch {
-	case errors.Is(err, media.ErrUnavailable):
+	case errors.Is(err, blob.ErrUnavailable):
 		return sortie.NewError(sortie.CodeServiceUnavailable, "the media store cannot be used now; try again shortly").Because(err)
-	case errors.Is(err, media.ErrObjectNotFound), errors.Is(err, media.ErrObjectCorrupt):
+	case errors.Is(err, blob.ErrObjectNotFound), errors.Is(err, blob.ErrObjectCorrupt):
 		return sortie.NewError(sortie.CodeNotFound, "the service has lost this file; tell its operator").Because(err)
 	default:
 		return err

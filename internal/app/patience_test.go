@@ -16,7 +16,8 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/blob"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -98,7 +99,7 @@ func TestFilesThatTheDiskChanged(t *testing.T) {
 		flipped := bytes.Clone(file)
 		flipped[at] ^= 0x40
 		s.must(os.WriteFile(filepath.Join(s.mediaDir, "sha256", digits[:2], digits), flipped, 0o600))
-		if err := s.app.CheckSubmission(ctx, declared.SubmissionID); !errors.Is(err, media.ErrObjectCorrupt) {
+		if err := s.app.CheckSubmission(ctx, declared.SubmissionID); !errors.Is(err, blob.ErrObjectCorrupt) {
 			t.Errorf("byte %d was changed: %v", at, err)
 		}
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionPending)
@@ -131,7 +132,7 @@ func TestTheLogTellsOfFilesThatBreakTheReader(t *testing.T) {
 			var log bytes.Buffer
 			s := openStudio(t, sqliteDatabase(t), func(config *Config) {
 				config.Logger = slog.New(slog.NewTextHandler(&log, nil))
-				config.Ingester = media.NewIngester(media.Config{Executable: child, TempDir: t.TempDir()})
+				config.Ingester = ingest.New(ingest.Config{Executable: child, TempDir: t.TempDir()})
 			})
 			submission := s.submit(bob, s.publish("k", 3, ""), "one", photo(1))
 			if submission.Status != sortie.SubmissionRejected {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/blob"
 )
 
 const (
@@ -34,8 +34,8 @@ type provenFile struct {
 }
 
 // prove reads a file, unless that was done not long ago and it has not been written to since. It
-// fails with [media.ErrObjectCorrupt].
-func (p *provenFiles) prove(ctx context.Context, objects *media.Objects, hash sortie.Hash, info os.FileInfo, now time.Time) error {
+// fails with [blob.ErrObjectCorrupt].
+func (p *provenFiles) prove(ctx context.Context, objects *blob.Objects, hash sortie.Hash, info os.FileInfo, now time.Time) error {
 	for {
 		done, known := p.begin(hash, info, now)
 		switch {
@@ -49,7 +49,7 @@ func (p *provenFiles) prove(ctx context.Context, objects *media.Objects, hash so
 		select { // somebody reads it already
 		case <-done:
 		case <-ctx.Done():
-			return errors.Join(media.ErrUnavailable, ctx.Err())
+			return errors.Join(blob.ErrUnavailable, ctx.Err())
 		}
 	}
 }

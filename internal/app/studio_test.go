@@ -16,9 +16,10 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
-	"github.com/sortie-labs/sortie/internal/media/specimen"
+	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
@@ -43,11 +44,11 @@ func openStudio(t testing.TB, database string, configure func(*Config)) *studio 
 	t.Helper()
 	dir := t.TempDir()
 	s := &studio{t: t, mediaDir: filepath.Join(dir, "media")}
-	objects, err := media.OpenObjects(t.Context(), "file:"+s.mediaDir)
+	objects, err := blob.OpenObjects(t.Context(), "file:"+s.mediaDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	incoming, err := media.OpenIncoming(filepath.Join(dir, "uploads"))
+	incoming, err := blob.OpenIncoming(filepath.Join(dir, "uploads"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func openStudio(t testing.TB, database string, configure func(*Config)) *studio 
 	s.settler = signer.Address()
 	s.world = openWorld(t, database, worldOptions{configure: func(config *Config) {
 		config.Media, config.Incoming = objects, incoming
-		config.Ingester = media.NewIngester(media.Config{TempDir: t.TempDir()})
+		config.Ingester = ingest.New(ingest.Config{TempDir: t.TempDir()})
 		config.Verification = verify.New(verify.Config{Mode: verify.Auto})
 		config.AcceptanceHold, config.BaseURL = testHold, testBase
 		config.SettlerAddress, config.Settler = signer.Address(), settlerOf(signer)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -27,9 +27,9 @@ const takeInTime = 2 * time.Minute
 type Upload struct {
 	app        *App
 	submission store.Submission
-	partial    *media.Partial // nil when the file was taken in
-	prolongAt  time.Time      // before which a prolongation that failed is not tried again
-	prolonging *prolongation  // under way; nil: none
+	partial    *blob.Partial // nil when the file was taken in
+	prolongAt  time.Time     // before which a prolongation that failed is not tried again
+	prolonging *prolongation // under way; nil: none
 }
 
 // OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query
@@ -145,9 +145,9 @@ func errOtherFile(submission store.Submission) *sortie.Error {
 // uploadError says what a failure of the place where files are kept means to a client.
 func uploadError(err error) error {
 	switch {
-	case errors.Is(err, media.ErrUploadBusy):
+	case errors.Is(err, blob.ErrUploadBusy):
 		return sortie.NewError(sortie.CodeIdempotencyInProgress, "another request is writing to this upload; wait for it to end, then ask how far it came").Because(err)
-	case errors.Is(err, media.ErrUnavailable), errors.Is(err, media.ErrObjectNotFound): // the latter: its directory is gone
+	case errors.Is(err, blob.ErrUnavailable), errors.Is(err, blob.ErrObjectNotFound): // the latter: its directory is gone
 		return sortie.NewError(sortie.CodeServiceUnavailable, "the service cannot keep files now; what came is kept, so go on with the upload shortly").Because(err)
 	default:
 		return err
@@ -290,7 +290,7 @@ func (a *App) DropUpload(id string) {
 	if a.incoming == nil {
 		return
 	}
-	if err := a.incoming.Discard(id); err != nil && !errors.Is(err, media.ErrUploadBusy) {
+	if err := a.incoming.Discard(id); err != nil && !errors.Is(err, blob.ErrUploadBusy) {
 		a.log.Warn("an upload that nobody waits for cannot be removed", "submissionId", id, "error", err)
 	}
 }

@@ -17,15 +17,15 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/funding"
-	"github.com/sortie-labs/sortie/internal/media"
+	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/pgtest"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == media.ChildArgument { // this program looks at files, too
-		os.Exit(media.ChildMain())
+	if len(os.Args) == 2 && os.Args[1] == ingest.ChildArgument { // this program looks at files, too
+		os.Exit(ingest.ChildMain())
 	}
 	os.Exit(pgtest.Main(m))
 }

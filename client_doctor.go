@@ -1,0 +1,15 @@
+package sortie
+
+import (
+	"context"
+	"net/http"
+)
+
+// Doctor says what holds a mission up, who must act, and until when.
+//
+// It fails with not_found for an id that is not of this wallet.
+func (c *Client) Doctor(ctx context.Context, id string) (Doctor, error) {
+	var doctor Doctor
+	err := c.send(ctx, call{method: http.MethodGet, path: missionPath(id) + "/doctor"}, &doctor)
+	return doctor, err
+}

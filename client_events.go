@@ -1,0 +1,37 @@
+package sortie
+
+import (
+	"context"
+	"iter"
+	"net/http"
+)
+
+// Events gives one page of what happened to the wallet's missions, oldest first. Keep the page's
+// NextCursor and ask with it again, now or next week: nothing is missed and nothing comes twice.
+func (c *Client) Events(ctx context.Context, query PageQuery) (EventPage, error) {
+	var page EventPage
+	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/external/events")}, &page)
+	return page, err
+}
+
+// AllEvents walks through the events there are, from the query's cursor to the newest.
+func (c *Client) AllEvents(ctx context.Context, query PageQuery) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for {
+			page, err := c.Events(ctx, query)
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, event := range page.Events {
+				if !yield(event, nil) {
+					return
+				}
+			}
+			if len(page.Events) == 0 {
+				return
+			}
+			query.Cursor = page.Summary.NextCursor
+		}
+	}
+}

@@ -1,0 +1,19 @@
+package sortie
+
+import (
+	"context"
+	"net/http"
+)
+
+// RotateLinkKeys ends every media and upload link that is out, at once: for when links got into
+// wrong hands. Whoever may see media asks again and gets new ones.
+//
+// It fails with validation_failed for a reason that is empty or too long.
+func (c *Client) RotateLinkKeys(ctx context.Context, reason string) error {
+	body, err := encodeReason(reason)
+	if err != nil {
+		return err
+	}
+	var done struct{}
+	return c.send(ctx, call{method: http.MethodPost, path: "/api/operator/link-keys/rotate", body: body}, &done)
+}

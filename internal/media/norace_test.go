@@ -1,8 +1,0 @@
-//go:build !race
-
-package media_test
-
-const (
-	raceDetector = false
-	childMemory  = 256 << 20
-)

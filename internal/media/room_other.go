@@ -1,7 +1,0 @@
-//go:build !linux && !darwin && !freebsd
-
-package media
-
-import "errors"
-
-func room(string) (free, all uint64, err error) { return 0, 0, errors.ErrUnsupported }

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package media_test
-
-import "os"
-
-// peakMemory is not known where the limit is not a hard one.
-func peakMemory(*os.ProcessState) int64 { return 0 }

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+)
+
+// bulk inserts many rows with few statements: what a row costs beside its values, finding the
+// statement and running it, is shared. The rows have a first column in common.
+type bulk struct {
+	columns int // besides the common one
+	sizes   []bulkSize
+}
+
+// bulkSize is the statement for a fixed number of rows. The numbers are few, so that each statement
+// is parsed once.
+type bulkSize struct {
+	rows               int
+	sqlite, postgreSQL string
+}
+
+// Both engines would take more parameters in a statement, 32,766 and 65,535, but beyond these sizes
+// little is left to gain.
+var bulkRows = []int{256, 32, 4, 1}
+
+// newBulk makes the statements from the first words of one. SQLite gets parameters without names,
+// except for the first: it looks named ones up one by one.
+func newBulk(insert string, columns int) bulk {
+	b := bulk{columns: columns}
+	for _, rows := range bulkRows {
+		var sqlite, postgreSQL strings.Builder
+		sqlite.WriteString(insert)
+		postgreSQL.WriteString(insert)
+		for row := range rows {
+			if row > 0 {
+				sqlite.WriteString(", ")
+				postgreSQL.WriteString(", ")
+			}
+			sqlite.WriteString("(?1" + strings.Repeat(", ?", columns) + ")")
+			postgreSQL.WriteString("($1")
+			for column := range columns {
+				postgreSQL.WriteString(", $" + strconv.Itoa(row*columns+column+2))
+			}
+			postgreSQL.WriteString(")")
+		}
+		b.sizes = append(b.sizes, bulkSize{rows: rows, sqlite: preparedWrite(sqlite.String()), postgreSQL: postgreSQL.String()})
+	}
+	return b
+}
+
+// insertRows inserts all rows. The function appends the values of some of them, row by row.
+func insertRows[T any](tx *Tx, b bulk, common any, rows []T, appendValues func([]any, []T) []any) error {
+	args := make([]any, 0, 1+min(len(rows), bulkRows[0])*b.columns)
+	for _, size := range b.sizes {
+		statement := size.sqlite
+		if tx.session.conn != nil { // which is PostgreSQL's
+			statement = size.postgreSQL
+		}
+		for len(rows) >= size.rows {
+			args = appendValues(append(args[:0], common), rows[:size.rows])
+			if _, err := tx.session.exec(tx.ctx, statement, args...); err != nil {
+				return err
+			}
+			rows = rows[size.rows:]
+		}
+	}
+	return nil
+}

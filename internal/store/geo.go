@@ -1,0 +1,193 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+)
+
+// NearSlots are slots with their distance from a point.
+type NearSlots struct {
+	OpenSlots
+	Meters int64
+}
+
+// NearFilter chooses a page of missions around a point that take submissions: nearest first, and of
+// those at the same distance the oldest.
+type NearFilter struct {
+	Lat, Lng    int64            // millionths of a degree
+	MediaType   sortie.MediaType // empty: any
+	AfterMeters int64            // the last of the page before, with its number; both 0: from the nearest
+	AfterSeq    int64
+	Limit       int
+}
+
+const (
+	microDegree   = math.Pi / 180 / 1e6
+	halfTurn      = 180_000_000 // in millionths of a degree
+	quarterTurn   = 90_000_000
+	bandHeight    = 100_000 // of a strip of latitude, likewise: 11 km
+	nearestRadius = 250.0   // meters
+	farthest      = 100_000.0
+	maxBands      = 20 // that a circle of the farthest radius touches
+)
+
+// latBand is the strip of latitude that a point is in.
+func latBand(lat int64) int64 {
+	band := lat / bandHeight
+	if lat%bandHeight < 0 {
+		band--
+	}
+	return band
+}
+
+// SlotsNear reads a page of the missions within 100 km of a point that take submissions now.
+//
+// It looks around the point in growing circles until it has a page, so that in the midst of many
+// missions few are looked at. Pages far from the point pass over all that are nearer.
+func (db *DB) SlotsNear(ctx context.Context, filter NearFilter) ([]NearSlots, error) {
+	now := db.clock().UnixMicro()
+	return read(ctx, db, func(ctx context.Context, s *session) ([]NearSlots, error) {
+		nearest, err := s.nearest(ctx, filter, now)
+		if err == nil {
+			var found []NearSlots
+			if found, err = s.withSlots(ctx, nearest); err == nil {
+				return found, nil
+			}
+		}
+		return nil, fmt.Errorf("read slots near a point: %w", err)
+	})
+}
+
+// nearest finds the missions of the page.
+func (s *session) nearest(ctx context.Context, filter NearFilter, now int64) ([]neighbor, error) {
+	radius := max(nearestRadius, 2*float64(filter.AfterMeters))
+	for {
+		radius = min(radius, farthest)
+		page := nearestPage{limit: filter.Limit, after: neighbor{filter.AfterMeters, filter.AfterSeq}, radius: int64(radius)}
+		area := around(filter.Lat, filter.Lng, radius)
+		for _, span := range area.spans {
+			args := append(make([]any, 0, 4+maxBands), span[0], span[1], now, string(filter.MediaType))
+			for i := range maxBands {
+				args = append(args, min(area.firstBand+int64(i), area.lastBand))
+			}
+			err := s.each(ctx, selectNear, args, func(row scanner) error {
+				var seq, lat, lng int64
+				err := row.Scan(&seq, &lat, &lng)
+				page.add(neighbor{metersBetween(filter.Lat, filter.Lng, lat, lng), seq})
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if len(page.neighbors) == page.limit || radius == farthest {
+			return page.neighbors, nil
+		}
+		radius *= 4
+	}
+}
+
+// withSlots reads the slots of neighbors. Those that were filled or closed in the meantime are left
+// out.
+func (s *session) withSlots(ctx context.Context, neighbors []neighbor) ([]NearSlots, error) {
+	bySeq := make(map[int64]OpenSlots, len(neighbors))
+	numbers := make([]int64, len(neighbors))
+	for i, n := range neighbors {
+		numbers[i] = n.seq
+	}
+	err := lookups(numbers, func(args []any) error {
+		found, err := s.openSlots(ctx, 0, selectSlotsBySeq, args...)
+		for _, slots := range found {
+			bySeq[slots.Seq] = slots
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	near := make([]NearSlots, 0, len(neighbors))
+	for _, n := range neighbors {
+		if slots, found := bySeq[n.seq]; found {
+			near = append(near, NearSlots{OpenSlots: slots, Meters: n.meters})
+		}
+	}
+	return near, nil
+}
+
+// neighbor is a mission at a distance.
+type neighbor struct{ meters, seq int64 }
+
+func (n neighbor) compare(other neighbor) int {
+	return cmp.Or(cmp.Compare(n.meters, other.meters), cmp.Compare(n.seq, other.seq))
+}
+
+// nearestPage keeps the nearest of any number of neighbors, in order.
+type nearestPage struct {
+	limit     int
+	after     neighbor
+	radius    int64 // meters; farther ones may have nearer ones outside of what was looked at
+	neighbors []neighbor
+}
+
+func (p *nearestPage) add(n neighbor) {
+	if n.meters > p.radius || n.compare(p.after) <= 0 || p.limit <= 0 {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(p.neighbors, n, neighbor.compare)
+	if at == p.limit {
+		return
+	}
+	if len(p.neighbors) == p.limit {
+		p.neighbors = p.neighbors[:p.limit-1]
+	}
+	p.neighbors = slices.Insert(p.neighbors, at, n)
+}
+
+// surroundings are the strips of latitude, and the parts of them, that a circle touches.
+type surroundings struct {
+	firstBand, lastBand int64
+	spans               [][2]int64 // of longitude; two where the circle crosses the 180th meridian
+}
+
+func around(lat, lng int64, meters float64) surroundings {
+	// A little more than the circle: distances are rounded to meters, and coordinates to a tenth of
+	// one.
+	angle := (meters + 2) / mission.EarthRadius
+	reach := int64(angle/microDegree) + 1
+	south, north := lat-reach, lat+reach
+	s := surroundings{firstBand: latBand(max(south, -quarterTurn)), lastBand: latBand(min(north, quarterTurn))}
+	width := math.Sin(angle) / math.Cos(float64(lat)*microDegree)
+	if south <= -quarterTurn || north >= quarterTurn || width >= 1 {
+		s.spans = [][2]int64{{-halfTurn, halfTurn}} // a pole is in it
+		return s
+	}
+	reach = int64(math.Asin(width)/microDegree) + 1
+	west, east := lng-reach, lng+reach
+	switch {
+	case west <= -halfTurn: // that meridian has two names
+		s.spans = [][2]int64{{-halfTurn, east}, {west + 2*halfTurn, halfTurn}}
+	case east >= halfTurn:
+		s.spans = [][2]int64{{west, halfTurn}, {-halfTurn, east - 2*halfTurn}}
+	default:
+		s.spans = [][2]int64{{west, east}}
+	}
+	return s
+}
+
+// metersBetween is the distance of two points in millionths of degrees.
+func metersBetween(lat1, lng1, lat2, lng2 int64) int64 {
+	return int64(math.Round(mission.Distance(float64(lat1)/1e6, float64(lng1)/1e6, float64(lat2)/1e6, float64(lng2)/1e6)))
+}
+
+var (
+	selectNear = preparedRead(`SELECT seq, lat, lng FROM mission_slots
+WHERE listed AND lat_band IN (` + placeholders(5, maxBands) + `) AND lng >= $1 AND lng <= $2
+	AND opens_at <= $3 AND ends_at > $3 AND ($4 = '' OR media_type = $4)`)
+	selectSlotsBySeq = preparedRead(selectSlotsAndMission + `WHERE listed AND mission_slots.seq IN (` + placeholders(1, lookupSize) + `)`)
+)

@@ -1,0 +1,27 @@
+package sortie
+
+import "encoding/json"
+
+// AuditEntry is one thing that an operator, or the service in their name, did.
+type AuditEntry struct {
+	ID      int64           `json:"id"` // later ones have greater ones
+	At      string          `json:"at"`
+	Actor   string          `json:"actor"` // an operator's address; auto, reclaim or chain when no person acted
+	Action  string          `json:"action"`
+	Subject string          `json:"subject"` // the id of what it was done to
+	Detail  json.RawMessage `json:"detail"`  // an object
+}
+
+// AuditPage is one page of the audit log, newest first.
+type AuditPage struct {
+	OK      bool         `json:"ok"`
+	Entries []AuditEntry `json:"entries"`
+	Summary AuditSummary `json:"summary"`
+}
+
+// AuditSummary describes a page of the audit log.
+type AuditSummary struct {
+	ReturnedEntries int     `json:"returnedEntries"`
+	NextCursor      *string `json:"nextCursor"` // nil on the last page
+	GeneratedAt     string  `json:"generatedAt"`
+}
