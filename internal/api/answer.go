@@ -24,17 +24,17 @@ const (
 )
 
 // answer sends JSON that appendTo writes.
-func (x *exchange) answer(status int, appendTo func([]byte) []byte) error {
-	return x.answerAppended(status, func(dst []byte) ([]byte, error) { return appendTo(dst), nil })
+func (req *request) answer(status int, appendTo func([]byte) []byte) error {
+	return req.answerAppended(status, func(dst []byte) ([]byte, error) { return appendTo(dst), nil })
 }
 
 // answerAppended sends JSON that appendTo writes, unless it fails.
-func (x *exchange) answerAppended(status int, appendTo func([]byte) ([]byte, error)) error {
+func (req *request) answerAppended(status int, appendTo func([]byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	written, err := appendTo((*buffer)[:0])
 	if err == nil {
 		written = append(written, '\n')
-		x.send(status, written)
+		req.send(status, written)
 	}
 	if written != nil && cap(written) <= keptBuffer {
 		*buffer = written
@@ -44,40 +44,40 @@ func (x *exchange) answerAppended(status int, appendTo func([]byte) ([]byte, err
 }
 
 // answerEmpty sends an answer that is told by its status and headers.
-func (x *exchange) answerEmpty(status int) error {
-	x.status = status
-	x.WriteHeader(status)
+func (req *request) answerEmpty(status int) error {
+	req.status = status
+	req.WriteHeader(status)
 	return nil
 }
 
 // answerJSON sends a value that is rarely asked for, so that reflection may encode it. The & of
 // links stays what it is: people copy them from answers.
-func (x *exchange) answerJSON(status int, value any) error {
+func (req *request) answerJSON(status int, value any) error {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	x.send(status, encoded.Bytes())
+	req.send(status, encoded.Bytes())
 	return nil
 }
 
-func (x *exchange) send(status int, body []byte) {
-	header := x.Header()
+func (req *request) send(status int, body []byte) {
+	header := req.Header()
 	setDefault(header, "Content-Type", jsonType)
-	x.status = status
-	x.answered += len(body)
-	if x.r.Method == http.MethodGet && len(body) >= minGzip {
+	req.status = status
+	req.answered += len(body)
+	if req.http.Method == http.MethodGet && len(body) >= minGzip {
 		header.Add("Vary", "Accept-Encoding")
-		if acceptsGzip(x.r.Header) {
-			x.sendGzip(status, body)
+		if acceptsGzip(req.http.Header) {
+			req.sendGzip(status, body)
 			return
 		}
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
-	x.WriteHeader(status)
-	_, _ = x.Write(body) // a client that went away is nobody's error
+	req.WriteHeader(status)
+	_, _ = req.Write(body) // a client that went away is nobody's error
 }
 
 func setDefault(header http.Header, name, value string) {
@@ -91,11 +91,11 @@ var compressors = sync.Pool{New: func() any {
 	return compressor
 }}
 
-func (x *exchange) sendGzip(status int, body []byte) {
-	x.Header().Set("Content-Encoding", "gzip")
-	x.WriteHeader(status)
+func (req *request) sendGzip(status int, body []byte) {
+	req.Header().Set("Content-Encoding", "gzip")
+	req.WriteHeader(status)
 	compressor := compressors.Get().(*gzip.Writer)
-	compressor.Reset(x)
+	compressor.Reset(req)
 	_, _ = compressor.Write(body)
 	_ = compressor.Close()
 	compressors.Put(compressor)
@@ -115,17 +115,17 @@ func acceptsGzip(header http.Header) bool {
 
 // answerError is the one place that writes errors. What is not an error of the API is internal: its
 // text goes to the log.
-func (x *exchange) answerError(err error) {
+func (req *request) answerError(err error) {
 	var coded *sortie.Error
 	switch {
 	case errors.As(err, &coded):
-	case isAbandoned(x.r, err):
+	case isAbandoned(req.http, err):
 		coded = sortie.NewError(sortie.CodeServiceUnavailable, "the connection was closed before the answer was ready; send the request again")
 	default:
 		coded = sortie.NewError(sortie.CodeInternal, "something failed on our side; quote the request id when you report it")
 	}
 	status := coded.Code.HTTPStatus()
-	header := x.Header()
+	header := req.Header()
 	header.Del("Content-Type") // of the answer that there would have been
 	header.Set("Cache-Control", "no-store")
 	switch status {
@@ -142,13 +142,13 @@ func (x *exchange) answerError(err error) {
 		OK    bool         `json:"ok"`
 		Error sortie.Error `json:"error"`
 	}{Error: *coded}
-	envelope.Error.RequestID = x.id
+	envelope.Error.RequestID = req.id
 	encoded, encodeErr := json.Marshal(envelope)
 	if encodeErr != nil {
-		encoded = []byte(`{"ok":false,"error":{"code":"internal_error","message":"the error could not be written","requestId":"` + x.id + `"}}`)
+		encoded = []byte(`{"ok":false,"error":{"code":"internal_error","message":"the error could not be written","requestId":"` + req.id + `"}}`)
 		status = http.StatusInternalServerError
 	}
-	x.send(status, append(encoded, '\n'))
+	req.send(status, append(encoded, '\n'))
 }
 
 func retryAfterSeconds(err *sortie.Error) int {

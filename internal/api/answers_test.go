@@ -17,8 +17,8 @@ import (
 const page = "https://app.example"
 
 // preflight is the question a browser asks before it lets a page send a signed request.
-func preflight(target, method, origin string) request {
-	return request{method: http.MethodOptions, target: target, unsigned: true, header: http.Header{
+func preflight(target, method, origin string) testRequest {
+	return testRequest{method: http.MethodOptions, target: target, unsigned: true, header: http.Header{
 		"Origin": {origin}, "Access-Control-Request-Method": {method},
 		"Access-Control-Request-Headers": {"content-type,idempotency-key,x-service-signature,x-service-timestamp,x-service-wallet"},
 	}}
@@ -48,7 +48,7 @@ func TestPreflights(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", target, name, got, want)
 			}
 		}
-		plain := s.send(request{method: http.MethodOptions, target: target, unsigned: true})
+		plain := s.send(testRequest{method: http.MethodOptions, target: target, unsigned: true})
 		if plain.StatusCode != http.StatusNoContent || plain.Header.Get("Allow") != methods || plain.Header.Get("Access-Control-Allow-Methods") != "" {
 			t.Errorf("%s without an origin: %d %v", target, plain.StatusCode, plain.Header)
 		}
@@ -62,18 +62,18 @@ func TestPagesMayReadAnswers(t *testing.T) {
 	s := newService(t, serviceOptions{limits: &Limits{WalletReads: 1}})
 	from := http.Header{"Origin": {page}}
 	for name, row := range map[string]struct {
-		request
+		testRequest
 		status int
 	}{
-		"created":          {request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: from}, http.StatusCreated},
-		"refused":          {request{target: listPath, unsigned: true, header: from}, http.StatusUnauthorized},
-		"unknown path":     {request{target: "/nowhere", unsigned: true, header: from}, http.StatusNotFound},
-		"unknown method":   {request{method: http.MethodDelete, target: draftsPath, unsigned: true, header: from}, http.StatusMethodNotAllowed},
-		"not acceptable":   {request{method: http.MethodPost, target: draftsPath, body: goodMission, header: http.Header{"Origin": {page}, "Content-Type": {"text/plain"}}}, http.StatusUnsupportedMediaType},
-		"public":           {request{target: "/healthz", unsigned: true, header: from}, http.StatusOK},
-		"a page on a disk": {request{target: "/healthz", unsigned: true, header: http.Header{"Origin": {"null"}}}, http.StatusOK},
+		"created":          {testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: from}, http.StatusCreated},
+		"refused":          {testRequest{target: listPath, unsigned: true, header: from}, http.StatusUnauthorized},
+		"unknown path":     {testRequest{target: "/nowhere", unsigned: true, header: from}, http.StatusNotFound},
+		"unknown method":   {testRequest{method: http.MethodDelete, target: draftsPath, unsigned: true, header: from}, http.StatusMethodNotAllowed},
+		"not acceptable":   {testRequest{method: http.MethodPost, target: draftsPath, body: goodMission, header: http.Header{"Origin": {page}, "Content-Type": {"text/plain"}}}, http.StatusUnsupportedMediaType},
+		"public":           {testRequest{target: "/healthz", unsigned: true, header: from}, http.StatusOK},
+		"a page on a disk": {testRequest{target: "/healthz", unsigned: true, header: http.Header{"Origin": {"null"}}}, http.StatusOK},
 	} {
-		a := s.send(row.request)
+		a := s.send(row.testRequest)
 		mustBe(t, name, a, row.status)
 		if a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("Vary") != "Origin" ||
 			a.Header.Get("Access-Control-Expose-Headers") != "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, "+
@@ -81,8 +81,8 @@ func TestPagesMayReadAnswers(t *testing.T) {
 			t.Errorf("%s: %v", name, a.Header)
 		}
 	}
-	mustBe(t, "the last read", s.send(request{target: listPath, header: from}), http.StatusOK)
-	if a := s.send(request{target: listPath, header: from}); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Access-Control-Allow-Origin") != "*" {
+	mustBe(t, "the last read", s.send(testRequest{target: listPath, header: from}), http.StatusOK)
+	if a := s.send(testRequest{target: listPath, header: from}); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("limited: %d %v", a.StatusCode, a.Header)
 	}
 }
@@ -105,7 +105,7 @@ func TestOnlyAllowedPagesMayReadAnswers(t *testing.T) {
 		"no origin":        {[]string{page}, "", ""},
 	} {
 		s := newService(t, serviceOptions{config: func(config *Config) { config.AllowedOrigins = row.allowed }})
-		for _, r := range []request{preflight(draftsPath, "POST", row.origin), {target: listPath, header: http.Header{"Origin": {row.origin}}}} {
+		for _, r := range []testRequest{preflight(draftsPath, "POST", row.origin), {target: listPath, header: http.Header{"Origin": {row.origin}}}} {
 			if row.origin == "" {
 				r.header.Del("Origin")
 			}
@@ -131,7 +131,7 @@ func TestCompression(t *testing.T) {
 		"gzip": true, "GZIP": true, "deflate, gzip": true, "br;q=1.0, gzip;q=0.8, *;q=0.1": true, "gzip;q=0.001": true, " gzip ; q=1": true,
 		"": false, "identity": false, "br": false, "gzip;q=0": false, "gzip; q=0.000": false, "gzip;Q=0": false, "x-gzip": false, "gzipped": false,
 	} {
-		a := s.send(request{target: listPath, header: http.Header{"Accept-Encoding": {accepted}}})
+		a := s.send(testRequest{target: listPath, header: http.Header{"Accept-Encoding": {accepted}}})
 		isGzip := a.Header.Get("Content-Encoding") == "gzip"
 		if isGzip != want || a.StatusCode != http.StatusOK {
 			t.Errorf("%q: %d %v", accepted, a.StatusCode, a.Header)
@@ -147,7 +147,7 @@ func TestCompression(t *testing.T) {
 		}
 	}
 	asks := http.Header{"Accept-Encoding": {"gzip"}}
-	for name, r := range map[string]request{
+	for name, r := range map[string]testRequest{
 		"a small answer":      {target: "/healthz", unsigned: true, header: asks},
 		"a small error":       {target: listPath + "/x", header: asks},
 		"an answer to a POST": {method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: asks},
@@ -176,14 +176,14 @@ func TestHead(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
 	for _, path := range []string{"/healthz", "/readyz", "/openapi.yaml", "/docs"} {
-		get, head := s.send(request{target: path, unsigned: true}), s.send(request{method: http.MethodHead, target: path, unsigned: true})
+		get, head := s.send(testRequest{target: path, unsigned: true}), s.send(testRequest{method: http.MethodHead, target: path, unsigned: true})
 		if head.StatusCode != get.StatusCode || len(head.body) != 0 || head.Header.Get("Content-Length") != get.Header.Get("Content-Length") ||
 			head.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
 			t.Errorf("%s: GET %d %v\nHEAD %d %v", path, get.StatusCode, get.Header, head.StatusCode, head.Header)
 		}
 	}
 	for path, status := range map[string]int{"/": http.StatusFound, "/metrics": http.StatusOK, "/nowhere": http.StatusNotFound, listPath: http.StatusMethodNotAllowed} {
-		if a := s.send(request{method: http.MethodHead, target: path, unsigned: true}); a.StatusCode != status || len(a.body) != 0 {
+		if a := s.send(testRequest{method: http.MethodHead, target: path, unsigned: true}); a.StatusCode != status || len(a.body) != 0 {
 			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
 		}
 	}
@@ -205,7 +205,7 @@ func TestHealth(t *testing.T) {
 	} {
 		s := newService(t, serviceOptions{config: func(config *Config) { config.Health = func(context.Context) Health { return row.Health } }})
 		for path, status := range map[string]int{"/healthz": row.alive, "/readyz": row.ready} {
-			a := s.send(request{target: path, unsigned: true})
+			a := s.send(testRequest{target: path, unsigned: true})
 			if a.StatusCode != status || strings.TrimSpace(string(a.body)) != row.body || a.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s %s: %d %v %s", name, path, a.StatusCode, a.Header, a.body)
 			}
@@ -219,12 +219,12 @@ func TestMetrics(t *testing.T) {
 	s := newService(t, serviceOptions{})
 	draft := s.create("k1", goodMission)
 	s.create("k1", goodMission)
-	s.send(request{target: listPath + "/" + draft.DraftID})
-	s.send(request{target: listPath + "/" + draft.MissionID})
-	s.send(request{target: listPath + "/secret-path"})
-	s.send(request{target: "/secret-path", unsigned: true})
-	s.send(request{target: listPath + "?status=secret-path"})
-	s.send(request{method: "SECRETMETHOD", target: listPath, unsigned: true})
+	s.send(testRequest{target: listPath + "/" + draft.DraftID})
+	s.send(testRequest{target: listPath + "/" + draft.MissionID})
+	s.send(testRequest{target: listPath + "/secret-path"})
+	s.send(testRequest{target: "/secret-path", unsigned: true})
+	s.send(testRequest{target: listPath + "?status=secret-path"})
+	s.send(testRequest{method: "SECRETMETHOD", target: listPath, unsigned: true})
 	for line, want := range map[string]string{
 		`sortie_http_requests_total{code="201",route="POST /api/external/missions/drafts"}`: "1",
 		`sortie_http_requests_total{code="200",route="POST /api/external/missions/drafts"}`: "1",
@@ -240,7 +240,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %q, want %s", line, got, want)
 		}
 	}
-	a := s.send(request{target: "/metrics", unsigned: true})
+	a := s.send(testRequest{target: "/metrics", unsigned: true})
 	if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") || a.Header.Get("X-Request-Id") == "" {
 		t.Errorf("%v", a.Header)
 	}
@@ -259,7 +259,7 @@ func TestTheOpenAPIDocumentIsCompressedOnce(t *testing.T) {
 	s := newService(t, serviceOptions{config: func(config *Config) { config.OpenAPI = given }})
 	compressed := func() []byte {
 		t.Helper()
-		a := s.roundTrip(s.build(request{target: "/openapi.yaml", unsigned: true, header: http.Header{"Accept-Encoding": {"gzip"}}}))
+		a := s.roundTrip(s.build(testRequest{target: "/openapi.yaml", unsigned: true, header: http.Header{"Accept-Encoding": {"gzip"}}}))
 		if got := a.Header.Get("Content-Encoding"); got != "gzip" || a.ContentLength != int64(len(a.body)) {
 			t.Fatalf("got Content-Encoding %q and length %d for %d bytes, want gzip with its length", got, a.ContentLength, len(a.body))
 		}
@@ -303,15 +303,15 @@ func TestPrivateMetrics(t *testing.T) {
 func TestPublicPages(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
-	document := s.send(request{target: "/openapi.yaml", unsigned: true})
+	document := s.send(testRequest{target: "/openapi.yaml", unsigned: true})
 	if document.StatusCode != http.StatusOK || !bytes.Equal(document.body, spec.OpenAPI) || document.Header.Get("Content-Type") != "application/yaml" {
 		t.Errorf("%d %v", document.StatusCode, document.Header)
 	}
-	docs := s.send(request{target: "/docs", unsigned: true})
+	docs := s.send(testRequest{target: "/docs", unsigned: true})
 	if docs.StatusCode != http.StatusOK || !strings.HasPrefix(docs.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("%d %v", docs.StatusCode, docs.Header)
 	}
-	home := s.send(request{target: "/", unsigned: true})
+	home := s.send(testRequest{target: "/", unsigned: true})
 	if home.StatusCode != http.StatusFound || home.Header.Get("Location") != "/docs" {
 		t.Errorf("%d %v", home.StatusCode, home.Header)
 	}
@@ -323,7 +323,7 @@ func TestRequestIDs(t *testing.T) {
 	s := newService(t, serviceOptions{})
 	draft := s.create("k1", goodMission)
 	seen := make(map[string]bool)
-	for _, r := range []request{
+	for _, r := range []testRequest{
 		{target: listPath}, {target: listPath + "/" + draft.DraftID}, {method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission},
 		{method: http.MethodPost, target: previewPath, body: goodMission}, {target: listPath + "/" + draft.DraftID + "/doctor"},
 		{method: http.MethodPost, target: listPath + "/" + draft.DraftID + "/confirm-funding"}, {target: eventsPath}, {target: reviewsPath},

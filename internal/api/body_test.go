@@ -185,7 +185,7 @@ func TestFaultsComeTogether(t *testing.T) {
 		`{}`: {"reward.amount", "reward.token", "targetCount", "title"},
 		`{"title":"x","reward":{"token":"ETH","amount":0},"targetCount":0,"tags":["A B"],"location":{"lat":91}}`: {"location.lat", "location.lng", "reward.amount", "reward.token", "tags[0]", "targetCount", "title"},
 	} {
-		a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
+		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
 		var paths []string
 		for _, fault := range a.details()["fields"].([]any) {
 			paths = append(paths, fault.(map[string]any)["path"].(string))
@@ -227,12 +227,12 @@ func TestUnusualBodiesThatAreTaken(t *testing.T) {
 		"null is the same as left out": {missionWith(`"targetCount"`, `"location":null,"endsAt":null,"tags":null,"targetCount"`), "location", "null"},
 		"SQL is text":                  {titleIs(`'; DROP TABLE drafts; --`), "title", `"'; DROP TABLE drafts; --"`},
 	} {
-		a := s.send(request{method: http.MethodPost, target: draftsPath, key: name, body: row.body})
+		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: name, body: row.body})
 		if a.StatusCode != http.StatusCreated {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 			continue
 		}
-		status := s.send(request{target: a.Header.Get("Location")})
+		status := s.send(testRequest{target: a.Header.Get("Location")})
 		value := decode[struct{ NormalizedMission json.RawMessage }](t, status).NormalizedMission
 		for step := range strings.SplitSeq(row.path, ".") {
 			value = decode[map[string]json.RawMessage](t, answer{body: value})[step]
@@ -255,7 +255,7 @@ func TestSpellingsOfOneMission(t *testing.T) {
 			"C40 with defaults":   missionWith(`"targetCount"`, `"description":"","verification":{"accept":[],"reject":null},"tags":[],"metadata":{},"targetCount"`),
 			"C40 escaped":         missionWith("main", `ma\u0069n`),
 		} {
-			a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
+			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
 			if a.StatusCode != http.StatusOK || decode[sortie.DraftCreated](t, a).DraftID != first.DraftID {
 				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 			}
@@ -263,7 +263,7 @@ func TestSpellingsOfOneMission(t *testing.T) {
 		for field, body := range map[string]string{
 			"reward": amountIs("2.500001"), "targetCount": countIs("5"), "extra": missionWith(`"targetCount"`, `"note":null,"targetCount"`),
 		} {
-			a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
+			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
 			if a.StatusCode != http.StatusConflict || !strings.HasPrefix(fmt.Sprint(a.details()["fields"]), "["+field) {
 				t.Errorf("%s: %d %s", field, a.StatusCode, a.body)
 			}
@@ -275,7 +275,7 @@ func TestCreatorMustBeTheWallet(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
 	for _, named := range []string{fmt.Sprintf("%q", stranger.Address()), `"me"`, "1", `"0x0000000000000000000000000000000000000000"`} {
-		a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: missionWith(`"targetCount"`, `"creator":`+named+`,"targetCount"`)})
+		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: missionWith(`"targetCount"`, `"creator":`+named+`,"targetCount"`)})
 		if a.StatusCode != http.StatusForbidden || a.code() != sortie.CodeCreatorMismatch {
 			t.Errorf("%s: %d %s", named, a.StatusCode, a.body)
 		}

@@ -69,8 +69,8 @@ func (p *bodyPool) bounds(address netip.Prefix) []bodyBound {
 }
 
 // receive runs read, which receives the body of a request.
-func (p *bodyPool) receive(x *exchange, read func() error) error {
-	mine := p.begin(x)
+func (p *bodyPool) receive(req *request, read func() error) error {
+	mine := p.begin(req)
 	err := read()
 	if p.end(mine) {
 		return sortie.NewError(sortie.CodeServiceUnavailable, "too many requests are being received, and the body of this one took too long; send it again").Because(err)
@@ -78,11 +78,11 @@ func (p *bodyPool) receive(x *exchange, read func() error) error {
 	return err
 }
 
-func (p *bodyPool) begin(x *exchange) *arrival {
+func (p *bodyPool) begin(req *request) *arrival {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	mine := &arrival{controller: http.NewResponseController(x.ResponseWriter)}
-	for _, bound := range p.bounds(x.address) {
+	mine := &arrival{controller: http.NewResponseController(req.ResponseWriter)}
+	for _, bound := range p.bounds(req.address) {
 		queue := p.queues[bound.network]
 		if queue != nil && queue.Len() >= bound.most {
 			p.displace(queue.Front().Value.(*arrival))
@@ -159,10 +159,10 @@ func newBodyPools(inFlight int, limits *Limits) bodyPools {
 const operatorBodyShare = 4
 
 // bodyPool is the pool for the body of a request.
-func (s *Server) bodyPool(x *exchange, route route) *bodyPool {
+func (s *Server) bodyPool(req *request, route route) *bodyPool {
 	if route.access == operator {
-		wallet, err := sortie.ParseAddress(x.r.Header.Get(sortie.HeaderWallet))
-		if err == nil && s.config.App.IsOperator(wallet) {
+		wallet, err := sortie.ParseAddress(req.http.Header.Get(sortie.HeaderWallet))
+		if err == nil && s.config.Operators.IsOperator(wallet) {
 			return s.bodies.operator
 		}
 	}

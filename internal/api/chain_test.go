@@ -22,6 +22,7 @@ type testChain struct {
 	t        testing.TB
 	now      func() time.Time
 	app      *app.App
+	ledger   *app.Ledger
 	position onchain.Position
 	blocks   []onchain.Block // all of them
 
@@ -79,10 +80,10 @@ func (c *testChain) begin() {
 		return
 	}
 	c.blocks = []onchain.Block{c.block(100, 0)}
-	if err := c.app.Begin(context.Background(), testDomain.ChainID, c.blocks[0]); err != nil {
+	if err := c.ledger.Begin(context.Background(), testDomain.ChainID, c.blocks[0]); err != nil {
 		c.t.Fatal(err)
 	}
-	position, err := c.app.Position(context.Background(), testDomain.ChainID)
+	position, err := c.ledger.Position(context.Background(), testDomain.ChainID)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -123,14 +124,14 @@ func (c *testChain) advance(step onchain.Advance) {
 	ctx := context.Background()
 	step.ChainID, step.Was = testDomain.ChainID, c.position
 	var err error
-	if c.position, err = c.app.Advance(ctx, step); err != nil {
+	if c.position, err = c.ledger.Advance(ctx, step); err != nil {
 		c.t.Fatal(err)
 	}
-	deepenings, _, err := c.app.ToDeepen(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final, onchain.DeepenPlace{})
+	deepenings, _, err := c.ledger.ToDeepen(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final, onchain.DeepenPlace{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if err := c.app.Deepen(ctx, deepenings); err != nil {
+	if err := c.ledger.Deepen(ctx, deepenings); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -174,7 +175,7 @@ func (s *testService) halt() string {
 	s.chain.mine()
 	s.chain.finalize()
 	s.chain.reorganize(1)
-	overview := decode[sortie.ChainOverview](s.t, s.send(request{target: chainPath, signer: reviewer}))
+	overview := decode[sortie.ChainOverview](s.t, s.send(testRequest{target: chainPath, signer: reviewer}))
 	i := slices.IndexFunc(overview.Incidents, func(incident sortie.Incident) bool { return incident.Halting })
 	if i < 0 {
 		s.t.Fatalf("nothing is halted: %+v", overview)

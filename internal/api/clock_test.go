@@ -20,14 +20,14 @@ func TestRequestsSayThatTheClockIsOff(t *testing.T) {
 	}})
 	from := func(i int) http.Header { return http.Header{"X-Forwarded-For": {fmt.Sprintf("203.0.%d.1", i)}} }
 	for i := range 5 {
-		mustBe(t, "before the jump", s.send(request{target: listPath, header: from(i)}), http.StatusOK)
+		mustBe(t, "before the jump", s.send(testRequest{target: listPath, header: from(i)}), http.StatusOK)
 	}
 	if got := s.app.Clock(); !got.Known || got.InDoubt {
 		t.Errorf("before the jump: %+v, want known and not in doubt", got)
 	}
 	var built []*http.Request
 	for i := range 5 {
-		built = append(built, s.build(request{target: listPath, header: from(i)}))
+		built = append(built, s.build(testRequest{target: listPath, header: from(i)}))
 	}
 	s.clock.advance(10 * time.Minute)
 	for _, r := range built {
@@ -48,7 +48,7 @@ func TestAForgedTimestampSaysNothing(t *testing.T) {
 	}})
 	for i := range 10 {
 		forged := http.Header{"X-Forwarded-For": {fmt.Sprintf("203.0.%d.1", i)}, sortie.HeaderTimestamp: {fmt.Sprint(s.clock.Now().Add(-time.Hour).Unix())}}
-		if a := s.send(request{target: listPath, header: forged}); a.code() != sortie.CodeTimestampOutOfRange {
+		if a := s.send(testRequest{target: listPath, header: forged}); a.code() != sortie.CodeTimestampOutOfRange {
 			t.Errorf("forged: %d %s, want %s", a.StatusCode, a.body, sortie.CodeTimestampOutOfRange)
 		}
 	}

@@ -62,13 +62,13 @@ func TestAMissionIsClosedEarly(t *testing.T) {
 		if again := s.closeEarly(draft.DraftID); again != want {
 			t.Errorf("close again: got %+v, want the same, %+v", again, want)
 		}
-		if feed := decode[sortie.MissionFeed](t, s.send(request{target: feedPath, unsigned: true})); len(feed.Missions) != 0 {
+		if feed := decode[sortie.MissionFeed](t, s.send(testRequest{target: feedPath, unsigned: true})); len(feed.Missions) != 0 {
 			t.Errorf("feed: got %+v, want no mission", feed.Missions)
 		}
 		if a := s.declareBy(another, draft.MissionID, "late", s.shoot(3).String()); a.code() != sortie.CodeMissionClosed {
 			t.Errorf("a declaration after the end: got %d %s, want mission_closed", a.StatusCode, a.body)
 		}
-		doctor := string(s.send(request{target: listPath + "/" + draft.DraftID + "/doctor"}).body)
+		doctor := string(s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}).body)
 		if !strings.Contains(doctor, `"code":"undecided"`) || !strings.Contains(doctor, `"waitingOn":"operator"`) {
 			t.Errorf("doctor: got %s, want that a submission is undecided", doctor)
 		}
@@ -101,10 +101,10 @@ func TestAMissionIsClosedEarly(t *testing.T) {
 		s.clock.advance(time.Second)
 		mustBe(t, "halt again", s.order(reviewer, payoutsTarget+"/halt"), http.StatusOK)
 		var halted *app.PayoutsHaltedError
-		if _, _, err := s.app.CloseCall(t.Context(), draft.DraftID); !errors.As(err, &halted) {
+		if _, _, err := s.ledger.CloseCall(t.Context(), draft.DraftID); !errors.As(err, &halted) {
 			t.Errorf("the call that closes it while payouts are halted: got error %v, want that they are", err)
 		}
-		if doctor := string(s.send(request{target: listPath + "/" + draft.DraftID + "/doctor"}).body); !strings.Contains(doctor, `"code":"closing"`) {
+		if doctor := string(s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}).body); !strings.Contains(doctor, `"code":"closing"`) {
 			t.Errorf("doctor: got %s, want that it is closing", doctor)
 		}
 
@@ -141,7 +141,7 @@ func TestMissionsThatCannotBeClosedEarly(t *testing.T) {
 		published := s.publish("k4", goodMission)
 		target := decidePath + "/" + published.DraftID + "/close"
 		mustBe(t, "close by its creator", s.order(creator, target), http.StatusForbidden)
-		mustBe(t, "close without a reason", s.send(request{method: http.MethodPost, target: target, body: `{"reason":""}`, signer: reviewer}), http.StatusUnprocessableEntity)
+		mustBe(t, "close without a reason", s.send(testRequest{method: http.MethodPost, target: target, body: `{"reason":""}`, signer: reviewer}), http.StatusUnprocessableEntity)
 		mustBe(t, "close of nothing", s.order(reviewer, decidePath+"/nowhere-00000000/close"), http.StatusNotFound)
 		if got := s.eventTypes(); strings.Contains(got, "mission.ended") {
 			t.Errorf("events: got %s, want no mission.ended", got)
@@ -156,8 +156,8 @@ func TestPayoutExamplesAreRealAnswers(t *testing.T) {
 	draft := s.publish("k1", string(exampleJSON(t, "Mission")))
 	id := s.submit(draft.MissionID, "photo-1", s.shoot(1)).SubmissionID
 	s.final()
-	sameAs(t, "Payouts", s.send(request{target: payoutsTarget, signer: reviewer}))
-	sameAs(t, "PayoutDetail", s.send(request{target: payoutsTarget + "/" + id, signer: reviewer}))
-	sameAs(t, "MissionClosedEarly", s.send(request{method: http.MethodPost, target: decidePath + "/" + draft.DraftID + "/close", body: string(exampleJSON(t, "Reason")), signer: reviewer}))
-	sameAs(t, "PayoutsHalted", s.send(request{method: http.MethodPost, target: payoutsTarget + "/halt", body: string(exampleJSON(t, "Reason")), signer: reviewer}))
+	sameAs(t, "Payouts", s.send(testRequest{target: payoutsTarget, signer: reviewer}))
+	sameAs(t, "PayoutDetail", s.send(testRequest{target: payoutsTarget + "/" + id, signer: reviewer}))
+	sameAs(t, "MissionClosedEarly", s.send(testRequest{method: http.MethodPost, target: decidePath + "/" + draft.DraftID + "/close", body: string(exampleJSON(t, "Reason")), signer: reviewer}))
+	sameAs(t, "PayoutsHalted", s.send(testRequest{method: http.MethodPost, target: payoutsTarget + "/halt", body: string(exampleJSON(t, "Reason")), signer: reviewer}))
 }

@@ -82,7 +82,7 @@ func (s *testService) declare(missionID, key string, file shot) sortie.Submissio
 
 func (s *testService) declareBy(signer sortie.Signer, missionID, key, body string) answer {
 	s.t.Helper()
-	return s.send(request{method: http.MethodPost, target: feedPath + "/" + missionID + "/submissions", key: key, body: body, signer: signer})
+	return s.send(testRequest{method: http.MethodPost, target: feedPath + "/" + missionID + "/submissions", key: key, body: body, signer: signer})
 }
 
 // target is the path and query of a link.
@@ -97,7 +97,7 @@ func (s *testService) target(link string) string {
 
 func (s *testService) put(link string, data []byte) answer {
 	s.t.Helper()
-	return s.send(request{method: http.MethodPut, target: s.target(link), body: string(data), unsigned: true, header: http.Header{"Content-Type": {"image/jpeg"}}})
+	return s.send(testRequest{method: http.MethodPut, target: s.target(link), body: string(data), unsigned: true, header: http.Header{"Content-Type": {"image/jpeg"}}})
 }
 
 // submit declares a file of the contributor, uploads it and has it checked.
@@ -114,7 +114,7 @@ func (s *testService) submit(missionID, key string, file shot) sortie.Submission
 // submission is what the contributor is shown.
 func (s *testService) submission(id string) sortie.Submission {
 	s.t.Helper()
-	a := s.send(request{target: submissionsPath + "/" + id, signer: contributor})
+	a := s.send(testRequest{target: submissionsPath + "/" + id, signer: contributor})
 	if a.StatusCode != http.StatusOK {
 		s.t.Fatalf("read submission: %d %s", a.StatusCode, a.body)
 	}
@@ -123,7 +123,7 @@ func (s *testService) submission(id string) sortie.Submission {
 
 func (s *testService) deliverables(id, query string) sortie.Deliverables {
 	s.t.Helper()
-	a := s.send(request{target: listPath + "/" + id + "/deliverables" + query})
+	a := s.send(testRequest{target: listPath + "/" + id + "/deliverables" + query})
 	if a.StatusCode != http.StatusOK {
 		s.t.Fatalf("deliverables: %d %s", a.StatusCode, a.body)
 	}
@@ -133,7 +133,7 @@ func (s *testService) deliverables(id, query string) sortie.Deliverables {
 // reviewed is what operators are shown of a submission.
 func (s *testService) reviewed(id string) sortie.ReviewedSubmission {
 	s.t.Helper()
-	a := s.send(request{target: queuePath + "/" + id, signer: reviewer})
+	a := s.send(testRequest{target: queuePath + "/" + id, signer: reviewer})
 	if a.StatusCode != http.StatusOK {
 		s.t.Fatalf("read submission: %d %s", a.StatusCode, a.body)
 	}
@@ -142,20 +142,20 @@ func (s *testService) reviewed(id string) sortie.ReviewedSubmission {
 
 func (s *testService) judge(signer sortie.Signer, id, verb, body string) answer {
 	s.t.Helper()
-	return s.send(request{method: http.MethodPost, target: queuePath + "/" + id + "/" + verb, body: body, signer: signer})
+	return s.send(testRequest{method: http.MethodPost, target: queuePath + "/" + id + "/" + verb, body: body, signer: signer})
 }
 
 // follow asks for what a link leads to.
 func (s *testService) follow(link string, header http.Header) answer {
 	s.t.Helper()
-	return s.send(request{target: s.target(link), unsigned: true, header: header})
+	return s.send(testRequest{target: s.target(link), unsigned: true, header: header})
 }
 
 // due does what has become due.
 func (s *testService) due() {
 	s.t.Helper()
 	ctx := context.Background()
-	if err := errors.Join(s.app.DueByTime(ctx), s.app.SignReceipts(ctx), s.app.Settle(ctx)); err != nil {
+	if err := errors.Join(s.ledger.DueByTime(ctx), s.ledger.SignReceipts(ctx), s.ledger.Settle(ctx)); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -167,7 +167,7 @@ func TestASubmissionFromFeedToReceipt(t *testing.T) {
 		s := newService(t, serviceOptions{database: database})
 		draft := s.publish("k1", goodMission)
 
-		feed := s.send(request{target: feedPath, unsigned: true})
+		feed := s.send(testRequest{target: feedPath, unsigned: true})
 		missions := decode[sortie.MissionFeed](t, feed).Missions
 		if len(missions) != 1 || missions[0].MissionID != draft.MissionID || missions[0].SlotsLeft != 4 || !missions[0].Open {
 			t.Fatalf("%s", feed.body)
@@ -187,7 +187,7 @@ func TestASubmissionFromFeedToReceipt(t *testing.T) {
 		if replayed.StatusCode != http.StatusOK || replayed.Header.Get("Idempotent-Replayed") != "true" || !bytes.Equal(replayed.body, first.body) {
 			t.Errorf("declared again: %d %s", replayed.StatusCode, replayed.body)
 		}
-		mission := decode[sortie.OpenMissionDetail](t, s.send(request{target: feedPath + "/" + draft.MissionID, unsigned: true})).Mission
+		mission := decode[sortie.OpenMissionDetail](t, s.send(testRequest{target: feedPath + "/" + draft.MissionID, unsigned: true})).Mission
 		if mission.SlotsLeft != 3 {
 			t.Errorf("%d slots left of 4 with one reserved", mission.SlotsLeft)
 		}
@@ -215,7 +215,7 @@ func TestASubmissionFromFeedToReceipt(t *testing.T) {
 			t.Errorf("the link's bytes are not those of %s", delivered.Media.Hash)
 		}
 		mustBe(t, "the thumbnail", s.follow(*delivered.ThumbnailURL, nil), http.StatusOK)
-		if page := decode[sortie.SubmissionPage](t, s.send(request{target: submissionsPath, signer: contributor})); len(page.Submissions) != 1 {
+		if page := decode[sortie.SubmissionPage](t, s.send(testRequest{target: submissionsPath, signer: contributor})); len(page.Submissions) != 1 {
 			t.Errorf("%+v", page)
 		}
 	})
@@ -320,7 +320,7 @@ func TestBadDeclarations(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 		}
 	}
-	if page := decode[sortie.SubmissionPage](t, s.send(request{target: submissionsPath, signer: contributor})); len(page.Submissions) != 0 {
+	if page := decode[sortie.SubmissionPage](t, s.send(testRequest{target: submissionsPath, signer: contributor})); len(page.Submissions) != 0 {
 		t.Errorf("something was stored: %+v", page)
 	}
 }
@@ -335,7 +335,7 @@ func TestDeclarationsOfTwoUnderOneKey(t *testing.T) {
 		mustBe(t, "one", one, http.StatusCreated)
 		mustBe(t, "the other", other, http.StatusCreated)
 		id := decode[sortie.SubmissionDeclared](t, one).SubmissionID
-		for name, r := range map[string]request{
+		for name, r := range map[string]testRequest{
 			"read":     {target: submissionsPath + "/" + id, signer: another},
 			"withdraw": {method: http.MethodPost, target: submissionsPath + "/" + id + "/withdraw", signer: another},
 		} {
@@ -349,7 +349,7 @@ func TestDeclarationsOfTwoUnderOneKey(t *testing.T) {
 // publishedBy is the id of a published mission of somebody else than the creator.
 func (s *testService) publishedBy(signer sortie.Signer) string {
 	s.t.Helper()
-	draft := decode[sortie.DraftCreated](s.t, s.send(request{method: http.MethodPost, target: draftsPath, key: "theirs", body: goodMission, signer: signer}))
+	draft := decode[sortie.DraftCreated](s.t, s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "theirs", body: goodMission, signer: signer}))
 	s.chain.mine(fundingOf(draft))
 	s.chain.mine()
 	s.chain.finalize()
@@ -390,7 +390,7 @@ func TestTheEventOfACompleteMission(t *testing.T) {
 	last := func() sortie.Event {
 		t.Helper()
 		s.due()
-		events := decode[sortie.EventPage](t, s.send(request{target: eventsPath})).Events
+		events := decode[sortie.EventPage](t, s.send(testRequest{target: eventsPath})).Events
 		return events[len(events)-1]
 	}
 	if got := last(); got.Type != sortie.EventPayoutSent {
@@ -421,10 +421,10 @@ func TestTheQueueOfAMission(t *testing.T) {
 	draft := s.publish("k1", wideMission)
 	s.submit(draft.MissionID, "photo-1", s.shoot(1))
 	for _, id := range []string{draft.MissionID, draft.DraftID} {
-		a := s.send(request{target: queuePath + "?missionId=" + id, signer: reviewer})
+		a := s.send(testRequest{target: queuePath + "?missionId=" + id, signer: reviewer})
 		if a.StatusCode != http.StatusOK || len(decode[sortie.ReviewedSubmissionPage](t, a).Submissions) != 1 {
 			t.Errorf("%s: %d %s", id, a.StatusCode, a.body)
 		}
 	}
-	mustBe(t, "another", s.send(request{target: queuePath + "?missionId=" + neighbour(draft.DraftID), signer: reviewer}), http.StatusNotFound)
+	mustBe(t, "another", s.send(testRequest{target: queuePath + "?missionId=" + neighbour(draft.DraftID), signer: reviewer}), http.StatusNotFound)
 }

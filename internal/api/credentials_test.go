@@ -288,7 +288,7 @@ func TestASignatureMovedToAnotherRequest(t *testing.T) {
 			}
 		})
 	}
-	if got := decode[sortie.DraftList](t, s.send(request{target: listPath + "?status=pending_funding"})); len(got.Drafts) != 2 {
+	if got := decode[sortie.DraftList](t, s.send(testRequest{target: listPath + "?status=pending_funding"})); len(got.Drafts) != 2 {
 		t.Errorf("%d drafts, want the 2 of the beginning", len(got.Drafts))
 	}
 	if s.chain.woken.Load() != 0 {
@@ -372,7 +372,7 @@ func TestContractWalletsFollowAndReview(t *testing.T) {
 	}{"an operator": {operators: []sortie.Address{account}}, "nobody": {forbidden: true}} {
 		s := newService(t, serviceOptions{operators: c.operators, call: func(context.Context, []byte, uint64) ([]byte, error) { return yes, nil }})
 		byAccount := http.Header{sortie.HeaderWallet: {account.String()}, sortie.HeaderSignature: {"0x1234"}}
-		created := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: byAccount})
+		created := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: byAccount})
 		mustBe(t, name+" creates", created, http.StatusCreated)
 		draft := decode[sortie.DraftCreated](t, created)
 		s.chain.mine(fundingOf(draft))
@@ -391,7 +391,7 @@ func TestContractWalletsFollowAndReview(t *testing.T) {
 			case strings.HasSuffix(r.pattern, "/deliverables"), strings.HasSuffix(r.pattern, "/close"):
 				want = http.StatusConflict // not published
 			}
-			a := s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", draft.DraftID, 1), body: bodyOf(r), header: byAccount})
+			a := s.send(testRequest{method: r.method, target: strings.Replace(r.pattern, "{id}", draft.DraftID, 1), body: bodyOf(r), header: byAccount})
 			mustBe(t, name+": "+r.method+" "+r.pattern, a, want)
 		}
 	}

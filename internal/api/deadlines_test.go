@@ -91,7 +91,7 @@ func TestAMissionThatEndedIsRefundedInsteadOfApproved(t *testing.T) {
 		t.Fatalf("a second before the end the mission is %s, want %s", status.ReviewStatus, sortie.ReviewInReview)
 	}
 	s.clock.advance(time.Second)
-	refused := s.send(request{method: http.MethodPost, target: "/api/operator/missions/" + draft.DraftID + "/approve", signer: reviewer})
+	refused := s.send(testRequest{method: http.MethodPost, target: "/api/operator/missions/" + draft.DraftID + "/approve", signer: reviewer})
 	if refused.StatusCode != http.StatusConflict || refused.code() != sortie.CodeWrongState || !strings.Contains(string(refused.body), sortie.FormatTime(ends)) {
 		t.Errorf("approve after the end: got %d %s, want 409 wrong_state with the time of the end", refused.StatusCode, refused.body)
 	}
@@ -101,7 +101,7 @@ func TestAMissionThatEndedIsRefundedInsteadOfApproved(t *testing.T) {
 	s.chain.mine()
 	s.due()
 	s.wantLapsed(draft)
-	again := s.send(request{method: http.MethodPost, target: "/api/operator/missions/" + draft.DraftID + "/approve", signer: reviewer})
+	again := s.send(testRequest{method: http.MethodPost, target: "/api/operator/missions/" + draft.DraftID + "/approve", signer: reviewer})
 	if again.StatusCode != http.StatusConflict || again.details()["decidedBy"] != "expiry" {
 		t.Errorf("approve what has lapsed: got %d %s, want 409 decided by expiry", again.StatusCode, again.body)
 	}
@@ -142,7 +142,7 @@ func TestAMissionThatCouldBeReclaimedTooSoonIsRefundedInsteadOfApproved(t *testi
 		t.Errorf("approve in time: %v", err)
 	}
 	s.clock.advance(time.Second)
-	refused := s.send(request{method: http.MethodPost, target: "/api/operator/missions/" + draft.DraftID + "/approve", signer: reviewer})
+	refused := s.send(testRequest{method: http.MethodPost, target: "/api/operator/missions/" + draft.DraftID + "/approve", signer: reviewer})
 	if refused.StatusCode != http.StatusConflict || refused.code() != sortie.CodeWrongState || refused.details()["reclaimAfter"] != sortie.FormatTime(reclaim) {
 		t.Errorf("approve too late: got %d %s, want 409 wrong_state with reclaimAfter %s", refused.StatusCode, refused.body, sortie.FormatTime(reclaim))
 	}

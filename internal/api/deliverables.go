@@ -8,19 +8,19 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-func (s *Server) deliverables(x *exchange) error {
-	page, err := x.parsePage("mediaUrlTtlSeconds")
+func (s *Server) deliverables(req *request) error {
+	page, err := req.parsePage("mediaUrlTtlSeconds")
 	if err != nil {
 		return err
 	}
 	query := app.DeliverablesQuery{Limit: page.Limit, Cursor: page.Cursor}
-	if text := x.query.Get("mediaUrlTtlSeconds"); text != "" {
+	if text := req.query.Get("mediaUrlTtlSeconds"); text != "" {
 		if query.TTL, err = parseTTL(text); err != nil {
 			return err
 		}
 	}
-	return x.answerAppended(http.StatusOK, func(dst []byte) ([]byte, error) {
-		return s.config.App.Deliverables(x.r.Context(), x.base, x.wallet, x.r.PathValue("id"), query, dst)
+	return req.answerAppended(http.StatusOK, func(dst []byte) ([]byte, error) {
+		return s.config.App.Deliverables(req.http.Context(), req.base, req.wallet, req.http.PathValue("id"), query, dst)
 	})
 }
 

@@ -33,41 +33,41 @@ func newStaticPage(plain []byte) (staticPage, error) {
 }
 
 // sendPage sends the page as the client understands it.
-func (x *exchange) sendPage(p staticPage) {
-	header := x.Header()
+func (req *request) sendPage(p staticPage) {
+	header := req.Header()
 	header.Set("Cache-Control", docsCaching)
 	header.Add("Vary", "Accept-Encoding")
 	body := p.plain
-	if acceptsGzip(x.r.Header) {
+	if acceptsGzip(req.http.Header) {
 		header.Set("Content-Encoding", "gzip")
 		body = p.gzipped
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
-	x.status = http.StatusOK
-	x.WriteHeader(http.StatusOK)
-	_, _ = x.Write(body) // a client that went away is no error
+	req.status = http.StatusOK
+	req.WriteHeader(http.StatusOK)
+	_, _ = req.Write(body) // a client that went away is no error
 }
 
-func (s *Server) openAPI(x *exchange) error {
+func (s *Server) openAPI(req *request) error {
 	page, err := s.openAPIPage()
 	if err != nil {
 		return err
 	}
-	x.Header().Set("Content-Type", "application/yaml")
-	x.sendPage(page)
+	req.Header().Set("Content-Type", "application/yaml")
+	req.sendPage(page)
 	return nil
 }
 
-func (s *Server) docs(x *exchange) error {
+func (s *Server) docs(req *request) error {
 	page, err := s.docsPage()
 	if err != nil {
 		return err
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Security-Policy", apidocs.Policy)
 	header.Set("Referrer-Policy", "no-referrer")
-	x.sendPage(page)
+	req.sendPage(page)
 	return nil
 }
 
@@ -77,4 +77,9 @@ func newDocsPage(openAPI []byte) (staticPage, error) {
 		return staticPage{}, err
 	}
 	return newStaticPage(rendered)
+}
+
+func (s *Server) home(req *request) error {
+	req.Header().Set("Location", "/docs")
+	return req.answerEmpty(http.StatusFound)
 }

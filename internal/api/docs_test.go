@@ -13,16 +13,16 @@ func TestDocsAreServed(t *testing.T) {
 	s := newService(t, serviceOptions{})
 	for target, contentType := range map[string]string{"/docs": "text/html; charset=utf-8", "/openapi.yaml": "application/yaml"} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			got := s.send(request{method: method, target: target, unsigned: true})
+			got := s.send(testRequest{method: method, target: target, unsigned: true})
 			if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != contentType {
 				t.Errorf("%s %s: %d %s", method, target, got.StatusCode, got.Header.Get("Content-Type"))
 			}
 		}
 	}
-	if got := s.send(request{target: "/openapi.yaml", unsigned: true}); string(got.body) != string(spec.OpenAPI) {
+	if got := s.send(testRequest{target: "/openapi.yaml", unsigned: true}); string(got.body) != string(spec.OpenAPI) {
 		t.Error("/openapi.yaml is not the document")
 	}
-	if got := s.send(request{target: "/docs", unsigned: true}); got.Header.Get("Content-Security-Policy") != apidocs.Policy {
+	if got := s.send(testRequest{target: "/docs", unsigned: true}); got.Header.Get("Content-Security-Policy") != apidocs.Policy {
 		t.Errorf("policy %q", got.Header.Get("Content-Security-Policy"))
 	}
 }

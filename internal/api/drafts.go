@@ -10,33 +10,33 @@ import (
 
 const maxIdempotencyKey = 255
 
-func (s *Server) createDraft(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) createDraft(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	key, err := idempotencyKey(x.r.Header)
+	key, err := idempotencyKey(req.http.Header)
 	if err != nil {
 		return err
 	}
-	giveBack, err := s.takeDraftBytes(x)
+	giveBack, err := s.takeDraftBytes(req)
 	if err != nil {
 		return err
 	}
-	view, created, err := s.config.App.CreateDraft(x.r.Context(), x.wallet, key, x.body)
+	view, created, err := s.config.App.CreateDraft(req.http.Context(), req.wallet, key, req.body)
 	if isRefused := err != nil && sortie.ErrorCode(err).HTTPStatus() < http.StatusInternalServerError; isRefused || err == nil && !created {
 		giveBack() // after any other error, the draft may be stored
 	}
 	if err != nil {
 		return err
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Set("Location", "/api/external/missions/"+view.DraftID)
 	status := http.StatusCreated
 	if !created {
 		status = http.StatusOK
 		header.Set("Idempotent-Replayed", "true")
 	}
-	return x.answer(status, func(dst []byte) []byte { return appendCreated(dst, view) })
+	return req.answer(status, func(dst []byte) []byte { return appendCreated(dst, view) })
 }
 
 // idempotencyKey takes 1-255 printable ASCII characters.
@@ -59,45 +59,45 @@ func idempotencyKey(header http.Header) (string, error) {
 	return key, nil
 }
 
-func (s *Server) previewMission(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) previewMission(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	preview, err := s.config.App.Preview(x.wallet, x.body)
+	preview, err := s.config.App.Preview(req.wallet, req.body)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, preview)
+	return req.answerJSON(http.StatusOK, preview)
 }
 
-func (s *Server) missionStatus(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) missionStatus(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	view, err := s.config.App.Mission(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	view, err := s.config.App.Mission(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return x.answer(http.StatusOK, func(dst []byte) []byte { return append(appendStatus(append(dst, '{'), view), '}') })
+	return req.answer(http.StatusOK, func(dst []byte) []byte { return append(appendStatus(append(dst, '{'), view), '}') })
 }
 
-func (s *Server) listDrafts(x *exchange) error {
-	if err := x.parseQuery("status", "limit", "cursor"); err != nil {
+func (s *Server) listDrafts(req *request) error {
+	if err := req.parseQuery("status", "limit", "cursor"); err != nil {
 		return err
 	}
-	query := app.DraftQuery{Status: sortie.ListStatus(x.query.Get("status")), Cursor: x.query.Get("cursor")}
+	query := app.DraftQuery{Status: sortie.ListStatus(req.query.Get("status")), Cursor: req.query.Get("cursor")}
 	if query.Status != "" && !query.Status.Valid() {
 		return sortie.NewError(sortie.CodeInvalidParameter, "query parameter status: unknown value %.60q", string(query.Status)).
 			Detail("parameter", "status").Detail("allowed", sortie.ListStatuses())
 	}
-	if text := x.query.Get("limit"); text != "" {
+	if text := req.query.Get("limit"); text != "" {
 		limit, err := strconv.Atoi(text)
 		if err != nil || limit < 1 || limit > app.MaxDraftsPerPage || text != strconv.Itoa(limit) {
 			return invalidParameter("limit", "want a whole number from 1 to "+strconv.Itoa(app.MaxDraftsPerPage))
 		}
 		query.Limit = limit
 	}
-	return s.streamDrafts(x, query)
+	return s.streamDrafts(req, query)
 }
 
 // maxListTail is more than what follows the drafts of a list.
@@ -105,21 +105,21 @@ const maxListTail = 1 << 10
 
 // streamDrafts sends a page of drafts while it is read. The page ends before the draft that would
 // make it larger than maxListBytes.
-func (s *Server) streamDrafts(x *exchange, query app.DraftQuery) error {
-	out := x.newStream()
+func (s *Server) streamDrafts(req *request, query app.DraftQuery) error {
+	out := req.newStream()
 	defer out.close()
 	out.text = append(out.text, `{"ok":true,"drafts":[`...)
-	summary, err := s.config.App.Drafts(x.r.Context(), x.wallet, query, func(view app.View) (bool, error) {
+	summary, err := s.config.App.Drafts(req.http.Context(), req.wallet, query, func(view app.View) (bool, error) {
 		before := len(out.text)
-		if x.rows > 0 {
+		if req.rows > 0 {
 			out.text = append(out.text, ',')
 		}
 		out.text = appendListed(out.text, view)
-		if x.rows > 0 && out.size() > maxListBytes-maxListTail {
+		if req.rows > 0 && out.size() > maxListBytes-maxListTail {
 			out.text = out.text[:before]
 			return false, nil
 		}
-		x.rows++
+		req.rows++
 		return true, out.push()
 	})
 	if err != nil {
@@ -127,4 +127,20 @@ func (s *Server) streamDrafts(x *exchange, query app.DraftQuery) error {
 	}
 	out.text = append(appendListSummary(append(out.text, "],"...), summary), "}\n"...)
 	return out.end()
+}
+
+// confirmFunding answers with what is known at once. The look at the chain that it asks for comes
+// after.
+func (s *Server) confirmFunding(req *request) error {
+	if err := req.parseQuery(); err != nil {
+		return err
+	}
+	if err := readFundingHint(req.body); err != nil {
+		return err
+	}
+	check, err := s.config.App.ConfirmFunding(req.http.Context(), req.wallet, req.http.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return req.answerJSON(http.StatusOK, check)
 }

@@ -17,7 +17,7 @@ func TestCreateDraft(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database})
-		a := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission})
+		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission})
 		if a.StatusCode != http.StatusCreated {
 			t.Fatalf("%d %s", a.StatusCode, a.body)
 		}
@@ -55,7 +55,7 @@ func TestAnswersAreWhatTheWireTypesSay(t *testing.T) {
 			"/api/external/missions/" + s.create("k1", goodMission).DraftID: new(sortie.MissionStatus),
 			"/api/external/missions/" + s.create("k0", `{"title":"An \"odd\" <title> \u2028 é","reward":{"token":"SERVICE_TOKEN","amount":"0.01"},"targetCount":1,"note":{"b":1,"a":[1.50,"x"]},"location":{"lat":1,"lng":-2.5}}`).MissionID: new(sortie.MissionStatus),
 		} {
-			a := s.send(request{target: target})
+			a := s.send(testRequest{target: target})
 			if a.StatusCode != http.StatusOK {
 				t.Fatalf("%s: %d %s", target, a.StatusCode, a.body)
 			}
@@ -93,7 +93,7 @@ func TestReplayReturnsTheDraft(t *testing.T) {
 			"other numbers": `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":"2.50"},"targetCount":4.0,"maxSubmissionsPerContributor":1}`,
 			"other space":   `{ "title" : "  Photo  of the\tmain entrance " , "reward" : {"token":"USDC","amount":25e-1} , "targetCount" : 4 }`,
 		} {
-			a := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: body})
+			a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: body})
 			if a.StatusCode != http.StatusOK || a.Header.Get("Idempotent-Replayed") != "true" {
 				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 				continue
@@ -107,7 +107,7 @@ func TestReplayReturnsTheDraft(t *testing.T) {
 				t.Errorf("%s: the quote is not live: %v", name, err)
 			}
 		}
-		a := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1",
+		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1",
 			body: `{"title":"Photo of the back door","reward":{"token":"USDC","amount":2.5},"targetCount":5}`})
 		if a.StatusCode != http.StatusConflict || a.code() != sortie.CodeIdempotencyConflict {
 			t.Fatalf("%d %s", a.StatusCode, a.body)
@@ -115,7 +115,7 @@ func TestReplayReturnsTheDraft(t *testing.T) {
 		if got := fmt.Sprintf("%v %v", a.details()["draftId"], a.details()["fields"]); got != first.DraftID+" [title targetCount]" {
 			t.Errorf("details %s", got)
 		}
-		other := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission, signer: stranger})
+		other := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission, signer: stranger})
 		if other.StatusCode != http.StatusCreated {
 			t.Errorf("another wallet's key: %d %s", other.StatusCode, other.body)
 		}
@@ -132,7 +132,7 @@ func TestReplayAfterTheEndStillReturnsTheDraft(t *testing.T) {
 		if again := s.create("k1", body); again.DraftID != first.DraftID {
 			t.Error("another draft")
 		}
-		a := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k2", body: body})
+		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k2", body: body})
 		if a.StatusCode != http.StatusUnprocessableEntity || a.code() != sortie.CodeValidationFailed {
 			t.Errorf("first creation after the end: %d %s", a.StatusCode, a.body)
 		}
@@ -148,7 +148,7 @@ func TestParallelPostsOfOneKeyMakeOneDraft(t *testing.T) {
 		var group sync.WaitGroup
 		for range 64 {
 			group.Go(func() {
-				a := s.roundTrip(s.build(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission}))
+				a := s.roundTrip(s.build(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission}))
 				mu.Lock()
 				defer mu.Unlock()
 				statuses[a.StatusCode]++
@@ -169,13 +169,13 @@ func TestQuotesAdvanceInSteps(t *testing.T) {
 		draft := s.create("k1", goodMission)
 		target := "/api/external/missions/" + draft.DraftID
 		s.clock.advance(15*time.Minute - time.Duration(s.clock.Now().UnixNano())%(15*time.Minute) + time.Second) // just behind a step
-		first := s.send(request{target: target})
+		first := s.send(testRequest{target: target})
 		s.clock.advance(14 * time.Minute)
-		if second := s.send(request{target: target}); string(second.body) != string(first.body) {
+		if second := s.send(testRequest{target: target}); string(second.body) != string(first.body) {
 			t.Error("answers inside a step differ")
 		}
 		s.clock.advance(2 * time.Minute)
-		third := s.send(request{target: target})
+		third := s.send(testRequest{target: target})
 		before, after := decode[sortie.MissionStatus](t, first).FundingQuote, decode[sortie.MissionStatus](t, third).FundingQuote
 		if after.Authorization.Deadline != before.Authorization.Deadline+900 || after.Authorization.Nonce != before.Authorization.Nonce {
 			t.Errorf("before %+v\nafter %+v", before.Authorization, after.Authorization)
@@ -188,8 +188,8 @@ func TestStatusTakesEitherID(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database})
 		draft := s.create("k1", goodMission)
-		byDraft := s.send(request{target: "/api/external/missions/" + draft.DraftID})
-		byMission := s.send(request{target: "/api/external/missions/" + draft.MissionID})
+		byDraft := s.send(testRequest{target: "/api/external/missions/" + draft.DraftID})
+		byMission := s.send(testRequest{target: "/api/external/missions/" + draft.MissionID})
 		if byDraft.StatusCode != http.StatusOK || string(byDraft.body) != string(byMission.body) {
 			t.Errorf("%s\n%s", byDraft.body, byMission.body)
 		}
@@ -204,7 +204,7 @@ func TestListPages(t *testing.T) {
 		for i := range 25 {
 			want = append([]string{s.create(fmt.Sprint("k", i), goodMission).DraftID}, want...)
 		}
-		s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "other", body: goodMission, signer: stranger})
+		s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "other", body: goodMission, signer: stranger})
 		for _, limit := range []int{0, 1, 7, 24, 25, 26, 1000} {
 			var got []string
 			for draft, err := range s.client(creator).AllDrafts(t.Context(), sortie.ListQuery{Limit: limit}) {
@@ -237,14 +237,14 @@ func TestCursorsAreBoundToTheirList(t *testing.T) {
 		s := newService(t, serviceOptions{database: database})
 		for i := range 3 {
 			s.create(fmt.Sprint("k", i), goodMission)
-			s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: fmt.Sprint("k", i), body: goodMission, signer: stranger})
+			s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: fmt.Sprint("k", i), body: goodMission, signer: stranger})
 		}
-		list := decode[sortie.DraftList](t, s.send(request{target: "/api/external/missions?limit=1"}))
+		list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions?limit=1"}))
 		cursor := *list.Summary.NextCursor
-		if a := s.send(request{target: "/api/external/missions?limit=1&cursor=" + cursor}); a.StatusCode != http.StatusOK {
+		if a := s.send(testRequest{target: "/api/external/missions?limit=1&cursor=" + cursor}); a.StatusCode != http.StatusOK {
 			t.Fatalf("%d %s", a.StatusCode, a.body)
 		}
-		bad := map[string]request{
+		bad := map[string]testRequest{
 			"another wallet": {target: "/api/external/missions?limit=1&cursor=" + cursor, signer: stranger},
 			"another filter": {target: "/api/external/missions?status=pending_funding&limit=1&cursor=" + cursor},
 			"garbage":        {target: "/api/external/missions?cursor=zzzz"},
@@ -255,7 +255,7 @@ func TestCursorsAreBoundToTheirList(t *testing.T) {
 		for i := range cursor {
 			next := alphabet[(strings.IndexByte(alphabet, cursor[i])+1)%len(alphabet)]
 			altered := cursor[:i] + string(next) + cursor[i+1:]
-			bad[fmt.Sprintf("byte %d", i)] = request{target: "/api/external/missions?cursor=" + altered}
+			bad[fmt.Sprintf("byte %d", i)] = testRequest{target: "/api/external/missions?cursor=" + altered}
 		}
 		for name, r := range bad {
 			if a := s.send(r); a.StatusCode != http.StatusBadRequest || a.code() != sortie.CodeInvalidCursor {
@@ -268,12 +268,12 @@ func TestCursorsAreBoundToTheirList(t *testing.T) {
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
-	a := s.send(request{method: http.MethodPost, target: "/api/external/missions/preview", body: goodMission})
+	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/preview", body: goodMission})
 	preview := decode[sortie.Preview](t, a)
 	if a.StatusCode != http.StatusOK || preview.TotalBudget != (sortie.Budget{Token: "USDC", Amount: "10", BaseUnits: "10000000"}) || preview.Warnings == nil {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}
-	if list := decode[sortie.DraftList](t, s.send(request{target: "/api/external/missions"})); len(list.Drafts) != 0 {
+	if list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions"})); len(list.Drafts) != 0 {
 		t.Error("a preview was stored")
 	}
 }
@@ -285,19 +285,19 @@ func TestACreatorHoldsSoManyUnfundedDrafts(t *testing.T) {
 	for worker := range 8 {
 		group.Go(func() {
 			for i := worker; i < app.MaxUnfundedDrafts; i += 8 {
-				s.roundTrip(s.build(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: fmt.Sprint(i), body: goodMission}))
+				s.roundTrip(s.build(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: fmt.Sprint(i), body: goodMission}))
 			}
 		})
 	}
 	group.Wait()
-	a := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "one more", body: goodMission})
+	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "one more", body: goodMission})
 	if a.StatusCode != http.StatusConflict || a.code() != sortie.CodeWrongState {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}
-	if a := s.send(request{method: http.MethodPost, target: "/api/external/missions/drafts", key: "1", body: goodMission}); a.StatusCode != http.StatusOK {
+	if a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "1", body: goodMission}); a.StatusCode != http.StatusOK {
 		t.Errorf("a replay at the limit: %d %s", a.StatusCode, a.body)
 	}
-	list := decode[sortie.DraftList](t, s.send(request{target: "/api/external/missions"}))
+	list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions"}))
 	if len(list.Drafts) != app.MaxUnfundedDrafts || list.Summary.NextCursor != nil {
 		t.Errorf("%d drafts in the list, cursor %v", len(list.Drafts), list.Summary.NextCursor)
 	}

@@ -75,7 +75,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 
 func (s *testService) metric(line string) string {
 	s.t.Helper()
-	a := s.roundTrip(s.build(request{target: "/metrics", unsigned: true}))
+	a := s.roundTrip(s.build(testRequest{target: "/metrics", unsigned: true}))
 	for text := range strings.Lines(string(a.body)) {
 		if value, found := strings.CutPrefix(text, line+" "); found {
 			return strings.TrimSpace(value)
@@ -97,25 +97,25 @@ func TestOverloadIsShed(t *testing.T) {
 	})
 	answers := make(chan answer, most)
 	for i := range most {
-		r := s.build(request{method: http.MethodPost, target: draftsPath, key: fmt.Sprint("k", i), body: goodMission})
+		r := s.build(testRequest{method: http.MethodPost, target: draftsPath, key: fmt.Sprint("k", i), body: goodMission})
 		go func() { answers <- s.roundTrip(r) }()
 	}
 	for range most {
 		<-waiting
 	}
-	unavailable(t, "a read", s.send(request{target: listPath}), sortie.CodeServiceUnavailable)
-	unavailable(t, "a create", s.send(request{method: http.MethodPost, target: draftsPath, key: "k9", body: goodMission}), sortie.CodeServiceUnavailable)
-	unavailable(t, "from a page", s.send(request{target: listPath, header: http.Header{"Origin": {"https://app.example"}}}), sortie.CodeServiceUnavailable)
+	unavailable(t, "a read", s.send(testRequest{target: listPath}), sortie.CodeServiceUnavailable)
+	unavailable(t, "a create", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k9", body: goodMission}), sortie.CodeServiceUnavailable)
+	unavailable(t, "from a page", s.send(testRequest{target: listPath, header: http.Header{"Origin": {"https://app.example"}}}), sortie.CodeServiceUnavailable)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/docs"} {
-		mustBe(t, path, s.send(request{target: path, unsigned: true}), http.StatusOK)
+		mustBe(t, path, s.send(testRequest{target: path, unsigned: true}), http.StatusOK)
 	}
-	mustBe(t, "an operator", s.send(request{target: reviewsPath, signer: reviewer}), http.StatusOK)
+	mustBe(t, "an operator", s.send(testRequest{target: reviewsPath, signer: reviewer}), http.StatusOK)
 	signer.set(nil)
 	close(proceed)
 	for range most {
 		mustBe(t, "what was begun", <-answers, http.StatusCreated)
 	}
-	a := s.send(request{target: listPath})
+	a := s.send(testRequest{target: listPath})
 	if list := decode[sortie.DraftList](t, a); a.StatusCode != http.StatusOK || len(list.Drafts) != most {
 		t.Errorf("afterwards: %d %s", a.StatusCode, a.body)
 	}
@@ -140,9 +140,9 @@ func TestSlowBodiesTakeNoPlace(t *testing.T) {
 		slow = append(slow, s.halfSent(s.post(draftsPath, fmt.Sprint("k", i), goodMission).String()))
 		eventually(t, "the body is on its way", func() bool { return bodies.len() == i+1 })
 	}
-	mustBe(t, "a read", s.send(request{target: listPath}), http.StatusOK)
-	mustBe(t, "health", s.send(request{target: "/healthz", unsigned: true}), http.StatusOK)
-	mustBe(t, "one body more", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+	mustBe(t, "a read", s.send(testRequest{target: listPath}), http.StatusOK)
+	mustBe(t, "health", s.send(testRequest{target: "/healthz", unsigned: true}), http.StatusOK)
+	mustBe(t, "one body more", s.send(testRequest{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
 	a := slow[0].read()
 	if a == nil {
 		t.Fatal("the oldest body: got no answer, want one before its time is over")
@@ -188,7 +188,7 @@ func TestHalfSentBodiesDoNotKeepOperatorsOut(t *testing.T) {
 	}
 	eventually(t, "the operators' pool is full", func() bool { return server.bodies.operator.len() == server.bodies.operator.size })
 	mustBe(t, "an operator", s.decide(reviewer, draft.DraftID, "reject", goodReason), http.StatusOK)
-	mustBe(t, "a creator", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+	mustBe(t, "a creator", s.send(testRequest{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
 }
 
 // A neighbour at an operator's address, as at the exit of one company, keeps the operator out with
@@ -230,7 +230,7 @@ func TestBodiesOfOneAddress(t *testing.T) {
 				slow = append(slow, s.halfSent(s.post(draftsPath, fmt.Sprint("k", i), goodMission).with("X-Forwarded-For", address).String()))
 				eventually(t, "the body is on its way", func() bool { return bodies.len() == i+1 })
 			}
-			preview := request{method: http.MethodPost, target: previewPath, body: goodMission, header: http.Header{"X-Forwarded-For": {c.address(c.most)}}}
+			preview := testRequest{method: http.MethodPost, target: previewPath, body: goodMission, header: http.Header{"X-Forwarded-For": {c.address(c.most)}}}
 			mustBe(t, "one body more of the same network", s.send(preview), http.StatusOK)
 			if got := bodies.len(); got != c.most {
 				t.Fatalf("bodies on their way: got %d, want %d of the network and 1 of another", got, c.most-1)
@@ -269,7 +269,7 @@ func TestTheBodyTimeoutEndsWithTheBody(t *testing.T) {
 			return nil
 		}
 	})
-	mustBe(t, "a create that takes its time", s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
+	mustBe(t, "a create that takes its time", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
 }
 
 func TestPanicsAreContained(t *testing.T) {
@@ -288,7 +288,7 @@ func TestPanicsAreContained(t *testing.T) {
 	}})
 	signer.set(func(context.Context) error { panic("bad mood") })
 	for range 3 { // with one place, the second would be refused if the first had kept it
-		for _, r := range []request{
+		for _, r := range []testRequest{
 			{target: "/healthz", unsigned: true}, {method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission},
 		} {
 			a := s.send(r)
@@ -308,9 +308,9 @@ func TestPanicsAreContained(t *testing.T) {
 	}
 	signer.set(nil)
 	healthy = true
-	mustBe(t, "health afterwards", s.send(request{target: "/healthz", unsigned: true}), http.StatusOK)
+	mustBe(t, "health afterwards", s.send(testRequest{target: "/healthz", unsigned: true}), http.StatusOK)
 	s.storesNothing(t)
-	mustBe(t, "create afterwards", s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
+	mustBe(t, "create afterwards", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
 }
 
 // Half an answer must not look like a whole one, and must be heard of.
@@ -319,15 +319,15 @@ func TestAPanicBehindHalfAnAnswerCutsIt(t *testing.T) {
 	logs := newLogBook()
 	s := newService(t, serviceOptions{config: func(config *Config) { config.Logger = logs.logger() }})
 	server := s.Config.Handler.(*Server)
-	server.mux.Handle("/half", &resource{server, []route{{method: http.MethodGet, pattern: "/half", access: public, handle: func(_ *Server, x *exchange) error {
-		x.send(http.StatusOK, []byte(strings.Repeat("x", 100_000)))
+	server.mux.Handle("/half", &resource{server, []route{{method: http.MethodGet, pattern: "/half", access: public, handle: func(_ *Server, req *request) error {
+		req.send(http.StatusOK, []byte(strings.Repeat("x", 100_000)))
 		panic("and the rest?")
 	}}}})
-	server.mux.Handle("/begun", &resource{server, []route{{method: http.MethodGet, pattern: "/begun", access: public, handle: func(_ *Server, x *exchange) error {
-		x.status = http.StatusOK
-		x.Header().Set("Content-Length", "100000")
-		x.WriteHeader(http.StatusOK)
-		_, _ = io.WriteString(x, "the beginning")
+	server.mux.Handle("/begun", &resource{server, []route{{method: http.MethodGet, pattern: "/begun", access: public, handle: func(_ *Server, req *request) error {
+		req.status = http.StatusOK
+		req.Header().Set("Content-Length", "100000")
+		req.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(req, "the beginning")
 		return errors.New("no more to be had")
 	}}}})
 	for path, reason := range map[string]string{"/half": "and the rest?", "/begun": "no more to be had"} {
@@ -356,7 +356,7 @@ func TestStoreUnavailable(t *testing.T) {
 	link, database := newLink(t, pgtest.Database(t))
 	s := newService(t, serviceOptions{database: database})
 	draft := s.create("k1", goodMission)
-	requests := map[string]request{
+	requests := map[string]testRequest{
 		"create": {method: http.MethodPost, target: draftsPath, key: "k2", body: goodMission},
 		"replay": {method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission},
 		"status": {target: listPath + "/" + draft.DraftID},
@@ -366,9 +366,9 @@ func TestStoreUnavailable(t *testing.T) {
 	for name, r := range requests {
 		unavailable(t, name, s.send(r), sortie.CodeServiceUnavailable)
 	}
-	mustBe(t, "a preview needs no database", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
-	mustBe(t, "what is wrong is wrong", s.send(request{method: http.MethodPost, target: draftsPath, key: "k2", body: "{}"}), http.StatusUnprocessableEntity)
-	mustBe(t, "health", s.send(request{target: "/healthz", unsigned: true}), http.StatusOK)
+	mustBe(t, "a preview needs no database", s.send(testRequest{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+	mustBe(t, "what is wrong is wrong", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k2", body: "{}"}), http.StatusUnprocessableEntity)
+	mustBe(t, "health", s.send(testRequest{target: "/healthz", unsigned: true}), http.StatusOK)
 	link.mend()
 	for name, r := range requests {
 		if a := s.send(r); a.StatusCode != http.StatusOK && a.StatusCode != http.StatusCreated {
@@ -383,7 +383,7 @@ func TestSignerUnavailable(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		signer := newMoodySigner(t)
 		s := newService(t, serviceOptions{database: database, signer: signer})
-		create := request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}
+		create := testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}
 		for _, failure := range []error{errors.New("the key store at 10.0.0.5 is away"), context.DeadlineExceeded} {
 			signer.set(func(context.Context) error { return failure })
 			a := s.send(create)
@@ -399,11 +399,11 @@ func TestSignerUnavailable(t *testing.T) {
 
 		s.clock.advance(time.Hour) // the quote has to be signed anew
 		signer.set(func(context.Context) error { return errors.New("away again") })
-		unavailable(t, "status", s.send(request{target: a.Header.Get("Location")}), sortie.CodeFundingQuoteUnavailable)
-		unavailable(t, "list", s.send(request{target: listPath}), sortie.CodeFundingQuoteUnavailable)
+		unavailable(t, "status", s.send(testRequest{target: a.Header.Get("Location")}), sortie.CodeFundingQuoteUnavailable)
+		unavailable(t, "list", s.send(testRequest{target: listPath}), sortie.CodeFundingQuoteUnavailable)
 		unavailable(t, "replay", s.send(create), sortie.CodeFundingQuoteUnavailable)
 		signer.set(nil)
-		mustBe(t, "status afterwards", s.send(request{target: a.Header.Get("Location")}), http.StatusOK)
+		mustBe(t, "status afterwards", s.send(testRequest{target: a.Header.Get("Location")}), http.StatusOK)
 	})
 }
 
@@ -419,8 +419,8 @@ func TestNodeUnavailable(t *testing.T) {
 		}
 		return append(make([]byte, 31), 1), nil
 	}})
-	account := func(method, target, key, body string) request {
-		return request{method: method, target: target, key: key, body: body, header: http.Header{sortie.HeaderSignature: {"0x1234"}}}
+	account := func(method, target, key, body string) testRequest {
+		return testRequest{method: method, target: target, key: key, body: body, header: http.Header{sortie.HeaderSignature: {"0x1234"}}}
 	}
 	for range 3 { // no failure of the client, so that no limit counts it
 		a := s.send(account(http.MethodPost, draftsPath, "k1", goodMission))
@@ -430,7 +430,7 @@ func TestNodeUnavailable(t *testing.T) {
 		}
 	}
 	s.storesNothing(t)
-	mustBe(t, "plain key", s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
+	mustBe(t, "plain key", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
 	away.Store(false)
 	mustBe(t, "contract wallet afterwards", s.send(account(http.MethodGet, listPath, "", "")), http.StatusOK)
 }
@@ -467,7 +467,7 @@ func TestAbandonedRequests(t *testing.T) {
 	}
 	signer.set(nil)
 	s.storesNothing(t)
-	mustBe(t, "afterwards", s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
+	mustBe(t, "afterwards", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
 }
 
 // The service stops with requests under way if they take too long.
@@ -479,7 +479,7 @@ func TestStoreClosed(t *testing.T) {
 		if err := s.db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for name, r := range map[string]request{
+		for name, r := range map[string]testRequest{
 			"create": {method: http.MethodPost, target: draftsPath, key: "k2", body: goodMission},
 			"status": {target: listPath + "/" + draft.DraftID},
 			"list":   {target: listPath},

@@ -253,7 +253,7 @@ const (
 )
 
 // cost is what a request is charged after its answer.
-func (x *exchange) cost() int { return x.answered/costlyBytes + x.rows/costlyQuotes }
+func (req *request) cost() int { return req.answered/costlyBytes + req.rows/costlyQuotes }
 
 // writeHeaders tells the client what is left, in the form of the IETF's RateLimit draft.
 func (a allowance) writeHeaders(header map[string][]string) {

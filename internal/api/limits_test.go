@@ -48,36 +48,36 @@ func TestLimitOfAnAddress(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{AddressRequests: 3}})
 	for i := range 3 {
-		mustBe(t, "within the limit", s.send(request{target: listPath, unsigned: i == 0, signer: stranger}), []int{401, 200, 200}[i])
+		mustBe(t, "within the limit", s.send(testRequest{target: listPath, unsigned: i == 0, signer: stranger}), []int{401, 200, 200}[i])
 	}
-	limited(t, s.send(request{target: listPath}), "address", 3, 20)
-	limited(t, s.send(request{target: listPath, unsigned: true}), "address", 3, 20)
-	limited(t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), "address", 3, 20)
+	limited(t, s.send(testRequest{target: listPath}), "address", 3, 20)
+	limited(t, s.send(testRequest{target: listPath, unsigned: true}), "address", 3, 20)
+	limited(t, s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), "address", 3, 20)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/docs"} {
-		mustBe(t, path, s.send(request{target: path, unsigned: true}), http.StatusOK)
+		mustBe(t, path, s.send(testRequest{target: path, unsigned: true}), http.StatusOK)
 	}
 	// Without a proxy that is trusted, a client cannot talk itself out of its address.
 	for i := range 3 {
 		header := http.Header{"X-Forwarded-For": {fmt.Sprint("203.0.113.", i)}, "X-Real-Ip": {"203.0.113.9"}, "Forwarded": {"for=203.0.113.9"}}
-		limited(t, s.send(request{target: listPath, header: header}), "address", 3, 20)
+		limited(t, s.send(testRequest{target: listPath, header: header}), "address", 3, 20)
 	}
 	s.clock.advance(19 * time.Second)
-	limited(t, s.send(request{target: listPath}), "address", 3, 1)
+	limited(t, s.send(testRequest{target: listPath}), "address", 3, 1)
 	s.clock.advance(time.Second)
-	mustBe(t, "after 20 s", s.send(request{target: listPath}), http.StatusOK)
-	limited(t, s.send(request{target: listPath}), "address", 3, 20)
+	mustBe(t, "after 20 s", s.send(testRequest{target: listPath}), http.StatusOK)
+	limited(t, s.send(testRequest{target: listPath}), "address", 3, 20)
 	s.clock.advance(time.Hour) // an hour fills the quota, and no more than that
 	for range 3 {
-		mustBe(t, "after an hour", s.send(request{target: listPath}), http.StatusOK)
+		mustBe(t, "after an hour", s.send(testRequest{target: listPath}), http.StatusOK)
 	}
-	limited(t, s.send(request{target: listPath}), "address", 3, 20)
+	limited(t, s.send(testRequest{target: listPath}), "address", 3, 20)
 }
 
 // A refused request is refused before its body is read.
 func TestLimitsComeBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{AddressRequests: 1}})
-	mustBe(t, "within the limit", s.send(request{target: listPath}), http.StatusOK)
+	mustBe(t, "within the limit", s.send(testRequest{target: listPath}), http.StatusOK)
 	w := s.dial()
 	w.write(s.post(draftsPath, "k1", "").with("Content-Length", "1000").String())
 	a := w.read() // would come after ten seconds if the body were waited for
@@ -97,20 +97,20 @@ func TestFailedAuthenticationsLockOutNoValidClient(t *testing.T) {
 		calls.Add(1)
 		return append(make([]byte, 31), 1), nil
 	}})
-	contractWallet := request{target: listPath + "?limit=7", header: http.Header{sortie.HeaderSignature: {"0x1234"}}}
+	contractWallet := testRequest{target: listPath + "?limit=7", header: http.Header{sortie.HeaderSignature: {"0x1234"}}}
 	mustBe(t, "a contract wallet", s.send(contractWallet), http.StatusOK)
 	for range 5 {
-		mustBe(t, "signed well", s.send(request{target: listPath}), http.StatusOK)
+		mustBe(t, "signed well", s.send(testRequest{target: listPath}), http.StatusOK)
 	}
-	mustBe(t, "not found is no failure", s.send(request{target: listPath + "/x"}), http.StatusNotFound)
-	mustBe(t, "unsigned", s.send(request{target: listPath, unsigned: true}), http.StatusUnauthorized)
-	mustBe(t, "a made up link", s.send(request{target: "/api/external/media/sub_00000000000000000000000000/original?exp=1&kid=a&sig=b", unsigned: true}), http.StatusForbidden)
+	mustBe(t, "not found is no failure", s.send(testRequest{target: listPath + "/x"}), http.StatusNotFound)
+	mustBe(t, "unsigned", s.send(testRequest{target: listPath, unsigned: true}), http.StatusUnauthorized)
+	mustBe(t, "a made up link", s.send(testRequest{target: "/api/external/media/sub_00000000000000000000000000/original?exp=1&kid=a&sig=b", unsigned: true}), http.StatusForbidden)
 	for range 3 {
-		limited(t, s.send(request{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
-		limited(t, s.send(request{target: "/api/external/media/sub_00000000000000000000000000/original?exp=1&kid=a&sig=b", unsigned: true}), "failed-authentication", 2, 30)
-		mustBe(t, "a valid signature", s.send(request{target: listPath}), http.StatusOK)
-		mustBe(t, "an operator", s.send(request{target: reviewsPath, signer: reviewer}), http.StatusOK)
-		mustBe(t, "the public feed", s.send(request{target: "/api/missions", unsigned: true}), http.StatusOK)
+		limited(t, s.send(testRequest{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
+		limited(t, s.send(testRequest{target: "/api/external/media/sub_00000000000000000000000000/original?exp=1&kid=a&sig=b", unsigned: true}), "failed-authentication", 2, 30)
+		mustBe(t, "a valid signature", s.send(testRequest{target: listPath}), http.StatusOK)
+		mustBe(t, "an operator", s.send(testRequest{target: reviewsPath, signer: reviewer}), http.StatusOK)
+		mustBe(t, "the public feed", s.send(testRequest{target: "/api/missions", unsigned: true}), http.StatusOK)
 	}
 	mustBe(t, "a contract wallet that is known", s.send(contractWallet), http.StatusOK)
 	contractWallet.target = listPath + "?limit=8"
@@ -120,8 +120,8 @@ func TestFailedAuthenticationsLockOutNoValidClient(t *testing.T) {
 	}
 	s.clock.advance(30 * time.Second)
 	mustBe(t, "a contract wallet after 30 s", s.send(contractWallet), http.StatusOK)
-	mustBe(t, "unsigned after 30 s", s.send(request{target: listPath, unsigned: true}), http.StatusUnauthorized)
-	limited(t, s.send(request{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
+	mustBe(t, "unsigned after 30 s", s.send(testRequest{target: listPath, unsigned: true}), http.StatusUnauthorized)
+	limited(t, s.send(testRequest{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
 }
 
 // A large answer, and one with many quotes, counts as several requests, of the wallet and of the
@@ -132,14 +132,14 @@ func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 	s.createLarge(100)
 	remaining := func() (left int) {
 		t.Helper()
-		a := s.send(request{target: listPath + "?limit=1"})
+		a := s.send(testRequest{target: listPath + "?limit=1"})
 		if _, err := fmt.Sscanf(a.Header.Get("RateLimit"), `"reads";r=%d;`, &left); err != nil {
 			t.Fatalf("RateLimit: got %q, want that of reads", a.Header.Get("RateLimit"))
 		}
 		return left
 	}
 	before := remaining()
-	if a := s.roundTrip(s.build(request{target: listPath})); a.StatusCode != http.StatusOK || len(a.body) < 3<<20 {
+	if a := s.roundTrip(s.build(testRequest{target: listPath})); a.StatusCode != http.StatusOK || len(a.body) < 3<<20 {
 		t.Fatalf("got %d with %d bytes, want a full page", a.StatusCode, len(a.body))
 	}
 	if used := before - remaining(); used != 5 { // the page, 3 MiB and more, and the request that asks
@@ -150,8 +150,8 @@ func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 	if want := 200 - 3 - 3; left != want {
 		t.Errorf("requests left of the address: got %d, want %d", left, want)
 	}
-	x := exchange{rows: 1000}
-	if got := x.cost(); got != 10 {
+	req := request{rows: 1000}
+	if got := req.cost(); got != 10 {
 		t.Errorf("cost of 1000 quotes: got %d, want 10", got)
 	}
 	limiter := newLimiter[int]("test", 10)
@@ -173,15 +173,15 @@ func TestListsAtATime(t *testing.T) {
 		for range 2 {
 			slow = append(slow, s.beginList())
 		}
-		unavailable(t, name+": a list more", s.send(request{target: listPath}), sortie.CodeServiceUnavailable)
-		unavailable(t, name+": another list", s.send(request{target: eventsPath}), sortie.CodeServiceUnavailable)
-		mustBe(t, name+": something else", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
-		mustBe(t, name+": an operator", s.send(request{target: reviewsPath, signer: reviewer}), http.StatusOK)
+		unavailable(t, name+": a list more", s.send(testRequest{target: listPath}), sortie.CodeServiceUnavailable)
+		unavailable(t, name+": another list", s.send(testRequest{target: eventsPath}), sortie.CodeServiceUnavailable)
+		mustBe(t, name+": something else", s.send(testRequest{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+		mustBe(t, name+": an operator", s.send(testRequest{target: reviewsPath, signer: reviewer}), http.StatusOK)
 		for _, connection := range slow {
 			_ = connection.Close()
 		}
 		eventually(t, name+": a list after the others", func() bool {
-			return s.roundTrip(s.build(request{target: eventsPath})).StatusCode == http.StatusOK
+			return s.roundTrip(s.build(testRequest{target: eventsPath})).StatusCode == http.StatusOK
 		})
 	}
 }
@@ -193,7 +193,7 @@ func TestAddressesOfOneIPv6NetworkShareALimit(t *testing.T) {
 		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}})
 	from := func(network string, host int) answer {
-		return s.send(request{target: listPath, header: http.Header{"X-Forwarded-For": {fmt.Sprintf("%s:%x::1", network, host)}}})
+		return s.send(testRequest{target: listPath, header: http.Header{"X-Forwarded-For": {fmt.Sprintf("%s:%x::1", network, host)}}})
 	}
 	for host := range 10 {
 		for range 3 {
@@ -206,7 +206,7 @@ func TestAddressesOfOneIPv6NetworkShareALimit(t *testing.T) {
 	limited(t, from("2001:db8:1", 4711), "address-network", 30, 2)
 	limited(t, from("2001:db8:1", 0xffff), "address-network", 30, 2)
 	mustBe(t, "another network", from("2001:db8:2", 1), http.StatusOK)
-	mustBe(t, "IPv4", s.send(request{target: listPath, header: http.Header{"X-Forwarded-For": {"198.51.100.1"}}}), http.StatusOK)
+	mustBe(t, "IPv4", s.send(testRequest{target: listPath, header: http.Header{"X-Forwarded-For": {"198.51.100.1"}}}), http.StatusOK)
 	shares := newShares(2)
 	for host := range networkShares * 2 {
 		if err := shares.take(netip.MustParsePrefix(fmt.Sprintf("2001:db8:1:%x::/64", host))); err != nil {
@@ -224,7 +224,7 @@ func TestForwardedForOfAnUntrustedPeerIsLoggedOnce(t *testing.T) {
 	logs := newLogBook()
 	s := newService(t, serviceOptions{limits: &Limits{}, config: func(config *Config) { config.Logger = logs.logger() }})
 	for range 3 {
-		s.send(request{target: "/healthz", unsigned: true, header: http.Header{"X-Forwarded-For": {"198.51.100.1"}}})
+		s.send(testRequest{target: "/healthz", unsigned: true, header: http.Header{"X-Forwarded-For": {"198.51.100.1"}}})
 	}
 	first := logs.next(t)
 	if message := fmt.Sprint(first["msg"]); first["level"] != "WARN" || first["peer"] != "127.0.0.1" || !strings.Contains(message, "--trusted-proxies") {
@@ -244,13 +244,13 @@ func TestLimitOfDraftBytesOfAnAddress(t *testing.T) {
 	large := strings.Replace(goodMission, "{", `{"description":"`+strings.Repeat("x", 4000)+`","a":"`+strings.Repeat("y", 7*1024)+`",`, 1)
 	for i := range 5 { // 11 to 12 KiB each; the last is more than is left, and the first to be so
 		wallet := mustKey(fmt.Sprintf("0x%064x", i+1))
-		mustBe(t, fmt.Sprint("large draft ", i), s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
+		mustBe(t, fmt.Sprint("large draft ", i), s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
 	}
 	wallet := mustKey(fmt.Sprintf("0x%064x", 9))
-	limited(t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), "draft-bytes", 60, 1)
-	mustBe(t, "a read from the address", s.send(request{target: listPath, signer: wallet}), http.StatusOK)
+	limited(t, s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), "draft-bytes", 60, 1)
+	mustBe(t, "a read from the address", s.send(testRequest{target: listPath, signer: wallet}), http.StatusOK)
 	s.clock.advance(time.Minute)
-	mustBe(t, "a minute later", s.send(request{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
+	mustBe(t, "a minute later", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
 }
 
 // What is not stored uses up nothing: a stranger at the same address must not lock out creators
@@ -259,7 +259,7 @@ func TestDraftsThatAreNotStoredUseUpNoDraftBytes(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{AddressDraftKiB: 128}})
 	post := func(key, body string) answer {
-		return s.send(request{method: http.MethodPost, target: draftsPath, key: key, body: body})
+		return s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: body})
 	}
 	for i := range 5 {
 		mustBe(t, "no JSON", post(fmt.Sprint("junk", i), strings.Repeat("x", maxMissionBody)), http.StatusBadRequest)
@@ -286,10 +286,10 @@ func TestDraftBytesCountBeforeTheDraftIsStored(t *testing.T) {
 		}
 		return nil
 	})
-	first, answered := s.build(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), make(chan answer, 1)
+	first, answered := s.build(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), make(chan answer, 1)
 	go func() { answered <- s.roundTrip(first) }()
 	<-waiting
-	a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k2", body: goodMission})
+	a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k2", body: goodMission})
 	if a.code() != sortie.CodeRateLimited {
 		t.Errorf("a draft while the first is being stored: got %d %s, want %s", a.StatusCode, a.code(), sortie.CodeRateLimited)
 	}
@@ -307,14 +307,14 @@ func TestLimitOfContractWalletChecks(t *testing.T) {
 			return append(make([]byte, 31), 1), nil
 		},
 	})
-	account := func(target string) request { // the chain is asked, and says yes
-		return request{target: target, header: http.Header{sortie.HeaderSignature: {"0x1234"}}}
+	account := func(target string) testRequest { // the chain is asked, and says yes
+		return testRequest{target: target, header: http.Header{sortie.HeaderSignature: {"0x1234"}}}
 	}
 	mustBe(t, "first check", s.send(account(listPath+"?limit=1")), http.StatusOK)
 	mustBe(t, "second check", s.send(account(listPath+"?limit=2")), http.StatusOK)
 	limited(t, s.send(account(listPath+"?limit=3")), "contract-wallet-checks", 2, 30)
 	mustBe(t, "an answered question", s.send(account(listPath+"?limit=1")), http.StatusOK)
-	mustBe(t, "a plain key", s.send(request{target: listPath + "?limit=3"}), http.StatusOK)
+	mustBe(t, "a plain key", s.send(testRequest{target: listPath + "?limit=3"}), http.StatusOK)
 	if calls.Load() != 2 {
 		t.Errorf("%d calls", calls.Load())
 	}
@@ -326,7 +326,7 @@ func TestLimitsOfAWallet(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{WalletDrafts: 2, WalletReads: 3}})
 	create := func(key string, signer sortie.Signer) answer {
-		return s.send(request{method: http.MethodPost, target: draftsPath, key: key, body: goodMission, signer: signer})
+		return s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: goodMission, signer: signer})
 	}
 	a := create("k1", creator)
 	mustBe(t, "first draft", a, http.StatusCreated)
@@ -338,23 +338,23 @@ func TestLimitsOfAWallet(t *testing.T) {
 	limited(t, create("k1", creator), "drafts", 2, 30)
 	mustBe(t, "another wallet", create("k1", stranger), http.StatusCreated)
 
-	a = s.send(request{target: listPath})
+	a = s.send(testRequest{target: listPath})
 	mustBe(t, "first read", a, http.StatusOK)
 	if policy, left := a.Header.Get("RateLimit-Policy"), a.Header.Get("RateLimit"); policy != `"reads";q=3;w=60` || left != `"reads";r=2;t=20` {
 		t.Errorf("%s %s", policy, left)
 	}
-	mustBe(t, "preview", s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
-	mustBe(t, "not found", s.send(request{target: listPath + "/x"}), http.StatusNotFound)
-	limited(t, s.send(request{target: listPath}), "reads", 3, 20)
-	limited(t, s.send(request{method: http.MethodPost, target: previewPath, body: goodMission}), "reads", 3, 20)
-	mustBe(t, "another wallet reads", s.send(request{target: listPath, signer: stranger}), http.StatusOK)
+	mustBe(t, "preview", s.send(testRequest{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
+	mustBe(t, "not found", s.send(testRequest{target: listPath + "/x"}), http.StatusNotFound)
+	limited(t, s.send(testRequest{target: listPath}), "reads", 3, 20)
+	limited(t, s.send(testRequest{method: http.MethodPost, target: previewPath, body: goodMission}), "reads", 3, 20)
+	mustBe(t, "another wallet reads", s.send(testRequest{target: listPath, signer: stranger}), http.StatusOK)
 
 	s.clock.advance(30 * time.Second)
 	mustBe(t, "draft after 30 s", create("k2", creator), http.StatusCreated)
 	limited(t, create("k3", creator), "drafts", 2, 30)
-	mustBe(t, "read after 30 s", s.send(request{target: listPath}), http.StatusOK)
+	mustBe(t, "read after 30 s", s.send(testRequest{target: listPath}), http.StatusOK)
 	s.clock.advance(time.Minute)
-	if list := decode[sortie.DraftList](t, s.send(request{target: listPath})); len(list.Drafts) != 2 {
+	if list := decode[sortie.DraftList](t, s.send(testRequest{target: listPath})); len(list.Drafts) != 2 {
 		t.Errorf("%d drafts: a refused request was worked on", len(list.Drafts))
 	}
 }
@@ -365,17 +365,17 @@ func TestLimitsOfFollowingAndReviewing(t *testing.T) {
 	s := newService(t, serviceOptions{limits: &Limits{WalletDrafts: 1, WalletReads: 3}})
 	draft := s.create("k1", goodMission)
 	target := listPath + "/" + draft.DraftID
-	mustBe(t, "doctor", s.send(request{target: target + "/doctor"}), http.StatusOK)
-	mustBe(t, "confirm-funding", s.send(request{method: http.MethodPost, target: target + "/confirm-funding"}), http.StatusOK)
-	mustBe(t, "events", s.send(request{target: eventsPath}), http.StatusOK)
-	limited(t, s.send(request{target: target + "/doctor"}), "reads", 3, 20)
-	limited(t, s.send(request{method: http.MethodPost, target: target + "/confirm-funding"}), "reads", 3, 20)
-	limited(t, s.send(request{target: reviewsPath}), "reads", 3, 20) // before it is said that this wallet may not
-	mustBe(t, "reviews", s.send(request{target: reviewsPath, signer: reviewer}), http.StatusOK)
-	mustBe(t, "chain", s.send(request{target: chainPath, signer: reviewer}), http.StatusOK)
+	mustBe(t, "doctor", s.send(testRequest{target: target + "/doctor"}), http.StatusOK)
+	mustBe(t, "confirm-funding", s.send(testRequest{method: http.MethodPost, target: target + "/confirm-funding"}), http.StatusOK)
+	mustBe(t, "events", s.send(testRequest{target: eventsPath}), http.StatusOK)
+	limited(t, s.send(testRequest{target: target + "/doctor"}), "reads", 3, 20)
+	limited(t, s.send(testRequest{method: http.MethodPost, target: target + "/confirm-funding"}), "reads", 3, 20)
+	limited(t, s.send(testRequest{target: reviewsPath}), "reads", 3, 20) // before it is said that this wallet may not
+	mustBe(t, "reviews", s.send(testRequest{target: reviewsPath, signer: reviewer}), http.StatusOK)
+	mustBe(t, "chain", s.send(testRequest{target: chainPath, signer: reviewer}), http.StatusOK)
 	mustBe(t, "reject", s.decide(reviewer, draft.DraftID, "reject", goodReason), http.StatusOK)
 	limited(t, s.decide(reviewer, draft.DraftID, "reject", goodReason), "reads", 3, 20)
-	mustBe(t, "a colleague", s.send(request{target: reviewsPath, signer: colleague}), http.StatusOK)
+	mustBe(t, "a colleague", s.send(testRequest{target: reviewsPath, signer: colleague}), http.StatusOK)
 }
 
 func TestNoLimits(t *testing.T) {
@@ -383,11 +383,11 @@ func TestNoLimits(t *testing.T) {
 	for name, limits := range map[string]*Limits{"off": nil, "zero": {}} {
 		s := newService(t, serviceOptions{limits: limits})
 		for range 400 {
-			if a := s.roundTrip(s.build(request{target: listPath, unsigned: true})); a.StatusCode != http.StatusUnauthorized {
+			if a := s.roundTrip(s.build(testRequest{target: listPath, unsigned: true})); a.StatusCode != http.StatusUnauthorized {
 				t.Fatalf("%s: %d %s", name, a.StatusCode, a.body)
 			}
 		}
-		a := s.send(request{target: listPath})
+		a := s.send(testRequest{target: listPath})
 		mustBe(t, name, a, http.StatusOK)
 		if a.Header.Get("RateLimit") != "" || a.Header.Get("RateLimit-Policy") != "" {
 			t.Errorf("%s: headers of limits that there are not: %v", name, a.Header)
@@ -401,14 +401,14 @@ func TestLimitsBehindATrustedProxy(t *testing.T) {
 		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
 	}})
 	from := func(forwarded ...string) answer {
-		return s.send(request{target: listPath, header: http.Header{"X-Forwarded-For": forwarded}})
+		return s.send(testRequest{target: listPath, header: http.Header{"X-Forwarded-For": forwarded}})
 	}
 	mustBe(t, "a client", from("203.0.113.1"), http.StatusOK)
 	limited(t, from("203.0.113.1"), "address", 1, 60)
 	mustBe(t, "another client", from("203.0.113.2"), http.StatusOK)
 	limited(t, from("198.51.100.7, 203.0.113.1"), "address", 1, 60) // what the client itself put in front says nothing
 	limited(t, from("198.51.100.8", "203.0.113.1, 10.1.2.3"), "address", 1, 60)
-	mustBe(t, "the proxy itself", s.send(request{target: listPath}), http.StatusOK)
+	mustBe(t, "the proxy itself", s.send(testRequest{target: listPath}), http.StatusOK)
 	limited(t, from("garbage"), "address", 1, 60) // nothing is known but the proxy
 }
 

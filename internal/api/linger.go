@@ -27,12 +27,12 @@ func newLingering(inFlight int, limits *Limits) lingering {
 // connection, or answer 502, in place of the answer. A client that waits for 100 Continue has sent
 // nothing, so there is nothing to wait for. How many linger is bounded, in all and for one address:
 // the connection that lingers for longest is closed when there are more.
-func (s *Server) linger(x *exchange) {
-	unread := x.r.ContentLength != 0 && x.Header().Get("Connection") == "close" && x.r.Header.Get("Expect") == ""
+func (s *Server) linger(req *request) {
+	unread := req.http.ContentLength != 0 && req.Header().Get("Connection") == "close" && req.http.Header.Get("Expect") == ""
 	if !unread {
 		return
 	}
-	mine := s.lingering.begin(x)
+	mine := s.lingering.begin(req)
 	defer s.lingering.end(mine)
 	if err := mine.controller.Flush(); err != nil {
 		return
@@ -44,7 +44,7 @@ func (s *Server) linger(x *exchange) {
 		if pause <= 0 || !s.lingering.prolong(mine, time.Now().Add(pause)) {
 			return
 		}
-		if _, err := x.r.Body.Read(buffer[:]); err != nil {
+		if _, err := req.http.Body.Read(buffer[:]); err != nil {
 			return
 		}
 	}

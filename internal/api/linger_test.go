@@ -137,11 +137,11 @@ func TestOneNetworkTakesFewPlacesToLinger(t *testing.T) {
 func TestGivingWayIsFinal(t *testing.T) {
 	t.Parallel()
 	pool := newBodyPool(1, 0)
-	first := pool.begin(&exchange{ResponseWriter: deadlineWriter{}})
+	first := pool.begin(&request{ResponseWriter: deadlineWriter{}})
 	if !pool.prolong(first, time.Now().Add(time.Hour)) {
 		t.Error("a body with a place: got no more time, want more")
 	}
-	second := pool.begin(&exchange{ResponseWriter: deadlineWriter{}})
+	second := pool.begin(&request{ResponseWriter: deadlineWriter{}})
 	if pool.prolong(first, time.Now().Add(time.Hour)) {
 		t.Error("a body that gave way: got more time, want none")
 	}

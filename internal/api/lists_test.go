@@ -72,7 +72,7 @@ func TestAListOfLargeDraftsIsPagedByBytes(t *testing.T) {
 			if cursor != "" {
 				target += "?cursor=" + cursor
 			}
-			a := s.roundTrip(s.build(request{target: target}))
+			a := s.roundTrip(s.build(testRequest{target: target}))
 			if a.StatusCode != http.StatusOK || len(a.body) > maxListBytes {
 				t.Fatalf("page %d: got status %d and %d bytes, want 200 and at most %d", pages, a.StatusCode, len(a.body), maxListBytes)
 			}
@@ -107,10 +107,10 @@ func TestAListOfLargeDraftsIsPagedByBytes(t *testing.T) {
 		if drafts != count {
 			t.Errorf("client without a limit: got %d drafts, want %d", drafts, count)
 		}
-		if a := s.send(request{target: listPath + "?limit=3"}); len(decode[sortie.DraftList](t, a).Drafts) != 3 {
+		if a := s.send(testRequest{target: listPath + "?limit=3"}); len(decode[sortie.DraftList](t, a).Drafts) != 3 {
 			t.Errorf("limit 3: got %d drafts, want 3", len(decode[sortie.DraftList](t, a).Drafts))
 		}
-		a := s.roundTrip(s.build(request{target: listPath, header: http.Header{"Accept-Encoding": {"gzip"}}}))
+		a := s.roundTrip(s.build(testRequest{target: listPath, header: http.Header{"Accept-Encoding": {"gzip"}}}))
 		if got := a.Header.Get("Content-Encoding"); got != "gzip" || len(a.body) > maxListBytes/2 {
 			t.Errorf("gzip: got Content-Encoding %q and %d bytes, want gzip and fewer than %d", got, len(a.body), maxListBytes/2)
 		}
@@ -136,7 +136,7 @@ func (s *testService) beginList() net.Conn {
 	}
 	s.t.Cleanup(func() { _ = connection.Close() })
 	_ = connection.(*net.TCPConn).SetReadBuffer(4 << 10)
-	if err := s.build(request{target: listPath}).Write(connection); err != nil {
+	if err := s.build(testRequest{target: listPath}).Write(connection); err != nil {
 		s.t.Fatal(err)
 	}
 	response, err := http.ReadResponse(bufio.NewReaderSize(connection, 512), nil)
@@ -177,7 +177,7 @@ func (s *testService) collect(target, member, id string, signer sortie.Signer) (
 		separator = "&"
 	}
 	for cursor := ""; ; {
-		built := request{target: target, signer: signer, unsigned: signer == nil}
+		built := testRequest{target: target, signer: signer, unsigned: signer == nil}
 		if cursor != "" {
 			built.target += separator + "cursor=" + cursor
 		}
@@ -235,7 +235,7 @@ func TestReviewsAndFeedOfLargeMissionsArePagedByBytes(t *testing.T) {
 	ids, pages := s.collect(reviewsPath+"?limit=100", "reviews", "draftId", reviewer)
 	check("reviews", ids, pages, drafts)
 	for _, id := range drafts {
-		if _, err := s.app.Approve(t.Context(), reviewer.Address(), id, ""); err != nil {
+		if _, err := s.operators.Approve(t.Context(), reviewer.Address(), id, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

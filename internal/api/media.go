@@ -12,77 +12,70 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// extensions are the types that are ever served, with the end of their names. There is no HTML and
-// no SVG among them, and never will be: a browser that opens a link must find nothing to run.
-var extensions = map[string]string{
-	"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp",
-	"video/mp4": ".mp4", "video/quicktime": ".mov", "video/webm": ".webm",
-}
-
 // openMedia is one of the two use cases that give a file for a link.
 type openMedia func(ctx context.Context, id, variant, rawQuery string) (app.Media, error)
 
-func (s *Server) deliveredMedia(x *exchange) error { return s.serveMedia(x, s.config.App.OpenMedia) }
+func (s *Server) deliveredMedia(req *request) error { return s.serveMedia(req, s.config.App.OpenMedia) }
 
-func (s *Server) reviewedMedia(x *exchange) error {
-	return s.serveMedia(x, s.config.App.OpenReviewMedia)
+func (s *Server) reviewedMedia(req *request) error {
+	return s.serveMedia(req, s.config.Operators.OpenReviewMedia)
 }
 
 // serveMedia gives the file that a link leads to, or the part of it that is asked for.
-func (s *Server) serveMedia(x *exchange, open openMedia) error {
-	id, variant := x.r.PathValue("submissionId"), x.r.PathValue("variant")
-	media, err := open(x.r.Context(), id, variant, x.r.URL.RawQuery)
+func (s *Server) serveMedia(req *request, open openMedia) error {
+	id, variant := req.http.PathValue("submissionId"), req.http.PathValue("variant")
+	media, err := open(req.http.Context(), id, variant, req.http.URL.RawQuery)
 	if err != nil {
 		return err
 	}
 	defer media.Close()
 	tag := entityTag(media.Hash)
-	chosen, asked := selectPart(x.r.Method, x.r.Header, tag, media.Size)
+	chosen, asked := selectPart(req.http.Method, req.http.Header, tag, media.Size)
 	if chosen == notSatisfiable {
-		x.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(media.Size, 10))
+		req.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(media.Size, 10))
 		return sortie.NewError(sortie.CodeRangeNotSatisfiable, "the file has %d bytes; ask for a range inside it", media.Size)
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Set("ETag", tag)
 	header.Set("Cache-Control", "private, max-age="+strconv.FormatInt(max(0, int64(media.ExpiresAt.Sub(s.config.Now()).Seconds())), 10))
 	switch chosen {
 	case notModified:
-		return x.answerEmpty(http.StatusNotModified)
+		return req.answerEmpty(http.StatusNotModified)
 	case notMatched:
-		return x.answerEmpty(http.StatusPreconditionFailed)
+		return req.answerEmpty(http.StatusPreconditionFailed)
 	}
-	return s.sendMedia(x, media, mediaName(id, variant), chosen, asked)
+	return s.sendMedia(req, media, mediaName(id, variant), chosen, asked)
 }
 
-func (s *Server) sendMedia(x *exchange, media app.Media, name string, chosen selection, asked part) error {
-	extension, served := extensions[media.ContentType]
-	if !served {
+func (s *Server) sendMedia(req *request, media app.Media, name string, chosen selection, asked part) error {
+	extension := sortie.FileExtension(media.ContentType)
+	if extension == "" {
 		return fmt.Errorf("serve media %s: its type %q is not one that is served", media.Hash, media.ContentType)
 	}
 	var stream io.ReadCloser
-	if media.File == nil && x.r.Method != http.MethodHead {
+	if media.File == nil && req.http.Method != http.MethodHead {
 		var err error
-		if stream, err = media.Open(x.r.Context(), asked.offset, asked.length); err != nil {
+		if stream, err = media.Open(req.http.Context(), asked.offset, asked.length); err != nil {
 			return err
 		}
 		defer stream.Close()
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Set("Accept-Ranges", "bytes")
 	header.Set("Content-Type", media.ContentType)
 	header.Set("Content-Disposition", `inline; filename="`+name+extension+`"`)
 	header.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	header.Set("Content-Length", strconv.FormatInt(asked.length, 10))
-	x.status = http.StatusOK
+	req.status = http.StatusOK
 	if chosen == partOfFile {
-		x.status = http.StatusPartialContent
+		req.status = http.StatusPartialContent
 		header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", asked.offset, asked.offset+asked.length-1, media.Size))
 	}
-	x.WriteHeader(x.status)
-	if x.r.Method == http.MethodHead {
+	req.WriteHeader(req.status)
+	if req.http.Method == http.MethodHead {
 		return nil
 	}
-	sent, err := x.sendMedia(media, stream, asked, s.config.StallTimeout)
+	sent, err := req.sendMedia(media, stream, asked, s.config.StallTimeout)
 	s.metrics.served.Add(float64(sent))
 	if err != nil {
 		return fmt.Errorf("send media %s: %w", media.Hash, err)

@@ -76,7 +76,7 @@ func TestMediaAnswers(t *testing.T) {
 			t.Errorf("%s: ETag %s", name, a.Header.Get("ETag"))
 		}
 	}
-	head := s.send(request{method: http.MethodHead, target: s.target(deliverable.MediaURL), unsigned: true})
+	head := s.send(testRequest{method: http.MethodHead, target: s.target(deliverable.MediaURL), unsigned: true})
 	if head.StatusCode != http.StatusOK || head.ContentLength != int64(size) || len(head.body) != 0 || head.Header.Get("ETag") != tag {
 		t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
 	}
@@ -120,7 +120,7 @@ func TestLinksOfWithdrawnSubmissions(t *testing.T) {
 	}
 	link := *s.reviewed(own.SubmissionID).MediaURL
 	mustBe(t, "flagged", s.follow(link, nil), http.StatusOK)
-	withdraw := request{method: http.MethodPost, target: submissionsPath + "/" + own.SubmissionID + "/withdraw", signer: contributor}
+	withdraw := testRequest{method: http.MethodPost, target: submissionsPath + "/" + own.SubmissionID + "/withdraw", signer: contributor}
 	mustBe(t, "withdraw", s.send(withdraw), http.StatusOK)
 	mustBe(t, "withdraw again", s.send(withdraw), http.StatusOK)
 	mustBe(t, "withdrawn", s.follow(link, nil), http.StatusNotFound)
@@ -153,7 +153,7 @@ func TestLinksOfOtherUsesAndTimes(t *testing.T) {
 		"a query of 8 KB":                  media + "/original?" + query(deliverable.MediaURL) + strings.Repeat("a", 8<<10),
 		"the link in a fragment of itself": media + "/original?" + query(deliverable.MediaURL) + "%23",
 	} {
-		a := s.roundTrip(s.build(request{target: target, unsigned: true}))
+		a := s.roundTrip(s.build(testRequest{target: target, unsigned: true}))
 		if a.StatusCode != http.StatusForbidden || a.code() != sortie.CodeMediaURLInvalid {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 		}
@@ -163,7 +163,7 @@ func TestLinksOfOtherUsesAndTimes(t *testing.T) {
 		"another variant": media + "/full?" + query(deliverable.MediaURL), "in capitals": media + "/ORIGINAL?" + query(deliverable.MediaURL),
 		"a path beside": media + "/original/?" + query(deliverable.MediaURL), "an escaped path": media + "/origin%61l?" + query(deliverable.MediaURL),
 	} {
-		if a := s.roundTrip(s.build(request{target: target, unsigned: true})); a.StatusCode != http.StatusNotFound {
+		if a := s.roundTrip(s.build(testRequest{target: target, unsigned: true})); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 		}
 	}
@@ -178,9 +178,9 @@ func TestRotatedKeysEndAllLinks(t *testing.T) {
 	s, draft, deliverable := delivered(t, serviceOptions{})
 	file := s.shoot(2)
 	declared := decode[sortie.SubmissionDeclared](t, s.declareBy(another, draft.MissionID, "k", file.String()))
-	mustBe(t, "without a reason", s.send(request{method: http.MethodPost, target: rotatePath, body: "{}", signer: reviewer}), http.StatusUnprocessableEntity)
+	mustBe(t, "without a reason", s.send(testRequest{method: http.MethodPost, target: rotatePath, body: "{}", signer: reviewer}), http.StatusUnprocessableEntity)
 	mustBe(t, "not yet", s.follow(deliverable.MediaURL, nil), http.StatusOK)
-	mustBe(t, "rotate", s.send(request{method: http.MethodPost, target: rotatePath, body: goodReason, signer: reviewer}), http.StatusOK)
+	mustBe(t, "rotate", s.send(testRequest{method: http.MethodPost, target: rotatePath, body: goodReason, signer: reviewer}), http.StatusOK)
 	mustBe(t, "the old link", s.follow(deliverable.MediaURL, nil), http.StatusForbidden)
 	mustBe(t, "the old upload", s.put(declared.Upload.PutURL, file.data), http.StatusForbidden)
 	mustBe(t, "a new link", s.follow(s.deliverables(draft.DraftID, "").Submissions[0].MediaURL, nil), http.StatusOK)
@@ -216,7 +216,7 @@ func TestAMillionMutationsOfALink(t *testing.T) {
 		if i%(mutations/throughTheDoor) != 0 || strings.ContainsFunc(changed.id+changed.variant+changed.query, notInTargets) {
 			continue
 		}
-		a := s.roundTrip(s.build(request{target: "/api/external/media/" + changed.id + "/" + changed.variant + "?" + changed.query, unsigned: true}))
+		a := s.roundTrip(s.build(testRequest{target: "/api/external/media/" + changed.id + "/" + changed.variant + "?" + changed.query, unsigned: true}))
 		if a.StatusCode != http.StatusForbidden && a.StatusCode != http.StatusNotFound && a.StatusCode != http.StatusMethodNotAllowed && a.StatusCode != http.StatusGone {
 			t.Fatalf("%+v: %d %s", changed, a.StatusCode, a.body)
 		}
@@ -294,7 +294,7 @@ func mutateText(random *rand.Rand, text string) string {
 func TestForgedLinksAreLimited(t *testing.T) {
 	t.Parallel()
 	s, _, deliverable := delivered(t, serviceOptions{limits: &Limits{AddressFailures: 3, AddressRequests: 1000}})
-	forged := request{target: s.target(deliverable.MediaURL) + "x", unsigned: true}
+	forged := testRequest{target: s.target(deliverable.MediaURL) + "x", unsigned: true}
 	for range 3 {
 		mustBe(t, "forged", s.roundTrip(s.build(forged)), http.StatusForbidden)
 	}
@@ -312,9 +312,9 @@ func TestGoodLinksAreNotLimited(t *testing.T) {
 		mustBe(t, "a picture", s.follow(*deliverable.ThumbnailURL, nil), http.StatusOK)
 	}
 	for range 20 { // the feed does count
-		s.send(request{target: feedPath, unsigned: true})
+		s.send(testRequest{target: feedPath, unsigned: true})
 	}
-	limited(t, s.send(request{target: feedPath, unsigned: true}), "address", 20, 3)
+	limited(t, s.send(testRequest{target: feedPath, unsigned: true}), "address", 20, 3)
 }
 
 // A file that was lost or cut off on disk is never sent as if nothing had happened.

@@ -72,21 +72,21 @@ func TestFollowingExamplesAreRealAnswers(t *testing.T) {
 	s.chain.mine()
 	draft := s.create("k1", string(exampleJSON(t, "Mission")))
 	target := listPath + "/" + draft.DraftID
-	same("DoctorUnfunded", s.send(request{target: target + "/doctor"}))
+	same("DoctorUnfunded", s.send(testRequest{target: target + "/doctor"}))
 	s.chain.mine(fundingOf(draft))
-	same("FundingCheck", s.send(request{method: http.MethodPost, target: target + "/confirm-funding"}))
-	same("Events", s.send(request{target: eventsPath}))
+	same("FundingCheck", s.send(testRequest{method: http.MethodPost, target: target + "/confirm-funding"}))
+	same("Events", s.send(testRequest{target: eventsPath}))
 	s.chain.mine()
-	same("DoctorWaiting", s.send(request{target: target + "/doctor"}))
-	same("Reviews", s.send(request{target: reviewsPath, signer: reviewer}))
-	same("Review", s.send(request{target: reviewsPath + "/" + draft.MissionID, signer: reviewer}))
+	same("DoctorWaiting", s.send(testRequest{target: target + "/doctor"}))
+	same("Reviews", s.send(testRequest{target: reviewsPath, signer: reviewer}))
+	same("Review", s.send(testRequest{target: reviewsPath + "/" + draft.MissionID, signer: reviewer}))
 	same("WalletNotAllowed", s.decide(creator, draft.DraftID, "reject", reason))
 	same("InvalidReason", s.decide(reviewer, draft.DraftID, "reject", `{"reason":""}`))
 	same("Rejected", s.decide(reviewer, draft.DraftID, "reject", reason))
 	same("WrongState", s.decide(colleague, draft.DraftID, "approve", ""))
-	same("Audit", s.send(request{target: auditPath, signer: reviewer}))
+	same("Audit", s.send(testRequest{target: auditPath, signer: reviewer}))
 	same("Approved", s.decide(reviewer, s.createInReview("k2").DraftID, "approve", ""))
-	same("Cleared", s.send(request{method: http.MethodPost, target: incidentsPath + "/" + s.halt() + "/clear", body: reason, signer: reviewer}))
+	same("Cleared", s.send(testRequest{method: http.MethodPost, target: incidentsPath + "/" + s.halt() + "/clear", body: reason, signer: reviewer}))
 }
 
 // The examples of submissions are what the service answers, too, from the feed to the receipt.
@@ -99,10 +99,10 @@ func TestSubmissionExamplesAreRealAnswers(t *testing.T) {
 		return a
 	}
 	draft := s.create("k1", string(exampleJSON(t, "Mission")))
-	same("MissionNotPublished", s.send(request{target: listPath + "/" + draft.DraftID + "/deliverables"}))
+	same("MissionNotPublished", s.send(testRequest{target: listPath + "/" + draft.DraftID + "/deliverables"}))
 	mission := s.publish("k1", string(exampleJSON(t, "Mission"))).MissionID
-	same("MissionFeed", s.send(request{target: feedPath, unsigned: true}))
-	same("OpenMission", s.send(request{target: feedPath + "/" + mission, unsigned: true}))
+	same("MissionFeed", s.send(testRequest{target: feedPath, unsigned: true}))
+	same("OpenMission", s.send(testRequest{target: feedPath + "/" + mission, unsigned: true}))
 
 	file := s.shoot(1)
 	if shown, meant := withoutAccidents(t, exampleJSON(t, "Declaration")), withoutAccidents(t, []byte(file.String())); shown != meant {
@@ -113,17 +113,17 @@ func TestSubmissionExamplesAreRealAnswers(t *testing.T) {
 	same("LinkInvalid", s.put(declared.Upload.PutURL[:len(declared.Upload.PutURL)-1]+"*", file.data))
 	same("Uploaded", s.put(declared.Upload.PutURL, file.data))
 	s.chain.check()
-	same("ReviewedSubmission", s.send(request{target: queuePath + "/" + declared.SubmissionID, signer: reviewer}))
-	same("Deliverables", s.send(request{target: listPath + "/" + mission + "/deliverables"}))
+	same("ReviewedSubmission", s.send(testRequest{target: queuePath + "/" + declared.SubmissionID, signer: reviewer}))
+	same("Deliverables", s.send(testRequest{target: listPath + "/" + mission + "/deliverables"}))
 	s.clock.advance(11 * time.Minute)
 	s.due()
-	same("Submission", s.send(request{target: submissionsPath + "/" + declared.SubmissionID, signer: contributor}))
+	same("Submission", s.send(testRequest{target: submissionsPath + "/" + declared.SubmissionID, signer: contributor}))
 
 	wrong := decode[sortie.SubmissionDeclared](t, s.declareBy(another, mission, "photo", s.shoot(2).String()))
 	same("WrongHash", s.put(wrong.Upload.PutURL, bytes.Repeat([]byte{0}, len(s.shoot(2).data))))
-	same("Submissions", s.send(request{target: submissionsPath, signer: another}))
+	same("Submissions", s.send(testRequest{target: submissionsPath, signer: another}))
 	withdrawn := decode[sortie.SubmissionDeclared](t, s.declareBy(another, mission, "photo-2", s.shoot(2).String()))
-	same("Withdrawn", s.send(request{method: http.MethodPost, target: submissionsPath + "/" + withdrawn.SubmissionID + "/withdraw", signer: another}))
+	same("Withdrawn", s.send(testRequest{method: http.MethodPost, target: submissionsPath + "/" + withdrawn.SubmissionID + "/withdraw", signer: another}))
 	full := s.publish("k2", strings.Replace(goodMission, `"targetCount":4`, `"targetCount":1`, 1)).MissionID
 	s.declare(full, "last", s.shoot(3))
 	same("MissionFull", s.declareBy(another, full, "photo-3", s.shoot(4).String()))
@@ -146,7 +146,7 @@ func TestAcceptanceExamplesAreRealAnswers(t *testing.T) {
 	}
 	accept := func(signer *sortie.Key, id string, status int) answer {
 		t.Helper()
-		a := s.send(request{method: http.MethodPost, target: queuePath + "/" + id + "/accept", signer: signer})
+		a := s.send(testRequest{method: http.MethodPost, target: queuePath + "/" + id + "/accept", signer: signer})
 		if a.StatusCode != status {
 			t.Errorf("accept: %d %s, want %d", a.StatusCode, a.body, status)
 		}
@@ -156,7 +156,7 @@ func TestAcceptanceExamplesAreRealAnswers(t *testing.T) {
 	sameAs(t, "OwnSubmission", accept(reviewer, own, http.StatusForbidden))
 	others := submit(contributor, 2)
 	sameAs(t, "SecondOperatorRequired", accept(reviewer, others, http.StatusConflict))
-	seen := decode[sortie.ReviewedSubmissionDetail](t, s.send(request{target: queuePath + "/" + others, signer: colleague})).Submission
+	seen := decode[sortie.ReviewedSubmissionDetail](t, s.send(testRequest{target: queuePath + "/" + others, signer: colleague})).Submission
 	if seen.EndorsedBy == nil || *seen.EndorsedBy != reviewer.Address().String() || seen.Status != sortie.SubmissionFlagged {
 		t.Errorf("endorsed by %v, %s; want %s and %s", seen.EndorsedBy, seen.Status, reviewer.Address(), sortie.SubmissionFlagged)
 	}

@@ -64,7 +64,7 @@ func newContract(t testing.TB) *contract {
 	return c
 }
 
-// check fails the test when the exchange is not one that openapi.yaml describes.
+// check fails the test when a request and its response are not ones that openapi.yaml describes.
 func (c *contract) check(t testing.TB, request *http.Request, requestBody []byte, response *http.Response, responseBody []byte) {
 	t.Helper()
 	if err := c.violation(request, requestBody, response, responseBody); err != nil {
@@ -236,7 +236,7 @@ func TestContractSeesWhatIsNotDocumented(t *testing.T) {
 	}
 	request, response, answer := good()
 	if err := c.violation(request, body, response, answer); err != nil {
-		t.Fatalf("a good exchange: %v", err)
+		t.Fatalf("a good request: %v", err)
 	}
 	replace := func(old, with string) func(*http.Request, *http.Response, []byte) []byte {
 		return func(_ *http.Request, _ *http.Response, answer []byte) []byte {

@@ -8,68 +8,72 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-func (s *Server) listPayouts(x *exchange) error {
-	page, err := x.parsePage("status", "missionId", "recipient")
+func (s *Server) listPayouts(req *request) error {
+	page, err := req.parsePage("status", "missionId", "recipient")
 	if err != nil {
 		return err
 	}
-	query := app.PayoutQuery{Page: page, MissionID: x.query.Get("missionId")}
-	if given := x.query.Get("status"); given != "" {
+	query := app.PayoutQuery{Page: page, MissionID: req.query.Get("missionId")}
+	if given := req.query.Get("status"); given != "" {
 		if query.Status, err = oneOf("status", sortie.PayoutStatus(given), sortie.PayoutQueued, sortie.PayoutSent, sortie.PayoutPaid,
 			sortie.PayoutDeferred, sortie.PayoutFailed); err != nil {
 			return err
 		}
 	}
-	if given := x.query.Get("recipient"); given != "" {
+	if given := req.query.Get("recipient"); given != "" {
 		if query.Recipient, err = sortie.ParseAddress(given); err != nil || query.Recipient.IsZero() {
 			return invalidParameter("recipient", "want an address that can be paid: 0x and 40 hex digits, with the right EIP-55 checksum where letters are of both cases")
 		}
 	}
-	payouts, err := s.config.App.Payouts(x.r.Context(), x.wallet, query)
+	payouts, err := s.config.Operators.Payouts(req.http.Context(), req.wallet, query)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, payouts)
+	return req.answerJSON(http.StatusOK, payouts)
 }
 
-func (s *Server) showPayout(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) showPayout(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	payout, err := s.config.App.Payout(x.r.Context(), x.wallet, x.r.PathValue("id"))
+	payout, err := s.config.Operators.Payout(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, payout)
+	return req.answerJSON(http.StatusOK, payout)
 }
 
-func (s *Server) retryPayout(x *exchange) error {
-	return carryOut(x, func(ctx context.Context, order app.Order, reason string) (sortie.PayoutDetail, error) {
-		return s.config.App.RetryPayout(ctx, order, x.r.PathValue("id"), reason)
+func (s *Server) retryPayout(req *request) error {
+	return carryOut(req, func(ctx context.Context, order app.Order, reason string) (sortie.PayoutDetail, error) {
+		return s.config.Operators.RetryPayout(ctx, order, req.http.PathValue("id"), reason)
 	})
 }
 
-func (s *Server) haltPayouts(x *exchange) error   { return carryOut(x, s.config.App.HaltPayouts) }
-func (s *Server) resumePayouts(x *exchange) error { return carryOut(x, s.config.App.ResumePayouts) }
+func (s *Server) haltPayouts(req *request) error {
+	return carryOut(req, s.config.Operators.HaltPayouts)
+}
+func (s *Server) resumePayouts(req *request) error {
+	return carryOut(req, s.config.Operators.ResumePayouts)
+}
 
-func (s *Server) closeMission(x *exchange) error {
-	return carryOut(x, func(ctx context.Context, order app.Order, reason string) (sortie.MissionClose, error) {
-		return s.config.App.CloseMission(ctx, order, x.r.PathValue("id"), reason)
+func (s *Server) closeMission(req *request) error {
+	return carryOut(req, func(ctx context.Context, order app.Order, reason string) (sortie.MissionClose, error) {
+		return s.config.Operators.CloseMission(ctx, order, req.http.PathValue("id"), reason)
 	})
 }
 
 // carryOut answers an order of an operator that has a reason and nothing else.
-func carryOut[T any](x *exchange, do func(context.Context, app.Order, string) (T, error)) error {
-	if err := x.parseQuery(); err != nil {
+func carryOut[T any](req *request, do func(context.Context, app.Order, string) (T, error)) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	reason, err := readReason(x.body)
+	reason, err := readReason(req.body)
 	if err != nil {
 		return err
 	}
-	answer, err := do(x.r.Context(), x.order(), reason)
+	answer, err := do(req.http.Context(), req.order(), reason)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, answer)
+	return req.answerJSON(http.StatusOK, answer)
 }

@@ -27,7 +27,7 @@ var testSender = sortie.MustAddress("0x976EA74026E726554dB657fA54763abd0C3a0aa9"
 // settle lets the service move payouts on.
 func (s *testService) settle() {
 	s.t.Helper()
-	if err := s.app.Settle(context.Background()); err != nil {
+	if err := s.ledger.Settle(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -42,7 +42,7 @@ func (s *testService) final() {
 // payout is what operators are shown of a submission's payout.
 func (s *testService) payout(id string) sortie.PayoutDetail {
 	s.t.Helper()
-	a := s.send(request{target: payoutsTarget + "/" + id, signer: reviewer})
+	a := s.send(testRequest{target: payoutsTarget + "/" + id, signer: reviewer})
 	if a.StatusCode != http.StatusOK {
 		s.t.Fatalf("read a payout: got %d %s, want 200", a.StatusCode, a.body)
 	}
@@ -52,7 +52,7 @@ func (s *testService) payout(id string) sortie.PayoutDetail {
 // order posts an order of an operator that has a reason.
 func (s *testService) order(signer sortie.Signer, target string) answer {
 	s.t.Helper()
-	return s.send(request{method: http.MethodPost, target: target, body: goodReason, signer: signer})
+	return s.send(testRequest{method: http.MethodPost, target: target, body: goodReason, signer: signer})
 }
 
 // broadcast plays the sender of a settlement: it signs a transaction for its intent.
@@ -113,7 +113,7 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 		s := newService(t, serviceOptions{database: database, hold: 10 * time.Minute, pays: true})
 		draft := s.publish("k1", wideMission)
 		id := s.submit(draft.MissionID, "photo-1", s.shoot(1)).SubmissionID
-		mustBe(t, "a payout before the acceptance is final", s.send(request{target: payoutsTarget + "/" + id, signer: reviewer}), http.StatusNotFound)
+		mustBe(t, "a payout before the acceptance is final", s.send(testRequest{target: payoutsTarget + "/" + id, signer: reviewer}), http.StatusNotFound)
 		want := func(when, code, contributor, creator string) sortie.PayoutDetail {
 			t.Helper()
 			detail := s.payout(id)
@@ -123,7 +123,7 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 			if got := s.submission(id).Payout.Reason; !strings.Contains(got, contributor) || got == "" && contributor != "" {
 				t.Errorf("%s: the contributor is told %q, want %q in it", when, got, contributor)
 			}
-			doctor := string(s.send(request{target: listPath + "/" + draft.DraftID + "/doctor"}).body)
+			doctor := string(s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}).body)
 			if !strings.Contains(doctor, creator) {
 				t.Errorf("%s: the creator is told %s, want %q in it", when, doctor, creator)
 			}
@@ -146,7 +146,7 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 			t.Errorf("the operator is told %q, want the problem in it", text)
 		}
 		for who, body := range map[string]answer{
-			"contributor": s.send(request{target: submissionsPath + "/" + id, signer: contributor}), "creator": s.send(request{target: listPath + "/" + draft.DraftID + "/doctor"}),
+			"contributor": s.send(testRequest{target: submissionsPath + "/" + id, signer: contributor}), "creator": s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}),
 		} {
 			if strings.Contains(string(body.body), "node-7.internal") {
 				t.Errorf("the %s is told which node is away: %s", who, body.body)
@@ -194,7 +194,7 @@ func TestPayoutEventsReachContributorAndCreator(t *testing.T) {
 		s.chain.finalize()
 		s.settle()
 
-		answered := s.send(request{target: eventsPath, signer: contributor})
+		answered := s.send(testRequest{target: eventsPath, signer: contributor})
 		var types []string
 		for _, event := range decode[sortie.EventPage](t, answered).Events {
 			types = append(types, string(event.Type))
@@ -208,7 +208,7 @@ func TestPayoutEventsReachContributorAndCreator(t *testing.T) {
 		if strings.Contains(string(answered.body), draft.DraftID) {
 			t.Errorf("the contributor is shown the draft id of the creator: %s", answered.body)
 		}
-		page := decode[sortie.EventPage](t, s.send(request{target: eventsPath}))
+		page := decode[sortie.EventPage](t, s.send(testRequest{target: eventsPath}))
 		last := page.Events[len(page.Events)-1]
 		if last.Type != sortie.EventPayoutPaid || last.DraftID != draft.DraftID {
 			t.Errorf("last event of the creator: got %s of draft %q, want payout.paid of %s", last.Type, last.DraftID, draft.DraftID)
@@ -228,7 +228,7 @@ func TestPayoutLists(t *testing.T) {
 		}
 		list := func(query string) (found []string, page sortie.PayoutPage) {
 			t.Helper()
-			a := s.send(request{target: payoutsTarget + query, signer: reviewer})
+			a := s.send(testRequest{target: payoutsTarget + query, signer: reviewer})
 			mustBe(t, "list "+query, a, http.StatusOK)
 			page = decode[sortie.PayoutPage](t, a)
 			for _, payout := range page.Payouts {
@@ -238,7 +238,7 @@ func TestPayoutLists(t *testing.T) {
 		}
 		payout, err := s.db.PayoutOf(t.Context(), ids[2])
 		if err == nil {
-			err = s.app.SetPayoutAside(t.Context(), payout, "the contract refuses it")
+			err = s.ledger.SetPayoutAside(t.Context(), payout, "the contract refuses it")
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -288,7 +288,7 @@ func TestPayoutLists(t *testing.T) {
 			"?missionId=nowhere-00000000": sortie.CodeNotFound, "?limit=0": sortie.CodeInvalidParameter,
 			"?status=queued&cursor=" + *page.Summary.NextCursor: sortie.CodeInvalidCursor,
 		} {
-			if a := s.send(request{target: payoutsTarget + query, signer: reviewer}); a.code() != code {
+			if a := s.send(testRequest{target: payoutsTarget + query, signer: reviewer}); a.code() != code {
 				t.Errorf("list %s: got %d %s, want %s", query, a.StatusCode, a.body, code)
 			}
 		}
@@ -310,19 +310,19 @@ func TestPayoutsThatWereSetAsideAreRetried(t *testing.T) {
 			t.Helper()
 			payout, err := s.db.PayoutOf(t.Context(), id)
 			if err == nil {
-				err = s.app.SetPayoutAside(t.Context(), payout, "the contract refuses it")
+				err = s.ledger.SetPayoutAside(t.Context(), payout, "the contract refuses it")
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		setAside()
-		doctor := decode[sortie.Doctor](t, s.send(request{target: listPath + "/" + draft.DraftID + "/doctor"}))
+		doctor := decode[sortie.Doctor](t, s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}))
 		if doctor.Health != sortie.HealthBlocked || doctor.WaitingOn != sortie.PartyOperator || !strings.Contains(fmt.Sprint(doctor.Blockers), id) {
 			t.Errorf("doctor of a mission with a payout that was set aside: got %+v, want it blocked, waiting for the operator, with %s", doctor, id)
 		}
 		mustBe(t, "retry by a creator", s.order(creator, retry), http.StatusForbidden)
-		mustBe(t, "retry without a reason", s.send(request{method: http.MethodPost, target: retry, body: `{"reason":""}`, signer: reviewer}), http.StatusUnprocessableEntity)
+		mustBe(t, "retry without a reason", s.send(testRequest{method: http.MethodPost, target: retry, body: `{"reason":""}`, signer: reviewer}), http.StatusUnprocessableEntity)
 		mustBe(t, "retry of what has no payout", s.order(reviewer, payoutsTarget+"/sub_00000000000000000000000000/retry"), http.StatusNotFound)
 
 		a := s.order(reviewer, retry)
@@ -352,7 +352,7 @@ func TestPayoutsThatWereSetAsideAreRetried(t *testing.T) {
 func (s *testService) auditOf(subject string) string {
 	s.t.Helper()
 	var actions []string
-	for _, entry := range decode[sortie.AuditPage](s.t, s.send(request{target: auditPath, signer: reviewer})).Entries {
+	for _, entry := range decode[sortie.AuditPage](s.t, s.send(testRequest{target: auditPath, signer: reviewer})).Entries {
 		if entry.Subject == subject {
 			actions = append(actions, entry.Action)
 		}
@@ -370,9 +370,9 @@ func TestHaltedPayouts(t *testing.T) {
 		s.final()
 		s.clock.advance(testInterval)
 		mustBe(t, "halt by a creator", s.order(creator, payoutsTarget+"/halt"), http.StatusForbidden)
-		mustBe(t, "halt without a reason", s.send(request{method: http.MethodPost, target: payoutsTarget + "/halt", body: `{"reason":" "}`, signer: reviewer}), http.StatusUnprocessableEntity)
+		mustBe(t, "halt without a reason", s.send(testRequest{method: http.MethodPost, target: payoutsTarget + "/halt", body: `{"reason":" "}`, signer: reviewer}), http.StatusUnprocessableEntity)
 
-		early, replayed := s.record(request{method: http.MethodPost, target: payoutsTarget + "/resume", body: goodReason, signer: reviewer})
+		early, replayed := s.record(testRequest{method: http.MethodPost, target: payoutsTarget + "/resume", body: goodReason, signer: reviewer})
 		mustBe(t, "resume when nothing is halted", early, http.StatusOK)
 		a := s.order(reviewer, payoutsTarget+"/halt")
 		mustBe(t, "halt", a, http.StatusOK)
@@ -393,11 +393,11 @@ func TestHaltedPayouts(t *testing.T) {
 		if reason := s.submission(id).Payout.Reason; !strings.Contains(reason, "The operator has halted payouts") || strings.Contains(reason, "private") {
 			t.Errorf("the contributor is told %q, want that payouts are halted and not why", reason)
 		}
-		doctor := decode[sortie.Doctor](t, s.send(request{target: listPath + "/" + draft.DraftID + "/doctor"}))
+		doctor := decode[sortie.Doctor](t, s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}))
 		if doctor.WaitingOn != sortie.PartyOperator || len(doctor.Blockers) == 0 || doctor.Blockers[0].Code != sortie.BlockerPayoutsHalted {
 			t.Errorf("doctor: got %+v, want it to wait for the operator, with payouts_halted first", doctor)
 		}
-		overview := decode[sortie.ChainOverview](t, s.send(request{target: chainPath, signer: reviewer}))
+		overview := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 		if overview.PayoutHalt == nil || overview.Halted {
 			t.Errorf("chain: got halt %+v and halted %t, want the halt, and no incident that halts", overview.PayoutHalt, overview.Halted)
 		}
@@ -413,7 +413,7 @@ func TestHaltedPayouts(t *testing.T) {
 		}
 		s.clock.advance(time.Second) // in which nothing is signed, the same order is the same request
 		mustBe(t, "halt again", s.order(reviewer, payoutsTarget+"/halt"), http.StatusOK)
-		if _, err := s.app.SettleCall(t.Context(), fmt.Sprint(settlement.ID)); err == nil || !strings.Contains(err.Error(), "payouts are halted by "+reviewer.Address().String()) {
+		if _, err := s.ledger.SettleCall(t.Context(), fmt.Sprint(settlement.ID)); err == nil || !strings.Contains(err.Error(), "payouts are halted by "+reviewer.Address().String()) {
 			t.Errorf("the call of a settlement while payouts are halted: got error %v, want that they are", err)
 		}
 		if actions := s.auditOf("31337"); actions != "payouts.halted payouts.resumed payouts.halted payouts.halted payouts.resumed" {

@@ -25,19 +25,19 @@ const goodReason = `{"reason":"The place is private."}`
 // decide posts a decision of an operator.
 func (s *testService) decide(signer sortie.Signer, id, verdict, body string) answer {
 	s.t.Helper()
-	return s.send(request{method: http.MethodPost, target: decidePath + "/" + id + "/" + verdict, body: body, signer: signer})
+	return s.send(testRequest{method: http.MethodPost, target: decidePath + "/" + id + "/" + verdict, body: body, signer: signer})
 }
 
 func (s *testService) status(id string) sortie.MissionStatus {
 	s.t.Helper()
-	return decode[sortie.MissionStatus](s.t, s.send(request{target: listPath + "/" + id}))
+	return decode[sortie.MissionStatus](s.t, s.send(testRequest{target: listPath + "/" + id}))
 }
 
 // eventTypes are the types of the creator's events, oldest first.
 func (s *testService) eventTypes() string {
 	s.t.Helper()
 	var types []string
-	for _, event := range decode[sortie.EventPage](s.t, s.send(request{target: eventsPath})).Events {
+	for _, event := range decode[sortie.EventPage](s.t, s.send(testRequest{target: eventsPath})).Events {
 		types = append(types, string(event.Type))
 	}
 	return strings.Join(types, " ")
@@ -60,7 +60,7 @@ func TestFromDraftToPublication(t *testing.T) {
 		draft := s.create("k1", goodMission)
 		doctor := func() sortie.Doctor {
 			t.Helper()
-			return decode[sortie.Doctor](t, s.send(request{target: listPath + "/" + draft.MissionID + "/doctor"}))
+			return decode[sortie.Doctor](t, s.send(testRequest{target: listPath + "/" + draft.MissionID + "/doctor"}))
 		}
 		wantDoctor := func(health sortie.Health, party sortie.Party, confirmations uint64, locked bool) {
 			t.Helper()
@@ -78,7 +78,7 @@ func TestFromDraftToPublication(t *testing.T) {
 		}
 		s.chain.mine()
 		wantDoctor(sortie.HealthWaiting, sortie.PartyOperator, 2, false)
-		page := decode[sortie.ReviewPage](t, s.send(request{target: reviewsPath, signer: reviewer}))
+		page := decode[sortie.ReviewPage](t, s.send(testRequest{target: reviewsPath, signer: reviewer}))
 		if len(page.Reviews) != 1 || page.Reviews[0].DraftID != draft.DraftID || page.Reviews[0].Creator != creator.Address() || page.Reviews[0].Decision != nil {
 			t.Errorf("in review: %+v", page)
 		}
@@ -99,7 +99,7 @@ func TestFromDraftToPublication(t *testing.T) {
 		if got := s.eventTypes(); got != "draft.created funding.detected funding.confirmed mission.approved mission.published" {
 			t.Errorf("events %s", got)
 		}
-		if page := decode[sortie.ReviewPage](t, s.send(request{target: reviewsPath, signer: reviewer})); len(page.Reviews) != 0 {
+		if page := decode[sortie.ReviewPage](t, s.send(testRequest{target: reviewsPath, signer: reviewer})); len(page.Reviews) != 0 {
 			t.Errorf("still in review: %+v", page)
 		}
 	})
@@ -116,7 +116,7 @@ func TestFromRejectionToRefund(t *testing.T) {
 		if review.ReviewStatus != sortie.ReviewRejected || review.Decision.Reason != "The place\nis private." || len(s.chain.refunds) != 1 {
 			t.Errorf("%+v, refunds %v", review, s.chain.refunds)
 		}
-		doctor := decode[sortie.Doctor](t, s.send(request{target: listPath + "/" + draft.DraftID + "/doctor"}))
+		doctor := decode[sortie.Doctor](t, s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}))
 		if doctor.Health != sortie.HealthRejected || !strings.Contains(string(mustJSON(t, doctor)), "The place\\nis private.") {
 			t.Errorf("the creator is not told why: %+v", doctor)
 		}
@@ -125,7 +125,7 @@ func TestFromRejectionToRefund(t *testing.T) {
 		if status := s.status(draft.DraftID); status.FundingStatus != sortie.FundingRefunded || status.NextAction != sortie.ActionNone {
 			t.Errorf("refunded: %+v", status)
 		}
-		page := decode[sortie.EventPage](t, s.send(request{target: eventsPath}))
+		page := decode[sortie.EventPage](t, s.send(testRequest{target: eventsPath}))
 		last := page.Events[len(page.Events)-1]
 		if last.Type != sortie.EventRefundConfirmed || !strings.Contains(string(last.Data), `"refundBaseUnits":"10000000"`) {
 			t.Errorf("%+v %s", last, last.Data)
@@ -165,7 +165,7 @@ func TestDecisionsAreMadeOnce(t *testing.T) {
 			}
 			checkError(t, a)
 		}
-		log := decode[sortie.AuditPage](t, s.send(request{target: auditPath, signer: colleague}))
+		log := decode[sortie.AuditPage](t, s.send(testRequest{target: auditPath, signer: colleague}))
 		if len(log.Entries) != 1 || log.Entries[0].Action != "mission.rejected" || log.Entries[0].Subject != draft.DraftID || log.Entries[0].Actor != reviewer.Address().String() {
 			t.Errorf("audit log %+v", log.Entries)
 		}
@@ -227,7 +227,7 @@ func TestHaltAndClear(t *testing.T) {
 		}
 		clear := func(signer sortie.Signer, id, body string) answer {
 			t.Helper()
-			return s.send(request{method: http.MethodPost, target: incidentsPath + "/" + id + "/clear", body: body, signer: signer})
+			return s.send(testRequest{method: http.MethodPost, target: incidentsPath + "/" + id + "/clear", body: body, signer: signer})
 		}
 		mustBe(t, "clear by a creator", clear(creator, incident, goodReason), http.StatusForbidden)
 		mustBe(t, "clear another", clear(reviewer, neighbour(incident), goodReason), http.StatusNotFound)
@@ -240,7 +240,7 @@ func TestHaltAndClear(t *testing.T) {
 		if again := clear(colleague, incident, goodReason); again.StatusCode != http.StatusConflict || again.code() != sortie.CodeWrongState {
 			t.Errorf("cleared again: %d %s", again.StatusCode, again.body)
 		}
-		overview := decode[sortie.ChainOverview](t, s.send(request{target: chainPath, signer: reviewer}))
+		overview := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 		if overview.Halted || slices.ContainsFunc(overview.Incidents, func(i sortie.Incident) bool { return i.ID == incident }) {
 			t.Errorf("%+v", overview)
 		}
@@ -254,24 +254,24 @@ func TestChainOverview(t *testing.T) {
 		{Kind: "nodes_disagree", Detail: "about block 7", Since: progress, Count: 2},
 	}}
 	s := newService(t, serviceOptions{config: func(config *Config) { config.Follower = func() *sortie.FollowerStatus { return following } }})
-	before := decode[sortie.ChainOverview](t, s.send(request{target: chainPath, signer: reviewer}))
+	before := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 	if before.Position != nil || before.Halted || before.LastReconcile != nil || before.Follower.Alarms[0].Kind != "nodes_disagree" {
 		t.Errorf("%+v", before)
 	}
 	s.chain.mine()
-	asked := s.send(request{method: http.MethodPost, target: reconcilePath, signer: reviewer})
+	asked := s.send(testRequest{method: http.MethodPost, target: reconcilePath, signer: reviewer})
 	mustBe(t, "reconcile", asked, http.StatusAccepted)
 	if s.chain.reconciles.Load() != 1 {
 		t.Errorf("%d reconciles", s.chain.reconciles.Load())
 	}
-	if err := s.app.RecordReconcile(t.Context(), sortie.ReconcileReport{Checked: 3, Repaired: 1, Alarms: []string{"x"}}); err != nil {
+	if err := s.ledger.RecordReconcile(t.Context(), sortie.ReconcileReport{Checked: 3, Repaired: 1, Alarms: []string{"x"}}); err != nil {
 		t.Fatal(err)
 	}
-	after := decode[sortie.ChainOverview](t, s.send(request{target: chainPath, signer: reviewer}))
+	after := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 	if after.Position == nil || after.Position.Tip != 101 || after.ChainID != testDomain.ChainID || after.LastReconcile == nil || after.LastReconcile.Repaired != 1 {
 		t.Errorf("%+v", after)
 	}
-	for _, entry := range decode[sortie.AuditPage](t, s.send(request{target: auditPath, signer: reviewer})).Entries {
+	for _, entry := range decode[sortie.AuditPage](t, s.send(testRequest{target: auditPath, signer: reviewer})).Entries {
 		if entry.ID == 0 || entry.Action == "" {
 			t.Errorf("%+v", entry)
 		}
@@ -286,7 +286,7 @@ func TestConfirmFunding(t *testing.T) {
 		draft := s.create("k1", goodMission)
 		target := listPath + "/" + draft.DraftID + "/confirm-funding"
 		for i, body := range []string{"", "{}", `{"transactionHash":"0x` + strings.Repeat("ab", 32) + `"}`} {
-			a := s.send(request{method: http.MethodPost, target: target, body: body})
+			a := s.send(testRequest{method: http.MethodPost, target: target, body: body})
 			mustBe(t, "confirm", a, http.StatusOK)
 			check := decode[sortie.FundingCheck](t, a)
 			if check.Funding.Seen || check.FundingStatus != sortie.FundingPending || check.NextAction != sortie.ActionSendTransaction || check.DraftID != draft.DraftID {
@@ -299,17 +299,17 @@ func TestConfirmFunding(t *testing.T) {
 		for body, code := range map[string]sortie.Code{
 			`{"transactionHash":"0x12"}`: sortie.CodeValidationFailed, `{"hash":"0x12"}`: sortie.CodeValidationFailed, `[]`: sortie.CodeInvalidJSON,
 		} {
-			if a := s.send(request{method: http.MethodPost, target: target, body: body}); a.code() != code || s.chain.woken.Load() != 3 {
+			if a := s.send(testRequest{method: http.MethodPost, target: target, body: body}); a.code() != code || s.chain.woken.Load() != 3 {
 				t.Errorf("%s: %d %s, woken %d times", body, a.StatusCode, a.body, s.chain.woken.Load())
 			}
 		}
 		s.chain.mine(fundingOf(draft))
-		check := decode[sortie.FundingCheck](t, s.send(request{method: http.MethodPost, target: target}))
+		check := decode[sortie.FundingCheck](t, s.send(testRequest{method: http.MethodPost, target: target}))
 		if !check.Funding.Seen || *check.Funding.BlockNumber != 101 || *check.Funding.TransactionHash != sortie.MissionKey("funding of "+draft.MissionID) {
 			t.Errorf("%+v", check)
 		}
 		before := s.chain.woken.Load()
-		mustBe(t, "of another", s.send(request{method: http.MethodPost, target: target, signer: stranger}), http.StatusNotFound)
+		mustBe(t, "of another", s.send(testRequest{method: http.MethodPost, target: target, signer: stranger}), http.StatusNotFound)
 		if s.chain.woken.Load() != before {
 			t.Error("a stranger woke the follower")
 		}

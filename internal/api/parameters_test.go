@@ -129,7 +129,7 @@ func TestCursorsOfOtherLists(t *testing.T) {
 		s.createInReview(fmt.Sprint("k", i))
 	}
 	for range 2 {
-		mustBe(t, "reconcile", s.send(request{method: http.MethodPost, target: reconcilePath, signer: reviewer}), http.StatusAccepted)
+		mustBe(t, "reconcile", s.send(testRequest{method: http.MethodPost, target: reconcilePath, signer: reviewer}), http.StatusAccepted)
 	}
 	type list struct {
 		path   string
@@ -137,14 +137,14 @@ func TestCursorsOfOtherLists(t *testing.T) {
 	}
 	cursors := make(map[list]string)
 	for _, l := range []list{{listPath, creator}, {eventsPath, creator}, {reviewsPath, reviewer}, {auditPath, reviewer}} {
-		page := decode[struct{ Summary struct{ NextCursor string } }](t, s.send(request{target: l.path + "?limit=1", signer: l.signer}))
+		page := decode[struct{ Summary struct{ NextCursor string } }](t, s.send(testRequest{target: l.path + "?limit=1", signer: l.signer}))
 		if cursors[l] = page.Summary.NextCursor; cursors[l] == "" {
 			t.Fatalf("%s has no second page", l.path)
 		}
 	}
 	for l := range cursors {
 		for from, cursor := range cursors {
-			a := s.send(request{target: l.path + "?cursor=" + cursor, signer: l.signer})
+			a := s.send(testRequest{target: l.path + "?cursor=" + cursor, signer: l.signer})
 			if isOwn := l == from; isOwn != (a.StatusCode == http.StatusOK) || !isOwn && a.code() != sortie.CodeInvalidCursor {
 				t.Errorf("%s with the cursor of %s: %d %s", l.path, from.path, a.StatusCode, a.body)
 			}
@@ -160,7 +160,7 @@ func TestPagesOfListsWithoutFilters(t *testing.T) {
 		const missions = 5
 		for i := range missions {
 			s.createInReview(fmt.Sprint("k", i))
-			mustBe(t, "reconcile", s.send(request{method: http.MethodPost, target: reconcilePath, signer: reviewer}), http.StatusAccepted)
+			mustBe(t, "reconcile", s.send(testRequest{method: http.MethodPost, target: reconcilePath, signer: reviewer}), http.StatusAccepted)
 		}
 		type page struct {
 			Events  []struct{ ID string }
@@ -171,7 +171,7 @@ func TestPagesOfListsWithoutFilters(t *testing.T) {
 		walk := func(path string, signer sortie.Signer, limit int) (ids []string) {
 			cursor := ""
 			for {
-				got := decode[page](t, s.send(request{target: fmt.Sprintf("%s?limit=%d%s", path, limit, cursor), signer: signer}))
+				got := decode[page](t, s.send(testRequest{target: fmt.Sprintf("%s?limit=%d%s", path, limit, cursor), signer: signer}))
 				before := len(ids)
 				for _, event := range got.Events {
 					ids = append(ids, event.ID)
@@ -219,7 +219,7 @@ func TestGoodParameters(t *testing.T) {
 		"?status=funded_pending_review": 0, "?status=approved_pending_lock": 0, "?status=published": 0, "?status=rejected": 0,
 		"?limit=%31": 1, "?": 2, "?&&limit=1&": 1,
 	} {
-		a := s.send(request{target: listPath + query})
+		a := s.send(testRequest{target: listPath + query})
 		if got := decode[sortie.DraftList](t, a); a.StatusCode != http.StatusOK || len(got.Drafts) != drafts || got.Summary.ReturnedDrafts != drafts {
 			t.Errorf("%s: %d %s", query, a.StatusCode, a.body)
 		}
@@ -230,9 +230,9 @@ func TestBadCursors(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
 	for i := range 3 {
-		s.send(request{method: http.MethodPost, target: draftsPath, key: fmt.Sprint("k", i), body: goodMission, signer: stranger})
+		s.send(testRequest{method: http.MethodPost, target: draftsPath, key: fmt.Sprint("k", i), body: goodMission, signer: stranger})
 	}
-	page := decode[sortie.DraftList](t, s.send(request{target: listPath + "?limit=1", signer: stranger}))
+	page := decode[sortie.DraftList](t, s.send(testRequest{target: listPath + "?limit=1", signer: stranger}))
 	foreign := *page.Summary.NextCursor
 	raw, err := base64.RawURLEncoding.DecodeString(foreign)
 	if err != nil {
@@ -274,7 +274,7 @@ func TestPagesWhileDraftsAreCreated(t *testing.T) {
 		var got []string
 		target := listPath + "?limit=2"
 		for page := 0; ; page++ {
-			list := decode[sortie.DraftList](t, s.send(request{target: target}))
+			list := decode[sortie.DraftList](t, s.send(testRequest{target: target}))
 			for _, draft := range list.Drafts {
 				got = append(got, draft.DraftID)
 			}
@@ -293,7 +293,7 @@ func TestPagesWhileDraftsAreCreated(t *testing.T) {
 func TestBadIDs(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
-	a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, signer: stranger})
+	a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, signer: stranger})
 	foreign := decode[sortie.DraftCreated](t, a)
 	var rows []badRequest
 	for name, id := range map[string]string{
@@ -356,17 +356,17 @@ func TestGoodIdempotencyKeys(t *testing.T) {
 		drafts := make(map[string]bool)
 		keys := []string{"a", "A", "a b", strings.Repeat("k", 255), `!"#$%&'()*+,-./:;<=>?@[\]^_{|}~`, "'; DROP TABLE drafts; --", "%61", "0", "null"}
 		for _, key := range keys {
-			a := s.send(request{method: http.MethodPost, target: draftsPath, key: key, body: goodMission})
+			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: goodMission})
 			if a.StatusCode != http.StatusCreated {
 				t.Errorf("%q: %d %s", key, a.StatusCode, a.body)
 			}
 			drafts[decode[sortie.DraftCreated](t, a).DraftID] = true
-			other := s.send(request{method: http.MethodPost, target: draftsPath, key: key, body: amountIs("9"), signer: stranger}) // D40
+			other := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: amountIs("9"), signer: stranger}) // D40
 			if other.StatusCode != http.StatusCreated {
 				t.Errorf("%q of another wallet: %d %s", key, other.StatusCode, other.body)
 			}
 			drafts[decode[sortie.DraftCreated](t, other).DraftID] = true
-			if again := s.send(request{method: http.MethodPost, target: draftsPath, key: key, body: goodMission}); again.StatusCode != http.StatusOK {
+			if again := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: goodMission}); again.StatusCode != http.StatusOK {
 				t.Errorf("%q again: %d %s", key, again.StatusCode, again.body)
 			}
 		}

@@ -48,7 +48,7 @@ func TestGreatParametersOfDeliverables(t *testing.T) {
 		"?mediaUrlTtlSeconds=9223372036854775808": 15 * time.Minute, "?mediaUrlTtlSeconds=" + strings.Repeat("9", 100): 15 * time.Minute,
 		"?limit=101": 5 * time.Minute, "?limit=1&mediaUrlTtlSeconds=60": time.Minute,
 	} {
-		a := s.roundTrip(s.build(request{target: listPath + "/" + draft.MissionID + "/deliverables" + query})) // OpenAPI's integers end at 2^63
+		a := s.roundTrip(s.build(testRequest{target: listPath + "/" + draft.MissionID + "/deliverables" + query})) // OpenAPI's integers end at 2^63
 		page := decode[sortie.Deliverables](t, a)
 		expires, err := time.Parse(time.RFC3339, page.Submissions[0].MediaURLExpiresAt)
 		if left := expires.Sub(s.clock.Now()); err != nil || left > life || left < life-time.Second {
@@ -130,7 +130,7 @@ func TestTheFeedNearAPoint(t *testing.T) {
 		walk := func(query string, limit int) (ids []string) {
 			cursor := ""
 			for range 10 {
-				feed := decode[sortie.MissionFeed](t, s.send(request{target: fmt.Sprintf("%s?limit=%d%s%s", feedPath, limit, query, cursor), unsigned: true}))
+				feed := decode[sortie.MissionFeed](t, s.send(testRequest{target: fmt.Sprintf("%s?limit=%d%s%s", feedPath, limit, query, cursor), unsigned: true}))
 				for _, mission := range feed.Missions {
 					ids = append(ids, mission.MissionID)
 					if isNear := strings.Contains(query, "near") && mission.MissionID != anywhere; isNear != (mission.DistanceMeters != nil) {
@@ -160,8 +160,8 @@ func TestTheFeedNearAPoint(t *testing.T) {
 				}
 			}
 		}
-		cursor := decode[sortie.MissionFeed](t, s.send(request{target: feedPath + "?limit=1", unsigned: true})).Summary.NextCursor
-		if a := s.send(request{target: feedPath + "?near=52.5,13.4&cursor=" + *cursor, unsigned: true}); a.code() != sortie.CodeInvalidCursor {
+		cursor := decode[sortie.MissionFeed](t, s.send(testRequest{target: feedPath + "?limit=1", unsigned: true})).Summary.NextCursor
+		if a := s.send(testRequest{target: feedPath + "?near=52.5,13.4&cursor=" + *cursor, unsigned: true}); a.code() != sortie.CodeInvalidCursor {
 			t.Errorf("a cursor of another feed: %d %s", a.StatusCode, a.body)
 		}
 	})
@@ -178,7 +178,7 @@ func TestTheQueueOfSubmissions(t *testing.T) {
 		}
 		pending := s.declare(one, "photo-9", s.shoot(9)).SubmissionID
 		list := func(query string) (ids []string) {
-			a := s.send(request{target: queuePath + query, signer: reviewer})
+			a := s.send(testRequest{target: queuePath + query, signer: reviewer})
 			mustBe(t, query, a, http.StatusOK)
 			for _, submission := range decode[sortie.ReviewedSubmissionPage](t, a).Submissions {
 				ids = append(ids, submission.SubmissionID)
@@ -208,12 +208,12 @@ func TestTheQueueOfSubmissions(t *testing.T) {
 			"D24 unknown status": "status=open", "D25 capitals": "status=FLAGGED", "D26 two": "status=flagged&status=pending", "D27 empty": "status=",
 			"D28 SQL": "status=flagged'--", "D29 NUL": "status=flagged%00", "an empty mission": "missionId=",
 		} {
-			if a := s.send(request{target: queuePath + "?" + query, signer: reviewer}); a.code() != sortie.CodeInvalidParameter {
+			if a := s.send(testRequest{target: queuePath + "?" + query, signer: reviewer}); a.code() != sortie.CodeInvalidParameter {
 				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 			}
 		}
 		for _, id := range []string{"x", "draft_0123456789abcdefghjkmnpqrs", neighbour(one)} {
-			a := s.roundTrip(s.build(request{target: queuePath + "?missionId=" + id, signer: reviewer}))
+			a := s.roundTrip(s.build(testRequest{target: queuePath + "?missionId=" + id, signer: reviewer}))
 			if a.StatusCode >= 500 {
 				t.Errorf("mission %s: %d %s", id, a.StatusCode, a.body)
 			}
@@ -242,14 +242,14 @@ func TestCursorsOfDeliverables(t *testing.T) {
 		"D17 garbage":            listPath + "/" + one.DraftID + "/deliverables?cursor=zzzz",
 		"of deliverables":        submissionsPath + "?cursor=" + cursor,
 	} {
-		if a := s.send(request{target: target}); a.code() != sortie.CodeInvalidCursor {
+		if a := s.send(testRequest{target: target}); a.code() != sortie.CodeInvalidCursor {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 		}
 	}
-	if a := s.send(request{target: listPath + "/" + one.DraftID + "/deliverables?cursor=" + cursor, signer: stranger}); a.code() != sortie.CodeNotFound { // D18
+	if a := s.send(testRequest{target: listPath + "/" + one.DraftID + "/deliverables?cursor=" + cursor, signer: stranger}); a.code() != sortie.CodeNotFound { // D18
 		t.Errorf("a stranger with the cursor: %d %s", a.StatusCode, a.body)
 	}
-	if a := s.send(request{target: listPath + "/" + s.create("k3", goodMission).DraftID + "/deliverables"}); a.code() != sortie.CodeMissionNotPublished { // D35
+	if a := s.send(testRequest{target: listPath + "/" + s.create("k3", goodMission).DraftID + "/deliverables"}); a.code() != sortie.CodeMissionNotPublished { // D35
 		t.Errorf("not published: %d %s", a.StatusCode, a.body)
 	}
 }

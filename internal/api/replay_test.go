@@ -11,7 +11,7 @@ import (
 
 // record signs a request, sends it, and gives a way to send the very same bytes again, as somebody
 // could who saw them.
-func (s *testService) record(r request) (first answer, again func() answer) {
+func (s *testService) record(r testRequest) (first answer, again func() answer) {
 	s.t.Helper()
 	signed := s.build(r)
 	header := signed.Header.Clone()
@@ -32,7 +32,7 @@ func TestReplayedDecisions(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database, curate: true, hold: 10 * time.Minute})
 		id := s.submit(s.publish("k1", wideMission).MissionID, "photo-1", s.shoot(1)).SubmissionID
-		first, again := s.record(request{method: http.MethodPost, target: queuePath + "/" + id + "/accept", body: goodReason, signer: reviewer})
+		first, again := s.record(testRequest{method: http.MethodPost, target: queuePath + "/" + id + "/accept", body: goodReason, signer: reviewer})
 		mustBe(t, "accept", first, http.StatusOK)
 		mustBe(t, "a retry", again(), http.StatusOK)
 		s.clock.advance(time.Minute)
@@ -53,7 +53,7 @@ func TestReplayedDecisions(t *testing.T) {
 func TestReplayedRotations(t *testing.T) {
 	t.Parallel()
 	s, draft, _ := delivered(t, serviceOptions{})
-	first, again := s.record(request{method: http.MethodPost, target: rotatePath, body: goodReason, signer: reviewer})
+	first, again := s.record(testRequest{method: http.MethodPost, target: rotatePath, body: goodReason, signer: reviewer})
 	mustBe(t, "rotate", first, http.StatusOK)
 	link := s.deliverables(draft.DraftID, "").Submissions[0].MediaURL
 	mustBe(t, "the rotation again", again(), http.StatusOK)

@@ -25,11 +25,11 @@ func TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt(t *testing.T) {
 	database.RawQuery = query.Encode()
 	s := newService(t, serviceOptions{database: database.String(), deadline: 3 * time.Second})
 	t.Cleanup(primary.RestoreStandby)
-	post := request{method: http.MethodPost, target: draftsPath, key: "key", body: goodMission}
-	other := request{method: http.MethodPost, target: draftsPath, key: "key", body: goodMission, signer: stranger}
+	post := testRequest{method: http.MethodPost, target: draftsPath, key: "key", body: goodMission}
+	other := testRequest{method: http.MethodPost, target: draftsPath, key: "key", body: goodMission, signer: stranger}
 
 	ends := s.clock.Now().Add(2 * time.Hour).UTC().Format(time.RFC3339)
-	timed := request{method: http.MethodPost, target: draftsPath, key: "key", signer: reviewer,
+	timed := testRequest{method: http.MethodPost, target: draftsPath, key: "key", signer: reviewer,
 		body: strings.Replace(goodMission, "{", `{"endsAt":"`+ends+`",`, 1)}
 
 	primary.LoseStandby()
@@ -39,7 +39,7 @@ func TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt(t *testing.T) {
 	for range 2 {
 		unavailable(t, "a repeat while the first commit waits", s.send(post), sortie.CodeServiceUnavailable)
 	}
-	a := s.send(request{target: listPath})
+	a := s.send(testRequest{target: listPath})
 	if list := decode[sortie.DraftList](t, a); a.StatusCode != http.StatusOK || len(list.Drafts) != 0 {
 		t.Errorf("the list while the commit waits: %d with %d drafts, want 200 with none", a.StatusCode, len(list.Drafts))
 	}

@@ -24,7 +24,7 @@ func freshKey(t testing.TB, number int) *sortie.Key {
 // declareFrom declares a file of a wallet from an address.
 func (s *testService) declareFrom(address string, signer sortie.Signer, missionID string) answer {
 	s.t.Helper()
-	return s.send(request{method: http.MethodPost, target: feedPath + "/" + missionID + "/submissions", key: "one", body: s.shoot(1).String(), signer: signer,
+	return s.send(testRequest{method: http.MethodPost, target: feedPath + "/" + missionID + "/submissions", key: "one", body: s.shoot(1).String(), signer: signer,
 		header: http.Header{"X-Forwarded-For": {address}}})
 }
 
@@ -58,7 +58,7 @@ func TestFreeReservationsAreBounded(t *testing.T) {
 			refused.Header.Get("Retry-After") != seconds || refused.details()["nextSlotAt"] == nil {
 			t.Errorf("20 wallets of 20 addresses: got %v and %v %s, want 9 times 201 and 11 times 409 with Retry-After: %s", statuses, refused.Header, refused.body, seconds)
 		}
-		feed := decode[sortie.MissionFeed](t, s.send(request{target: feedPath, unsigned: true}))
+		feed := decode[sortie.MissionFeed](t, s.send(testRequest{target: feedPath, unsigned: true}))
 		if len(feed.Missions) != 1 || feed.Missions[0].SlotsLeft != 25 || feed.Missions[0].SlotsReserved != 25 {
 			t.Errorf("the feed has %+v, want the mission with 25 slots left and 25 reserved", feed.Missions)
 		}
@@ -107,7 +107,7 @@ func TestTheEndOfAReservationIsTold(t *testing.T) {
 // declare200 sends a declaration of the contributor again.
 func (s *testService) declare200(key string, file shot) sortie.SubmissionDeclared {
 	s.t.Helper()
-	feed := decode[sortie.MissionFeed](s.t, s.send(request{target: feedPath, unsigned: true}))
+	feed := decode[sortie.MissionFeed](s.t, s.send(testRequest{target: feedPath, unsigned: true}))
 	a := s.declareBy(contributor, feed.Missions[0].MissionID, key, file.String())
 	mustBe(s.t.(*testing.T), "the declaration again", a, http.StatusOK)
 	return decode[sortie.SubmissionDeclared](s.t, a)

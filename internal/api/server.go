@@ -22,9 +22,10 @@ import (
 
 // Config is what a server is made of.
 type Config struct {
-	App      *app.App
-	Verifier *wallet.Verifier
-	Limits   *Limits // nil: none
+	App       *app.App
+	Operators *app.Operators
+	Verifier  *wallet.Verifier
+	Limits    *Limits // nil: none
 	// TrustedProxies are the load balancers whose X-Forwarded-For tells clients apart.
 	TrustedProxies []netip.Prefix
 	// AllowedOrigins are the web origins whose pages may read answers; "*" allows every one. Signed
@@ -82,98 +83,6 @@ type Server struct {
 	openAPIPage, docsPage func() (staticPage, error)
 }
 
-// route is one line of the table of contents.
-type route struct {
-	method  string
-	pattern string
-	handle  func(*Server, *exchange) error
-	access  access
-	body    int64 // the largest body; 0: none
-	drafts  bool  // counts against the limit of drafts instead of that of reads
-
-	list         bool // reads many rows: bounded in number at a time
-	bodyOptional bool
-	streams      bool // the handler reads the body, which may be of any size
-	tus          bool // speaks the tus protocol
-	operations   bool // answered by every process, whatever else it does
-}
-
-type access int
-
-const (
-	signed    access = iota // only with the three wallet headers
-	operator                // signed, by a wallet on the operator list
-	unsigned                // without a wallet; counts against the address
-	uploader                // whoever has a link to an upload
-	viewer                  // whoever has a link to media
-	inspector               // whoever has an operator's link to media
-	public                  // for probes and readers; never limited
-	accesses
-)
-
-// isSigned reports whether a wallet must say who asks.
-func (a access) isSigned() bool { return a == signed || a == operator }
-
-// byLink reports whether a signed link lets in whoever has it.
-func (a access) byLink() bool { return a == uploader || a == viewer || a == inspector }
-
-// routes is the whole API. Paths have exactly one spelling.
-var routes = []route{
-	{method: "POST", pattern: "/api/external/missions/drafts", handle: (*Server).createDraft, body: maxMissionBody, drafts: true},
-	{method: "POST", pattern: "/api/external/missions/preview", handle: (*Server).previewMission, body: maxMissionBody},
-	{method: "GET", pattern: "/api/external/missions", handle: (*Server).listDrafts, list: true},
-	{method: "GET", pattern: "/api/external/missions/{id}", handle: (*Server).missionStatus},
-	{method: "GET", pattern: "/api/external/missions/{id}/doctor", handle: (*Server).doctor},
-	{method: "POST", pattern: "/api/external/missions/{id}/confirm-funding", handle: (*Server).confirmFunding, body: maxSmallBody, bodyOptional: true},
-	{method: "GET", pattern: "/api/external/events", handle: (*Server).events, list: true},
-	{method: "GET", pattern: "/api/external/missions/{id}/deliverables", handle: (*Server).deliverables, list: true},
-	{method: "GET", pattern: "/api/external/media/{submissionId}/{variant}", handle: (*Server).deliveredMedia, access: viewer},
-
-	{method: "GET", pattern: "/api/missions", handle: (*Server).feed, list: true, access: unsigned},
-	{method: "GET", pattern: "/api/missions/{missionId}", handle: (*Server).openMission, access: unsigned},
-	{method: "GET", pattern: "/api/missions/{missionId}/ledger", handle: (*Server).missionLedger, list: true, access: unsigned},
-	{method: "POST", pattern: "/api/missions/{missionId}/submissions", handle: (*Server).declareSubmission, body: maxSmallBody},
-	{method: "GET", pattern: "/api/submissions", handle: (*Server).ownSubmissions, list: true},
-	{method: "GET", pattern: "/api/submissions/{id}", handle: (*Server).ownSubmission},
-	{method: "POST", pattern: "/api/submissions/{id}/withdraw", handle: (*Server).withdrawSubmission},
-	{method: "GET", pattern: "/api/earnings", handle: (*Server).earnings, list: true},
-	{method: "PUT", pattern: "/api/uploads/{submissionId}", handle: (*Server).putUpload, access: uploader, streams: true},
-	{method: "POST", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusCreate, access: uploader, streams: true, tus: true},
-	{method: "HEAD", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusHead, access: uploader, tus: true},
-	{method: "PATCH", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusPatch, access: uploader, streams: true, tus: true},
-	{method: "DELETE", pattern: "/api/uploads/{submissionId}/tus", handle: (*Server).tusDelete, access: uploader, tus: true},
-
-	{method: "GET", pattern: "/api/operator/reviews", handle: (*Server).listReviews, list: true, access: operator},
-	{method: "GET", pattern: "/api/operator/reviews/{id}", handle: (*Server).showReview, access: operator},
-	{method: "POST", pattern: "/api/operator/missions/{id}/approve", handle: (*Server).approveMission, access: operator, body: maxSmallBody, bodyOptional: true},
-	{method: "POST", pattern: "/api/operator/missions/{id}/reject", handle: (*Server).rejectMission, access: operator, body: maxSmallBody},
-	{method: "POST", pattern: "/api/operator/missions/{id}/close", handle: (*Server).closeMission, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/payouts", handle: (*Server).listPayouts, list: true, access: operator},
-	{method: "POST", pattern: "/api/operator/payouts/halt", handle: (*Server).haltPayouts, access: operator, body: maxSmallBody},
-	{method: "POST", pattern: "/api/operator/payouts/resume", handle: (*Server).resumePayouts, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/payouts/{id}", handle: (*Server).showPayout, access: operator},
-	{method: "POST", pattern: "/api/operator/payouts/{id}/retry", handle: (*Server).retryPayout, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/submissions", handle: (*Server).submissionQueue, list: true, access: operator},
-	{method: "GET", pattern: "/api/operator/submissions/{id}", handle: (*Server).reviewedSubmission, access: operator},
-	{method: "POST", pattern: "/api/operator/submissions/{id}/accept", handle: (*Server).acceptSubmission, access: operator, body: maxSmallBody, bodyOptional: true},
-	{method: "POST", pattern: "/api/operator/submissions/{id}/reject", handle: (*Server).rejectSubmission, access: operator, body: maxSmallBody},
-	{method: "POST", pattern: "/api/operator/submissions/{id}/flag", handle: (*Server).flagSubmission, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/media/{submissionId}/{variant}", handle: (*Server).reviewedMedia, access: inspector},
-	{method: "POST", pattern: "/api/operator/link-keys/rotate", handle: (*Server).rotateLinkKeys, access: operator, body: maxSmallBody},
-	{method: "GET", pattern: "/api/operator/audit", handle: (*Server).listAudit, list: true, access: operator},
-	{method: "GET", pattern: "/api/operator/solvency", handle: (*Server).solvency, list: true, access: operator},
-	{method: "GET", pattern: "/api/operator/chain", handle: (*Server).chainOverview, access: operator},
-	{method: "POST", pattern: "/api/operator/chain/reconcile", handle: (*Server).reconcileChain, access: operator},
-	{method: "POST", pattern: "/api/operator/incidents/{id}/clear", handle: (*Server).clearIncident, access: operator, body: maxSmallBody},
-
-	{method: "GET", pattern: "/healthz", handle: (*Server).health, access: public, operations: true},
-	{method: "GET", pattern: "/readyz", handle: (*Server).ready, access: public, operations: true},
-	{method: "GET", pattern: metricsPath, handle: (*Server).serveMetrics, access: public, operations: true},
-	{method: "GET", pattern: "/openapi.yaml", handle: (*Server).openAPI, access: public},
-	{method: "GET", pattern: "/docs", handle: (*Server).docs, access: public},
-	{method: "GET", pattern: "/{$}", handle: (*Server).home, access: public},
-}
-
 // New makes a server.
 func New(config Config) *Server {
 	config.MaxInFlight = cmp.Or(config.MaxInFlight, 512)
@@ -205,8 +114,6 @@ func New(config Config) *Server {
 	return s
 }
 
-const metricsPath = "/metrics"
-
 // newMux serves the routes that are wanted.
 func (s *Server) newMux(isWanted func(route) bool) *http.ServeMux {
 	mux, byPattern := http.NewServeMux(), make(map[string][]route)
@@ -218,7 +125,7 @@ func (s *Server) newMux(isWanted func(route) bool) *http.ServeMux {
 	for pattern, choices := range byPattern {
 		mux.Handle(pattern, &resource{s, choices})
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*exchange).err = errUnknownPath() })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.(*request).err = errUnknownPath() })
 	return mux
 }
 
@@ -234,11 +141,11 @@ type resource struct {
 	routes []route
 }
 
-// ServeHTTP is called by the mux with an exchange as its writer.
+// ServeHTTP is called by the mux with an request as its writer.
 func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := w.(*exchange)
-	x.r = r // it now knows the values in its path
-	x.err = res.serve(x)
+	req := w.(*request)
+	req.http = r // it now knows the values in its path
+	req.err = res.serve(req)
 }
 
 func (res *resource) find(method string) (route, bool) {
@@ -249,9 +156,6 @@ func (res *resource) find(method string) (route, bool) {
 	}
 	return route{}, false
 }
-
-// answersHead reports whether HEAD is answered as GET is. A signature is for one method.
-func (r route) answersHead() bool { return r.method == http.MethodGet && !r.access.isSigned() }
 
 func (res *resource) methods() string {
 	var methods []string
@@ -266,69 +170,69 @@ func (res *resource) methods() string {
 
 // serve is the order of checks: cheap ones first, and nothing is looked up for somebody who has not
 // said who they are.
-func (res *resource) serve(x *exchange) error {
+func (res *resource) serve(req *request) error {
 	s := res.server
 	if res.routes[0].tus {
-		x.Header().Set("Tus-Resumable", tusVersion)
+		req.Header().Set("Tus-Resumable", tusVersion)
 	}
-	if x.r.Method == http.MethodOptions {
-		return s.preflight(x, res)
+	if req.http.Method == http.MethodOptions {
+		return s.preflight(req, res)
 	}
-	route, ok := res.find(x.r.Method)
+	route, ok := res.find(req.http.Method)
 	if !ok {
-		x.Header().Set("Allow", res.methods())
-		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(x.r.Method), res.methods())
+		req.Header().Set("Allow", res.methods())
+		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(req.http.Method), res.methods())
 	}
-	x.route = route.method + " " + route.pattern
-	if err := s.admit(x, route); err != nil {
+	req.route = route.method + " " + route.pattern
+	if err := s.admit(req, route); err != nil {
 		return err
 	}
 	if route.streams {
-		defer x.answerWithin(answerTimeout)
-	} else if err := s.receive(x, route); err != nil {
+		defer req.answerWithin(answerTimeout)
+	} else if err := s.receive(req, route); err != nil {
 		return err
 	}
-	release, err := s.takePlace(x, route)
+	release, err := s.takePlace(req, route)
 	if err != nil {
 		return err
 	}
 	defer release()
 	if route.access.isSigned() {
-		if err := s.authenticate(x, route); err != nil {
+		if err := s.authenticate(req, route); err != nil {
 			return err
 		}
 	}
 	if route.access == operator {
-		if err := s.requireOperator(x); err != nil {
+		if err := s.requireOperator(req); err != nil {
 			return err
 		}
 	}
 	if route.list {
-		release, err := s.takeListShare(x, route)
+		release, err := s.takeListShare(req, route)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
-	err = route.handle(s, x)
+	err = route.handle(s, req)
 	if route.access.byLink() && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid {
-		err = s.failAuthentication(x, err) // a link is what a signature is elsewhere
+		err = s.failAuthentication(req, err) // a link is what a signature is elsewhere
 	}
-	s.chargeCost(x, route)
+	s.chargeCost(req, route)
 	return err
 }
 
 // takePlace takes one of the places of work, and of those for transfers no more than the address
 // has a share in.
-func (s *Server) takePlace(x *exchange, route route) (release func(), err error) {
+func (s *Server) takePlace(req *request, route route) (release func(), err error) {
 	work := s.places[route.access]
 	var share *shares
 	switch {
 	case route.access == uploader && route.streams:
-		if x.place, err = s.uploads.take(x.address); err != nil {
+		if req.place, err = s.uploads.take(req.address); err != nil {
 			return nil, err
 		}
-		return func() { s.uploads.release(x.place) }, nil
+		return func() { s.uploads.release(req.place) }, nil
 	case route.access == uploader: // how far an upload is, and its end
 		share = s.limits.uploads
 	case route.access == viewer, route.access == inspector:
@@ -336,25 +240,25 @@ func (s *Server) takePlace(x *exchange, route route) (release func(), err error)
 	default:
 		return work.release, work.take()
 	}
-	if err := share.take(x.address); err != nil {
+	if err := share.take(req.address); err != nil {
 		return nil, err
 	}
 	if err := work.take(); err != nil {
-		share.release(x.address)
+		share.release(req.address)
 		return nil, err
 	}
 	return func() {
 		work.release()
-		share.release(x.address)
+		share.release(req.address)
 	}, nil
 }
 
 // receive takes in the body. Bodies that arrive slowly take none of the places of work.
-func (s *Server) receive(x *exchange, route route) error {
-	if route.body == 0 || x.r.ContentLength == 0 {
-		return x.readBody(route)
+func (s *Server) receive(req *request, route route) error {
+	if route.body == 0 || req.http.ContentLength == 0 {
+		return req.readBody(route)
 	}
-	return s.bodyPool(x, route).receive(x, func() error { return x.readBody(route) })
+	return s.bodyPool(req, route).receive(req, func() error { return req.readBody(route) })
 }
 
 // ServeHTTP answers a request of the API.
@@ -363,30 +267,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(s.m
 // serve is the way of every request: it gets an id, is answered, counted and logged, whatever
 // happens.
 func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, r: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
+	req := &request{ResponseWriter: w, http: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
 	header := w.Header()
-	header.Set("X-Request-Id", x.id)
+	header.Set("X-Request-Id", req.id)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store") // unless the handler knows better
-	s.allowOrigin(x)
+	s.allowOrigin(req)
 	if r.ContentLength != 0 {
-		x.expectBody(s.config.BodyTimeout)
+		req.expectBody(s.config.BodyTimeout)
 	}
 	start := time.Now()
-	err := s.contain(mux, x)
-	isCut := err != nil && x.status != 0 // part of an answer is out
+	err := s.contain(mux, req)
+	isCut := err != nil && req.status != 0 // part of an answer is out
 	if err != nil && !isCut {
-		x.answerError(err)
+		req.answerError(err)
 	}
 	if isAbandoned(r, err) {
-		x.status = statusAbandoned
+		req.status = statusAbandoned
 	}
-	s.metrics.observe(x.route, x.status, time.Since(start))
-	s.log(x, err, time.Since(start))
+	s.metrics.observe(req.route, req.status, time.Since(start))
+	s.log(req, err, time.Since(start))
 	if isCut {
 		panic(http.ErrAbortHandler) // so that the client sees it
 	}
-	s.linger(x)
+	s.linger(req)
 }
 
 // statusAbandoned counts requests whose client did not wait for the answer, in the way of nginx:
@@ -398,53 +302,16 @@ func isAbandoned(r *http.Request, err error) bool {
 }
 
 // contain turns a panic into an internal error, so that one bad request ends alone.
-func (s *Server) contain(mux *http.ServeMux, x *exchange) (err error) {
+func (s *Server) contain(mux *http.ServeMux, req *request) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			s.metrics.panics.Inc()
 			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
 		}
 	}()
-	if err := checkTarget(x.r); err != nil {
+	if err := checkTarget(req.http); err != nil {
 		return err
 	}
-	mux.ServeHTTP(x, x.r)
-	return x.err
-}
-
-// log writes one line for each request. The reason of an internal error is there and only there.
-func (s *Server) log(x *exchange, err error, took time.Duration) {
-	level := slog.LevelDebug
-	failed := err != nil && sortie.ErrorCode(err).HTTPStatus() >= http.StatusInternalServerError && x.status != statusAbandoned
-	if failed {
-		level = slog.LevelError
-	}
-	if !s.config.Logger.Enabled(x.r.Context(), level) {
-		return // nearly always: do not write what nobody reads
-	}
-	attributes := []slog.Attr{
-		slog.String("id", x.id), slog.String("route", x.route), slog.Int("status", x.status), slog.Duration("took", took),
-	}
-	if !x.wallet.IsZero() {
-		attributes = append(attributes, slog.String("wallet", x.wallet.String()))
-	}
-	if err != nil {
-		attributes = append(attributes, slog.String("code", string(sortie.ErrorCode(err))))
-	}
-	if failed {
-		attributes = append(attributes, slog.String("error", err.Error()))
-	}
-	s.config.Logger.LogAttrs(x.r.Context(), level, "request", attributes...)
-}
-
-func printable(method string) string {
-	if len(method) > 16 {
-		method = method[:16] + "..."
-	}
-	return strings.Map(func(r rune) rune {
-		if r < 0x21 || r > 0x7e {
-			return '?'
-		}
-		return r
-	}, method)
+	mux.ServeHTTP(req, req.http)
+	return req.err
 }

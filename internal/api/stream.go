@@ -17,7 +17,7 @@ const (
 // one piece is sent as any other is, with its length. A failure before the first piece is sent is
 // answered with its status; after that the connection is cut.
 type stream struct {
-	x          *exchange
+	req        *request
 	text       []byte       // not sent yet
 	sent       int          // bytes before compression
 	compressor *gzip.Writer // nil: the answer is not compressed, or nothing is sent yet
@@ -25,9 +25,9 @@ type stream struct {
 }
 
 // newStream takes a buffer, which close gives back.
-func (x *exchange) newStream() *stream {
+func (req *request) newStream() *stream {
 	buffer := buffers.Get().(*[]byte)
-	return &stream{x: x, text: (*buffer)[:0]}
+	return &stream{req: req, text: (*buffer)[:0]}
 }
 
 func (s *stream) close() {
@@ -54,7 +54,7 @@ func (s *stream) push() error {
 // end sends the rest.
 func (s *stream) end() error {
 	if !s.begun {
-		s.x.send(http.StatusOK, s.text)
+		s.req.send(http.StatusOK, s.text)
 		return nil
 	}
 	if err := s.send(); err != nil || s.compressor == nil {
@@ -71,11 +71,11 @@ func (s *stream) send() (err error) {
 		s.begin()
 	}
 	s.sent += len(s.text)
-	s.x.answered += len(s.text)
+	s.req.answered += len(s.text)
 	if s.compressor != nil {
 		_, err = s.compressor.Write(s.text)
 	} else {
-		_, err = s.x.Write(s.text)
+		_, err = s.req.Write(s.text)
 	}
 	s.text = s.text[:0]
 	if err != nil {
@@ -86,14 +86,14 @@ func (s *stream) send() (err error) {
 
 func (s *stream) begin() {
 	s.begun = true
-	header := s.x.Header()
+	header := s.req.Header()
 	setDefault(header, "Content-Type", jsonType)
 	header.Add("Vary", "Accept-Encoding")
-	if acceptsGzip(s.x.r.Header) {
+	if acceptsGzip(s.req.http.Header) {
 		header.Set("Content-Encoding", "gzip")
 		s.compressor = compressors.Get().(*gzip.Writer)
-		s.compressor.Reset(s.x)
+		s.compressor.Reset(s.req)
 	}
-	s.x.status = http.StatusOK
-	s.x.WriteHeader(http.StatusOK)
+	s.req.status = http.StatusOK
+	s.req.WriteHeader(http.StatusOK)
 }

@@ -1,91 +1,78 @@
 package api
 
 import (
-	"context"
+	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/app"
 )
 
-func (s *Server) submissionQueue(x *exchange) error {
-	page, err := x.parsePage("status", "missionId")
+func (s *Server) declareSubmission(req *request) error {
+	if err := req.parseQuery(); err != nil {
+		return err
+	}
+	key, err := idempotencyKey(req.http.Header)
 	if err != nil {
 		return err
 	}
-	query := app.QueueQuery{MissionID: x.query.Get("missionId"), Page: page}
-	if given := x.query.Get("status"); given != "" {
-		if query.Status, err = oneOf("status", sortie.SubmissionStatus(given), sortie.SubmissionPending, sortie.SubmissionFlagged, sortie.SubmissionAccepted,
-			sortie.SubmissionCurationAccepted, sortie.SubmissionRejected, sortie.SubmissionWithdrawn); err != nil {
-			return err
-		}
+	declared, created, err := s.config.App.Declare(req.http.Context(), req.base, req.wallet, req.address, req.http.PathValue("missionId"), key, req.body)
+	if err != nil {
+		showReservationLimit(req.Header(), err)
+		return err
 	}
-	submissions, err := s.config.App.SubmissionQueue(x.r.Context(), x.base, x.wallet, query)
+	header := req.Header()
+	header.Set("Location", "/api/submissions/"+declared.SubmissionID)
+	status := http.StatusCreated
+	if !created {
+		status = http.StatusOK
+		header.Set("Idempotent-Replayed", "true")
+	}
+	return req.answerJSON(status, declared)
+}
+
+// showReservationLimit tells the limit of reservations as the other limits are told.
+func showReservationLimit(header http.Header, err error) {
+	var coded *sortie.Error
+	if errors.As(err, &coded) && coded.Code == sortie.CodeRateLimited {
+		header.Set("RateLimit-Policy", fmt.Sprintf(`"%s";q=%v;w=3600`, coded.Details["limit"], coded.Details["maxReservations"]))
+		header.Set("RateLimit", fmt.Sprintf(`"%s";r=0;t=%v`, coded.Details["limit"], coded.Details["retryAfterSeconds"]))
+	}
+}
+
+func (s *Server) ownSubmissions(req *request) error {
+	page, err := req.parsePage()
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, submissions)
-}
-
-func (s *Server) reviewedSubmission(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
-		return err
-	}
-	submission, err := s.config.App.ReviewedSubmission(x.r.Context(), x.base, x.wallet, x.r.PathValue("id"))
+	submissions, err := s.config.App.Submissions(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, submission)
+	return req.answerJSON(http.StatusOK, submissions)
 }
 
-func (s *Server) acceptSubmission(x *exchange) error {
-	return s.decideSubmission(x, s.config.App.AcceptSubmission)
-}
-
-func (s *Server) rejectSubmission(x *exchange) error {
-	return s.decideSubmission(x, s.config.App.RejectSubmission)
-}
-
-func (s *Server) flagSubmission(x *exchange) error {
-	return s.decideSubmission(x, s.config.App.FlagSubmission)
-}
-
-// decision is one of the use cases in which an operator decides about a submission.
-type decision func(ctx context.Context, base string, order app.Order, id, reason string) (sortie.ReviewedSubmissionDetail, error)
-
-func (s *Server) decideSubmission(x *exchange, decide decision) error {
-	if err := x.parseQuery(); err != nil {
+func (s *Server) ownSubmission(req *request) error {
+	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	reason, err := readReason(x.body)
+	submission, err := s.config.App.Submission(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	submission, err := decide(x.r.Context(), x.base, x.order(), x.r.PathValue("id"), reason)
+	return req.answerJSON(http.StatusOK, submission)
+}
+
+func (s *Server) withdrawSubmission(req *request) error {
+	if err := req.parseQuery(); err != nil {
+		return err
+	}
+	id := req.http.PathValue("id")
+	submission, err := s.config.App.Withdraw(req.http.Context(), req.wallet, id)
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, submission)
+	s.turns.end(req.http.Context(), id) // an upload that went on would keep its place for nothing
+	s.config.App.DropUpload(id)
+	return req.answerJSON(http.StatusOK, submission)
 }
-
-// linkKeysRotated is the answer to a rotation: there is nothing to tell but that it is done.
-type linkKeysRotated struct {
-	OK bool `json:"ok"`
-}
-
-func (s *Server) rotateLinkKeys(x *exchange) error {
-	if err := x.parseQuery(); err != nil {
-		return err
-	}
-	reason, err := readReason(x.body)
-	if err != nil {
-		return err
-	}
-	if err := s.config.App.RotateLinkKeysNow(x.r.Context(), x.order(), reason); err != nil {
-		return err
-	}
-	return x.answerJSON(http.StatusOK, linkKeysRotated{OK: true})
-}
-
-// order is the signed request as what its operator wants done.
-func (x *exchange) order() app.Order { return app.Order{Operator: x.wallet, Request: x.digest} }

@@ -339,14 +339,14 @@ func TestClientsThatLeave(t *testing.T) {
 
 	leave(create)
 	left := logs.next(t)
-	a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission})
+	a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission})
 	switch wasStored := a.Header.Get("Idempotent-Replayed") == "true"; {
 	case a.StatusCode != http.StatusCreated && a.StatusCode != http.StatusOK:
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	case left["status"] == 201.0 && !wasStored:
 		t.Error("a draft that was answered for is not there")
 	}
-	if list := decode[sortie.DraftList](t, s.send(request{target: listPath})); len(list.Drafts) != 1 {
+	if list := decode[sortie.DraftList](t, s.send(testRequest{target: listPath})); len(list.Drafts) != 1 {
 		t.Errorf("%d drafts", len(list.Drafts))
 	}
 }

@@ -43,7 +43,7 @@ func (s *testService) alike(t *testing.T, r route, signer sortie.Signer, ids map
 	before, after, _ := strings.Cut(r.pattern, "{id}")
 	want := ""
 	for name, id := range ids {
-		a := s.send(request{method: r.method, target: before + id + after, body: bodyOf(r), signer: signer})
+		a := s.send(testRequest{method: r.method, target: before + id + after, body: bodyOf(r), signer: signer})
 		if a.StatusCode != http.StatusNotFound || a.code() != sortie.CodeNotFound {
 			t.Errorf("%s %s: %d %s", r.pattern, name, a.StatusCode, a.body)
 		}
@@ -69,7 +69,7 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 		final := s.submit(s.publish("k00", goodMission).MissionID, "k00", s.shoot(2)).SubmissionID
 		s.due() // its payout is queued
 		incident := s.halt()
-		foreign := decode[sortie.DraftCreated](t, s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, signer: stranger}))
+		foreign := decode[sortie.DraftCreated](t, s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, signer: stranger}))
 		own := s.create("k1", goodMission)
 		absent := map[string]string{
 			"absent draft":            "draft_0123456789abcdefghjkmnpqrs",
@@ -112,7 +112,7 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 			if r.access == signed && known == submission {
 				signer = contributor
 			}
-			if a := s.send(request{method: r.method, target: before + known + after, body: bodyOf(r), signer: signer}); a.StatusCode == http.StatusNotFound {
+			if a := s.send(testRequest{method: r.method, target: before + known + after, body: bodyOf(r), signer: signer}); a.StatusCode == http.StatusNotFound {
 				t.Errorf("%s: what is there is not found", r.pattern)
 			}
 		}
@@ -137,7 +137,7 @@ func TestOperatorsOnly(t *testing.T) {
 			answers := make(map[string]bool)
 			for _, id := range []string{own.DraftID, own.MissionID, incident, neighbour(own.DraftID), "x"} {
 				for _, body := range []string{bodyOf(r), strings.ReplaceAll(bodyOf(r), "reason", "raisin")} {
-					a := s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", id, 1), body: body})
+					a := s.send(testRequest{method: r.method, target: strings.Replace(r.pattern, "{id}", id, 1), body: body})
 					if a.StatusCode != http.StatusForbidden || a.code() != sortie.CodeWalletNotAllowed {
 						t.Errorf("%s %s: %d %s", r.method, r.pattern, a.StatusCode, a.body)
 					}
@@ -145,16 +145,16 @@ func TestOperatorsOnly(t *testing.T) {
 					answers[withoutID(a)] = true
 				}
 			}
-			mustBe(t, "a parameter that is none", s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", "x", 1) + "?x=y", body: bodyOf(r)}), http.StatusForbidden)
+			mustBe(t, "a parameter that is none", s.send(testRequest{method: r.method, target: strings.Replace(r.pattern, "{id}", "x", 1) + "?x=y", body: bodyOf(r)}), http.StatusForbidden)
 			if len(answers) != 1 {
 				t.Errorf("%s: %d different answers", r.pattern, len(answers))
 			}
-			mustBe(t, "unsigned", s.send(request{method: r.method, target: strings.Replace(r.pattern, "{id}", own.DraftID, 1), body: bodyOf(r), unsigned: true}), http.StatusUnauthorized)
+			mustBe(t, "unsigned", s.send(testRequest{method: r.method, target: strings.Replace(r.pattern, "{id}", own.DraftID, 1), body: bodyOf(r), unsigned: true}), http.StatusUnauthorized)
 		}
 		if status := s.status(own.DraftID); status.ReviewStatus != sortie.ReviewInReview || s.chain.reconciles.Load() != 0 {
 			t.Errorf("something happened: %+v", status)
 		}
-		overview := decode[sortie.ChainOverview](t, s.send(request{target: chainPath, signer: reviewer}))
+		overview := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 		if !overview.Halted {
 			t.Error("the incident is gone")
 		}
@@ -167,16 +167,16 @@ func TestEventsAreTheWalletsOwn(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database})
 		own := s.createInReview("k1")
-		page := decode[sortie.EventPage](t, s.send(request{target: eventsPath}))
+		page := decode[sortie.EventPage](t, s.send(testRequest{target: eventsPath}))
 		if len(page.Events) != 3 {
 			t.Fatalf("%+v", page)
 		}
 		for name, signer := range map[string]sortie.Signer{"a stranger": stranger, "an operator": reviewer} {
-			a := s.send(request{target: eventsPath, signer: signer})
+			a := s.send(testRequest{target: eventsPath, signer: signer})
 			if theirs := decode[sortie.EventPage](t, a); len(theirs.Events) != 0 || strings.Contains(string(a.body), own.MissionID) {
 				t.Errorf("%s: %s", name, a.body)
 			}
-			if a := s.send(request{target: eventsPath + "?cursor=" + page.Summary.NextCursor, signer: signer}); a.code() != sortie.CodeInvalidCursor {
+			if a := s.send(testRequest{target: eventsPath + "?cursor=" + page.Summary.NextCursor, signer: signer}); a.code() != sortie.CodeInvalidCursor {
 				t.Errorf("%s with the cursor: %d %s", name, a.StatusCode, a.body)
 			}
 		}
@@ -199,23 +199,23 @@ func TestWalletsSeeTheirOwn(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database})
 		own := s.create("k1", goodMission)
-		before := s.send(request{target: listPath, signer: stranger})
+		before := s.send(testRequest{target: listPath, signer: stranger})
 		if list := decode[sortie.DraftList](t, before); len(list.Drafts) != 0 {
 			t.Errorf("a stranger's list: %s", before.body)
 		}
 		// The key is used, but not by this wallet: no conflict tells of it.
-		a := s.send(request{method: http.MethodPost, target: draftsPath, key: "k1", body: amountIs("9"), signer: stranger})
+		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: amountIs("9"), signer: stranger})
 		if a.StatusCode != http.StatusCreated || strings.Contains(string(a.body), own.DraftID) || strings.Contains(string(a.body), own.MissionID) {
 			t.Errorf("%d %s", a.StatusCode, a.body)
 		}
 		for _, query := range []string{"", "?limit=1", "?status=pending_funding"} {
-			list := decode[sortie.DraftList](t, s.send(request{target: listPath + query}))
+			list := decode[sortie.DraftList](t, s.send(testRequest{target: listPath + query}))
 			if len(list.Drafts) != 1 || list.Drafts[0].DraftID != own.DraftID || list.Summary.NextCursor != nil {
 				t.Errorf("%q: %+v", query, list)
 			}
 		}
-		unsignedOwn := s.send(request{target: listPath + "/" + own.DraftID, unsigned: true})
-		unsignedAbsent := s.send(request{target: listPath + "/" + neighbour(own.DraftID), unsigned: true})
+		unsignedOwn := s.send(testRequest{target: listPath + "/" + own.DraftID, unsigned: true})
+		unsignedAbsent := s.send(testRequest{target: listPath + "/" + neighbour(own.DraftID), unsigned: true})
 		if unsignedOwn.StatusCode != http.StatusUnauthorized || withoutID(unsignedOwn) != withoutID(unsignedAbsent) {
 			t.Errorf("without a signature:\n%s\n%s", withoutID(unsignedOwn), withoutID(unsignedAbsent))
 		}

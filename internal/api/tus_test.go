@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/mission"
 )
 
 // tusSays sends a tus request to an upload. Headers that are given replace those of a client that
@@ -30,7 +29,7 @@ func (s *testService) tusSays(method string, declared sortie.SubmissionDeclared,
 	if len(all["Tus-Resumable"]) == 0 {
 		delete(all, "Tus-Resumable")
 	}
-	return s.send(request{method: method, target: s.target(declared.Upload.TusURL), header: all, body: body, unsigned: true})
+	return s.send(testRequest{method: method, target: s.target(declared.Upload.TusURL), header: all, body: body, unsigned: true})
 }
 
 func at(offset int) http.Header { return http.Header{"Upload-Offset": {fmt.Sprint(offset)}} }
@@ -200,7 +199,7 @@ func TestBadTusRequests(t *testing.T) {
 	forged.Upload = &links
 	forged.Upload.TusURL += "x"
 	for _, method := range []string{http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-		a := s.roundTrip(s.build(request{method: method, target: s.target(forged.Upload.TusURL), unsigned: true, header: http.Header{"Tus-Resumable": {tusVersion}}}))
+		a := s.roundTrip(s.build(testRequest{method: method, target: s.target(forged.Upload.TusURL), unsigned: true, header: http.Header{"Tus-Resumable": {tusVersion}}}))
 		if a.StatusCode != http.StatusForbidden {
 			t.Errorf("%s by a changed link: %d", method, a.StatusCode)
 		}
@@ -259,7 +258,7 @@ func TestTusSaysWhatItCan(t *testing.T) {
 	s, _, declared := awaiting(t, serviceOptions{})
 	a := s.send(preflight(s.target(declared.Upload.TusURL), http.MethodPatch, page))
 	for name, want := range map[string]string{
-		"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation,creation-with-upload,termination,expiration", "Tus-Max-Size": fmt.Sprint(mission.MaxUploadBytes),
+		"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation,creation-with-upload,termination,expiration", "Tus-Max-Size": fmt.Sprint(sortie.MaxUploadBytes),
 		"Allow": "POST, HEAD, PATCH, DELETE, OPTIONS", "Access-Control-Allow-Methods": "POST, HEAD, PATCH, DELETE, OPTIONS", "Access-Control-Allow-Origin": "*",
 	} {
 		if got := a.Header.Get(name); got != want || a.StatusCode != http.StatusNoContent {

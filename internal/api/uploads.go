@@ -22,41 +22,41 @@ const faultRange = "out_of_range"
 
 // putUpload takes a whole file in one request. Nothing of its body is read before it is known to be
 // wanted: a client that sends Expect: 100-continue sends no file in vain.
-func (s *Server) putUpload(x *exchange) error {
-	upload, err := s.openUpload(x, app.UploadPut)
+func (s *Server) putUpload(req *request) error {
+	upload, err := s.openUpload(req, app.UploadPut)
 	if err != nil {
 		return err
 	}
 	defer upload.close()
 	if !upload.Done() {
-		if err := s.takeWhole(x, upload); err != nil {
+		if err := s.takeWhole(req, upload); err != nil {
 			return err
 		}
 	}
-	detail, err := upload.Finish(x.r.Context())
+	detail, err := upload.Finish(req.http.Context())
 	if err != nil {
 		return err
 	}
-	return x.answerJSON(http.StatusOK, detail)
+	return req.answerJSON(http.StatusOK, detail)
 }
 
-// upload is an upload that this exchange works on.
+// upload is an upload that this request works on.
 type upload struct {
 	*app.Upload
 	turn *turn
 	over func()
 }
 
-func (s *Server) openUpload(x *exchange, variant string) (*upload, error) {
-	id := x.r.PathValue("submissionId")
-	opened, err := s.config.App.OpenUpload(x.r.Context(), id, variant, x.r.URL.RawQuery)
+func (s *Server) openUpload(req *request, variant string) (*upload, error) {
+	id := req.http.PathValue("submissionId")
+	opened, err := s.config.App.OpenUpload(req.http.Context(), id, variant, req.http.URL.RawQuery)
 	if sortie.ErrorCode(err) == sortie.CodeIdempotencyInProgress {
-		x.Header().Set("Retry-After", "1")
+		req.Header().Set("Retry-After", "1")
 	}
 	if err != nil {
 		return nil, err
 	}
-	x.Header().Del("Retry-After") // of an attempt before
+	req.Header().Del("Retry-After") // of an attempt before
 	turn, over := s.turns.begin(id)
 	return &upload{opened, turn, over}, nil
 }
@@ -68,8 +68,8 @@ func (u *upload) close() {
 
 // takeWhole takes the body as the whole file. What an earlier attempt left is of no use: this one
 // begins at the beginning.
-func (s *Server) takeWhole(x *exchange, upload *upload) error {
-	if err := checkLength(x.r, upload.Size()); err != nil {
+func (s *Server) takeWhole(req *request, upload *upload) error {
+	if err := checkLength(req.http, upload.Size()); err != nil {
 		return err
 	}
 	if upload.Offset() > 0 {
@@ -77,7 +77,7 @@ func (s *Server) takeWhole(x *exchange, upload *upload) error {
 			return err
 		}
 	}
-	if err := s.appendBody(x, upload); err != nil {
+	if err := s.appendBody(req, upload); err != nil {
 		return err
 	}
 	if upload.Offset() < upload.Size() {
@@ -120,16 +120,16 @@ func errWrongLength(length, want int64) error {
 
 // appendBody streams the body into the upload. What has arrived stays there, whatever happens to
 // the rest, unless there is too much of it: then all of this body is another file's.
-func (s *Server) appendBody(x *exchange, upload *upload) error {
-	body := newPacedBody(x.r.Body, http.NewResponseController(x.ResponseWriter), s.config.StallTimeout,
+func (s *Server) appendBody(req *request, upload *upload) error {
+	body := newPacedBody(req.http.Body, http.NewResponseController(req.ResponseWriter), s.config.StallTimeout,
 		func() bool { return !s.config.Now().Before(upload.Until()) })
 	upload.turn.reads(body)
 	defer upload.turn.reads(nil)
-	s.uploads.reads(x.place, body)
-	defer s.uploads.reads(x.place, nil)
+	s.uploads.reads(req.place, body)
+	defer s.uploads.reads(req.place, nil)
 	defer func() { s.metrics.uploaded.Add(float64(body.total)) }()
 	before := upload.Offset()
-	_, err := upload.Append(x.r.Context(), body)
+	_, err := upload.Append(req.http.Context(), body)
 	switch {
 	case errors.Is(body.err, errGaveWay):
 		return errDisplaced(upload)
@@ -152,8 +152,8 @@ func (s *Server) appendBody(x *exchange, upload *upload) error {
 	if body.failed() {
 		return sortie.NewError(sortie.CodeInvalidRequest, "the end of the body did not arrive; send the request again").Because(body.err)
 	}
-	if x.r.ContentLength > 0 { // as after every other body
-		x.Header().Del("Connection")
+	if req.http.ContentLength > 0 { // as after every other body
+		req.Header().Del("Connection")
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func TestUploadsOfWithdrawnSubmissions(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
 	mustBe(t, "a part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:100])), http.StatusNoContent)
-	mustBe(t, "withdraw", s.send(request{method: http.MethodPost, target: submissionsPath + "/" + declared.SubmissionID + "/withdraw", signer: contributor}), http.StatusOK)
+	mustBe(t, "withdraw", s.send(testRequest{method: http.MethodPost, target: submissionsPath + "/" + declared.SubmissionID + "/withdraw", signer: contributor}), http.StatusOK)
 	for name, a := range map[string]answer{
 		"HEAD": s.tusSays(http.MethodHead, declared, nil, ""), "PATCH": s.tusSays(http.MethodPatch, declared, at(100), string(file.data[100:])),
 		"POST": s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, ""), "PUT": s.put(declared.Upload.PutURL, file.data),
@@ -445,7 +445,7 @@ func TestWithdrawingWhileUploading(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.untilBusy(t, declared)
-	mustBe(t, "withdraw", s.send(request{method: http.MethodPost, target: submissionsPath + "/" + declared.SubmissionID + "/withdraw", signer: contributor}), http.StatusOK)
+	mustBe(t, "withdraw", s.send(testRequest{method: http.MethodPost, target: submissionsPath + "/" + declared.SubmissionID + "/withdraw", signer: contributor}), http.StatusOK)
 	if a := slow.read(); a == nil || a.StatusCode != http.StatusBadRequest {
 		t.Errorf("the upload: %+v", a)
 	}

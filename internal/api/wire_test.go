@@ -239,7 +239,7 @@ func checkError(t testing.TB, a answer) {
 // storesNothing checks that no draft of the creator exists.
 func (s *testService) storesNothing(t *testing.T) {
 	t.Helper()
-	if list := decode[sortie.DraftList](t, s.roundTrip(s.build(request{target: listPath}))); !list.OK || len(list.Drafts) != 0 {
+	if list := decode[sortie.DraftList](t, s.roundTrip(s.build(testRequest{target: listPath}))); !list.OK || len(list.Drafts) != 0 {
 		t.Errorf("something was stored: %+v", list)
 	}
 }

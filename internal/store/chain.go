@@ -174,13 +174,8 @@ func (db *DB) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, 
 }
 
 const (
-	selectPosition = `SELECT start_block, tip_number, tip_hash, tip_time, head, final, version FROM chain_position WHERE chain_id = $1`
 	insertPosition = `INSERT INTO chain_position (chain_id, start_block, tip_number, tip_hash, tip_time, head, final, version, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8) ON CONFLICT (chain_id) DO NOTHING`
-	movePosition = `UPDATE chain_position SET tip_number = $3, tip_hash = $4, tip_time = $5, head = $6, final = $7, updated_at = $8,
-	version = version + 1
-WHERE chain_id = $1 AND version = $2`
-	holdPosition = `UPDATE chain_position SET version = version WHERE chain_id = $1`
 
 	selectBlocks = `SELECT number, hash, time FROM chain_blocks
 WHERE chain_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3 + 0`
@@ -189,6 +184,14 @@ WHERE chain_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3 + 0`
 
 	insertFactory   = `INSERT INTO factories (chain_id, address) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 	selectFactories = `SELECT address FROM factories WHERE chain_id = $1 ORDER BY address`
+)
+
+var (
+	selectPosition = preparedRead(`SELECT start_block, tip_number, tip_hash, tip_time, head, final, version FROM chain_position WHERE chain_id = $1`)
+	movePosition   = preparedWrite(`UPDATE chain_position SET tip_number = $3, tip_hash = $4, tip_time = $5, head = $6, final = $7, updated_at = $8,
+	version = version + 1
+WHERE chain_id = $1 AND version = $2`)
+	holdPosition = preparedWrite(`UPDATE chain_position SET version = version WHERE chain_id = $1`)
 )
 
 var insertBlocks = newBulk(`INSERT INTO chain_blocks (chain_id, number, hash, time) VALUES `, 3)

@@ -229,34 +229,12 @@ func (db *DB) OldestDraft(ctx context.Context) (time.Time, error) {
 const (
 	fundingColumns = `mission_key, block_number, block_hash, transaction_hash, log_index, reclaim_after,
 	closed_block, closed_hash, closed_transaction, closed_reason, refund, refund_deferred`
-
-	insertFunding = `INSERT INTO fundings (draft_id, chain_id, mission_key, block_number, block_hash, transaction_hash, log_index,
-	reclaim_after)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
 	deleteFunding = `DELETE FROM fundings WHERE draft_id = $1`
-
-	updateClosing = `UPDATE fundings SET closed_block = $2, closed_hash = $3, closed_transaction = $4, closed_reason = $5,
-	refund = $6, refund_deferred = $7,
-	refund_due = (SELECT decision <> 'approved' AND NOT refunded FROM drafts WHERE drafts.draft_id = fundings.draft_id)
-WHERE draft_id = $1`
 	deleteClosing = `UPDATE fundings SET closed_block = NULL, closed_hash = NULL, closed_transaction = NULL, closed_reason = NULL,
 	refund = NULL, refund_deferred = NULL, refund_due = FALSE
 WHERE draft_id = $1`
 
-	updateRefundDue = `UPDATE fundings SET refund_due = $2 WHERE draft_id = $1 AND closed_block IS NOT NULL`
-
-	selectFunding      = `SELECT draft_id, chain_id, ` + fundingColumns + ` FROM fundings WHERE draft_id = $1`
-	selectFundingByKey = `SELECT draft_id, chain_id, ` + fundingColumns + ` FROM fundings WHERE mission_key = $1`
-
-	selectFundedDraft = `SELECT ` + draftColumns + `, ` + fundingColumns + ` FROM drafts JOIN fundings USING (draft_id, chain_id) `
-
-	selectFundingsToDeepen = selectFundedDraft + `
-WHERE chain_id = $1 AND depth = $4 AND depth IN ('seen', 'confirmed') AND block_number <= $2
-	AND (block_number, log_index) > ($5, $6)
-ORDER BY block_number, log_index LIMIT $3 + 0`
-	selectRefundsToConfirm = selectFundedDraft + `
-WHERE fundings.chain_id = $1 AND refund_due AND closed_block <= $2
-	AND (closed_block, seq) > ($4, $5) ORDER BY closed_block, seq LIMIT $3 + 0`
+	selectFundedDraft  = `SELECT ` + draftColumns + `, ` + fundingColumns + ` FROM drafts JOIN fundings USING (draft_id, chain_id) `
 	selectFundedDrafts = selectFundedDraft + `
 WHERE chain_id = $1 AND seq > $2 AND closed_block IS NULL ORDER BY seq LIMIT $3 + 0`
 	selectDraftsInReview = selectFundedDraft + `
@@ -264,10 +242,34 @@ WHERE decision = 'none' AND depth IN ('confirmed', 'locked') AND seq > $1 ORDER 
 
 	selectFundableDrafts = `SELECT ` + draftColumns + ` FROM drafts WHERE chain_id = $1 AND depth = 'none' AND seq > $2
 	AND (quote_deadline IS NULL OR quote_deadline >= $4) ORDER BY seq LIMIT $3 + 0`
+	selectOldestDraft = `SELECT created_at FROM drafts ORDER BY draft_id LIMIT 1`
+)
 
-	selectAnyDraftByDraftID   = `SELECT ` + draftColumns + ` FROM drafts WHERE draft_id = $1`
-	selectAnyDraftByMissionID = `SELECT ` + draftColumns + ` FROM drafts WHERE mission_id = $1`
-	selectOldestDraft         = `SELECT created_at FROM drafts ORDER BY draft_id LIMIT 1`
+var (
+	insertFunding = preparedWrite(`INSERT INTO fundings (draft_id, chain_id, mission_key, block_number, block_hash, transaction_hash, log_index,
+	reclaim_after)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`)
+
+	updateClosing = preparedWrite(`UPDATE fundings SET closed_block = $2, closed_hash = $3, closed_transaction = $4, closed_reason = $5,
+	refund = $6, refund_deferred = $7,
+	refund_due = (SELECT decision <> 'approved' AND NOT refunded FROM drafts WHERE drafts.draft_id = fundings.draft_id)
+WHERE draft_id = $1`)
+
+	updateRefundDue = preparedWrite(`UPDATE fundings SET refund_due = $2 WHERE draft_id = $1 AND closed_block IS NOT NULL`)
+
+	selectFunding      = preparedRead(`SELECT draft_id, chain_id, ` + fundingColumns + ` FROM fundings WHERE draft_id = $1`)
+	selectFundingByKey = preparedRead(`SELECT draft_id, chain_id, ` + fundingColumns + ` FROM fundings WHERE mission_key = $1`)
+
+	selectFundingsToDeepen = preparedRead(selectFundedDraft + `
+WHERE chain_id = $1 AND depth = $4 AND depth IN ('seen', 'confirmed') AND block_number <= $2
+	AND (block_number, log_index) > ($5, $6)
+ORDER BY block_number, log_index LIMIT $3 + 0`)
+	selectRefundsToConfirm = preparedRead(selectFundedDraft + `
+WHERE fundings.chain_id = $1 AND refund_due AND closed_block <= $2
+	AND (closed_block, seq) > ($4, $5) ORDER BY closed_block, seq LIMIT $3 + 0`)
+
+	selectAnyDraftByDraftID   = preparedRead(`SELECT ` + draftColumns + ` FROM drafts WHERE draft_id = $1`)
+	selectAnyDraftByMissionID = preparedRead(`SELECT ` + draftColumns + ` FROM drafts WHERE mission_id = $1`)
 )
 
 // fundingRow is a row of fundingColumns on its way.

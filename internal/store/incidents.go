@@ -141,9 +141,12 @@ ON CONFLICT (fingerprint) WHERE cleared_at IS NULL DO UPDATE SET halting = TRUE 
 	selectOpenIncidents = `SELECT ` + incidentColumns + ` FROM incidents WHERE cleared_at IS NULL
 ORDER BY halting DESC, opened_at, id LIMIT $1 + 0`
 	clearIncidentsOfKind = `UPDATE incidents SET cleared_at = $2, cleared_by = $3 WHERE kind = $1 AND cleared_at IS NULL RETURNING id`
-	selectFollowerStuck  = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + onchain.IncidentFollowerStuck + `' LIMIT 1`
-	selectOpenIncidentOf = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = $1 LIMIT 1`
-	selectHalted         = `SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`
+)
+
+var (
+	selectFollowerStuck  = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + onchain.IncidentFollowerStuck + `' LIMIT 1`)
+	selectOpenIncidentOf = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = $1 LIMIT 1`)
+	selectHalted         = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`)
 )
 
 func scanIncident(row scanner) (incident Incident, err error) {

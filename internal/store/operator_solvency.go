@@ -374,12 +374,7 @@ SELECT ` + bookColumns + bookTables
 
 	// What is not final may be one node's forgery, and would look like a mismatch: it is not in the
 	// books.
-	isLocked = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = fundings.draft_id AND depth = 'locked')`
-
-	selectOpenBooks = pageBegin + `draft_id, 0 AS place FROM fundings
-	WHERE chain_id = $1 AND NOT books_closed AND draft_id > $4 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id` + pageEnd + `page.draft_id`
-	selectClosedBooks = pageBegin + `draft_id, seq AS place FROM closed_books
-	WHERE chain_id = $1 AND seq > $4 ORDER BY seq` + pageEnd + `page.place`
+	isLocked          = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = fundings.draft_id AND depth = 'locked')`
 	selectNewestBooks = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
 	WHERE chain_id = $1 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`
 	selectNewestBooksBefore = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
@@ -403,4 +398,11 @@ ON CONFLICT (chain_id, factory, token_address) DO UPDATE SET missions = book_tot
 	updateTotal = `UPDATE book_totals SET missions = $4, funded = $5, paid = $6, deferred = $7, refunded = $8
 WHERE chain_id = $1 AND factory = $2 AND token_address = $3`
 	selectTotals = `SELECT ` + totalColumns + ` FROM book_totals WHERE chain_id = $1 ORDER BY factory, token_address`
+)
+
+var (
+	selectOpenBooks = preparedRead(pageBegin + `draft_id, 0 AS place FROM fundings
+	WHERE chain_id = $1 AND NOT books_closed AND draft_id > $4 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id` + pageEnd + `page.draft_id`)
+	selectClosedBooks = preparedRead(pageBegin + `draft_id, seq AS place FROM closed_books
+	WHERE chain_id = $1 AND seq > $4 ORDER BY seq` + pageEnd + `page.place`)
 )

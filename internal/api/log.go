@@ -1,0 +1,47 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// log writes one line for each request. The reason of an internal error is there and only there.
+func (s *Server) log(req *request, err error, took time.Duration) {
+	level := slog.LevelDebug
+	failed := err != nil && sortie.ErrorCode(err).HTTPStatus() >= http.StatusInternalServerError && req.status != statusAbandoned
+	if failed {
+		level = slog.LevelError
+	}
+	if !s.config.Logger.Enabled(req.http.Context(), level) {
+		return // nearly always: do not write what nobody reads
+	}
+	attributes := []slog.Attr{
+		slog.String("id", req.id), slog.String("route", req.route), slog.Int("status", req.status), slog.Duration("took", took),
+	}
+	if !req.wallet.IsZero() {
+		attributes = append(attributes, slog.String("wallet", req.wallet.String()))
+	}
+	if err != nil {
+		attributes = append(attributes, slog.String("code", string(sortie.ErrorCode(err))))
+	}
+	if failed {
+		attributes = append(attributes, slog.String("error", err.Error()))
+	}
+	s.config.Logger.LogAttrs(req.http.Context(), level, "request", attributes...)
+}
+
+func printable(method string) string {
+	if len(method) > 16 {
+		method = method[:16] + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if r < 0x21 || r > 0x7e {
+			return '?'
+		}
+		return r
+	}, method)
+}
