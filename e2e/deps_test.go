@@ -50,7 +50,7 @@ var rooms = map[string]struct {
 	"e2e":               {nil, "tests drive the binary from outside"},
 	"e2e/language":      {nil, "it reads the sources of all rooms and imports none"},
 
-	"internal/ingest/container": {nil, "the parsers of file formats read bytes and need nothing else"},
+	"internal/ingest/container": {[]string{""}, "the parsers of file formats read bytes: of the protocol they need the content types"},
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
 

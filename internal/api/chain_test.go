@@ -21,6 +21,7 @@ type testChain struct {
 	t        testing.TB
 	now      func() time.Time
 	app      *app.App
+	ledger   *app.Ledger
 	position store.Position
 	blocks   []store.Block // all of them
 
@@ -78,10 +79,10 @@ func (c *testChain) begin() {
 		return
 	}
 	c.blocks = []store.Block{c.block(100, 0)}
-	if err := c.app.Begin(context.Background(), testDomain.ChainID, c.blocks[0]); err != nil {
+	if err := c.ledger.Begin(context.Background(), testDomain.ChainID, c.blocks[0]); err != nil {
 		c.t.Fatal(err)
 	}
-	position, err := c.app.Position(context.Background(), testDomain.ChainID)
+	position, err := c.ledger.Position(context.Background(), testDomain.ChainID)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -122,14 +123,14 @@ func (c *testChain) advance(step store.Advance) {
 	ctx := context.Background()
 	step.ChainID, step.Was = testDomain.ChainID, c.position
 	var err error
-	if c.position, err = c.app.Advance(ctx, step); err != nil {
+	if c.position, err = c.ledger.Advance(ctx, step); err != nil {
 		c.t.Fatal(err)
 	}
-	deepenings, _, err := c.app.ToDeepen(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final, store.DeepenPlace{})
+	deepenings, _, err := c.ledger.ToDeepen(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final, store.DeepenPlace{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if err := c.app.Deepen(ctx, deepenings); err != nil {
+	if err := c.ledger.Deepen(ctx, deepenings); err != nil {
 		c.t.Fatal(err)
 	}
 }

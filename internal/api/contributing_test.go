@@ -155,7 +155,7 @@ func (s *testService) follow(link string, header http.Header) answer {
 func (s *testService) due() {
 	s.t.Helper()
 	ctx := context.Background()
-	if err := errors.Join(s.app.DueByTime(ctx), s.app.SignReceipts(ctx), s.app.Settle(ctx)); err != nil {
+	if err := errors.Join(s.ledger.DueByTime(ctx), s.ledger.SignReceipts(ctx), s.ledger.Settle(ctx)); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -235,7 +235,7 @@ func TestReviewsAndFeedOfLargeMissionsArePagedByBytes(t *testing.T) {
 	ids, pages := s.collect(reviewsPath+"?limit=100", "reviews", "draftId", reviewer)
 	check("reviews", ids, pages, drafts)
 	for _, id := range drafts {
-		if _, err := s.app.Approve(t.Context(), reviewer.Address(), id, ""); err != nil {
+		if _, err := s.operators.Approve(t.Context(), reviewer.Address(), id, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,7 +32,7 @@ func (c *bookCheck) vault(vault store.Vault) *vaultBooks {
 
 // addTotals adds the sums of the closed books, which must add up themselves.
 func (c *bookCheck) addTotals(ctx context.Context) error {
-	totals, err := c.app.store.BookTotals(ctx, c.app.domain.ChainID)
+	totals, err := c.ledger.store.BookTotals(ctx, c.ledger.domain.ChainID)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (c *bookCheck) compareVaults(ctx context.Context) error {
 	}
 	var balances []*big.Int
 	err := c.ask(ctx, func() (err error) {
-		balances, err = c.app.solvency.contract.BalancesAt(ctx, c.block.Hash, vaults)
+		balances, err = c.ledger.solvency.contract.BalancesAt(ctx, c.block.Hash, vaults)
 		return err
 	})
 	if err != nil {
@@ -88,16 +88,16 @@ func (v *vaultBooks) obligation() *big.Int { return new(big.Int).Add(v.sums.rema
 
 // addCredits asks the contracts for the credits of all accounts that may have one.
 func (c *bookCheck) addCredits(ctx context.Context) error {
-	chainID := c.app.domain.ChainID
+	chainID := c.ledger.domain.ChainID
 	for after := (store.CreditHolder{}); ; {
-		holders, err := c.app.store.CreditHolders(ctx, chainID, after, bookPageSize)
+		holders, err := c.ledger.store.CreditHolders(ctx, chainID, after, bookPageSize)
 		if err != nil || len(holders) == 0 {
 			return err
 		}
 		after = holders[len(holders)-1]
 		var credits []*big.Int
 		err = c.ask(ctx, func() (err error) {
-			credits, err = c.app.solvency.contract.CreditsAt(ctx, c.block.Hash, holders)
+			credits, err = c.ledger.solvency.contract.CreditsAt(ctx, c.block.Hash, holders)
 			return err
 		})
 		if err != nil {
@@ -118,7 +118,7 @@ func (c *bookCheck) addCredits(ctx context.Context) error {
 		if len(empty)+len(filled) == 0 {
 			continue
 		}
-		err = c.app.store.Tx(ctx, func(tx *store.Tx) error {
+		err = c.ledger.store.Tx(ctx, func(tx *store.Tx) error {
 			if err := tx.FillCreditHolders(chainID, filled); err != nil {
 				return err
 			}

@@ -35,36 +35,36 @@ const keptBlocks = 1024
 
 // Position says how far a chain was followed, or fails with [store.ErrNotFound] before the first
 // block.
-func (a *App) Position(ctx context.Context, chainID uint64) (store.Position, error) {
-	return a.store.ChainPosition(ctx, chainID)
+func (l *Ledger) Position(ctx context.Context, chainID uint64) (store.Position, error) {
+	return l.store.ChainPosition(ctx, chainID)
 }
 
 // Begin makes a block the first position on a chain. It fails with [store.ErrConflict] when there
 // is one.
-func (a *App) Begin(ctx context.Context, chainID uint64, start store.Block) error {
-	return a.store.Tx(ctx, func(tx *store.Tx) error {
+func (l *Ledger) Begin(ctx context.Context, chainID uint64, start store.Block) error {
+	return l.store.Tx(ctx, func(tx *store.Tx) error {
 		return tx.StartChain(store.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number})
 	})
 }
 
 // EarliestInterest is a time before which nothing on the chain can concern the service: when the
 // oldest draft was made, or now.
-func (a *App) EarliestInterest(ctx context.Context) (time.Time, error) {
-	oldest, err := a.store.OldestDraft(ctx)
+func (l *Ledger) EarliestInterest(ctx context.Context) (time.Time, error) {
+	oldest, err := l.store.OldestDraft(ctx)
 	if errors.Is(err, store.ErrNotFound) {
-		return a.now(), nil
+		return l.now(), nil
 	}
 	return oldest, err
 }
 
 // Tail reads the followed blocks below a number, newest first.
-func (a *App) Tail(ctx context.Context, chainID, below uint64, limit int) ([]store.Block, error) {
-	return a.store.ChainBlocks(ctx, chainID, below, limit)
+func (l *Ledger) Tail(ctx context.Context, chainID, below uint64, limit int) ([]store.Block, error) {
+	return l.store.ChainBlocks(ctx, chainID, below, limit)
 }
 
 // Factories lists the contracts whose events count.
-func (a *App) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error) {
-	return a.store.Factories(ctx, chainID)
+func (l *Ledger) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error) {
+	return l.store.Factories(ctx, chainID)
 }
 
 // Advance moves the position on a chain, with everything that follows from it, in one transaction:
@@ -73,12 +73,12 @@ func (a *App) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, 
 //
 // It fails with [store.ErrConflict], and changes nothing, when the position is no longer the one
 // the step was made for.
-func (a *App) Advance(ctx context.Context, step store.Advance) (store.Position, error) {
+func (l *Ledger) Advance(ctx context.Context, step store.Advance) (store.Position, error) {
 	if err := checkAdvance(step); err != nil {
 		return store.Position{}, err
 	}
 	var moved store.Position
-	err := a.write(ctx, func(books *books) (err error) {
+	err := l.write(ctx, func(books *books) (err error) {
 		moved, err = books.advance(step)
 		return err
 	})
@@ -204,7 +204,7 @@ func (b *books) applyFunding(chainID uint64, event *store.ChainEvent) error {
 		account, err = b.open(event.Funded.MissionID)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		b.app.log.Warn("a mission was funded that is not in the database", "missionKey", event.MissionKey, "transaction", event.Transaction)
+		b.core.log.Warn("a mission was funded that is not in the database", "missionKey", event.MissionKey, "transaction", event.Transaction)
 		return nil
 	}
 	if err != nil {
@@ -260,7 +260,7 @@ func (b *books) applyClosing(chainID uint64, event *store.ChainEvent) error {
 		return err
 	}
 	if !account.fundedIn(chainID, event.Factory) || account.funding.Closed != nil {
-		b.app.log.Warn("a close does not fit the mission's funding", "missionKey", event.MissionKey, "transaction", event.Transaction)
+		b.core.log.Warn("a close does not fit the mission's funding", "missionKey", event.MissionKey, "transaction", event.Transaction)
 		return nil
 	}
 	if err := b.expectClosing(account, event); err != nil {
@@ -380,17 +380,17 @@ func (b *books) undoFunding(c *account) error {
 
 // ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is
 // open. Events that were set aside are reported by [App.SetAside].
-func (a *App) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
-	err := a.write(ctx, func(books *books) error {
+func (l *Ledger) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
+	err := l.write(ctx, func(books *books) error {
 		return books.incident(kind, halting, "%s", detail)
 	})
-	a.stuck.forget()
+	l.stuck.forget()
 	return err
 }
 
 // ResolveIncidents ends the incidents of a kind: their cause is gone.
-func (a *App) ResolveIncidents(ctx context.Context, kind string) error {
-	err := a.write(ctx, func(books *books) error {
+func (l *Ledger) ResolveIncidents(ctx context.Context, kind string) error {
+	err := l.write(ctx, func(books *books) error {
 		ended, err := books.tx.ClearIncidents(kind, actorChain)
 		if err != nil {
 			return err
@@ -402,6 +402,6 @@ func (a *App) ResolveIncidents(ctx context.Context, kind string) error {
 		}
 		return nil
 	})
-	a.stuck.forget()
+	l.stuck.forget()
 	return err
 }

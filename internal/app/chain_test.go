@@ -49,7 +49,7 @@ func TestFromFundingToPublication(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		w := openWorld(t, database, worldOptions{})
 		draft := w.fund(alice, "k", mission.DepthConfirmed)
-		if _, err := w.app.Approve(context.Background(), reviewer, draft.ID, "Well described."); err != nil {
+		if _, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "Well described."); err != nil {
 			t.Fatal(err)
 		}
 		w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
@@ -170,7 +170,7 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 				t.Fatalf("listed %+v", list)
 			}
 			c.meanwhile(w, draft)
-			w.must(w.app.Deepen(context.Background(), list))
+			w.must(w.ledger.Deepen(context.Background(), list))
 			w.wantState(draft, c.want)
 		})
 	}
@@ -183,7 +183,7 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 		want      mission.Depth
 	}{
 		"halted": {func(w *world, _ store.Draft, _ []store.Deepening) {
-			w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true))
+			w.must(w.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 		}, mission.DepthConfirmed},
 		"money gone": {func(w *world, draft store.Draft, _ []store.Deepening) {
 			w.extend([]store.ChainEvent{closingOf(draft, 2)})
@@ -203,7 +203,7 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 				t.Fatalf("listed %+v", list)
 			}
 			c.meanwhile(w, draft, list)
-			w.must(w.app.Deepen(context.Background(), list))
+			w.must(w.ledger.Deepen(context.Background(), list))
 			w.wantState(draft, mission.State{Depth: c.want, Decision: mission.DecisionApproved})
 		})
 	}
@@ -218,7 +218,7 @@ func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	funding, err := w.db.FundingOf(context.Background(), draft.ID)
 	w.must(err)
 	forged := []store.Deepening{{FundedDraft: store.FundedDraft{Draft: draft, Funding: funding}, To: mission.DepthLocked}}
-	w.must(w.app.Deepen(context.Background(), forged))
+	w.must(w.ledger.Deepen(context.Background(), forged))
 	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
 }
 
@@ -231,7 +231,7 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	funding, err := w.db.FundingOf(context.Background(), draft.ID)
 	w.must(err)
 	forged := []store.Deepening{{FundedDraft: store.FundedDraft{Draft: draft, Funding: funding}, To: mission.DepthLocked, Refund: true}}
-	w.must(w.app.Deepen(context.Background(), forged))
+	w.must(w.ledger.Deepen(context.Background(), forged))
 	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
 }
 
@@ -254,7 +254,7 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 			t.Parallel()
 			w := openWorld(t, sqliteDatabase(t), worldOptions{})
 			draft := w.fund(alice, "k", mission.DepthConfirmed)
-			_, err := w.app.Reject(context.Background(), reviewer, draft.ID, "No.")
+			_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
 			w.must(err)
 			w.extend([]store.ChainEvent{closingOf(draft, 1)})
 			if list := w.toDeepen(); len(list) != 0 {
@@ -266,7 +266,7 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 				t.Fatalf("listed %+v", list)
 			}
 			c.meanwhile(w, draft, list)
-			w.must(w.app.Deepen(context.Background(), list))
+			w.must(w.ledger.Deepen(context.Background(), list))
 			if got := w.checkDraft(draft.ID).State.Refunded; got != c.refunded {
 				t.Errorf("refunded is %t", got)
 			}
@@ -281,13 +281,13 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 	published, locked := w.fund(alice, "published", mission.DepthLocked), w.fund(alice, "locked", mission.DepthLocked)
 	approved := w.fund(bob, "approved", mission.DepthConfirmed)
 	for _, draft := range []store.Draft{published, approved} {
-		_, err := w.app.Approve(ctx, reviewer, draft.ID, "")
+		_, err := w.operators.Approve(ctx, reviewer, draft.ID, "")
 		w.must(err)
 	}
 	// From here on the fundings of the first two are gone, and only bob's comes back.
 	w.advance(w.step(testStart, []store.ChainEvent{fundingOf(approved), fundingOf(locked)}, nil, nil, nil, nil, nil))
 	w.wantState(published, mission.State{Depth: mission.DepthNone, Decision: mission.DecisionApproved})
-	halted, err := w.app.Halted(ctx)
+	halted, err := w.ledger.Halted(ctx)
 	if err != nil || !halted {
 		t.Fatalf("halted is %t, %v", halted, err)
 	}
@@ -304,10 +304,10 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 	w.settle()
 	w.wantState(approved, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
 	w.wantState(locked, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
-	w.must(w.app.ReportIncident(ctx, "test", "Stop.", true))
-	_, err = w.app.Approve(ctx, reviewer, locked.ID, "")
+	w.must(w.ledger.ReportIncident(ctx, "test", "Stop.", true))
+	_, err = w.operators.Approve(ctx, reviewer, locked.ID, "")
 	wantCode(t, err, sortie.CodeServiceUnavailable)
-	_, err = w.app.Reject(ctx, reviewer, locked.ID, "A rejection publishes nothing.")
+	_, err = w.operators.Reject(ctx, reviewer, locked.ID, "A rejection publishes nothing.")
 	w.must(err)
 }
 
@@ -316,7 +316,7 @@ func (w *world) clearIncidents() {
 	incidents, err := w.db.OpenIncidents(context.Background())
 	w.must(err)
 	for _, incident := range incidents {
-		_, err := w.app.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
+		_, err := w.operators.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
 		w.must(err)
 	}
 }
@@ -330,7 +330,7 @@ func TestAReclaimDecides(t *testing.T) {
 			w := openWorld(t, sqliteDatabase(t), worldOptions{})
 			draft := w.fund(alice, "k", mission.DepthLocked)
 			w.extend([]store.ChainEvent{closingOf(draft, reason)})
-			_, err := w.app.Approve(context.Background(), reviewer, draft.ID, "")
+			_, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "")
 			wantCode(t, err, sortie.CodeWrongState)
 			w.settle()
 			w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone}) // not final yet
@@ -392,11 +392,11 @@ func TestStepsThatContradictThemselves(t *testing.T) {
 	} {
 		step := w.step(tip, fund, fund)
 		change(&step)
-		if _, err := w.app.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
+		if _, err := w.ledger.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	position, err := w.app.Position(context.Background(), testChain)
+	position, err := w.ledger.Position(context.Background(), testChain)
 	if err != nil || position != w.position {
 		t.Errorf("the position is %+v, %v; want %+v", position, err, w.position)
 	}
@@ -410,11 +410,11 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 		w := openWorld(t, database, worldOptions{})
 		funded, late := w.fund(alice, "funded", mission.DepthConfirmed), w.create(alice, "late")
 		ctx := context.Background()
-		_, err := w.app.Reject(ctx, reviewer, late.ID, "No.")
+		_, err := w.operators.Reject(ctx, reviewer, late.ID, "No.")
 		w.must(err)
 		broken := errors.New("the queue is broken")
 		w.queue.fail = broken
-		if _, err := w.app.Reject(ctx, reviewer, funded.ID, "No."); !errors.Is(err, broken) {
+		if _, err := w.operators.Reject(ctx, reviewer, funded.ID, "No."); !errors.Is(err, broken) {
 			t.Errorf("reject: %v", err)
 		}
 		w.wantState(funded, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
@@ -422,7 +422,7 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 			t.Errorf("a review is left: %v", err)
 		}
 		w.extend([]store.ChainEvent{fundingOf(late)}, nil, nil)
-		if err := w.app.Deepen(ctx, w.toDeepen()); !errors.Is(err, broken) {
+		if err := w.ledger.Deepen(ctx, w.toDeepen()); !errors.Is(err, broken) {
 			t.Errorf("deepen: %v", err)
 		}
 		w.wantState(late, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionRejected})
@@ -439,23 +439,23 @@ func TestWhereFollowingBegins(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	ctx := context.Background()
-	earliest, err := w.app.EarliestInterest(ctx)
+	earliest, err := w.ledger.EarliestInterest(ctx)
 	if err != nil || !earliest.Equal(w.clock()) {
 		t.Errorf("without drafts: %s, %v; want now", earliest, err)
 	}
 	first := w.create(alice, "first")
 	w.pass(time.Hour)
 	w.create(bob, "second")
-	if earliest, err = w.app.EarliestInterest(ctx); err != nil || !earliest.Equal(first.CreatedAt) {
+	if earliest, err = w.ledger.EarliestInterest(ctx); err != nil || !earliest.Equal(first.CreatedAt) {
 		t.Errorf("with drafts: %s, %v; want %s", earliest, err, first.CreatedAt)
 	}
-	if err := w.app.Begin(ctx, testChain, w.mine(1)); !errors.Is(err, store.ErrConflict) {
+	if err := w.ledger.Begin(ctx, testChain, w.mine(1)); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("begun twice: %v", err)
 	}
-	if _, err := w.app.Position(ctx, 1); !errors.Is(err, store.ErrNotFound) {
+	if _, err := w.ledger.Position(ctx, 1); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a chain that is not followed: %v", err)
 	}
-	factories, err := w.app.Factories(ctx, testChain)
+	factories, err := w.ledger.Factories(ctx, testChain)
 	if err != nil || !slices.Equal(factories, []sortie.Address{factory}) {
 		t.Errorf("factories %v, %v", factories, err)
 	}
@@ -472,7 +472,7 @@ func TestOldBlocksAreForgotten(t *testing.T) {
 		step.Blocks, step.Head, step.Final = []store.Block{block}, number, number-10
 		w.advance(step)
 	}
-	tail, err := w.app.Tail(context.Background(), testChain, last+100, 10_000)
+	tail, err := w.ledger.Tail(context.Background(), testChain, last+100, 10_000)
 	w.must(err)
 	oldest := tail[len(tail)-1].Number
 	if oldest < w.position.Final-keptBlocks || oldest > w.position.Final-keptBlocks+64 {

@@ -19,20 +19,20 @@ const maxDeepenings = 256
 // that are final and not yet counted as refunds. Nothing is locked while the service is halted. A
 // funding that is both new and final is listed twice, so that one step does not wait for the other.
 // The next page begins at next, which is zero after the last.
-func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (page []store.Deepening, next store.DeepenPlace, err error) {
-	halted, err := a.store.Halted(ctx)
+func (l *Ledger) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (page []store.Deepening, next store.DeepenPlace, err error) {
+	halted, err := l.store.Halted(ctx)
 	if err != nil {
 		return nil, next, err
 	}
-	seen, err := a.store.FundingsToDeepen(ctx, chainID, mission.DepthSeen, confirmedUpTo, after.Seen, maxDeepenings)
+	seen, err := l.store.FundingsToDeepen(ctx, chainID, mission.DepthSeen, confirmedUpTo, after.Seen, maxDeepenings)
 	if err != nil {
 		return nil, next, err
 	}
-	confirmed, err := a.store.FundingsToDeepen(ctx, chainID, mission.DepthConfirmed, lockedUpTo, after.Confirmed, maxDeepenings)
+	confirmed, err := l.store.FundingsToDeepen(ctx, chainID, mission.DepthConfirmed, lockedUpTo, after.Confirmed, maxDeepenings)
 	if err != nil {
 		return nil, next, err
 	}
-	closed, err := a.store.RefundsToConfirm(ctx, chainID, lockedUpTo, after.Closed, maxDeepenings)
+	closed, err := l.store.RefundsToConfirm(ctx, chainID, lockedUpTo, after.Closed, maxDeepenings)
 	if err != nil {
 		return nil, next, err
 	}
@@ -40,7 +40,7 @@ func (a *App) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo u
 		page = append(page, store.Deepening{FundedDraft: funded, To: mission.DepthConfirmed})
 	}
 	for _, funded := range slices.Concat(seen, confirmed) {
-		if !halted && funded.Block <= lockedUpTo && mayLock(funded.Draft, &funded.Funding, a.now()) {
+		if !halted && funded.Block <= lockedUpTo && mayLock(funded.Draft, &funded.Funding, l.now()) {
 			page = append(page, store.Deepening{FundedDraft: funded, To: mission.DepthLocked})
 		}
 	}
@@ -80,11 +80,11 @@ func mayLock(draft store.Draft, funding *store.Funding, now time.Time) bool {
 
 // Deepen moves the drafts whose fundings, or refunds, the chain was asked about again and
 // confirmed. What changed since it was listed is left as it is.
-func (a *App) Deepen(ctx context.Context, deepenings []store.Deepening) error {
+func (l *Ledger) Deepen(ctx context.Context, deepenings []store.Deepening) error {
 	if len(deepenings) == 0 {
 		return nil
 	}
-	err := a.write(ctx, func(books *books) error {
+	err := l.write(ctx, func(books *books) error {
 		if err := books.hold(); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (b *books) deepen(deepening store.Deepening, halted bool) error {
 	if deepening.Refund {
 		return b.confirmRefund(account, deepening.Funding.Closed, position)
 	}
-	if confirmationsAt(position, account.funding.Block) < b.app.confirmations && account.funding.Block > position.Final {
+	if confirmationsAt(position, account.funding.Block) < b.core.confirmations && account.funding.Block > position.Final {
 		return nil
 	}
 	if err := b.confirm(account); err != nil {
@@ -139,7 +139,7 @@ func (b *books) confirm(c *account) error {
 	if err := b.move(c, mission.FundingConfirmed, fundingFacts(c.funding)); err != nil {
 		return err
 	}
-	if !b.app.autoApprove || c.draft.State == before || c.draft.State.Decision != mission.DecisionNone || c.funding.Closed != nil || c.late(b.tx.Now) {
+	if !b.core.autoApprove || c.draft.State == before || c.draft.State.Decision != mission.DecisionNone || c.funding.Closed != nil || c.late(b.tx.Now) {
 		return nil
 	}
 	return b.decide(c, mission.Approved, actorAuto, "")

@@ -22,17 +22,17 @@ func (w *world) doctor(draft store.Draft) sortie.Doctor {
 
 func (w *world) reject(draft store.Draft) {
 	w.t.Helper()
-	_, err := w.app.Reject(context.Background(), reviewer, draft.ID, "The place is private.")
+	_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "The place is private.")
 	w.must(err)
 }
 
 func (w *world) approve(draft store.Draft) {
 	w.t.Helper()
-	_, err := w.app.Approve(context.Background(), reviewer, draft.ID, "")
+	_, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "")
 	w.must(err)
 }
 
-func (w *world) halt() { w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true)) }
+func (w *world) halt() { w.must(w.ledger.ReportIncident(context.Background(), "test", "Stop.", true)) }
 
 // endedLongAgo lets 40 days pass: a mission without an end of its own takes submissions for 30. The
 // chain goes on.

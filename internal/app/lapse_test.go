@@ -20,12 +20,12 @@ func (w *world) ending(key string, after time.Duration) store.Draft {
 
 func (w *world) dueByTime() {
 	w.t.Helper()
-	w.must(w.app.DueByTime(context.Background()))
+	w.must(w.ledger.DueByTime(context.Background()))
 }
 
 func (w *world) approved(draft store.Draft) {
 	w.t.Helper()
-	_, err := w.app.Approve(context.Background(), reviewer, draft.ID, "")
+	_, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "")
 	w.must(err)
 }
 
@@ -64,7 +64,7 @@ func TestAnApprovalThatPublishesTooLateLapses(t *testing.T) {
 		}
 		w.settle()
 		w.wantState(draft, rejectedLocked)
-		_, needed, err := w.app.CloseCall(context.Background(), draft.ID)
+		_, needed, err := w.ledger.CloseCall(context.Background(), draft.ID)
 		if err != nil || !needed {
 			t.Errorf("the close is needed: %t, %v; want true", needed, err)
 		}
@@ -112,7 +112,7 @@ func TestNothingLapsesWhileTheServiceIsHalted(t *testing.T) {
 	w.bury(draft, mission.DepthConfirmed)
 	w.pass(2 * time.Hour)
 	w.extend(nil)
-	w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true))
+	w.must(w.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 	w.dueByTime()
 	w.must(w.app.write(context.Background(), func(books *books) error { return books.lapse(draft.ID) })) // listed before the halt
 	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})

@@ -26,11 +26,11 @@ const maxTries = 5
 
 // write runs a transaction, again when somebody else changed what it had read. Whatever it changes,
 // it reads in fn.
-func (a *App) write(ctx context.Context, fn func(*books) error) error {
+func (c *core) write(ctx context.Context, fn func(*books) error) error {
 	for try := 1; ; try++ {
 		var written *books
-		err := a.store.Tx(ctx, func(tx *store.Tx) error {
-			written = &books{app: a, tx: tx, byID: make(map[string]*account), byKey: make(map[sortie.Hash]*account)}
+		err := c.store.Tx(ctx, func(tx *store.Tx) error {
+			written = &books{core: c, tx: tx, byID: make(map[string]*account), byKey: make(map[sortie.Hash]*account)}
 			if err := fn(written); err != nil {
 				return err
 			}
@@ -39,9 +39,9 @@ func (a *App) write(ctx context.Context, fn func(*books) error) error {
 		var lost lostRace
 		if !errors.Is(err, store.ErrConflict) || errors.As(err, &lost) || try == maxTries {
 			if err == nil {
-				a.outcomes.add(written.outcomes)
-				a.limits.crossed.Add(written.crossed)
-				a.steps.add(written.steps)
+				c.outcomes.add(written.outcomes)
+				c.limits.crossed.Add(written.crossed)
+				c.steps.add(written.steps)
 			}
 			return err
 		}
@@ -60,7 +60,7 @@ func (l lostRace) Unwrap() error { return l.error }
 // Moves are written when the books are closed, all at once: a range of the chain moves many drafts,
 // some of them repeatedly.
 type books struct {
-	app    *App
+	core   *core
 	tx     *store.Tx
 	byID   map[string]*account      // draft ids and mission ids
 	byKey  map[sortie.Hash]*account // the contract's names of missions
@@ -125,7 +125,7 @@ func (b *books) openByKey(key sortie.Hash) (*account, error) {
 // hold keeps the chain from moving until the end of the transaction. A move changes fundings and
 // closings without touching their drafts; whoever decides by both must not see one before it and
 // the other after it.
-func (b *books) hold() error { return b.tx.HoldChain(b.app.domain.ChainID) }
+func (b *books) hold() error { return b.tx.HoldChain(b.core.domain.ChainID) }
 
 func (c *account) due() bool {
 	return c.funding != nil && c.draft.State.RefundDue(c.funding.Closed != nil)
@@ -157,7 +157,7 @@ func (b *books) close() error {
 func (b *books) queueRefunds() error {
 	for _, touched := range b.order {
 		if touched.due() && !touched.wasDue {
-			if err := b.app.queue.Refund(b.tx, touched.draft.ID); err != nil {
+			if err := b.core.queue.Refund(b.tx, touched.draft.ID); err != nil {
 				return fmt.Errorf("queue the refund of draft %s: %w", touched.draft.ID, err)
 			}
 		}
@@ -180,7 +180,7 @@ func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
 	if c.draft.PublishBy, err = b.publishBy(c, next); err != nil {
 		return err
 	}
-	c.draft.QuoteDeadline = b.app.quoteDeadline(c.draft, next, b.tx.Now)
+	c.draft.QuoteDeadline = b.core.quoteDeadline(c.draft, next, b.tx.Now)
 	c.draft.State, c.draft.UpdatedAt = next, b.tx.Now
 	c.draft.Version++
 	b.events = append(b.events, store.DraftEvent{
@@ -192,14 +192,14 @@ func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
 // quoteDeadline is the deadline that a draft's quote keeps in its next state; 0 where it is live.
 // It is frozen once: a draft that goes from one state without a live quote to another keeps the
 // quote that its creator has seen.
-func (a *App) quoteDeadline(draft store.Draft, next mission.State, now time.Time) uint64 {
+func (c *core) quoteDeadline(draft store.Draft, next mission.State, now time.Time) uint64 {
 	switch {
 	case next.QuoteLive():
 		return 0
 	case draft.QuoteDeadline != 0:
 		return draft.QuoteDeadline
 	default:
-		return a.liveDeadline(draft, now)
+		return c.liveDeadline(draft, now)
 	}
 }
 
@@ -254,7 +254,7 @@ func (b *books) incident(kind string, halting bool, format string, args ...any) 
 	detail := fmt.Sprintf(format, args...)
 	opened, err := b.tx.OpenIncident(store.Incident{Kind: kind, Halting: halting, Detail: detail})
 	if err == nil && opened {
-		b.app.log.Error("incident", "kind", kind, "halting", halting, "detail", detail)
+		b.core.log.Error("incident", "kind", kind, "halting", halting, "detail", detail)
 	}
 	return err
 }

@@ -112,7 +112,7 @@ func (s *studio) complete(draft store.Draft) {
 // settlePayouts does what a worker does each second about payouts.
 func (s *studio) settlePayouts() {
 	s.t.Helper()
-	s.must(s.app.Settle(context.Background()))
+	s.must(s.ledger.Settle(context.Background()))
 }
 
 // wantPayout compares the status of a payout.

@@ -303,7 +303,7 @@ func (m *model) look() { m.listed = m.toDeepen() }
 // the depth still reached.
 func (m *model) act() {
 	m.change(func() {
-		m.must(m.app.Deepen(context.Background(), m.listed))
+		m.must(m.ledger.Deepen(context.Background(), m.listed))
 		for _, item := range m.listed {
 			for _, draft := range m.drafts {
 				if draft.ID == item.Draft.ID && draft.funding != nil && draft.funding.BlockHash == item.BlockHash {
@@ -336,7 +336,7 @@ func (m *model) decide() {
 		return
 	}
 	m.change(func() {
-		_, err := m.app.Reject(context.Background(), operator, draft.ID, "Because of "+operator.String())
+		_, err := m.operators.Reject(context.Background(), operator, draft.ID, "Because of "+operator.String())
 		switch draft.state.Decision {
 		case mission.DecisionNone:
 			m.must(err)
@@ -352,7 +352,7 @@ func (m *model) decide() {
 }
 
 func (m *model) approve(draft *modelDraft, operator sortie.Address) {
-	_, err := m.app.Approve(context.Background(), operator, draft.MissionID, "")
+	_, err := m.operators.Approve(context.Background(), operator, draft.MissionID, "")
 	funded := draft.state.Depth == mission.DepthConfirmed || draft.state.Depth == mission.DepthLocked
 	switch {
 	case draft.state.Decision == mission.DecisionApproved:
@@ -381,7 +381,7 @@ func (m *model) clear() {
 	incidents, err := m.db.OpenIncidents(context.Background())
 	m.must(err)
 	for _, incident := range incidents {
-		_, err := m.app.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
+		_, err := m.operators.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
 		m.must(err)
 	}
 	m.halted = false
@@ -393,7 +393,7 @@ func (m *model) loseRace() {
 		return
 	}
 	step := rapid.SampledFrom(m.retired).Draw(m.t, "step")
-	if _, err := m.app.Advance(context.Background(), step); !errors.Is(err, store.ErrConflict) {
+	if _, err := m.ledger.Advance(context.Background(), step); !errors.Is(err, store.ErrConflict) {
 		m.t.Fatalf("a move from a past position: %v", err)
 	}
 }
@@ -476,12 +476,12 @@ func (m *model) checkChain() {
 			m.t.Fatalf("stored event %d is %s, that of the chain %s", i, event.Transaction, m.chain[i].Transaction)
 		}
 	}
-	position, err := m.app.Position(context.Background(), testChain)
+	position, err := m.ledger.Position(context.Background(), testChain)
 	m.must(err)
 	if position != m.position {
 		m.t.Fatalf("the position is %+v, want %+v", position, m.position)
 	}
-	halted, err := m.app.Halted(context.Background())
+	halted, err := m.ledger.Halted(context.Background())
 	m.must(err)
 	if halted != m.halted {
 		m.t.Fatalf("halted is %t, want %t; incidents %v", halted, m.halted, m.incidents())

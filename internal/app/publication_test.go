@@ -33,7 +33,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
 		_, err = s.declare(contributor(2), draft, "three", photo(3))
 		wantCode(t, err, sortie.CodeMissionClosed)
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
 		wantCode(t, err, sortie.CodeMissionClosed)
 		if feed, err := s.app.Feed(ctx, FeedQuery{}); err != nil || len(feed.Missions) != 0 {
 			t.Errorf("feed %+v, %v", feed, err)
@@ -47,7 +47,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
 		s.must(s.app.CheckSubmission(ctx, uploaded.SubmissionID))
 		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionRejected) // nobody would be paid
-		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
+		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
 		s.must(err)
 		s.due()
 		if told := s.completions(draft); told != 0 {
@@ -95,7 +95,7 @@ func TestOlderMissionsAreOpened(t *testing.T) {
 		}))
 		s.pass(time.Hour)
 		for range 2 {
-			s.app = s.another(nil)
+			s.use(s.another(nil))
 		}
 		after := s.slots(open)
 		after.Seq = before.Seq

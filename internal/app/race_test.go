@@ -46,7 +46,7 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 			var calls []func() error
 			for i := range steps {
 				calls = append(calls, func() (err error) {
-					moved[i], err = w.app.Advance(context.Background(), steps[i])
+					moved[i], err = w.ledger.Advance(context.Background(), steps[i])
 					return err
 				})
 			}
@@ -96,11 +96,11 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 			reorg.Blocks, reorg.Head, reorg.Final = []store.Block{w.mine(fundedIn)}, w.position.Head, fundedIn
 			var moved store.Position
 			failures := together(
-				func() error { _, err := w.app.Approve(ctx, reviewer, draft.ID, "Yes."); return err },
-				func() error { _, err := w.app.Reject(ctx, colleague, draft.ID, "No."); return err },
-				func() error { return w.app.Deepen(ctx, list) },
-				func() (err error) { moved, err = w.app.Advance(ctx, reorg); return err },
-				func() error { _, err := w.app.Approve(ctx, colleague, draft.ID, "Yes, too."); return err },
+				func() error { _, err := w.operators.Approve(ctx, reviewer, draft.ID, "Yes."); return err },
+				func() error { _, err := w.operators.Reject(ctx, colleague, draft.ID, "No."); return err },
+				func() error { return w.ledger.Deepen(ctx, list) },
+				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
+				func() error { _, err := w.operators.Approve(ctx, colleague, draft.ID, "Yes, too."); return err },
 			)
 			for i, err := range failures {
 				if err != nil && sortie.ErrorCode(err) != sortie.CodeWrongState && sortie.ErrorCode(err) != sortie.CodeServiceUnavailable {
@@ -168,9 +168,9 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 		}
 		w.extend(fundings, nil, nil)
 		list := w.toDeepen()
-		calls := []func() error{func() error { return w.app.Deepen(ctx, list) }}
+		calls := []func() error{func() error { return w.ledger.Deepen(ctx, list) }}
 		for _, draft := range drafts[:4] {
-			calls = append(calls, func() error { _, err := w.app.Reject(ctx, reviewer, draft.ID, "No."); return err })
+			calls = append(calls, func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "No."); return err })
 		}
 		for _, err := range together(calls...) {
 			w.must(err)
@@ -204,8 +204,8 @@ func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 			reorg := w.step(w.position.Tip.Number-1, nil)
 			var moved store.Position
 			for _, err := range together(
-				func() (err error) { moved, err = w.app.Advance(ctx, reorg); return err },
-				func() error { _, err := w.app.Reject(ctx, reviewer, draft.ID, "No."); return err },
+				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
+				func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "No."); return err },
 			) {
 				w.must(err)
 			}
@@ -233,8 +233,8 @@ func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 			reorg := w.step(w.position.Tip.Number-1, nil)
 			var moved store.Position
 			for _, err := range together(
-				func() (err error) { moved, err = w.app.Advance(ctx, reorg); return err },
-				func() error { return w.app.Deepen(ctx, list) },
+				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
+				func() error { return w.ledger.Deepen(ctx, list) },
 			) {
 				w.must(err)
 			}

@@ -65,13 +65,13 @@ func (a *auditor) settleFinal() {
 	a.t.Helper()
 	a.finalize(a.position.Tip.Number)
 	a.settle()
-	a.must(a.app.finalizePayouts(context.Background()))
+	a.must(a.ledger.finalizePayouts(context.Background()))
 	a.due()
 }
 
 func (a *auditor) check() sortie.SolvencyReport {
 	a.t.Helper()
-	report, err := a.app.CheckBooks(context.Background())
+	report, err := a.ledger.CheckBooks(context.Background())
 	a.must(err)
 	return report
 }
@@ -106,7 +106,7 @@ func (a *auditor) clear() {
 	open, err := a.db.OpenIncidents(context.Background())
 	a.must(err)
 	for _, incident := range open {
-		_, err := a.app.ClearIncident(context.Background(), reviewer, incident.ID, "Corrected by hand.")
+		_, err := a.operators.ClearIncident(context.Background(), reviewer, incident.ID, "Corrected by hand.")
 		a.must(err)
 	}
 }
@@ -235,7 +235,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 					return
 				default:
 				}
-				report, err := a.app.CheckBooks(context.Background())
+				report, err := a.ledger.CheckBooks(context.Background())
 				if err != nil || report.Status == sortie.SolvencyMismatch {
 					t.Errorf("while the chain was reorganized: %v, %+v", err, report.Mismatches)
 					return
@@ -329,7 +329,7 @@ func TestNodesThatDoNotAnswerAreNotAMismatch(t *testing.T) {
 			t.Errorf("last completed at %v, want %s", report.CompletedAt, *agreed.CompletedAt)
 		}
 		a.wantHalted(false)
-		shown, err := a.app.Solvency(context.Background(), reviewer, Page{})
+		shown, err := a.operators.Solvency(context.Background(), reviewer, Page{})
 		if err != nil || shown.Agrees || len(shown.Missions) != 1 || shown.Missions[0].Agrees != nil || shown.Summary.Problem == "" {
 			t.Errorf("the answer is %+v, %v; want a mission that was not checked", shown, err)
 		}
@@ -345,7 +345,7 @@ func TestAnOldReportIsNotAPass(t *testing.T) {
 	a.publish("k", 3, "")
 	a.wantAgrees("at first")
 	a.pass(2 * 60 * 1e9)
-	shown, err := a.app.Solvency(context.Background(), reviewer, Page{})
+	shown, err := a.operators.Solvency(context.Background(), reviewer, Page{})
 	if err != nil || shown.Agrees || shown.Status != sortie.SolvencyNotChecked {
 		t.Errorf("two minutes later the books are %s, %v; want %s", shown.Status, err, sortie.SolvencyNotChecked)
 	}
@@ -433,17 +433,17 @@ func TestSolvencyShowsBothSidesInPages(t *testing.T) {
 		for i := range 3 {
 			a.publish(fmt.Sprint(i), 2, "")
 		}
-		if _, err := a.app.Solvency(context.Background(), alice, Page{}); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
+		if _, err := a.operators.Solvency(context.Background(), alice, Page{}); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
 			t.Errorf("asked by a creator: %v, want %s", err, sortie.CodeWalletNotAllowed)
 		}
-		before, err := a.app.Solvency(context.Background(), reviewer, Page{})
+		before, err := a.operators.Solvency(context.Background(), reviewer, Page{})
 		if err != nil || before.Agrees || before.Status != sortie.SolvencyNotChecked {
 			t.Errorf("before the first check: %s, %v; want %s", before.Status, err, sortie.SolvencyNotChecked)
 		}
 		a.wantAgrees("at first")
 		var seen []string
 		for cursor := ""; ; {
-			page, err := a.app.Solvency(context.Background(), reviewer, Page{Limit: 2, Cursor: cursor})
+			page, err := a.operators.Solvency(context.Background(), reviewer, Page{Limit: 2, Cursor: cursor})
 			a.must(err)
 			for _, m := range page.Missions {
 				if m.Agrees == nil || !*m.Agrees || m.Chain == nil || m.Chain.FundedBaseUnits != m.Database.FundedBaseUnits || m.Database.FundedBaseUnits != "5000000" {
@@ -511,7 +511,7 @@ func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true)})
 		a.settleFinal()
 		a.extend([]store.ChainEvent{a.pays(ids[2], false)})
-		a.must(a.app.SetPayoutAside(ctx, a.payout(ids[3]), "refused"))
+		a.must(a.ledger.SetPayoutAside(ctx, a.payout(ids[3]), "refused"))
 		check := func(when string, want sortie.BookSums, spent, committed, left string) {
 			t.Helper()
 			ledger, err := a.app.MissionLedger(ctx, draft.MissionID, Page{})

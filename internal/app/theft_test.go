@@ -23,7 +23,7 @@ func paymentOf(draft store.Draft, slot uint64, recipient sortie.Address, submiss
 
 func (w *world) wantHalted(want bool) {
 	w.t.Helper()
-	halted, err := w.app.Halted(context.Background())
+	halted, err := w.ledger.Halted(context.Background())
 	if err != nil || halted != want {
 		w.t.Errorf("halted is %t, %v; want %t; incidents %v", halted, err, want, w.incidents())
 	}
@@ -43,7 +43,7 @@ func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 		"in review, closed with the settler's signature": {1, func(*world, store.Draft) {}, true},
 		"in review, reclaimed by its creator":            {2, func(*world, store.Draft) {}, false},
 		"rejected, closed before the service could": {1, func(w *world, draft store.Draft) {
-			_, err := w.app.Reject(context.Background(), reviewer, draft.ID, "Because.")
+			_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "Because.")
 			w.must(err)
 		}, false},
 		"published, closed as the service asked for": {1, func(w *world, draft store.Draft) {
@@ -168,7 +168,7 @@ func TestAnAdoptedTheftHalts(t *testing.T) {
 	draft := w.fund(alice, "k", mission.DepthLocked)
 	event := paymentOf(draft, 0, bob, "sub_none")
 	event.Block, event.BlockHash, event.Transaction = w.position.Tip.Number, w.position.Tip.Hash, testHash('t', 1)
-	w.must(w.app.Adopt(context.Background(), testChain, event))
+	w.must(w.ledger.Adopt(context.Background(), testChain, event))
 	w.wantIncidents("unexpected_payment")
 }
 
@@ -295,7 +295,7 @@ func TestNothingCompletesWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
 	draft := s.publish("k", 2, "")
-	halt := func() { s.must(s.app.ReportIncident(context.Background(), "test", "Stop.", true)) }
+	halt := func() { s.must(s.ledger.ReportIncident(context.Background(), "test", "Stop.", true)) }
 	halt()
 	s.pass(31 * 24 * time.Hour)
 	s.due()

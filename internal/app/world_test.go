@@ -67,12 +67,15 @@ const (
 // world is the use cases on a real database, with a chain that a test makes block by block and a
 // clock that it sets.
 type world struct {
-	t      rapid.TB
-	db     *store.DB
-	config Config
-	app    *App
-	queue  *tableQueue
-	wakes  int
+	t         rapid.TB
+	db        *store.DB
+	config    Config
+	service   *Service
+	app       *App
+	ledger    *Ledger
+	operators *Operators
+	queue     *tableQueue
+	wakes     int
 
 	mu  sync.Mutex
 	now time.Time
@@ -112,12 +115,13 @@ func newWorld(t rapid.TB, database string, options worldOptions) *world {
 	if options.configure != nil {
 		options.configure(&w.config)
 	}
-	w.app, err = New(ctx, w.config)
+	opened, err := New(ctx, w.config)
 	w.must(err)
+	w.use(opened)
 	start := w.mine(testStart)
-	w.must(w.app.Begin(ctx, testChain, start))
+	w.must(w.ledger.Begin(ctx, testChain, start))
 	w.blocks[testStart] = start
-	w.position, err = w.app.Position(ctx, testChain)
+	w.position, err = w.ledger.Position(ctx, testChain)
 	w.must(err)
 	return w
 }
@@ -127,6 +131,11 @@ func openWorld(t testing.TB, database string, options worldOptions) *world {
 	w := newWorld(t, database, options)
 	t.Cleanup(w.close)
 	return w
+}
+
+// use replaces the use cases, as a restart of the process does.
+func (w *world) use(service *Service) {
+	w.service, w.app, w.ledger, w.operators = service, service.App, service.Ledger, service.Operators
 }
 
 func (w *world) close() { w.must(w.db.Close()) }
@@ -227,7 +236,7 @@ func (w *world) advance(step store.Advance) {
 	if w.onStep != nil {
 		w.onStep(step)
 	}
-	moved, err := w.app.Advance(context.Background(), step)
+	moved, err := w.ledger.Advance(context.Background(), step)
 	w.must(err)
 	w.follow(step, moved)
 }
@@ -279,7 +288,7 @@ func (w *world) toDeepen() []store.Deepening {
 	if w.position.Head+1 > testConfirmations {
 		confirmedUpTo = w.position.Head + 1 - testConfirmations
 	}
-	list, _, err := w.app.ToDeepen(context.Background(), testChain, confirmedUpTo, w.position.Final, store.DeepenPlace{})
+	list, _, err := w.ledger.ToDeepen(context.Background(), testChain, confirmedUpTo, w.position.Final, store.DeepenPlace{})
 	w.must(err)
 	return list
 }
@@ -287,7 +296,7 @@ func (w *world) toDeepen() []store.Deepening {
 // settle lets everything go as deep as it may.
 func (w *world) settle() {
 	w.t.Helper()
-	w.must(w.app.Deepen(context.Background(), w.toDeepen()))
+	w.must(w.ledger.Deepen(context.Background(), w.toDeepen()))
 }
 
 // fund brings a new draft to a depth.

@@ -17,8 +17,6 @@ import (
 const (
 	// MaxDeclarationBytes is the size of the largest declaration.
 	MaxDeclarationBytes = 4 << 10
-	// MaxUploadBytes is the size of the largest file.
-	MaxUploadBytes = 512 << 20
 
 	accuracyPlaces     = 2
 	minAccuracy        = 1          // a centimeter
@@ -31,17 +29,12 @@ var (
 	placeMembers       = []string{"lat", "lng", "accuracyMeters"}
 )
 
-// ContentTypes lists the types of the files that contributors may upload.
-func ContentTypes() []string {
-	return []string{"image/jpeg", "image/png", "image/webp", "video/mp4", "video/quicktime", "video/webm"}
-}
-
 // Declaration is what a contributor declares about a file, in normalized form: equal for all
 // spellings of the same declaration.
 type Declaration struct {
 	Location    sortie.Location // degrees to 6 decimals, meters to 2
 	CapturedAt  time.Time       // UTC, to the millisecond
-	ContentType string          // one of [ContentTypes]
+	ContentType string          // one of [sortie.ContentTypes]
 	SizeBytes   int64
 	Hash        sortie.Hash // SHA-256 of the file
 }
@@ -145,9 +138,9 @@ func (r *declarationRules) contentType(f field) string {
 	}
 	text, isText := r.text(f)
 	name := strings.ToLower(text)
-	if isText && !slices.Contains(ContentTypes(), name) {
+	if isText && !slices.Contains(sortie.ContentTypes(), name) {
 		r.wrongType = true
-		r.add(f.path(), faultUnsupported, "must be %s", alternatives(ContentTypes()))
+		r.add(f.path(), faultUnsupported, "must be %s", alternatives(sortie.ContentTypes()))
 	}
 	return name
 }
@@ -157,12 +150,12 @@ func (r *declarationRules) size(f field) int64 {
 		return 0
 	}
 	number, present := r.number(f)
-	if units, _ := number.fixed(0); present && units >= MaxUploadBytes && !number.within(0, MaxUploadBytes, 0) {
+	if units, _ := number.fixed(0); present && units >= sortie.MaxUploadBytes && !number.within(0, sortie.MaxUploadBytes, 0) {
 		r.tooLarge = true
-		r.add(f.path(), faultTooLarge, "is more than %d, the size of the largest file", MaxUploadBytes)
+		r.add(f.path(), faultTooLarge, "is more than %d, the size of the largest file", sortie.MaxUploadBytes)
 		return 0
 	}
-	return r.integer(f, 1, MaxUploadBytes, 0)
+	return r.integer(f, 1, sortie.MaxUploadBytes, 0)
 }
 
 func (r *declarationRules) hash(f field) (hash sortie.Hash) {
@@ -190,9 +183,9 @@ func (r *declarationRules) verdict() error {
 	case r.none():
 		return nil
 	case r.wrongType:
-		return r.refusal(sortie.CodeUnsupportedMediaType).Detail("allowed", ContentTypes())
+		return r.refusal(sortie.CodeUnsupportedMediaType).Detail("allowed", sortie.ContentTypes())
 	case r.tooLarge:
-		return r.refusal(sortie.CodePayloadTooLarge).Detail("maxBytes", MaxUploadBytes)
+		return r.refusal(sortie.CodePayloadTooLarge).Detail("maxBytes", sortie.MaxUploadBytes)
 	default:
 		return r.refusal(sortie.CodeValidationFailed)
 	}

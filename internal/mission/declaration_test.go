@@ -112,8 +112,8 @@ func TestNormalizeDeclarationRefuses(t *testing.T) {
 			checkRefusal(t, err)
 			var coded *sortie.Error
 			errors.As(err, &coded)
-			if c.code == sortie.CodeUnsupportedMediaType && (!reflect.DeepEqual(coded.Details["allowed"], mission.ContentTypes()) || !strings.Contains(coded.Message, "contentType")) ||
-				c.code == sortie.CodePayloadTooLarge && c.want != nil && (coded.Details["maxBytes"] != mission.MaxUploadBytes || !strings.Contains(coded.Message, "sizeBytes")) {
+			if c.code == sortie.CodeUnsupportedMediaType && (!reflect.DeepEqual(coded.Details["allowed"], sortie.ContentTypes()) || !strings.Contains(coded.Message, "contentType")) ||
+				c.code == sortie.CodePayloadTooLarge && c.want != nil && (coded.Details["maxBytes"] != sortie.MaxUploadBytes || !strings.Contains(coded.Message, "sizeBytes")) {
 				t.Errorf("error %v: got details %v, want allowed or maxBytes, and the field in the message", err, coded.Details)
 			}
 		})
@@ -127,8 +127,8 @@ func drawDeclaration(t *rapid.T) tree {
 			"accuracyMeters": rapid.SampledFrom([]number{"0.01", "5", "99999.99", "100000", "12.5"}).Draw(t, "accuracy"),
 		},
 		"capturedAt":  rapid.SampledFrom([]string{"2026-02-02T09:00:00.000Z", "1970-01-01T00:00:00.001Z", "9999-12-31T23:59:59.999Z"}).Draw(t, "capturedAt"),
-		"contentType": rapid.SampledFrom(mission.ContentTypes()).Draw(t, "contentType"),
-		"sizeBytes":   number(strconv.FormatInt(rapid.Int64Range(1, mission.MaxUploadBytes).Draw(t, "sizeBytes"), 10)),
+		"contentType": rapid.SampledFrom(sortie.ContentTypes()).Draw(t, "contentType"),
+		"sizeBytes":   number(strconv.FormatInt(rapid.Int64Range(1, sortie.MaxUploadBytes).Draw(t, "sizeBytes"), 10)),
 		"sha256":      rapid.StringMatching(`[0-9a-f]{64}`).Draw(t, "sha256"),
 	}
 }
@@ -183,7 +183,7 @@ func FuzzNormalizeDeclaration(f *testing.F) {
 			checkRefusal(t, err)
 			return
 		}
-		if d.SizeBytes < 1 || d.SizeBytes > mission.MaxUploadBytes || !slices.Contains(mission.ContentTypes(), d.ContentType) || d.CapturedAt.Location() != time.UTC {
+		if d.SizeBytes < 1 || d.SizeBytes > sortie.MaxUploadBytes || !slices.Contains(sortie.ContentTypes(), d.ContentType) || d.CapturedAt.Location() != time.UTC {
 			t.Fatalf("NormalizeDeclaration(%s): got %+v, want values within bounds", body, d)
 		}
 		checkDeclaration(t, d)
