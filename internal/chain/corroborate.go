@@ -105,7 +105,7 @@ func (f *findings) note(item onchain.Deepening, enough bool, doubt error, verdic
 		f.agreed = append(f.agreed, item)
 		return
 	}
-	if errors.Is(doubt, errBadAnswer) {
+	if errors.Is(doubt, ErrBadAnswer) {
 		f.contradicted = append(f.contradicted, item)
 	}
 	if verdict != nil && !errors.Is(verdict, errNotFinalYet) {
@@ -146,10 +146,10 @@ func (f *Follower) corroborate(ctx context.Context, followed *Node, due []onchai
 
 // worst is what a node that was asked has against the i-th of the items; nil: none has anything but
 // that it is not final yet.
-func worst(votes []vote[[]error], i int) error {
+func worst(votes []Vote[[]error], i int) error {
 	for _, v := range votes {
-		if v.err == nil && v.value[i] != nil && !errors.Is(v.value[i], errNotFinalYet) {
-			return v.value[i]
+		if v.Err == nil && v.Value[i] != nil && !errors.Is(v.Value[i], errNotFinalYet) {
+			return v.Value[i]
 		}
 	}
 	return nil
@@ -157,19 +157,19 @@ func worst(votes []vote[[]error], i int) error {
 
 // enough counts the nodes that confirm the i-th of what they were asked about. There can be enough
 // and doubts all the same.
-func (f *Follower) enough(votes []vote[[]error], i int) (enough bool, doubts error) {
+func (f *Follower) enough(votes []Vote[[]error], i int) (enough bool, doubts error) {
 	agreed := 0
 	for _, v := range votes {
 		switch {
-		case v.err != nil:
-			doubts = errors.Join(doubts, v.err)
-		case v.value[i] == nil:
+		case v.Err != nil:
+			doubts = errors.Join(doubts, v.Err)
+		case v.Value[i] == nil:
 			agreed++
 		default:
-			doubts = errors.Join(doubts, v.value[i])
+			doubts = errors.Join(doubts, v.Value[i])
 		}
 	}
-	contradicted := errors.Is(doubts, errBadAnswer)
+	contradicted := errors.Is(doubts, ErrBadAnswer)
 	if agreed < f.nodes.Required() && !contradicted && !errors.Is(doubts, errNotFinalYet) {
 		doubts = errors.Join(doubts, ErrQuorumMissing)
 	}
@@ -240,10 +240,10 @@ func (f *Follower) examine(ctx context.Context, node *Node, items []onchain.Deep
 		return nil, err
 	}
 	verdicts := make([]error, 0, len(items))
-	for part := range slices.Chunk(items, maxCalls-1) {
-		calls := make([]call, len(part))
+	for part := range slices.Chunk(items, MaxCalls-1) {
+		calls := make([]Call, len(part))
 		for i := range part {
-			calls[i] = missionCall(part[i].Factory, part[i].MissionKey, tagLatest)
+			calls[i] = MissionCall(part[i].Factory, part[i].MissionKey, TagLatest)
 		}
 		replies, err := f.ask(ctx, node, calls) // after the others: a node that is of another chain by now is caught
 		if err != nil {
@@ -265,19 +265,19 @@ func (f *Follower) examine(ctx context.Context, node *Node, items []onchain.Deep
 }
 
 // headersOf reads the headers of the blocks that events are in, each once.
-func (f *Follower) headersOf(ctx context.Context, node *Node, events []*onchain.Event) (map[uint64]reply, error) {
-	headers := make(map[uint64]reply)
+func (f *Follower) headersOf(ctx context.Context, node *Node, events []*onchain.Event) (map[uint64]Reply, error) {
+	headers := make(map[uint64]Reply)
 	var numbers []uint64
 	for _, event := range events {
 		if _, known := headers[event.Block]; !known {
-			headers[event.Block] = reply{}
+			headers[event.Block] = Reply{}
 			numbers = append(numbers, event.Block)
 		}
 	}
-	for part := range slices.Chunk(numbers, maxCalls-1) {
-		calls := make([]call, len(part))
+	for part := range slices.Chunk(numbers, MaxCalls-1) {
+		calls := make([]Call, len(part))
 		for i, number := range part {
-			calls[i] = headerCall(hexNumber(number))
+			calls[i] = HeaderCall(HexNumber(number))
 		}
 		replies, err := f.ask(ctx, node, calls)
 		if err != nil {
@@ -291,22 +291,22 @@ func (f *Follower) headersOf(ctx context.Context, node *Node, events []*onchain.
 }
 
 // confirm holds a node's block and its contract's state against an item.
-func confirm(item *onchain.Deepening, block, state reply) error {
+func confirm(item *onchain.Deepening, block, state Reply) error {
 	expected := eventOf(item)
-	h, err := block.header(expected.Block)
+	h, err := block.Header(expected.Block)
 	if err != nil {
 		return err
 	}
-	m, err := state.mission()
+	m, err := state.Mission()
 	switch {
 	case err != nil:
 		return fmt.Errorf("contract: %w", err)
 	case h.Hash != expected.BlockHash:
-		return badAnswer("block %d is another one", expected.Block)
-	case !m.holds(&item.Terms) || m.reclaimAfter != item.ReclaimAfter:
-		return badAnswer("the contract holds something else")
-	case item.Refund && m.closed != item.Closed.Reason:
-		return badAnswer("the contract holds the mission as it is")
+		return BadAnswer("block %d is another one", expected.Block)
+	case !m.Holds(&item.Terms) || m.ReclaimAfter != item.ReclaimAfter:
+		return BadAnswer("the contract holds something else")
+	case item.Refund && m.Closed != item.Closed.Reason:
+		return BadAnswer("the contract holds the mission as it is")
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -21,28 +20,28 @@ import (
 // promise adds drafts to the ledger, so that there are those numbered below a limit.
 func (r *rig) promise(below int) {
 	for n := len(r.ledger.drafts); n < below; n++ {
-		r.ledger.drafts = append(r.ledger.drafts, draftNumber(n))
+		r.ledger.drafts = append(r.ledger.drafts, TermsNumber(n))
 	}
 }
 
 // fundTogether mines a block in which one transaction funds drafts.
 func (r *rig) fundTogether(from, below int) common.Hash {
-	transaction := someHash()
+	transaction := SomeHash()
 	var logs []*types.Log
 	for n := from; n < below; n++ {
-		log := fundingLog(draftNumber(n))
+		log := FundingLog(TermsNumber(n))
 		log.TxHash = transaction
 		logs = append(logs, log)
 	}
-	r.chain.mine(logs...)
+	r.chain.Mine(logs...)
 	return transaction
 }
 
 // lock mines until everything that was mined before is final and was asked about.
 func (r *rig) lock() {
 	r.t.Helper()
-	r.chain.mineEmpty(3)
-	r.chain.finalize(r.chain.head() - 1)
+	r.chain.MineEmpty(3)
+	r.chain.Finalize(r.chain.Head() - 1)
 	for range 3 {
 		r.mustSettle()
 		r.later()
@@ -78,7 +77,7 @@ func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 		for n := range fundings {
 			r.wantLocked(n)
 		}
-		if got := r.nodes[0].count("eth_getTransactionReceipt"); got > most {
+		if got := r.nodes[0].Count("eth_getTransactionReceipt"); got > most {
 			t.Errorf("%d fundings: got %d receipts asked for, want at most %d", fundings, got, most)
 		}
 		r.canonical()
@@ -89,18 +88,18 @@ func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 // state say the same.
 func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
 	t.Parallel()
-	refusing := func(code int) lie {
-		return about("eth_getTransactionReceipt", func([]any, map[string]any) any { return &nodeError{code, "response too large"} })
+	refusing := func(code int) Lie {
+		return About("eth_getTransactionReceipt", func([]any, map[string]any) any { return Refuse(code, "response too large") })
 	}
 	for name, c := range map[string]struct {
 		foreign int
-		lie     lie
+		lie     Lie
 	}{
 		"40,000 foreign logs":                     {foreign: 40_000},
-		"40,000 foreign logs, the gas is unknown": {foreign: 40_000, lie: about("eth_getTransactionByHash", func([]any, map[string]any) any { return nil })},
+		"40,000 foreign logs, the gas is unknown": {foreign: 40_000, lie: About("eth_getTransactionByHash", func([]any, map[string]any) any { return nil })},
 		"the node refuses by size":                {lie: refusing(-32003)},
 		"the node refuses for another reason":     {lie: refusing(-32005)},
-		"the node hangs up on every such request": {lie: lie{http: hangsUpOn("eth_getTransactionReceipt")}},
+		"the node hangs up on every such request": {lie: Lie{HTTP: hangsUpOn("eth_getTransactionReceipt")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,10 +107,10 @@ func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
 			r.promise(20)
 			r.mustSettle()
 			for _, node := range r.nodes {
-				node.tell(c.lie)
+				node.Tell(c.lie)
 			}
-			r.chain.crowd(r.fundTogether(0, 3), c.foreign)
-			r.chain.mine(fundingLog(draftNumber(3)))
+			r.chain.Crowd(r.fundTogether(0, 3), c.foreign)
+			r.chain.Mine(FundingLog(TermsNumber(3)))
 			r.lock()
 			r.wantLocked(0, 1, 2, 3)
 			r.canonical()
@@ -138,17 +137,17 @@ func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
 	r.mustSettle()
-	r.nodes[0].tell(lie{result: func(method string, _ []any, result any) any {
+	r.nodes[0].Tell(Lie{Result: func(method string, _ []any, result any) any {
 		switch method {
 		case "eth_getTransactionReceipt":
-			return &nodeError{-32003, "response too large"}
+			return Refuse(-32003, "response too large")
 		case "eth_call":
-			return "0x" + strings.Repeat("0", 2*7*wordSize)
+			return "0x" + strings.Repeat("0", 2*7*WordBytes)
 		}
 		return result
 	}})
-	r.chain.mine(fundingLog(draftNumber(1)))
-	if err := r.settle(); !errors.Is(err, errBadAnswer) {
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	if err := r.settle(); !errors.Is(err, ErrBadAnswer) {
 		t.Errorf("got %v, want the answer refused", err)
 	}
 	if depth := r.ledger.depthOf(1); depth != "" {
@@ -163,17 +162,17 @@ func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 	for _, blocks := range []int{1, 100} { // near the head, and where blocks are final
 		r := newRig(t, 1, Finalized)
 		r.mustSettle()
-		r.chain.mineEmpty(blocks)
+		r.chain.MineEmpty(blocks)
 		hidden := r.fundTogether(1, 2)
-		r.nodes[0].tell(about("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
+		r.nodes[0].Tell(About("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
 			if common.HexToHash(params[0].(string)) == hidden {
 				return nil
 			}
 			return receipt
 		}))
-		r.chain.mine(fundingLog(draftNumber(2)))
-		r.chain.mineEmpty(blocks)
-		r.chain.finalize(r.chain.head() - 1)
+		r.chain.Mine(FundingLog(TermsNumber(2)))
+		r.chain.MineEmpty(blocks)
+		r.chain.Finalize(r.chain.Head() - 1)
 		r.strive(setAsideTries + 10)
 		r.lock()
 		r.wantLocked(2)
@@ -182,7 +181,7 @@ func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 		}
 		r.wantIncidents(IncidentSetAside)
 
-		r.nodes[0].tell(lie{})
+		r.nodes[0].Tell(Lie{})
 		if report := reconcile(t, r); report.Repaired != 1 {
 			t.Errorf("reconciling repaired %d, want 1: %+v", report.Repaired, report)
 		}
@@ -196,7 +195,7 @@ func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 func (r *rig) strive(times int) {
 	for range times {
 		_ = r.settle()
-		r.clock.advance(setAsideAfter / 4)
+		r.clock.Advance(setAsideAfter / 4)
 	}
 }
 
@@ -206,13 +205,13 @@ func TestLogsThatAreTooLargeTogetherAreReadByKind(t *testing.T) {
 	for _, blocks := range []int{0, 100} {
 		r := newRig(t, 1, Finalized)
 		r.mustSettle()
-		r.chain.mineEmpty(blocks)
-		r.chain.mine(paymentLog(draftNumber(2), 1), fundingLog(draftNumber(1)), paymentLog(draftNumber(2), 2))
-		r.chain.mineEmpty(blocks)
-		r.chain.finalize(r.chain.head())
-		r.nodes[0].tell(about("eth_getLogs", func(_ []any, logs []*types.Log) any {
+		r.chain.MineEmpty(blocks)
+		r.chain.Mine(PaymentLog(TermsNumber(2), 1), FundingLog(TermsNumber(1)), PaymentLog(TermsNumber(2), 2))
+		r.chain.MineEmpty(blocks)
+		r.chain.Finalize(r.chain.Head())
+		r.nodes[0].Tell(About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 			if len(logs) > 2 {
-				return &nodeError{-32005, "query returned more than 2 results"}
+				return Refuse(-32005, "query returned more than 2 results")
 			}
 			return logs
 		}))
@@ -230,11 +229,11 @@ func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
 	r.mustSettle()
-	r.chain.mine(fundingLog(draftNumber(1)), paymentLog(draftNumber(2), 1), paymentLog(draftNumber(2), 2))
-	r.chain.mine(fundingLog(draftNumber(2)))
-	r.nodes[0].tell(about("eth_getLogs", func(_ []any, logs []*types.Log) any {
+	r.chain.Mine(FundingLog(TermsNumber(1)), PaymentLog(TermsNumber(2), 1), PaymentLog(TermsNumber(2), 2))
+	r.chain.Mine(FundingLog(TermsNumber(2)))
+	r.nodes[0].Tell(About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 		if len(logs) > 1 {
-			return &nodeError{-32003, "response too large"}
+			return Refuse(-32003, "response too large")
 		}
 		return logs
 	}))
@@ -248,16 +247,16 @@ func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
 func TestANodeWithoutLogsMakesTheFollowerStuck(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(2)
+	r.chain.MineEmpty(2)
 	r.mustSettle()
-	r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return &nodeError{-32601, "the method does not exist"} }))
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.nodes[0].Tell(About("eth_getLogs", func([]any, []*types.Log) any { return Refuse(-32601, "the method does not exist") }))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	r.strive(20)
 	r.wantIncidents(IncidentStuck)
-	if rows := r.ledger.rows(); len(rows) > 0 || r.ledger.position.Tip.Number == r.chain.head() {
-		t.Errorf("the tip is %d of %d with %d rows, want it to wait", r.ledger.position.Tip.Number, r.chain.head(), len(rows))
+	if rows := r.ledger.rows(); len(rows) > 0 || r.ledger.position.Tip.Number == r.chain.Head() {
+		t.Errorf("the tip is %d of %d with %d rows, want it to wait", r.ledger.position.Tip.Number, r.chain.Head(), len(rows))
 	}
-	r.nodes[0].tell(lie{})
+	r.nodes[0].Tell(Lie{})
 	r.lock()
 	r.wantLocked(1)
 	r.wantIncidents()
@@ -266,16 +265,16 @@ func TestANodeWithoutLogsMakesTheFollowerStuck(t *testing.T) {
 // A node that is away, or lags, does not make the follower stuck.
 func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
-	for name, l := range map[string]lie{
-		"hangs up": {http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
-		"refuses":  answersWith(429, "slow down"),
-		"lags":     {behind: 5},
+	for name, l := range map[string]Lie{
+		"hangs up": {HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
+		"refuses":  AnswersWith(429, "slow down"),
+		"lags":     {Behind: 5},
 	} {
 		r := newRig(t, 1, Finalized)
-		r.chain.mineEmpty(10)
+		r.chain.MineEmpty(10)
 		r.mustSettle()
-		r.nodes[0].tell(l)
-		r.chain.mine(fundingLog(draftNumber(1)))
+		r.nodes[0].Tell(l)
+		r.chain.Mine(FundingLog(TermsNumber(1)))
 		r.strive(40)
 		if got := r.ledger.incidentKinds(); len(got) > 0 {
 			t.Errorf("%s: the incidents are %q, want none", name, got)
@@ -288,14 +287,14 @@ func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
 func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(lieStart)
+	r.chain.MineEmpty(lieStart)
 	r.mustSettle()
-	other := newMemoryChain(r.clock.now)
-	other.mineEmpty(100)
-	r.nodes[0].serve(other)
+	other := NewMemoryChain(r.clock.Now)
+	other.MineEmpty(100)
+	r.nodes[0].Serve(other)
 	r.strive(20)
 	r.wantIncidents(IncidentStuck)
-	r.nodes[0].serve(r.chain)
+	r.nodes[0].Serve(r.chain)
 	r.mustSettle()
 	r.wantIncidents()
 }
@@ -310,28 +309,28 @@ func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 	r.mustSettle()
 	var logs []*types.Log
 	for n := range contradicted {
-		logs = append(logs, fundingLog(draftNumber(n)))
+		logs = append(logs, FundingLog(TermsNumber(n)))
 	}
-	hidden := r.chain.mine(logs...)
-	r.nodes[1].tell(about("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
-		if receipt["blockHash"] == hidden.hash {
+	hidden := r.chain.Mine(logs...)
+	r.nodes[1].Tell(About("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
+		if receipt["blockHash"] == hidden.Hash {
 			return nil
 		}
 		return receipt
 	}))
 	r.lock()
-	r.chain.mine(fundingLog(draftNumber(contradicted)))
+	r.chain.Mine(FundingLog(TermsNumber(contradicted)))
 	r.lock()
 	r.wantLocked(contradicted)
 	if depth := r.ledger.depthOf(0); depth != "confirmed" {
 		t.Errorf("a contradicted one is %q, want confirmed", depth)
 	}
 	for range unverifiedTries {
-		r.clock.advance(unverifiedAfter)
+		r.clock.Advance(unverifiedAfter)
 		r.mustSettle()
 	}
 	r.wantIncidents(IncidentUnverified)
-	r.nodes[1].tell(lie{})
+	r.nodes[1].Tell(Lie{})
 	r.later()
 	r.mustSettle()
 	r.wantLocked(0, contradicted-1)
@@ -342,7 +341,7 @@ func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 	t.Parallel()
 	const limit = 20_000
-	for name, l := range map[string]lie{
+	for name, l := range map[string]Lie{
 		"the rest is refused": envelope(func(replies []map[string]any) any {
 			size := 0
 			for _, reply := range replies {
@@ -365,11 +364,11 @@ func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 1, Finalized)
 			r.mustSettle()
-			r.nodes[0].tell(l)
+			r.nodes[0].Tell(l)
 			for i := range 100 {
-				r.chain.mine(paymentLog(draftNumber(2), i), paymentLog(draftNumber(3), i))
+				r.chain.Mine(PaymentLog(TermsNumber(2), i), PaymentLog(TermsNumber(3), i))
 			}
-			r.chain.mine(fundingLog(draftNumber(1)))
+			r.chain.Mine(FundingLog(TermsNumber(1)))
 			for range 3 { // not one step fails for it
 				r.mustSettle()
 				r.later()
@@ -387,20 +386,6 @@ func single(replies []map[string]any) any {
 		return replies[0]
 	}
 	return replies
-}
-
-// What anyone can make the contract write for the price of the gas is not asked for.
-func TestEventsWithoutAUseAreNotFollowed(t *testing.T) {
-	t.Parallel()
-	query := newSieve(nil).query
-	for _, name := range []string{"DeferredClaimed", "AuthorizationRevoked", "DailyCapSet", "RoleGranted"} {
-		if id := factoryABI.Events[name].ID.Hex(); strings.Contains(query, id) {
-			t.Errorf("the filter %s asks for %s, want it not to", query, name)
-		}
-	}
-	if got, want := fmt.Sprint(len(followedTopics)), "4"; got != want {
-		t.Errorf("got %s kinds of event, want %s", got, want)
-	}
 }
 
 // endStep ends the time of the current step of a follower, as a clock would.
@@ -422,8 +407,8 @@ func (r *rig) endStep() func() {
 }
 
 // hangsOn is a node that does not answer a method before the time of the step is over.
-func hangsOn(method string, endStep func()) lie {
-	return lie{http: func(_ http.ResponseWriter, r *http.Request) bool {
+func hangsOn(method string, endStep func()) Lie {
+	return Lie{HTTP: func(_ http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
 		if !bytes.Contains(body, []byte(method)) {
 			return false
@@ -439,17 +424,17 @@ func hangsOn(method string, endStep func()) lie {
 func TestStepsThatUseUpTheirTimeMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
-	r.chain.mineEmpty(2)
+	r.chain.MineEmpty(2)
 	r.mustSettle()
 	end := r.endStep()
 	for _, node := range r.nodes {
-		node.tell(hangsOn("eth_getLogs", end))
+		node.Tell(hangsOn("eth_getLogs", end))
 	}
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	r.strive(20)
 	r.wantIncidents(IncidentStuck)
 	for _, node := range r.nodes {
-		node.tell(lie{})
+		node.Tell(Lie{})
 	}
 	r.lock()
 	r.wantLocked(1)
@@ -460,17 +445,17 @@ func TestStepsThatUseUpTheirTimeMakeTheFollowerStuck(t *testing.T) {
 func TestAStepThatTheCallerEndsDoesNotMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(2)
+	r.chain.MineEmpty(2)
 	r.mustSettle()
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	for range 20 {
 		ctx, cancel := context.WithCancel(context.Background())
-		r.nodes[0].tell(hangsOn("eth_getLogs", cancel))
+		r.nodes[0].Tell(hangsOn("eth_getLogs", cancel))
 		if _, err := r.follower.Converge(ctx); err == nil {
 			t.Error("a step that was ended: got no error, want one")
 		}
 		cancel()
-		r.clock.advance(cannotFollowAfter)
+		r.clock.Advance(cannotFollowAfter)
 	}
 	r.wantIncidents()
 }
@@ -481,23 +466,23 @@ func TestAnObstacleIsPassedWhenStepsUseUpTheirTime(t *testing.T) {
 	r := newRig(t, 2, Finalized)
 	r.mustSettle()
 	hidden := r.fundTogether(1, 2)
-	first := slices.IndexFunc(r.nodes, func(n *memoryNode) bool { return n.URL == r.follower.current.endpoint })
+	first := slices.IndexFunc(r.nodes, func(n *MemoryNode) bool { return n.URL == r.follower.current.Name() })
 	if first < 0 {
 		t.Fatal("the node that served last: got none, want one of the two")
 	}
-	r.nodes[first].tell(about("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
+	r.nodes[first].Tell(About("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
 		if common.HexToHash(params[0].(string)) == hidden {
 			return nil
 		}
 		return receipt
 	}))
-	r.nodes[1-first].tell(hangsOn("eth_", r.endStep()))
+	r.nodes[1-first].Tell(hangsOn("eth_", r.endStep()))
 	for range setAsideTries {
-		r.follower.moved = r.clock.now() // so that the node that served last is asked first
+		r.follower.moved = r.clock.Now() // so that the node that served last is asked first
 		_ = r.settle()
-		r.clock.advance(setAsideAfter / 4)
+		r.clock.Advance(setAsideAfter / 4)
 	}
-	r.follower.moved = r.clock.now()
+	r.follower.moved = r.clock.Now()
 	_ = r.settle()
 	r.wantIncidents(IncidentSetAside)
 }

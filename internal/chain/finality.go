@@ -91,15 +91,15 @@ func (f *Follower) finalOf(ctx context.Context, node *Node, limit uint64) (oncha
 	claim, sound := f.claims(v)
 	switch {
 	case !sound:
-		return onchain.Block{}, fmt.Errorf("%s names no final block: %w", node.Name(), errAbsent)
+		return onchain.Block{}, fmt.Errorf("%s names no final block: %w", node.Name(), ErrAbsent)
 	case claim >= limit && v.tip == nil:
-		return onchain.Block{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), limit, errAbsent)
+		return onchain.Block{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), limit, ErrAbsent)
 	case claim >= limit:
 		return v.tip.Block, nil
 	case f.config.Finality == Finalized:
 		return v.final.Block, nil
 	}
-	headers, err := node.headers(ctx, []uint64{claim})
+	headers, err := node.Headers(ctx, []uint64{claim})
 	if err != nil {
 		return onchain.Block{}, err
 	}
@@ -107,22 +107,22 @@ func (f *Follower) finalOf(ctx context.Context, node *Node, limit uint64) (oncha
 }
 
 // matchFinal gives the newest of the other nodes' final blocks that the followed node has, too.
-func (f *Follower) matchFinal(ctx context.Context, node *Node, votes []vote[onchain.Block]) (agreed uint64, err error) {
+func (f *Follower) matchFinal(ctx context.Context, node *Node, votes []Vote[onchain.Block]) (agreed uint64, err error) {
 	var theirs []onchain.Block
 	var numbers []uint64
 	err = ErrQuorumMissing
 	for _, v := range votes {
 		switch {
-		case v.err == nil:
-			theirs, numbers = append(theirs, v.value), append(numbers, v.value.Number)
-		case !errors.Is(v.err, errNoVote):
-			err = fmt.Errorf("%w; %w", err, v.err)
+		case v.Err == nil:
+			theirs, numbers = append(theirs, v.Value), append(numbers, v.Value.Number)
+		case !errors.Is(v.Err, errNoVote):
+			err = fmt.Errorf("%w; %w", err, v.Err)
 		}
 	}
 	if len(theirs) == 0 {
 		return 0, err
 	}
-	ours, err := node.headers(ctx, numbers)
+	ours, err := node.Headers(ctx, numbers)
 	if err != nil {
 		return 0, nil // the next step will find out what is wrong with it
 	}

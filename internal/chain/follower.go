@@ -59,7 +59,7 @@ const Finalized Finality = 0
 
 // ParseFinality reads "finalized" or a number of blocks.
 func ParseFinality(text string) (Finality, error) {
-	if text == tagFinalized {
+	if text == TagFinalized {
 		return Finalized, nil
 	}
 	blocks, err := strconv.ParseUint(text, 10, 32)
@@ -72,7 +72,7 @@ func ParseFinality(text string) (Finality, error) {
 // String is what [ParseFinality] reads.
 func (f Finality) String() string {
 	if f == Finalized {
-		return tagFinalized
+		return TagFinalized
 	}
 	return strconv.FormatUint(uint64(f), 10)
 }
@@ -141,7 +141,7 @@ type Follower struct {
 	pace      pace
 	tipSize   adaptive // blocks to read at once near the head
 	rangeSize adaptive // blocks to read at once where they are final
-	sieve     *sieve
+	sieve     *LogFilter
 	final     uint64 // newest block that enough nodes agree is final
 	deepened  struct {
 		tip, final uint64
@@ -160,7 +160,7 @@ func NewFollower(config FollowerConfig) *Follower {
 		config: config, nodes: config.Nodes, ledger: config.Ledger, chainID: config.ChainID,
 		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After, within: context.WithTimeout,
 		moved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
-		sieve: newSieve(nil), unverified: make(map[string]*failing),
+		sieve: NewLogFilter(nil), unverified: make(map[string]*failing),
 	}
 }
 
@@ -296,7 +296,7 @@ func (f *Follower) onSomeNode(ctx context.Context, do func(*Node) error) error {
 // candidates are the nodes in use, the one that served last first. When that has had no new block
 // for long, others come first: it may be the only one that is stuck.
 func (f *Follower) candidates() []*Node {
-	nodes := f.nodes.inUse()
+	nodes := f.nodes.InUse()
 	first := max(0, slices.Index(nodes, f.current))
 	if len(nodes) > 1 && f.config.Clock().Sub(f.moved) > suspectAfter {
 		first = (first + 1) % len(nodes)
@@ -322,9 +322,9 @@ func (f *Follower) served(node *Node) {
 func (f *Follower) blame(node *Node, err error) {
 	kind := AlarmUnreachable
 	switch {
-	case errors.Is(err, errWrongChain):
+	case errors.Is(err, ErrWrongChain):
 		kind = AlarmWrongChain
-		f.nodes.distrust(node, err.Error())
+		f.nodes.Distrust(node, err.Error())
 	case errors.Is(err, errFromTheFuture):
 		kind = AlarmClock
 	case errors.Is(err, errReplaced):
@@ -333,23 +333,23 @@ func (f *Follower) blame(node *Node, err error) {
 		kind = AlarmDisagree
 	case errors.Is(err, ErrQuorumMissing):
 		kind = AlarmQuorumMissing
-	case errors.Is(err, errBadAnswer), errors.Is(err, errAbsent):
+	case errors.Is(err, ErrBadAnswer), errors.Is(err, ErrAbsent):
 		kind = AlarmBadAnswer
-	case isRefusal(err):
+	case IsRefusal(err):
 		kind = AlarmNodeError
 	}
 	f.monitor.raise(kind, node.Name(), err.Error())
 }
 
 // pollNodes asks every node in use at once, like poll, and notes which of them can be asked.
-func pollNodes[T any](ctx context.Context, f *Follower, ask func(context.Context, *Node) (T, error)) []vote[T] {
-	votes := poll(ctx, f.nodes, ask)
+func pollNodes[T any](ctx context.Context, f *Follower, ask func(context.Context, *Node) (T, error)) []Vote[T] {
+	votes := Poll(ctx, f.nodes, ask)
 	for _, v := range votes {
 		switch {
-		case v.err == nil:
-			f.monitor.clear(v.node.Name(), AlarmUnreachable, AlarmNodeError)
-		case ctx.Err() == nil && !errors.Is(v.err, errNoVote) && !errors.Is(v.err, errAbsent):
-			f.blame(v.node, v.err)
+		case v.Err == nil:
+			f.monitor.clear(v.Node.Name(), AlarmUnreachable, AlarmNodeError)
+		case ctx.Err() == nil && !errors.Is(v.Err, errNoVote) && !errors.Is(v.Err, ErrAbsent):
+			f.blame(v.Node, v.Err)
 		}
 	}
 	return votes
@@ -357,7 +357,7 @@ func pollNodes[T any](ctx context.Context, f *Follower, ask func(context.Context
 
 // quorumOf is [Quorum], and notes which nodes can be asked.
 func quorumOf[T comparable](ctx context.Context, f *Follower, ask func(context.Context, *Node) (T, error)) (T, error) {
-	return count(pollNodes(ctx, f, ask), f.nodes.Required())
+	return Tally(pollNodes(ctx, f, ask), f.nodes.Required())
 }
 
 // errNoVote is of a node that was passed over.

@@ -26,7 +26,7 @@ func canonicalRows(t *testing.T, client *ethclient.Client, factory sortie.Addres
 	t.Helper()
 	var topics []common.Hash
 	for _, name := range []string{"MissionFunded", "SubmissionPaid", "PayoutDeferred", "MissionClosed"} {
-		topics = append(topics, factoryABI.GetABI().Events[name].ID)
+		topics = append(topics, FactoryABI.GetABI().Events[name].ID)
 	}
 	logs, err := client.FilterLogs(t.Context(), ethereum.FilterQuery{
 		FromBlock: new(big.Int), Addresses: []common.Address{common.Address(factory)}, Topics: [][]common.Hash{topics},
@@ -62,11 +62,16 @@ func settle(t *testing.T, follower *chain.Follower) {
 // A chain of another maker, with the real contract, is reorganized again and again.
 func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, sqliteDatabase(t))
+	r := StartAnvil(t, 3)
+	nodes, err := chain.OpenNodes(t.Context(), []string{r.URL}, r.Deployment, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nodes.Close)
 	ledger := chain.NewMemoryLedger(time.Now)
-	ledger.SetFactories(r.deployment.Factory)
+	ledger.SetFactories(r.Deployment.Factory)
 	config := chain.FollowerConfig{
-		Nodes: r.nodes, Ledger: ledger, ChainID: r.deployment.ChainID, Finality: 40, MaxClockLead: 24 * time.Hour, Logger: quiet,
+		Nodes: nodes, Ledger: ledger, ChainID: r.Deployment.ChainID, Finality: 40, MaxClockLead: 24 * time.Hour, Logger: quiet,
 	}
 	follower := chain.NewFollower(config)
 	settle(t, follower)
@@ -77,14 +82,14 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	for i := range 60 {
 		for range random.IntN(3) { // a creator may always revoke
 			nonce := crypto.Keccak256Hash(fmt.Append(nil, i, random.Uint64()))
-			r.rpc(nil, "eth_sendTransaction", map[string]any{
-				"from": common.Address(creator), "to": common.Address(r.deployment.Factory), "gas": "0x186a0",
-				"data": "0x" + hex.EncodeToString(factoryABI.PackRevokeAuthorization(common.Address(creator), nonce)),
+			r.RPC(nil, "eth_sendTransaction", map[string]any{
+				"from": common.Address(creator), "to": common.Address(r.Deployment.Factory), "gas": "0x186a0",
+				"data": "0x" + hex.EncodeToString(FactoryABI.PackRevokeAuthorization(common.Address(creator), nonce)),
 			})
 		}
-		r.mine()
-		if random.IntN(2) == 0 && r.head() > 25 {
-			r.rpc(nil, "anvil_reorg", 1+random.IntN(20), []any{})
+		r.Mine()
+		if random.IntN(2) == 0 && r.Head() > 25 {
+			r.RPC(nil, "anvil_reorg", 1+random.IntN(20), []any{})
 			reorganizations++
 		}
 		switch random.IntN(4) {
@@ -99,7 +104,7 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 		}
 	}
 	settle(t, follower)
-	got, want := ledger.Rows(), canonicalRows(t, r.anvil, r.deployment.Factory)
+	got, want := ledger.Rows(), canonicalRows(t, r.Client, r.Deployment.Factory)
 	if !slices.Equal(got, want) || len(want) < 3 {
 		t.Errorf("seed %d: after %d reorganizations the ledger has %d rows, the chain %d", seed, reorganizations, len(got), len(want))
 	}
@@ -113,8 +118,8 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	front := newSwitchable(t)
-	front.set(proxyTo(t, net.RPCURL()))
+	front := NewSwitchable(t)
+	front.Set(ProxyTo(t, net.RPCURL()))
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -128,22 +133,22 @@ func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	ledger.SetFactories(deployment.Factory)
 	follower := chain.NewFollower(chain.FollowerConfig{Nodes: nodes, Ledger: ledger, ChainID: deployment.ChainID, Logger: quiet})
 	go func() { ended <- follower.Run(ctx) }()
-	await(t, func() bool { return follower.Status().Tip > 0 && follower.Status().Lag == 0 })
+	Await(t, func() bool { return follower.Status().Tip > 0 && follower.Status().Lag == 0 })
 
 	other, err := devnet.Start(t.Context(), devnet.Config{Logger: quiet, ChainID: 1337})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close() }()
-	front.set(proxyTo(t, other.RPCURL()))
-	await(t, func() bool {
+	front.Set(ProxyTo(t, other.RPCURL()))
+	Await(t, func() bool {
 		return follower.Status().AlarmCounts[chain.AlarmWrongChain]+follower.Status().AlarmCounts[chain.AlarmUnreachable] > 0
 	})
-	await(t, func() bool { return nodes.Problem() != "" })
+	Await(t, func() bool { return nodes.Problem() != "" })
 	tip := follower.Status().Tip
 
-	front.set(http.HandlerFunc(proxyTo(t, net.RPCURL()).ServeHTTP))
-	await(t, func() bool { return follower.Status().Tip > tip && follower.Status().State() == chain.StateOK })
+	front.Set(http.HandlerFunc(ProxyTo(t, net.RPCURL()).ServeHTTP))
+	Await(t, func() bool { return follower.Status().Tip > tip && follower.Status().State() == chain.StateOK })
 	cancel()
 	for range 2 {
 		if err := <-ended; err != nil {

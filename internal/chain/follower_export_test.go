@@ -20,6 +20,6 @@ func (l *memoryLedger) Rows() []string { return l.rows() }
 
 // DescribeLog describes a log as Rows does its event.
 func DescribeLog(log *types.Log) (string, error) {
-	event, err := byBinding(log)
-	return describe(event), err
+	event, err := DecodeLog(log)
+	return Describe(event), err
 }

@@ -18,9 +18,9 @@ import (
 // rig is a follower of a chain in memory through nodes that can lie.
 type rig struct {
 	t        testing.TB
-	clock    *handClock
-	chain    *memoryChain
-	nodes    []*memoryNode
+	clock    *Clock
+	chain    *MemoryChain
+	nodes    []*MemoryNode
 	ledger   *memoryLedger
 	follower *Follower
 }
@@ -29,20 +29,20 @@ const rigDrafts = 6
 
 func newRig(t testing.TB, nodeCount int, finality Finality) *rig {
 	t.Helper()
-	r := &rig{t: t, clock: newHandClock()}
-	r.chain = newMemoryChain(r.clock.now)
+	r := &rig{t: t, clock: NewClock()}
+	r.chain = NewMemoryChain(r.clock.Now)
 	var drafts []onchain.Terms
 	for n := range rigDrafts {
-		drafts = append(drafts, draftNumber(n))
+		drafts = append(drafts, TermsNumber(n))
 	}
-	r.ledger = newMemoryLedger(r.clock.now, drafts...)
+	r.ledger = newMemoryLedger(r.clock.Now, drafts...)
 	var urls []string
 	for range nodeCount {
-		node := newMemoryNode(t, r.chain)
+		node := NewMemoryNode(t, r.chain)
 		r.nodes, urls = append(r.nodes, node), append(urls, node.URL)
 	}
 	r.follower = NewFollower(FollowerConfig{
-		Nodes: nodesOn(t, urls...), Ledger: r.ledger, ChainID: memoryChainID, Finality: finality, Clock: r.clock.now,
+		Nodes: nodesOn(t, urls...), Ledger: r.ledger, ChainID: ChainID, Finality: finality, Clock: r.clock.Now,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	return r
@@ -70,16 +70,16 @@ func (r *rig) mustSettle() {
 }
 
 // later lets time pass, so that what waits is tried again.
-func (r *rig) later() { r.clock.advance(3 * time.Second) }
+func (r *rig) later() { r.clock.Advance(3 * time.Second) }
 
 // canonical fails the test unless the ledger holds exactly what the chain does.
 func (r *rig) canonical() {
 	r.t.Helper()
-	want := r.chain.events(r.t, r.ledger.position.Start)
+	want := r.chain.Events(r.t, r.ledger.position.Start)
 	if got := r.ledger.rows(); !slices.Equal(got, want) {
 		r.t.Fatalf("the ledger has %d rows, the chain %d:\n%s\nwant\n%s", len(got), len(want), got, want)
 	}
-	if tip, head := r.ledger.position.Tip.Number, r.chain.head(); tip != head {
+	if tip, head := r.ledger.position.Tip.Number, r.chain.Head(); tip != head {
 		r.t.Fatalf("the tip is %d, the head %d", tip, head)
 	}
 }
@@ -98,34 +98,34 @@ func TestFollowingFromFundingToLock(t *testing.T) {
 		t.Run(fmt.Sprint(nodeCount), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, nodeCount, Finalized)
-			r.chain.mineEmpty(10)
+			r.chain.MineEmpty(10)
 			r.mustSettle()
 			r.canonical()
-			r.chain.mine(fundingLog(draftNumber(1)), paymentLog(draftNumber(1), 1))
+			r.chain.Mine(FundingLog(TermsNumber(1)), PaymentLog(TermsNumber(1), 1))
 			r.mustSettle()
 			r.canonical()
 			if depth := r.ledger.depthOf(1); depth != "seen" {
 				t.Errorf("after a block it is %q", depth)
 			}
-			r.chain.mine()
+			r.chain.Mine()
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "confirmed" {
 				t.Errorf("after two blocks it is %q", depth)
 			}
-			r.chain.finalize(10)
-			r.chain.mine()
+			r.chain.Finalize(10)
+			r.chain.Mine()
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "confirmed" {
 				t.Errorf("before its block is final it is %q", depth)
 			}
-			r.chain.finalize(11)
+			r.chain.Finalize(11)
 			r.later()
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "locked" {
 				t.Errorf("when its block is final it is %q", depth)
 			}
-			r.chain.mine(closingLog(draftNumber(1)))
-			r.chain.finalize(r.chain.head())
+			r.chain.Mine(ClosingLog(TermsNumber(1)))
+			r.chain.Finalize(r.chain.Head())
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "refunded" {
 				t.Errorf("when its closing is final it is %q", depth)
@@ -140,34 +140,34 @@ func TestFollowingFromFundingToLock(t *testing.T) {
 func TestFinalityOfANumberOfBlocks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, 4)
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	for want := range []string{"seen", "confirmed", "confirmed", "locked"} {
 		r.mustSettle()
 		got := r.ledger.depthOf(1)
 		if expected := []string{"seen", "confirmed", "confirmed", "locked"}[want]; got != expected {
 			t.Errorf("with %d blocks it is %q, want %q", want+1, got, expected)
 		}
-		r.chain.mine()
+		r.chain.Mine()
 	}
 }
 
 func TestLateFundingIsCaughtUpWith(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(3)
+	r.chain.MineEmpty(3)
 	r.mustSettle()
-	r.chain.mineEmpty(3000)
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.MineEmpty(3000)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	for range 1500 {
-		r.chain.mine(paymentLog(draftNumber(1), 1), paymentLog(draftNumber(1), 2))
+		r.chain.Mine(PaymentLog(TermsNumber(1), 1), PaymentLog(TermsNumber(1), 2))
 	}
-	r.chain.finalize(r.chain.head() - 10)
+	r.chain.Finalize(r.chain.Head() - 10)
 	r.mustSettle()
 	r.canonical()
 	if r.ledger.depthOf(1) != "locked" {
 		t.Errorf("it is %q", r.ledger.depthOf(1))
 	}
-	if asked := r.nodes[0].count("eth_getLogs"); asked > 40 {
+	if asked := r.nodes[0].Count("eth_getLogs"); asked > 40 {
 		t.Errorf("%d requests for logs of 4,500 blocks", asked)
 	}
 }
@@ -182,10 +182,10 @@ func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 		logs := func() (logs []*types.Log) {
 			for range rapid.IntRange(0, 2).Draw(p, "logs") {
 				next++
-				if draft := draftNumber(next % rigDrafts); next%3 == 0 {
-					logs = append(logs, fundingLog(draft))
+				if draft := TermsNumber(next % rigDrafts); next%3 == 0 {
+					logs = append(logs, FundingLog(draft))
 				} else {
-					logs = append(logs, paymentLog(draft, next))
+					logs = append(logs, PaymentLog(draft, next))
 				}
 			}
 			return logs
@@ -193,20 +193,20 @@ func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(p, "steps") {
 			switch rapid.IntRange(0, 4).Draw(p, "what") {
 			case 0:
-				r.chain.mine(logs()...)
+				r.chain.Mine(logs()...)
 			case 1:
 				for range rapid.SampledFrom([]int{1, 5, 70, 150}).Draw(p, "blocks") {
-					r.chain.mine(logs()...)
+					r.chain.Mine(logs()...)
 				}
 			case 2:
-				if room := int(r.chain.head() - r.chain.final); room > 0 {
-					r.chain.reorganize(rapid.IntRange(1, room).Draw(p, "depth"), logs()...)
+				if room := int(r.chain.Head() - r.chain.Final); room > 0 {
+					r.chain.Reorganize(rapid.IntRange(1, room).Draw(p, "depth"), logs()...)
 				}
 			case 3:
-				r.chain.finalize(rapid.Uint64Range(r.chain.final, r.chain.head()).Draw(p, "final"))
+				r.chain.Finalize(rapid.Uint64Range(r.chain.Final, r.chain.Head()).Draw(p, "final"))
 			case 4:
 				node := rapid.SampledFrom(r.nodes).Draw(p, "node")
-				node.tell(lie{behind: rapid.Uint64Range(0, 5).Draw(p, "behind")})
+				node.Tell(Lie{Behind: rapid.Uint64Range(0, 5).Draw(p, "behind")})
 			}
 			if rapid.Bool().Draw(p, "settle") {
 				if err := r.settle(); err != nil {
@@ -218,9 +218,9 @@ func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 			r.later()
 		}
 		for _, node := range r.nodes {
-			node.tell(lie{})
+			node.Tell(Lie{})
 		}
-		r.chain.mine()
+		r.chain.Mine()
 		r.later()
 		if err := r.settle(); err != nil {
 			p.Fatal(err)

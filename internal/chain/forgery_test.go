@@ -11,50 +11,50 @@ import (
 // One of two nodes lies about what only it is asked for when money depends on it.
 func TestLiesOfOneOfTwo(t *testing.T) {
 	t.Parallel()
-	open := "0x" + hex.EncodeToString(make([]byte, 7*wordSize))
-	for name, l := range map[string]lie{
+	open := "0x" + hex.EncodeToString(make([]byte, 7*WordBytes))
+	for name, l := range map[string]Lie{
 		"the transaction failed":     aboutReceipts(func(receipt map[string]any) { receipt["status"] = "0x0" }),
-		"another receipt":            aboutReceipts(func(receipt map[string]any) { receipt["transactionHash"] = someHash() }),
-		"a receipt of another block": aboutReceipts(func(receipt map[string]any) { receipt["blockHash"] = someHash() }),
+		"another receipt":            aboutReceipts(func(receipt map[string]any) { receipt["transactionHash"] = SomeHash() }),
+		"a receipt of another block": aboutReceipts(func(receipt map[string]any) { receipt["blockHash"] = SomeHash() }),
 		"a receipt without the log":  aboutReceipts(func(receipt map[string]any) { receipt["logs"] = []any{} }),
-		"no receipt":                 about("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil }),
-		"no mission":                 about("eth_call", func([]any, string) any { return open }),
-		"another mission": about("eth_call", func(_ []any, state string) any {
+		"no receipt":                 About("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil }),
+		"no mission":                 About("eth_call", func([]any, string) any { return open }),
+		"another mission": About("eth_call", func(_ []any, state string) any {
 			return strings.Replace(state, "f4241", "f4242", 1) // the reward
 		}),
-		"another time to reclaim": about("eth_call", func(_ []any, state string) any {
+		"another time to reclaim": About("eth_call", func(_ []any, state string) any {
 			return strings.Replace(state, "6b49d200", "6b49d201", 1)
 		}),
-		"another block at that height": about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
-			if params[0] == hexNumber(lieStart+1) {
-				block["hash"] = someHash()
+		"another block at that height": About("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+			if params[0] == HexNumber(lieStart+1) {
+				block["hash"] = SomeHash()
 			}
 			return block
 		}),
-		"a mission that is not closed": about("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "0" }),
-		"no answer":                    {http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
+		"a mission that is not closed": About("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "0" }),
+		"no answer":                    {HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 2, Finalized)
-			r.chain.mineEmpty(lieStart)
+			r.chain.MineEmpty(lieStart)
 			r.mustSettle()
 			refund := name == "a mission that is not closed"
-			r.chain.mine(fundingLog(draftNumber(1)))
+			r.chain.Mine(FundingLog(TermsNumber(1)))
 			if refund {
-				r.chain.mineEmpty(2)
-				r.chain.finalize(r.chain.head() - 1)
+				r.chain.MineEmpty(2)
+				r.chain.Finalize(r.chain.Head() - 1)
 				r.mustSettle()
 				r.later()
 				r.mustSettle()
 				if r.ledger.depthOf(1) != "locked" {
 					t.Fatalf("it is %q", r.ledger.depthOf(1))
 				}
-				r.chain.mine(closingLog(draftNumber(1)))
+				r.chain.Mine(ClosingLog(TermsNumber(1)))
 			}
-			r.nodes[1].tell(l)
-			r.chain.mineEmpty(2)
-			r.chain.finalize(r.chain.head() - 1)
+			r.nodes[1].Tell(l)
+			r.chain.MineEmpty(2)
+			r.chain.Finalize(r.chain.Head() - 1)
 			for range 4 {
 				if err := r.settle(); err != nil {
 					t.Fatal(err)
@@ -68,7 +68,7 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 				t.Errorf("the alarms are %v", r.alarms())
 			}
 			r.canonical()
-			r.nodes[1].tell(lie{})
+			r.nodes[1].Tell(Lie{})
 			if refund {
 				r.later()
 				r.mustSettle()
@@ -86,20 +86,20 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
-	r.chain.mineEmpty(lieStart)
+	r.chain.MineEmpty(lieStart)
 	r.mustSettle()
-	r.nodes[1].tell(about("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil }))
-	r.chain.mine(fundingLog(draftNumber(1)))
-	r.chain.mineEmpty(3)
-	r.chain.finalize(r.chain.head())
+	r.nodes[1].Tell(About("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil }))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	r.chain.MineEmpty(3)
+	r.chain.Finalize(r.chain.Head())
 	for range 3 {
 		r.mustSettle()
 		r.later()
 	}
-	if r.ledger.depthOf(1) != "confirmed" || r.ledger.position.Final != r.chain.head() {
+	if r.ledger.depthOf(1) != "confirmed" || r.ledger.position.Final != r.chain.Head() {
 		t.Fatalf("it is %q, and block %d final", r.ledger.depthOf(1), r.ledger.position.Final)
 	}
-	r.nodes[1].tell(aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x5" }))
+	r.nodes[1].Tell(aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x5" }))
 	for range 3 {
 		r.mustSettle()
 		r.later()
@@ -107,7 +107,7 @@ func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
 	if r.ledger.depthOf(1) != "confirmed" {
 		t.Errorf("it is %q", r.ledger.depthOf(1))
 	}
-	r.nodes[1].tell(lie{})
+	r.nodes[1].Tell(Lie{})
 	r.recover()
 }
 
@@ -117,15 +117,15 @@ func TestAForgedChainPublishesNothing(t *testing.T) {
 	t.Parallel()
 	for liar := range 2 {
 		r := newRig(t, 2, Finalized)
-		r.chain.mineEmpty(lieStart)
-		r.chain.finalize(lieStart - 2)
+		r.chain.MineEmpty(lieStart)
+		r.chain.Finalize(lieStart - 2)
 		r.mustSettle()
-		forged := r.chain.fork()
-		forged.finalize(forged.mine(fundingLog(draftNumber(1))).number)
-		forged.mineEmpty(5)
-		r.nodes[liar].serve(forged)
-		r.chain.mineEmpty(3)
-		r.chain.finalize(r.chain.head() - 1)
+		forged := r.chain.Fork()
+		forged.Finalize(forged.Mine(FundingLog(TermsNumber(1))).Number)
+		forged.MineEmpty(5)
+		r.nodes[liar].Serve(forged)
+		r.chain.MineEmpty(3)
+		r.chain.Finalize(r.chain.Head() - 1)
 		for range 5 {
 			_ = r.settle()
 			r.later()
@@ -139,9 +139,9 @@ func TestAForgedChainPublishesNothing(t *testing.T) {
 		if !slices.Contains(r.alarms(), AlarmDisagree) {
 			t.Errorf("forged by node %d, the alarms are %v", liar, r.alarms())
 		}
-		r.nodes[liar].serve(r.chain)
-		r.chain.mineEmpty(10)
-		r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+		r.nodes[liar].Serve(r.chain)
+		r.chain.MineEmpty(10)
+		r.chain.Finalize(r.chain.Mine(FundingLog(TermsNumber(1))).Number)
 		r.recover()
 	}
 }
@@ -150,13 +150,13 @@ func TestAForgedChainPublishesNothing(t *testing.T) {
 func TestALiarGainsNothingByBeingAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, 3)
-	r.chain.mineEmpty(lieStart)
+	r.chain.MineEmpty(lieStart)
 	r.mustSettle()
-	forged := r.chain.fork()
-	forged.mine(fundingLog(draftNumber(1)))
-	forged.mineEmpty(20)
-	r.nodes[0].serve(forged)
-	r.nodes[1].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	forged := r.chain.Fork()
+	forged.Mine(FundingLog(TermsNumber(1)))
+	forged.MineEmpty(20)
+	r.nodes[0].Serve(forged)
+	r.nodes[1].Tell(Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	for range 5 {
 		_ = r.settle()
 		r.later()
@@ -167,9 +167,9 @@ func TestALiarGainsNothingByBeingAlone(t *testing.T) {
 	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
 		t.Errorf("the alarms are %v", r.alarms())
 	}
-	r.nodes[0].serve(r.chain)
-	r.nodes[1].tell(lie{})
-	r.chain.mineEmpty(30)
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.nodes[0].Serve(r.chain)
+	r.nodes[1].Tell(Lie{})
+	r.chain.MineEmpty(30)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	r.recover()
 }

@@ -18,13 +18,13 @@ func TestTheHeadsTimeIsHandedOver(t *testing.T) {
 	r.follower.config.OnHead = func(number uint64, at time.Time) { seen = append(seen, head{number, at}) }
 	r.mustSettle()
 	r.later()
-	r.chain.mine()
+	r.chain.Mine()
 	r.mustSettle()
-	want := head{r.chain.head(), r.clock.now().UTC().Truncate(time.Second)}
+	want := head{r.chain.Head(), r.clock.Now().UTC().Truncate(time.Second)}
 	if len(seen) == 0 || seen[len(seen)-1] != want {
 		t.Errorf("handed over %v, want the last to be %v", seen, want)
 	}
-	r.clock.advance(-time.Hour)
+	r.clock.Advance(-time.Hour)
 	if err := r.settle(); err == nil {
 		t.Error("a block an hour ahead is followed, want it refused")
 	}

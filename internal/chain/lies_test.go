@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -21,27 +20,9 @@ import (
 
 // Ways of lying, to be put together.
 
-func answersWith(status int, body string) lie {
-	return lie{http: func(w http.ResponseWriter, _ *http.Request) bool {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-		return true
-	}}
-}
-
-// about changes what a node says to one method, where it says anything.
-func about[T any](method string, change func(params []any, result T) any) lie {
-	return lie{result: func(asked string, params []any, result any) any {
-		if said, ok := result.(T); ok && asked == method {
-			return change(params, said)
-		}
-		return result
-	}}
-}
-
 // aboutBlocks changes blocks asked for by a tag, or by number where that is empty.
-func aboutBlocks(tag string, change func(block map[string]any)) lie {
-	return about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+func aboutBlocks(tag string, change func(block map[string]any)) Lie {
+	return About("eth_getBlockByNumber", func(params []any, block map[string]any) any {
 		if params[0] == tag || (tag == "" && strings.HasPrefix(params[0].(string), "0x")) {
 			change(block)
 		}
@@ -50,8 +31,8 @@ func aboutBlocks(tag string, change func(block map[string]any)) lie {
 }
 
 // aboutLogs changes every log of the logs that are asked for, in copies.
-func aboutLogs(change func(log *types.Log)) lie {
-	return about("eth_getLogs", func(_ []any, logs []*types.Log) any {
+func aboutLogs(change func(log *types.Log)) Lie {
+	return About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 		changed := []*types.Log{}
 		for _, log := range logs {
 			altered := *log
@@ -63,20 +44,14 @@ func aboutLogs(change func(log *types.Log)) lie {
 	})
 }
 
-func aboutReceipts(change func(receipt map[string]any)) lie {
-	return about("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
+func aboutReceipts(change func(receipt map[string]any)) Lie {
+	return About("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
 		change(receipt)
 		return receipt
 	})
 }
 
-func envelope(change func(replies []map[string]any) any) lie { return lie{envelope: change} }
-
-func someHash() common.Hash {
-	var hash common.Hash
-	_, _ = rand.Read(hash[:])
-	return hash
-}
+func envelope(change func(replies []map[string]any) any) Lie { return Lie{Envelope: change} }
 
 // Part F of the bad inputs: whatever a node answers, nothing wrong reaches the ledger, an alarm
 // tells of it, and following goes on by itself when the node does better.
@@ -86,16 +61,16 @@ func TestLiesOfTheOnlyNode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 1, Finalized)
-			r.chain.mineEmpty(lieStart)
-			r.chain.finalize(lieStart - 2)
+			r.chain.MineEmpty(lieStart)
+			r.chain.Finalize(lieStart - 2)
 			r.mustSettle()
 
-			r.nodes[0].tell(c.lie)
-			r.chain.mineEmpty(1)
-			funded := r.chain.mine(fundingLog(draftNumber(1)))
-			r.chain.mineEmpty(2)
-			r.chain.finalize(funded.number)
-			if head := r.chain.head(); head != lieHead {
+			r.nodes[0].Tell(c.lie)
+			r.chain.MineEmpty(1)
+			funded := r.chain.Mine(FundingLog(TermsNumber(1)))
+			r.chain.MineEmpty(2)
+			r.chain.Finalize(funded.Number)
+			if head := r.chain.Head(); head != lieHead {
 				t.Fatalf("the head is %d", head)
 			}
 			r.suffer(c.waits, c.mildly)
@@ -106,7 +81,7 @@ func TestLiesOfTheOnlyNode(t *testing.T) {
 				t.Error("it was locked")
 			}
 
-			r.nodes[0].tell(lie{})
+			r.nodes[0].Tell(Lie{})
 			r.recover()
 		})
 	}
@@ -123,15 +98,15 @@ func TestLiesAboutFinalBlocks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 1, Finalized)
-			r.chain.mineEmpty(lieStart)
-			r.chain.finalize(lieStart - 2)
+			r.chain.MineEmpty(lieStart)
+			r.chain.Finalize(lieStart - 2)
 			r.mustSettle()
-			r.nodes[0].tell(c.lie)
-			r.chain.mineEmpty(100)
-			r.chain.mine(paymentLog(draftNumber(2), 1))
-			r.chain.mine(fundingLog(draftNumber(1)), paymentLog(draftNumber(2), 2))
-			r.chain.mineEmpty(100)
-			r.chain.finalize(r.chain.head() - 1)
+			r.nodes[0].Tell(c.lie)
+			r.chain.MineEmpty(100)
+			r.chain.Mine(PaymentLog(TermsNumber(2), 1))
+			r.chain.Mine(FundingLog(TermsNumber(1)), PaymentLog(TermsNumber(2), 2))
+			r.chain.MineEmpty(100)
+			r.chain.Finalize(r.chain.Head() - 1)
 			r.suffer(c.waits, c.mildly)
 			if c.alarm != "" && !slices.Contains(r.alarms(), c.alarm) {
 				t.Errorf("the alarms are %v, want %s", r.alarms(), c.alarm)
@@ -139,7 +114,7 @@ func TestLiesAboutFinalBlocks(t *testing.T) {
 			if c.alarm != "" && r.ledger.depthOf(1) == "locked" {
 				t.Error("it was locked")
 			}
-			r.nodes[0].tell(lie{})
+			r.nodes[0].Tell(Lie{})
 			r.recover()
 		})
 	}
@@ -154,14 +129,14 @@ func TestLiesAboutPayouts(t *testing.T) {
 		}
 		for _, blocks := range []int{2, 100} {
 			r := newRig(t, 1, Finalized)
-			r.chain.mineEmpty(lieStart)
-			r.chain.finalize(lieStart - 2)
+			r.chain.MineEmpty(lieStart)
+			r.chain.Finalize(lieStart - 2)
 			r.mustSettle()
-			r.nodes[0].tell(c.lie)
-			r.chain.mineEmpty(blocks)
-			r.chain.mine(paymentLog(draftNumber(2), 1), paymentLog(draftNumber(2), 2))
-			r.chain.mineEmpty(blocks)
-			r.chain.finalize(r.chain.head())
+			r.nodes[0].Tell(c.lie)
+			r.chain.MineEmpty(blocks)
+			r.chain.Mine(PaymentLog(TermsNumber(2), 1), PaymentLog(TermsNumber(2), 2))
+			r.chain.MineEmpty(blocks)
+			r.chain.Finalize(r.chain.Head())
 			r.suffer(0, false)
 			if !slices.Contains(r.alarms(), c.alarm) || len(r.ledger.rows()) > 0 {
 				t.Errorf("%s, %d blocks: the alarms are %v, the rows %v", c.name, blocks, r.alarms(), r.ledger.rows())
@@ -173,7 +148,7 @@ func TestLiesAboutPayouts(t *testing.T) {
 // told is a lie with what is expected of it.
 type told struct {
 	name   string
-	lie    lie
+	lie    Lie
 	alarm  string
 	waits  time.Duration // before the alarm is expected
 	mildly bool          // following goes on correctly in spite of it
@@ -181,14 +156,14 @@ type told struct {
 
 func lies() []told {
 	return []told{
-		{name: "F1 hangs up", alarm: AlarmUnreachable, lie: lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }}},
-		{name: "F3 too many requests", alarm: AlarmUnreachable, lie: answersWith(429, `slow down`)},
-		{name: "F3 too many requests, in JSON", alarm: AlarmNodeError, lie: answersWith(429, `{"jsonrpc":"2.0","error":{"code":429,"message":"slow down"},"id":null}`)},
-		{name: "F4 a page with status 500", alarm: AlarmUnreachable, lie: answersWith(500, `<html>oops</html>`)},
-		{name: "F5 a page with status 200", alarm: AlarmUnreachable, lie: answersWith(200, `<html>welcome</html>`)},
-		{name: "F6 nothing", alarm: AlarmUnreachable, lie: answersWith(200, ``)},
-		{name: "F7 half an answer", alarm: AlarmUnreachable, lie: answersWith(200, `[{"jsonrpc":"2.0","id":1,"result":{"number":"0x1"`)},
-		{name: "F8 a gigabyte", alarm: AlarmUnreachable, lie: lie{http: endless}},
+		{name: "F1 hangs up", alarm: AlarmUnreachable, lie: Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }}},
+		{name: "F3 too many requests", alarm: AlarmUnreachable, lie: AnswersWith(429, `slow down`)},
+		{name: "F3 too many requests, in JSON", alarm: AlarmNodeError, lie: AnswersWith(429, `{"jsonrpc":"2.0","error":{"code":429,"message":"slow down"},"id":null}`)},
+		{name: "F4 a page with status 500", alarm: AlarmUnreachable, lie: AnswersWith(500, `<html>oops</html>`)},
+		{name: "F5 a page with status 200", alarm: AlarmUnreachable, lie: AnswersWith(200, `<html>welcome</html>`)},
+		{name: "F6 nothing", alarm: AlarmUnreachable, lie: AnswersWith(200, ``)},
+		{name: "F7 half an answer", alarm: AlarmUnreachable, lie: AnswersWith(200, `[{"jsonrpc":"2.0","id":1,"result":{"number":"0x1"`)},
+		{name: "F8 a gigabyte", alarm: AlarmUnreachable, lie: Lie{HTTP: endless}},
 		{name: "F9 other ids", alarm: AlarmBadAnswer, lie: envelope(func(replies []map[string]any) any {
 			for i := range replies {
 				replies[i]["id"] = i + 100
@@ -207,9 +182,9 @@ func lies() []told {
 		{name: "F11 a reply comes twice, another not at all", alarm: AlarmBadAnswer, lie: envelope(func(replies []map[string]any) any {
 			return append(slices.Clone(replies[:len(replies)-1]), replies[0])
 		})},
-		{name: "F12 null for everything", alarm: AlarmBadAnswer, lie: lie{result: func(string, []any, any) any { return nil }}},
-		{name: "F12 null for blocks", alarm: AlarmBadAnswer, lie: about("eth_getBlockByNumber", func([]any, map[string]any) any { return nil })},
-		{name: "F12 null for logs", alarm: AlarmBadAnswer, lie: about("eth_getLogs", func([]any, []*types.Log) any { return nil })},
+		{name: "F12 null for everything", alarm: AlarmBadAnswer, lie: Lie{Result: func(string, []any, any) any { return nil }}},
+		{name: "F12 null for blocks", alarm: AlarmBadAnswer, lie: About("eth_getBlockByNumber", func([]any, map[string]any) any { return nil })},
+		{name: "F12 null for logs", alarm: AlarmBadAnswer, lie: About("eth_getLogs", func([]any, []*types.Log) any { return nil })},
 		{name: "F13 result and error", alarm: AlarmBadAnswer, lie: envelope(func(replies []map[string]any) any {
 			for _, reply := range replies {
 				reply["error"] = map[string]any{"code": 1, "message": "but"}
@@ -220,17 +195,17 @@ func lies() []told {
 			return map[string]any{"id": nil, "error": map[string]any{"code": -32005, "message": "batches are\u0000 not\r\nallowed"}}
 		})},
 		{name: "another shape", alarm: AlarmBadAnswer, lie: envelope(func([]map[string]any) any { return []any{1, "a", nil, []int{}} })},
-		{name: "F17 the head goes back 1", alarm: AlarmBehind, waits: 2 * time.Minute, lie: lie{behind: 5}},
-		{name: "F18 the head goes back 1,000", alarm: AlarmBehind, waits: 2 * time.Minute, lie: lie{behind: 1000}},
-		{name: "F19 the head is frozen", alarm: AlarmStalled, waits: 10 * time.Minute, lie: lie{behind: 4}},
+		{name: "F17 the head goes back 1", alarm: AlarmBehind, waits: 2 * time.Minute, lie: Lie{Behind: 5}},
+		{name: "F18 the head goes back 1,000", alarm: AlarmBehind, waits: 2 * time.Minute, lie: Lie{Behind: 1000}},
+		{name: "F19 the head is frozen", alarm: AlarmStalled, waits: 10 * time.Minute, lie: Lie{Behind: 4}},
 		{name: "F20 the head jumps", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) {
 			number, _ := hexutil.DecodeUint64(block["number"].(string))
-			block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), someHash(), someHash()
+			block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), SomeHash(), SomeHash()
 		})},
-		{name: "F20 head and final jump", alarm: AlarmBadAnswer, lie: about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+		{name: "F20 head and final jump", alarm: AlarmBadAnswer, lie: About("eth_getBlockByNumber", func(params []any, block map[string]any) any {
 			if !strings.HasPrefix(params[0].(string), "0x") {
 				number, _ := hexutil.DecodeUint64(block["number"].(string))
-				block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), someHash(), someHash()
+				block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), SomeHash(), SomeHash()
 			}
 			return block
 		})},
@@ -239,10 +214,10 @@ func lies() []told {
 			block["timestamp"] = hexutil.EncodeUint64(seconds + 86400)
 		})},
 		{name: "F21 an age ahead", alarm: AlarmClock, lie: aboutBlocks("latest", func(block map[string]any) { block["timestamp"] = "0x7fffffffffffffff" })},
-		{name: "F22 parents that do not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("", func(block map[string]any) { block["parentHash"] = someHash() })},
-		{name: "F22 a head that does not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) { block["parentHash"] = someHash() })},
+		{name: "F22 parents that do not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("", func(block map[string]any) { block["parentHash"] = SomeHash() })},
+		{name: "F22 a head that does not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) { block["parentHash"] = SomeHash() })},
 		{name: "F23 final above the head", alarm: AlarmFinality, mildly: true, lie: aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0xffffff" })},
-		{name: "F23 another final head", alarm: AlarmFinality, mildly: true, lie: about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+		{name: "F23 another final head", alarm: AlarmFinality, mildly: true, lie: About("eth_getBlockByNumber", func(params []any, block map[string]any) any {
 			if params[0] == "finalized" {
 				block["number"] = hexutil.EncodeUint64(lieHead)
 			}
@@ -250,32 +225,32 @@ func lies() []told {
 		})},
 		{name: "F24 nothing is final", alarm: AlarmFinality, mildly: true, lie: aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x0" })},
 		{name: "F25 final goes back", alarm: AlarmFinality, mildly: true, lie: aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x1" })},
-		{name: "F26 no final tag", alarm: AlarmNoFinality, mildly: true, lie: about("eth_getBlockByNumber", func(params []any, block map[string]any) any {
+		{name: "F26 no final tag", alarm: AlarmNoFinality, mildly: true, lie: About("eth_getBlockByNumber", func(params []any, block map[string]any) any {
 			if params[0] == "finalized" {
 				return errors.New("unknown tag")
 			}
 			return block
 		})},
 		{name: "F29 logs taken back", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Removed = true })},
-		{name: "F30 logs twice", alarm: AlarmBadAnswer, lie: about("eth_getLogs", func(_ []any, logs []*types.Log) any { return append(slices.Clone(logs), logs...) })},
+		{name: "F30 logs twice", alarm: AlarmBadAnswer, lie: About("eth_getLogs", func(_ []any, logs []*types.Log) any { return append(slices.Clone(logs), logs...) })},
 		{name: "F31 logs of another contract", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Address[0]++ })},
 		{name: "F32 one topic more", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Topics = append(log.Topics, common.Hash{}) })},
 		{name: "F32 one topic less", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Topics = log.Topics[:len(log.Topics)-1] })},
 		{name: "F33 short data", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Data = log.Data[:len(log.Data)-1] })},
-		{name: "F34 another amount", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Data[2*wordSize-1] ^= 1 })},
+		{name: "F34 another amount", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Data[2*WordBytes-1] ^= 1 })},
 		{name: "F35 the transaction failed", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["status"] = "0x0" })},
-		{name: "F36 another receipt", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["transactionHash"] = someHash() })},
-		{name: "F36 a receipt of another block", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["blockHash"] = someHash() })},
+		{name: "F36 another receipt", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["transactionHash"] = SomeHash() })},
+		{name: "F36 a receipt of another block", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["blockHash"] = SomeHash() })},
 		{name: "F36 a receipt without the log", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["logs"] = []any{} })},
-		{name: "F36 no receipt", alarm: AlarmBadAnswer, lie: about("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil })},
-		{name: "F37 empty blooms", alarm: AlarmBadAnswer, lie: about("eth_getBlockByNumber", func(_ []any, block map[string]any) any {
+		{name: "F36 no receipt", alarm: AlarmBadAnswer, lie: About("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil })},
+		{name: "F37 empty blooms", alarm: AlarmBadAnswer, lie: About("eth_getBlockByNumber", func(_ []any, block map[string]any) any {
 			block["logsBloom"] = types.Bloom{}
 			return block
 		})},
 		{name: "logs of another block", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.BlockHash[0]++ })},
 		{name: "logs of a later block", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.BlockNumber++ })},
-		{name: "a contract without the mission", alarm: AlarmBadAnswer, mildly: true, lie: about("eth_call", func([]any, string) any { return "0x" + hex.EncodeToString(make([]byte, 7*wordSize)) })},
-		{name: "a contract of another shape", alarm: AlarmBadAnswer, mildly: true, lie: about("eth_call", func([]any, string) any { return "0x01" })},
+		{name: "a contract without the mission", alarm: AlarmBadAnswer, mildly: true, lie: About("eth_call", func([]any, string) any { return "0x" + hex.EncodeToString(make([]byte, 7*WordBytes)) })},
+		{name: "a contract of another shape", alarm: AlarmBadAnswer, mildly: true, lie: About("eth_call", func([]any, string) any { return "0x01" })},
 	}
 }
 
@@ -295,9 +270,9 @@ func (r *rig) suffer(wait time.Duration, mildly bool) {
 		if err != nil && strings.ContainsAny(err.Error(), "\r\n\x00") {
 			r.t.Errorf("the error is not one line: %q", err)
 		}
-		r.clock.advance(max(wait/2, 3*time.Second))
+		r.clock.Advance(max(wait/2, 3*time.Second))
 	}
-	want := r.chain.events(r.t, r.ledger.position.Start)
+	want := r.chain.Events(r.t, r.ledger.position.Start)
 	for _, row := range r.ledger.rows() {
 		if !slices.Contains(want, row) {
 			r.t.Errorf("this reached the ledger: %s", row)
@@ -316,13 +291,13 @@ func (r *rig) recover() {
 	r.t.Helper()
 	for range 4 {
 		r.later()
-		r.chain.mine()
+		r.chain.Mine()
 		r.mustSettle()
 	}
 	r.canonical()
 	for range 5 { // nor does an alarm come later
-		r.clock.advance(stallAfter / 4)
-		r.chain.mine()
+		r.clock.Advance(stallAfter / 4)
+		r.chain.Mine()
 		r.mustSettle()
 	}
 	if depth := r.ledger.depthOf(1); depth != "locked" {
@@ -351,32 +326,32 @@ func endless(w http.ResponseWriter, r *http.Request) bool {
 func TestANodeThatAnswersTooLateIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(lieStart)
-	r.chain.finalize(lieStart - 2)
+	r.chain.MineEmpty(lieStart)
+	r.chain.Finalize(lieStart - 2)
 	r.mustSettle()
-	r.follower.nodes.nodes[0].http.Timeout = 20 * time.Millisecond // F14, with less patience
+	r.follower.nodes.InUse()[0].SetTimeout(20 * time.Millisecond) // F14, with less patience
 	release := make(chan struct{})
-	r.nodes[0].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { <-release; return false }})
-	r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+	r.nodes[0].Tell(Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { <-release; return false }})
+	r.chain.Finalize(r.chain.Mine(FundingLog(TermsNumber(1))).Number)
 	r.suffer(0, false)
 	if !slices.Contains(r.alarms(), AlarmUnreachable) {
 		t.Errorf("the alarms are %v", r.alarms())
 	}
 	close(release)
-	r.follower.nodes.nodes[0].http.Timeout = requestTimeout
-	r.nodes[0].tell(lie{})
+	r.follower.nodes.InUse()[0].SetTimeout(15 * time.Second)
+	r.nodes[0].Tell(Lie{})
 	r.recover()
 }
 
 func TestANodeWithTheWrongCertificateIsNotUsed(t *testing.T) {
 	t.Parallel()
-	chain := newMemoryChain(time.Now)
-	server := httptest.NewUnstartedServer(&memoryNode{chain: chain, calls: map[string]int{}})
+	chain := NewMemoryChain(time.Now)
+	server := httptest.NewUnstartedServer(NewHandler(chain))
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	defer server.Close()
 	ledger := newMemoryLedger(time.Now)
-	follower := NewFollower(FollowerConfig{Nodes: nodesOn(t, server.URL), Ledger: ledger, ChainID: memoryChainID, Logger: slog.New(slog.DiscardHandler)})
+	follower := NewFollower(FollowerConfig{Nodes: nodesOn(t, server.URL), Ledger: ledger, ChainID: ChainID, Logger: slog.New(slog.DiscardHandler)})
 	if _, err := follower.Converge(context.Background()); !errors.Is(err, ErrUnreachable) || ledger.started {
 		t.Errorf("F2: %v", err)
 	}
@@ -386,11 +361,12 @@ func TestANodeThatTurnsIntoAnotherChainIsPutOutOfUse(t *testing.T) {
 	t.Parallel()
 	for _, nodeCount := range []int{1, 2} {
 		r := newRig(t, nodeCount, Finalized)
-		r.chain.mineEmpty(lieStart)
-		r.chain.finalize(lieStart - 2)
+		r.chain.MineEmpty(lieStart)
+		r.chain.Finalize(lieStart - 2)
 		r.mustSettle()
-		r.nodes[0].tell(about("eth_chainId", func([]any, string) any { return "0x1" })) // F15
-		r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+		all := r.follower.nodes.InUse()
+		r.nodes[0].Tell(About("eth_chainId", func([]any, string) any { return "0x1" })) // F15
+		r.chain.Finalize(r.chain.Mine(FundingLog(TermsNumber(1))).Number)
 		r.suffer(0, nodeCount == 2)
 		if !slices.Contains(r.alarms(), AlarmWrongChain) || r.follower.nodes.Problem() == "" {
 			t.Errorf("%d nodes: the alarms are %v, the problem %q", nodeCount, r.alarms(), r.follower.nodes.Problem())
@@ -398,17 +374,17 @@ func TestANodeThatTurnsIntoAnotherChainIsPutOutOfUse(t *testing.T) {
 		if r.ledger.depthOf(1) == "locked" {
 			t.Errorf("%d nodes: it was locked", nodeCount)
 		}
-		asked := r.nodes[0].count("eth_getBlockByNumber")
+		asked := r.nodes[0].Count("eth_getBlockByNumber")
 		_ = r.settle()
-		if r.nodes[0].count("eth_getBlockByNumber") != asked {
+		if r.nodes[0].Count("eth_getBlockByNumber") != asked {
 			t.Errorf("%d nodes: it is still asked", nodeCount)
 		}
-		r.nodes[0].tell(lie{})
-		for _, node := range r.follower.nodes.nodes { // as Nodes.Run does once it passes the checks again
-			node.good.Store(true)
+		r.nodes[0].Tell(Lie{})
+		for _, node := range all { // as Nodes.Run does once it passes the checks again
+			r.follower.nodes.Trust(node)
 		}
 		if nodeCount == 2 {
-			r.clock.advance(alarmLife + time.Second)
+			r.clock.Advance(alarmLife + time.Second)
 		}
 		r.recover()
 	}
@@ -417,20 +393,20 @@ func TestANodeThatTurnsIntoAnotherChainIsPutOutOfUse(t *testing.T) {
 func TestAnotherChainWithTheSameID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(lieStart)
-	r.chain.finalize(lieStart - 2)
+	r.chain.MineEmpty(lieStart)
+	r.chain.Finalize(lieStart - 2)
 	r.mustSettle()
-	other := newMemoryChain(r.clock.now)
-	other.mineEmpty(100)
-	other.mine(fundingLog(draftNumber(1)))
-	other.finalize(100)
+	other := NewMemoryChain(r.clock.Now)
+	other.MineEmpty(100)
+	other.Mine(FundingLog(TermsNumber(1)))
+	other.Finalize(100)
 	right := r.chain
-	r.nodes[0].serve(other) // F16
+	r.nodes[0].Serve(other) // F16
 	r.suffer(0, false)
 	if !slices.Contains(r.alarms(), AlarmReplaced) || len(r.ledger.rows()) > 0 {
 		t.Errorf("the alarms are %v, the rows %v", r.alarms(), r.ledger.rows())
 	}
-	r.nodes[0].serve(right)
-	r.chain.finalize(r.chain.mine(fundingLog(draftNumber(1))).number)
+	r.nodes[0].Serve(right)
+	r.chain.Finalize(r.chain.Mine(FundingLog(TermsNumber(1))).Number)
 	r.recover()
 }

@@ -14,14 +14,14 @@ import (
 // F27: nodes limit ranges in their own ways.
 func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
-	for name, l := range map[string]lie{
-		"an error": about("eth_getLogs", func(params []any, logs []*types.Log) any {
+	for name, l := range map[string]Lie{
+		"an error": About("eth_getLogs", func(params []any, logs []*types.Log) any {
 			if wide(params) > 100 {
 				return errors.New("query exceeds max block range 100")
 			}
 			return logs
 		}),
-		"a closed connection": {http: func(_ http.ResponseWriter, r *http.Request) bool {
+		"a closed connection": {HTTP: func(_ http.ResponseWriter, r *http.Request) bool {
 			body, _ := io.ReadAll(r.Body)
 			if strings.Contains(string(body), "fromBlock") && wideText(string(body)) > 100 {
 				panic(http.ErrAbortHandler)
@@ -33,13 +33,13 @@ func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 		r.mustSettle()
 		for i := range 3000 {
 			if i%100 == 0 {
-				r.chain.mine(paymentLog(draftNumber(1), i))
+				r.chain.Mine(PaymentLog(TermsNumber(1), i))
 			} else {
-				r.chain.mine()
+				r.chain.Mine()
 			}
 		}
-		r.chain.finalize(r.chain.head())
-		r.nodes[0].tell(l)
+		r.chain.Finalize(r.chain.Head())
+		r.nodes[0].Tell(l)
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 100 {
@@ -58,7 +58,7 @@ func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 3, 10, 50} {
 		r := newRig(t, 2, Finalized)
-		r.chain.mineEmpty(30)
+		r.chain.MineEmpty(30)
 		limited := envelope(func(replies []map[string]any) any {
 			switch {
 			case len(replies) > most:
@@ -69,14 +69,14 @@ func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 			return replies
 		})
 		for _, node := range r.nodes {
-			node.tell(limited)
+			node.Tell(limited)
 		}
 		for range 60 {
-			r.chain.mine(paymentLog(draftNumber(1), 1))
+			r.chain.Mine(PaymentLog(TermsNumber(1), 1))
 		}
-		r.chain.mine(fundingLog(draftNumber(1)))
-		r.chain.mineEmpty(200)
-		r.chain.finalize(r.chain.head() - 1)
+		r.chain.Mine(FundingLog(TermsNumber(1)))
+		r.chain.MineEmpty(200)
+		r.chain.Finalize(r.chain.Head() - 1)
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 30 {
@@ -116,13 +116,13 @@ func TestListsThatWereCutOffAreCompleted(t *testing.T) {
 		for i := range 500 {
 			logs := make([]*types.Log, 7)
 			for j := range logs {
-				logs[j] = paymentLog(draftNumber(1), 7*i+j)
+				logs[j] = PaymentLog(TermsNumber(1), 7*i+j)
 			}
-			r.chain.mine(logs...)
+			r.chain.Mine(logs...)
 		}
-		r.chain.finalize(r.chain.head())
+		r.chain.Finalize(r.chain.Head())
 		cuts := 0
-		r.nodes[0].tell(about("eth_getLogs", func(_ []any, logs []*types.Log) any {
+		r.nodes[0].Tell(About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 			if len(logs) > limit {
 				cuts++
 				return logs[:limit]

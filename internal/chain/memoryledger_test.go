@@ -37,7 +37,7 @@ type memoryLedger struct {
 func newMemoryLedger(clock func() time.Time, drafts ...onchain.Terms) *memoryLedger {
 	return &memoryLedger{
 		clock: clock, interest: clock(), drafts: drafts, fundings: make(map[string]*onchain.Funding), depth: make(map[string]string),
-		factories: []sortie.Address{followedFactory},
+		factories: []sortie.Address{Factory},
 	}
 }
 
@@ -108,7 +108,7 @@ func (l *memoryLedger) Advance(_ context.Context, a onchain.Advance) (onchain.Po
 		l.incidents = append(l.incidents, "finality_broken")
 	}
 	for i := range a.Events {
-		if e := &a.Events[i]; e.Block <= a.After.Number || e.Block > tip.Number || i > 0 && !follows(e, &a.Events[i-1]) {
+		if e := &a.Events[i]; e.Block <= a.After.Number || e.Block > tip.Number || i > 0 && !isAfter(e, &a.Events[i-1]) {
 			return onchain.Position{}, errors.New("events in the wrong order")
 		}
 	}
@@ -141,7 +141,7 @@ func (l *memoryLedger) add(e onchain.Event) {
 		switch {
 		case e.Funded != nil && e.Funded.Reward.Cmp(draft.Reward) == 0 && e.Factory == draft.Factory:
 			l.fundings[draft.MissionID] = &onchain.Funding{
-				DraftID: draft.DraftID, MissionKey: e.MissionKey, ChainID: memoryChainID, Block: e.Block, BlockHash: e.BlockHash,
+				DraftID: draft.DraftID, MissionKey: e.MissionKey, ChainID: ChainID, Block: e.Block, BlockHash: e.BlockHash,
 				Transaction: e.Transaction, LogIndex: e.LogIndex, ReclaimAfter: e.Funded.ReclaimAfter,
 			}
 			l.depth[draft.MissionID] = "seen"
@@ -299,7 +299,7 @@ func (l *memoryLedger) Adopt(_ context.Context, _ uint64, event onchain.Event) e
 	}
 	l.add(event)
 	slices.SortStableFunc(l.events, func(a, b onchain.Event) int {
-		if follows(&a, &b) {
+		if isAfter(&a, &b) {
 			return 1
 		}
 		return -1
@@ -324,7 +324,7 @@ func (l *memoryLedger) rows() []string {
 	defer l.mutex.Unlock()
 	var rows []string
 	for _, e := range l.events {
-		rows = append(rows, describe(e))
+		rows = append(rows, Describe(e))
 	}
 	return rows
 }
@@ -332,11 +332,16 @@ func (l *memoryLedger) rows() []string {
 func (l *memoryLedger) depthOf(n int) string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.depth[draftNumber(n).MissionID]
+	return l.depth[TermsNumber(n).MissionID]
 }
 
 func (l *memoryLedger) incidentKinds() []string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return slices.Clone(l.incidents)
+}
+
+// isAfter reports whether an event comes after another on the chain.
+func isAfter(a, b *onchain.Event) bool {
+	return a.Block > b.Block || a.Block == b.Block && a.LogIndex > b.LogIndex && a.BlockHash == b.BlockHash
 }

@@ -61,6 +61,9 @@ func Dial(ctx context.Context, rawURL string) (*Node, error) {
 	return &Node{Client: ethclient.NewClient(client), name: parsed.Scheme + "://" + parsed.Host, endpoint: rawURL, http: httpClient}, nil
 }
 
+// SetTimeout changes the time that one request may take.
+func (n *Node) SetTimeout(limit time.Duration) { n.http.Timeout = limit }
+
 // Name is the node's URL without what may be secret in it.
 func (n *Node) Name() string { return n.name }
 
@@ -73,13 +76,13 @@ var asker = common.HexToAddress("0x000000000000000000000000000000000000dEaD")
 func (n *Node) RunCreationCode(ctx context.Context, code []byte, gas uint64) ([]byte, error) {
 	answer, err := n.CallContract(ctx, ethereum.CallMsg{From: asker, Gas: gas, GasPrice: new(big.Int), Data: code}, nil)
 	if err != nil {
-		return nil, n.redact(err)
+		return nil, n.Redact(err)
 	}
 	return answer, nil
 }
 
-// redact keeps the node's full URL, which HTTP errors repeat, out of errors.
-func (n *Node) redact(err error) error {
+// Redact keeps the node's full URL, which HTTP errors repeat, out of errors.
+func (n *Node) Redact(err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", n.name, failed.Err)
@@ -99,9 +102,9 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// isAnswer reports whether err came from the node's own JSON-RPC answer, rather than from a node
+// IsAnswer reports whether err came from the node's own JSON-RPC answer, rather than from a node
 // that could not be reached.
-func isAnswer(err error) bool {
+func IsAnswer(err error) bool {
 	var answered rpc.Error
 	return errors.As(err, &answered)
 }

@@ -91,7 +91,7 @@ func (f *Follower) exhausted(o *obstacle) bool {
 func (f *Follower) setAside(ctx context.Context, block onchain.Block, what string) error {
 	f.obstacles.last = f.config.Clock()
 	detail := fmt.Sprintf("Block %d (%s) was followed without a part of its events. %s Check the nodes. "+
-		"Clearing this incident compares the missions with the contract again, and so does `sortie chain reconcile`.", block.Number, block.Hash, oneLine(what))
+		"Clearing this incident compares the missions with the contract again, and so does `sortie chain reconcile`.", block.Number, block.Hash, OneLine(what))
 	return ledgerFault(f.ledger.SetAside(ctx, f.chainID, block, detail))
 }
 

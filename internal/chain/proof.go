@@ -22,7 +22,7 @@ func (f *Follower) prove(ctx context.Context, node *Node, events []*onchain.Even
 			transactions = append(transactions, event.Transaction)
 		}
 	}
-	readings, err := node.receiptsOf(ctx, transactions)
+	readings, err := node.Receipts(ctx, transactions)
 	if err != nil {
 		return nil, err
 	}
@@ -31,12 +31,12 @@ func (f *Follower) prove(ctx context.Context, node *Node, events []*onchain.Even
 	for i, event := range events {
 		reading := readings[event.Transaction]
 		switch {
-		case errors.Is(reading.err, errHeavy):
+		case errors.Is(reading.Err, ErrReceiptTooLarge):
 			without = append(without, i)
-		case reading.err != nil:
-			verdicts[i] = reading.err
+		case reading.Err != nil:
+			verdicts[i] = reading.Err
 		default:
-			verdicts[i] = reading.receipt.hasEvent(event)
+			verdicts[i] = reading.Receipt.HasEvent(event)
 		}
 	}
 	return verdicts, f.proveByKey(ctx, node, events, without, verdicts)
@@ -51,21 +51,21 @@ func (f *Follower) proveByKey(ctx context.Context, node *Node, events []*onchain
 			end++
 		}
 		part := make([]*onchain.Event, end)
-		calls := make([]call, 1, 1+end)
+		calls := make([]Call, 1, 1+end)
 		for at, i := range which[:end] {
 			part[at] = events[i]
-			calls = append(calls, missionCall(events[i].Factory, events[i].MissionKey, tagLatest))
+			calls = append(calls, MissionCall(events[i].Factory, events[i].MissionKey, TagLatest))
 		}
-		calls[0] = keyedLogsCall(part)
+		calls[0] = MissionLogsCall(part)
 		replies, err := f.ask(ctx, node, calls)
 		if err != nil {
 			return err
 		}
-		logs, err := replies[0].logsByKey()
+		logs, err := replies[0].LogsByKey()
 		for at, i := range which[:end] {
 			verdicts[i] = err
 			if err == nil {
-				verdicts[i] = errors.Join(isLogged(part[at], logs), replies[1+at].holds(part[at]))
+				verdicts[i] = errors.Join(IsLogged(part[at], logs), replies[1+at].Holds(part[at]))
 			}
 		}
 		which = which[end:]

@@ -75,7 +75,7 @@ func (a *adaptive) adapt(err error) {
 	switch {
 	case err == nil:
 		a.grow()
-	case errors.Is(err, context.Canceled), isAway(err):
+	case errors.Is(err, context.Canceled), IsAway(err):
 	default:
 		a.shrink()
 	}
@@ -100,14 +100,14 @@ func (f *Follower) readBlocks(ctx context.Context, v sight, after onchain.Block,
 		return stretch{}, err
 	}
 	s := stretch{after: after, blocks: make([]onchain.Block, len(headers))}
-	calls := make([]call, len(headers))
+	calls := make([]Call, len(headers))
 	for i, h := range headers {
-		s.blocks[i], calls[i] = h.Block, f.sieve.blockCall(h.Hash)
+		s.blocks[i], calls[i] = h.Block, f.sieve.BlockCall(h.Hash)
 	}
-	if len(f.sieve.factories) == 0 {
+	if len(f.sieve.Factories) == 0 {
 		return s, nil
 	}
-	replies, err := v.node.batch(ctx, calls)
+	replies, err := v.node.Batch(ctx, calls)
 	if err != nil {
 		return stretch{}, err
 	}
@@ -118,7 +118,7 @@ func (f *Follower) readBlocks(ctx context.Context, v sight, after onchain.Block,
 			break
 		}
 		if err != nil {
-			return stretch{}, fmt.Errorf("%s: logs of block %d: %w", v.node.name, h.Number, err)
+			return stretch{}, fmt.Errorf("%s: logs of block %d: %w", v.node.Name(), h.Number, err)
 		}
 		s.events = append(s.events, events...)
 	}
@@ -126,46 +126,46 @@ func (f *Follower) readBlocks(ctx context.Context, v sight, after onchain.Block,
 }
 
 // eventsIn reads the events of one block from the reply to its blockCall.
-func (f *Follower) eventsIn(ctx context.Context, node *Node, r reply, h *header) ([]onchain.Event, error) {
-	logs, err := r.value()
-	if refusedAlone(err) {
+func (f *Follower) eventsIn(ctx context.Context, node *Node, r Reply, h *Header) ([]onchain.Event, error) {
+	logs, err := r.Value()
+	if RefusedAlone(err) {
 		return f.eventsByKind(ctx, node, h)
 	}
 	if err != nil {
 		return nil, err
 	}
-	events, err := f.sieve.events(logs, h.Number, h.Number)
+	events, err := f.sieve.Events(logs, h.Number, h.Number)
 	if err != nil {
 		return nil, err
 	}
-	return events, f.sieve.belong(events, h)
+	return events, f.sieve.Belong(events, h)
 }
 
 // eventsByKind reads the events of a block whose logs the node does not give at once, kind by kind.
 // Logs that it does not give that way either are an obstacle.
-func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (events []onchain.Event, err error) {
+func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *Header) (events []onchain.Event, err error) {
 	var unread error
-	for kind, one := range f.sieve.byKind() {
-		replies, err := node.batch(ctx, []call{one.blockCall(h.Hash)})
+	for kind, one := range f.sieve.ByKind() {
+		replies, err := node.Batch(ctx, []Call{one.BlockCall(h.Hash)})
 		if err != nil {
 			return nil, err
 		}
-		logs, err := replies[0].value()
+		logs, err := replies[0].Value()
 		switch {
-		case refusedAlone(err):
+		case RefusedAlone(err):
 			unread = errors.Join(unread, fmt.Errorf("%s: %w", kind, err))
 			continue
 		case err != nil:
 			return nil, err
 		}
-		some, err := f.sieve.events(logs, h.Number, h.Number)
+		some, err := f.sieve.Events(logs, h.Number, h.Number)
 		if err != nil {
 			return nil, err
 		}
 		events = append(events, some...)
 	}
 	slices.SortFunc(events, func(a, b onchain.Event) int { return cmp.Compare(a.LogIndex, b.LogIndex) })
-	if err := f.sieve.belong(events, h); err != nil {
+	if err := f.sieve.Belong(events, h); err != nil {
 		return nil, err
 	}
 	if unread == nil {
@@ -180,11 +180,11 @@ func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (eve
 // givesLogs reports whether a node answers a question about a block's logs whose answer is small.
 // One that does not answers none, and what it does not say about one block is no property of that
 // block.
-func (f *Follower) givesLogs(ctx context.Context, node *Node, h *header) bool {
-	one := newSieve(f.sieve.factories)
-	one.only(onchain.EventMissionFunded, sortie.Hash{})
-	replies, err := node.batch(ctx, []call{one.blockCall(h.Hash)})
-	return err == nil && replies[0].err == nil
+func (f *Follower) givesLogs(ctx context.Context, node *Node, h *Header) bool {
+	one := NewLogFilter(f.sieve.Factories)
+	one.Only(onchain.EventMissionFunded, sortie.Hash{})
+	replies, err := node.Batch(ctx, []Call{one.BlockCall(h.Hash)})
+	return err == nil && replies[0].Err == nil
 }
 
 // proved has the fundings and closings of a stretch proved. One that is not makes its block an
@@ -209,7 +209,7 @@ func (f *Follower) proved(ctx context.Context, node *Node, s stretch) (stretch, 
 		return s, nil
 	}
 	block := onchain.Block{Number: money[doubted].Block, Hash: money[doubted].BlockHash}
-	why := fmt.Errorf("%s: transaction %s: %w", node.name, money[doubted].Transaction, verdicts[doubted])
+	why := fmt.Errorf("%s: transaction %s: %w", node.Name(), money[doubted].Transaction, verdicts[doubted])
 	switch {
 	case f.passing != block.Hash: // what else is wrong with the node's answers cannot be known
 		return stretch{}, &obstacle{block, why}
@@ -233,7 +233,7 @@ func (f *Follower) before(ctx context.Context, node *Node, s stretch, number uin
 	if last := s.tip().Number; last == number-1 {
 		return s, nil
 	}
-	headers, err := node.headers(ctx, []uint64{number - 1}) // a range has only the blocks with events
+	headers, err := node.Headers(ctx, []uint64{number - 1}) // a range has only the blocks with events
 	if err != nil {
 		return stretch{}, err
 	}
@@ -243,12 +243,12 @@ func (f *Follower) before(ctx context.Context, node *Node, s stretch, number uin
 
 // linkedHeaders reads the headers behind a block, each of which must name the hash of the one
 // before it.
-func (f *Follower) linkedHeaders(ctx context.Context, v sight, after onchain.Block, to uint64) ([]*header, error) {
+func (f *Follower) linkedHeaders(ctx context.Context, v sight, after onchain.Block, to uint64) ([]*Header, error) {
 	numbers := make([]uint64, 0, to-after.Number)
 	for number := after.Number + 1; number <= to && number < v.head.Number; number++ {
 		numbers = append(numbers, number)
 	}
-	headers, err := v.node.headers(ctx, numbers)
+	headers, err := v.node.Headers(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -266,9 +266,9 @@ func (f *Follower) linkedHeaders(ctx context.Context, v sight, after onchain.Blo
 }
 
 // link checks that a block is the next one behind another.
-func (f *Follower) link(node *Node, previous onchain.Block, h *header) error {
-	if h.parent != previous.Hash {
-		return badAnswer("%s: block %d does not follow block %d", node.name, h.Number, previous.Number)
+func (f *Follower) link(node *Node, previous onchain.Block, h *Header) error {
+	if h.Parent != previous.Hash {
+		return BadAnswer("%s: block %d does not follow block %d", node.Name(), h.Number, previous.Number)
 	}
 	return f.plausible(h)
 }
@@ -284,21 +284,21 @@ func (f *Follower) readRange(ctx context.Context, node *Node, after onchain.Bloc
 
 func (f *Follower) readFinal(ctx context.Context, node *Node, after onchain.Block, to uint64) (stretch, error) {
 	from := after.Number + 1
-	calls := []call{headerCall(hexNumber(from)), headerCall(hexNumber(to)), f.sieve.rangeCall(from, to)}
-	if len(f.sieve.factories) == 0 {
+	calls := []Call{HeaderCall(HexNumber(from)), HeaderCall(HexNumber(to)), f.sieve.RangeCall(from, to)}
+	if len(f.sieve.Factories) == 0 {
 		calls = calls[:2]
 	}
-	replies, err := node.batch(ctx, calls)
+	replies, err := node.Batch(ctx, calls)
 	if err != nil {
 		return stretch{}, err
 	}
-	first, err := replies[0].header(from)
+	first, err := replies[0].Header(from)
 	if err != nil {
-		return stretch{}, fmt.Errorf("%s: %w", node.name, err)
+		return stretch{}, fmt.Errorf("%s: %w", node.Name(), err)
 	}
-	last, err := replies[1].header(to)
+	last, err := replies[1].Header(to)
 	if err != nil {
-		return stretch{}, fmt.Errorf("%s: %w", node.name, err)
+		return stretch{}, fmt.Errorf("%s: %w", node.Name(), err)
 	}
 	if err := errors.Join(f.link(node, after, first), f.plausible(last)); err != nil {
 		return stretch{}, err
@@ -307,13 +307,13 @@ func (f *Follower) readFinal(ctx context.Context, node *Node, after onchain.Bloc
 	if len(calls) == 2 {
 		return s, nil
 	}
-	if from == to && refusedAlone(replies[2].err) {
+	if from == to && RefusedAlone(replies[2].Err) {
 		s.events, err = f.eventsByKind(ctx, node, first)
 	} else {
 		s.events, err = f.eventsOfRange(ctx, node, replies[2], from, to)
 	}
 	if err != nil {
-		return stretch{}, fmt.Errorf("%s: logs of blocks %d to %d: %w", node.name, from, to, err)
+		return stretch{}, fmt.Errorf("%s: logs of blocks %d to %d: %w", node.Name(), from, to, err)
 	}
 	if s.blocks, err = f.blocksOf(ctx, node, s.events, first, last); err != nil {
 		return stretch{}, err
@@ -327,12 +327,12 @@ const suspicious = 1000
 
 // eventsOfRange reads the logs of a range. A list so long that it may have been cut off is asked
 // for again from its last block on, until that brings nothing new.
-func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from, to uint64) ([]onchain.Event, error) {
-	logs, err := r.value()
+func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r Reply, from, to uint64) ([]onchain.Event, error) {
+	logs, err := r.Value()
 	if err != nil {
 		return nil, err
 	}
-	events, err := f.sieve.events(logs, from, to)
+	events, err := f.sieve.Events(logs, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -342,19 +342,19 @@ func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from,
 		for known > 0 && events[known-1].Block == last {
 			known--
 		}
-		replies, err := node.batch(ctx, []call{f.sieve.rangeCall(last, to)})
+		replies, err := node.Batch(ctx, []Call{f.sieve.RangeCall(last, to)})
 		if err != nil {
 			return nil, err
 		}
-		if logs, err = replies[0].value(); err != nil {
+		if logs, err = replies[0].Value(); err != nil {
 			return nil, err
 		}
-		rest, err := f.sieve.events(logs, last, to)
+		rest, err := f.sieve.Events(logs, last, to)
 		if err != nil {
 			return nil, err
 		}
 		if len(rest) < len(events)-known {
-			return nil, badAnswer("block %d has %d logs, then %d", last, len(events)-known, len(rest))
+			return nil, BadAnswer("block %d has %d logs, then %d", last, len(events)-known, len(rest))
 		}
 		fresh = len(rest) - (len(events) - known)
 		events = append(events[:known], rest...)
@@ -367,15 +367,15 @@ func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from,
 
 // blocksOf reads the headers of the blocks with events, checks the events against them, and gives
 // those blocks and the last.
-func (f *Follower) blocksOf(ctx context.Context, node *Node, events []onchain.Event, first, last *header) ([]onchain.Block, error) {
-	known := map[uint64]*header{first.Number: first, last.Number: last}
+func (f *Follower) blocksOf(ctx context.Context, node *Node, events []onchain.Event, first, last *Header) ([]onchain.Block, error) {
+	known := map[uint64]*Header{first.Number: first, last.Number: last}
 	var numbers []uint64
 	for i := range events {
 		if number := events[i].Block; known[number] == nil && (len(numbers) == 0 || numbers[len(numbers)-1] != number) {
 			numbers = append(numbers, number)
 		}
 	}
-	headers, err := node.headers(ctx, numbers)
+	headers, err := node.Headers(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -389,8 +389,8 @@ func (f *Follower) blocksOf(ctx context.Context, node *Node, events []onchain.Ev
 		for end < len(events) && events[end].Block == h.Number {
 			end++
 		}
-		if err := f.sieve.belong(events[:end], h); err != nil {
-			return nil, fmt.Errorf("%s: %w", node.name, err)
+		if err := f.sieve.Belong(events[:end], h); err != nil {
+			return nil, fmt.Errorf("%s: %w", node.Name(), err)
 		}
 		if h != last {
 			blocks = append(blocks, h.Block)

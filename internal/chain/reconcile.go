@@ -23,7 +23,7 @@ var IncidentKinds = []string{IncidentTermsDiffer, IncidentLogMissing, IncidentSe
 
 // reconcilePage is how many missions are compared at once: a request also asks for the block and
 // for the chain.
-const reconcilePage = maxCalls - 2
+const reconcilePage = MaxCalls - 2
 
 // Report is what reconciling found.
 type Report struct {
@@ -117,21 +117,21 @@ func (f *Follower) reconcileAll(ctx context.Context, position onchain.Position, 
 			f.config.Logger.Warn("reconciled with the contract", "missionId", page[i].MissionID, "draftId", page[i].DraftID)
 		case errors.Is(err, onchain.ErrConflict): // following moved on meanwhile and will see it, or the next run will
 		case err != nil:
-			report.Alarms = append(report.Alarms, oneLine(fmt.Sprintf("mission %s: %v", page[i].MissionID, err)))
+			report.Alarms = append(report.Alarms, OneLine(fmt.Sprintf("mission %s: %v", page[i].MissionID, err)))
 		}
 	}
 	return nil
 }
 
 // missionsAt asks a node for missions as they were in a block that must be on its chain.
-func (f *Follower) missionsAt(ctx context.Context, block onchain.Block, page []onchain.Expected) (missions []contractMission, node *Node, err error) {
-	calls := make([]call, 0, len(page)+1)
+func (f *Follower) missionsAt(ctx context.Context, block onchain.Block, page []onchain.Expected) (missions []Mission, node *Node, err error) {
+	calls := make([]Call, 0, len(page)+1)
 	for i := range page {
-		calls = append(calls, missionCall(page[i].Factory, sortie.MissionKey(page[i].MissionID), hexNumber(block.Number)))
+		calls = append(calls, MissionCall(page[i].Factory, sortie.MissionKey(page[i].MissionID), HexNumber(block.Number)))
 	}
-	calls = append(calls, headerCall(hexNumber(block.Number)))
+	calls = append(calls, HeaderCall(HexNumber(block.Number)))
 	failures := fmt.Errorf("%w: %s", ErrUnreachable, f.nodes.Problem())
-	for _, node := range f.nodes.inUse() {
+	for _, node := range f.nodes.InUse() {
 		missions, err := f.missionsOf(ctx, node, block, calls)
 		if err == nil {
 			return missions, node, nil
@@ -142,19 +142,19 @@ func (f *Follower) missionsAt(ctx context.Context, block onchain.Block, page []o
 }
 
 // missionsOf sends calls for missions, the last being one for the block that they are asked about.
-func (f *Follower) missionsOf(ctx context.Context, node *Node, block onchain.Block, calls []call) ([]contractMission, error) {
+func (f *Follower) missionsOf(ctx context.Context, node *Node, block onchain.Block, calls []Call) ([]Mission, error) {
 	replies, err := f.ask(ctx, node, calls)
 	if err != nil {
 		return nil, err
 	}
-	h, err := replies[len(calls)-1].header(block.Number)
+	h, err := replies[len(calls)-1].Header(block.Number)
 	if err == nil && h.Hash != block.Hash {
 		err = fmt.Errorf("block %d is another one than was followed", block.Number)
 	}
-	missions := make([]contractMission, len(calls)-1)
+	missions := make([]Mission, len(calls)-1)
 	for i := range missions {
 		if err == nil {
-			missions[i], err = replies[i].mission()
+			missions[i], err = replies[i].Mission()
 		}
 	}
 	if err != nil {
@@ -164,21 +164,21 @@ func (f *Follower) missionsOf(ctx context.Context, node *Node, block onchain.Blo
 }
 
 // reconcileOne compares one mission and repairs what differs.
-func (f *Follower) reconcileOne(ctx context.Context, node *Node, position onchain.Position, expected *onchain.Expected, m contractMission) (repaired bool, err error) {
+func (f *Follower) reconcileOne(ctx context.Context, node *Node, position onchain.Position, expected *onchain.Expected, m Mission) (repaired bool, err error) {
 	funding := expected.Funding
 	switch {
-	case m.exists() && !m.holds(&expected.Terms):
+	case m.Exists() && !m.Holds(&expected.Terms):
 		detail := fmt.Sprintf("The contract holds mission %s of draft %s with other terms than the draft's. Find out who signed for it.", expected.MissionID, expected.DraftID)
 		return false, errors.Join(errors.New("other terms than the draft's"), f.ledger.ReportIncident(ctx, IncidentTermsDiffer, detail, false))
-	case m.exists() && funding == nil:
+	case m.Exists() && funding == nil:
 		return f.adopt(ctx, node, position, expected, onchain.EventMissionFunded, m)
-	case !m.exists() && funding != nil && funding.Block <= position.Tip.Number:
+	case !m.Exists() && funding != nil && funding.Block <= position.Tip.Number:
 		return f.retract(ctx, fundingOf(expected))
-	case !m.exists() || funding == nil:
+	case !m.Exists() || funding == nil:
 		return false, nil
-	case m.closed != 0 && funding.Closed == nil:
+	case m.Closed != 0 && funding.Closed == nil:
 		return f.adopt(ctx, node, position, expected, onchain.EventMissionClosed, m)
-	case m.closed == 0 && funding.Closed != nil && funding.Closed.Block <= position.Tip.Number:
+	case m.Closed == 0 && funding.Closed != nil && funding.Closed.Block <= position.Tip.Number:
 		return f.retract(ctx, closingOf(expected))
 	}
 	return false, nil
@@ -186,7 +186,7 @@ func (f *Follower) reconcileOne(ctx context.Context, node *Node, position onchai
 
 // adopt looks for the log of something that the contract holds, up to the tip, and hands it to the
 // ledger.
-func (f *Follower) adopt(ctx context.Context, node *Node, position onchain.Position, expected *onchain.Expected, kind onchain.EventKind, m contractMission) (bool, error) {
+func (f *Follower) adopt(ctx context.Context, node *Node, position onchain.Position, expected *onchain.Expected, kind onchain.EventKind, m Mission) (bool, error) {
 	event, err := f.findEvent(ctx, node, position, expected.Factory, kind, sortie.MissionKey(expected.MissionID))
 	if err != nil {
 		return false, err
@@ -201,34 +201,34 @@ func (f *Follower) adopt(ctx context.Context, node *Node, position onchain.Posit
 	if err := f.ledger.Adopt(ctx, f.chainID, *event); err != nil {
 		return false, err
 	}
-	if kind == onchain.EventMissionFunded && m.closed != 0 { // its end was missed with its beginning
+	if kind == onchain.EventMissionFunded && m.Closed != 0 { // its end was missed with its beginning
 		return f.adopt(ctx, node, position, expected, onchain.EventMissionClosed, m)
 	}
 	return true, nil
 }
 
 // missionAt is what the contract held of a mission after a block.
-func (f *Follower) missionAt(ctx context.Context, node *Node, block uint64, expected *onchain.Expected) (contractMission, error) {
-	replies, err := f.ask(ctx, node, []call{missionCall(expected.Factory, sortie.MissionKey(expected.MissionID), hexNumber(block))})
+func (f *Follower) missionAt(ctx context.Context, node *Node, block uint64, expected *onchain.Expected) (Mission, error) {
+	replies, err := f.ask(ctx, node, []Call{MissionCall(expected.Factory, sortie.MissionKey(expected.MissionID), HexNumber(block))})
 	if err != nil {
-		return contractMission{}, err
+		return Mission{}, err
 	}
-	return replies[0].mission()
+	return replies[0].Mission()
 }
 
 // findEvent searches the followed part of the chain for an event of one mission, from its end
 // backwards: what was missed is likely to be recent. It asks for ever larger ranges as long as the
 // node takes them.
 func (f *Follower) findEvent(ctx context.Context, node *Node, position onchain.Position, factoryAddress sortie.Address, kind onchain.EventKind, key sortie.Hash) (*onchain.Event, error) {
-	one := newSieve([]sortie.Address{factoryAddress})
-	one.only(kind, key)
+	one := NewLogFilter([]sortie.Address{factoryAddress})
+	one.Only(kind, key)
 	size := newAdaptive(1 << 40)
 	size.size = maxRangeBlocks
 	for to := position.Tip.Number; to > position.Start; {
 		from := max(position.Start+1, to+1-min(to, size.size))
 		events, err := f.searchRange(ctx, node, one, from, to)
 		if err != nil {
-			if size.adapt(err); from == to || ctx.Err() != nil || errors.Is(err, errBadAnswer) {
+			if size.adapt(err); from == to || ctx.Err() != nil || errors.Is(err, ErrBadAnswer) {
 				return nil, err
 			}
 			continue
@@ -242,24 +242,24 @@ func (f *Follower) findEvent(ctx context.Context, node *Node, position onchain.P
 	return nil, nil
 }
 
-func (f *Follower) searchRange(ctx context.Context, node *Node, one *sieve, from, to uint64) ([]onchain.Event, error) {
-	replies, err := f.ask(ctx, node, []call{one.rangeCall(from, to)})
+func (f *Follower) searchRange(ctx context.Context, node *Node, one *LogFilter, from, to uint64) ([]onchain.Event, error) {
+	replies, err := f.ask(ctx, node, []Call{one.RangeCall(from, to)})
 	if err != nil {
 		return nil, err
 	}
-	logs, err := replies[0].value()
+	logs, err := replies[0].Value()
 	if err != nil {
 		return nil, err
 	}
-	events, err := one.events(logs, from, to)
+	events, err := one.Events(logs, from, to)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
-	headers, err := node.headers(ctx, []uint64{events[0].Block})
+	headers, err := node.Headers(ctx, []uint64{events[0].Block})
 	if err != nil {
 		return nil, err
 	}
-	return events[:1], one.belong(events[:1], headers[0])
+	return events[:1], one.Belong(events[:1], headers[0])
 }
 
 // fundingOf and closingOf are what the ledger holds, as events.
@@ -284,19 +284,19 @@ func closingOf(expected *onchain.Expected) onchain.Event {
 func (f *Follower) retract(ctx context.Context, event onchain.Event) (bool, error) {
 	type said struct{ held, mined bool }
 	agreed, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said, error) {
-		mined, err := node.mined(ctx, &event)
+		mined, err := node.HasMined(ctx, &event)
 		if err != nil {
 			return said{}, err
 		}
-		replies, err := f.ask(ctx, node, []call{missionCall(event.Factory, event.MissionKey, tagLatest)})
+		replies, err := f.ask(ctx, node, []Call{MissionCall(event.Factory, event.MissionKey, TagLatest)})
 		if err != nil {
 			return said{}, err
 		}
-		m, err := replies[0].mission()
+		m, err := replies[0].Mission()
 		if err != nil {
 			return said{}, fmt.Errorf("%s: %w", node.Name(), err)
 		}
-		held := m.exists() && (event.Kind == onchain.EventMissionFunded || m.closed != 0)
+		held := m.Exists() && (event.Kind == onchain.EventMissionFunded || m.Closed != 0)
 		return said{held, mined}, nil
 	})
 	f.monitor.settle(aboutMissions, err)

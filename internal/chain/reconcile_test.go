@@ -24,14 +24,14 @@ func reconcile(t *testing.T, r *rig) Report {
 func TestReconcileFindsNothingToDo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
-	r.chain.mine(fundingLog(draftNumber(1)))
-	r.chain.mine(fundingLog(draftNumber(2)))
-	r.chain.mine(closingLog(draftNumber(2)))
-	r.chain.mineEmpty(3)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	r.chain.Mine(FundingLog(TermsNumber(2)))
+	r.chain.Mine(ClosingLog(TermsNumber(2)))
+	r.chain.MineEmpty(3)
 	r.mustSettle()
 	before := r.ledger.rows()
 	report := reconcile(t, r)
-	if report.Checked != rigDrafts || report.Repaired != 0 || len(report.Alarms) > 0 || report.Block != r.chain.head() {
+	if report.Checked != rigDrafts || report.Repaired != 0 || len(report.Alarms) > 0 || report.Block != r.chain.Head() {
 		t.Errorf("the report is %+v", report)
 	}
 	if !slices.Equal(before, r.ledger.rows()) {
@@ -43,14 +43,14 @@ func TestReconcileFindsNothingToDo(t *testing.T) {
 func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(5)
+	r.chain.MineEmpty(5)
 	r.mustSettle()
-	r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
-	r.chain.mine(fundingLog(draftNumber(1)))
-	r.chain.mine(fundingLog(draftNumber(2)), paymentLog(draftNumber(2), 1))
-	r.chain.mine(closingLog(draftNumber(2)))
-	r.chain.mineEmpty(5000)
-	r.chain.finalize(r.chain.head())
+	r.nodes[0].Tell(About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	r.chain.Mine(FundingLog(TermsNumber(2)), PaymentLog(TermsNumber(2), 1))
+	r.chain.Mine(ClosingLog(TermsNumber(2)))
+	r.chain.MineEmpty(5000)
+	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
 	if len(r.ledger.rows()) != 0 {
 		t.Fatal("nothing was missed")
@@ -59,7 +59,7 @@ func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
 	if report.Repaired != 0 || len(report.Alarms) != 2 || !slices.Contains(r.ledger.incidentKinds(), IncidentLogMissing) {
 		t.Errorf("while the logs are hidden: %+v, incidents %v", report, r.ledger.incidentKinds())
 	}
-	r.nodes[0].tell(lie{})
+	r.nodes[0].Tell(Lie{})
 	report = reconcile(t, r)
 	if report.Repaired != 2 || len(report.Alarms) > 0 {
 		t.Errorf("the report is %+v", report)
@@ -77,16 +77,16 @@ func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
 func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
-	r.chain.mineEmpty(5)
+	r.chain.MineEmpty(5)
 	r.mustSettle()
-	ghost, err := byBinding(fundingLog(draftNumber(1)))
+	ghost, err := DecodeLog(FundingLog(TermsNumber(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ghost.Block, ghost.BlockHash, ghost.Transaction = 3, onchain.Block{}.Hash, onchain.Block{Hash: [32]byte{9}}.Hash
 	r.ledger.add(ghost)
 
-	r.nodes[1].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	r.nodes[1].Tell(Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	report := reconcile(t, r)
 	if report.Repaired != 0 || len(report.Alarms) != 1 || r.ledger.depthOf(1) == "" {
 		t.Errorf("on the word of one of two: %+v", report)
@@ -94,7 +94,7 @@ func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
 		t.Errorf("the alarms are %v", r.alarms())
 	}
-	r.nodes[1].tell(lie{})
+	r.nodes[1].Tell(Lie{})
 	report = reconcile(t, r)
 	if report.Repaired != 1 || len(report.Alarms) > 0 || r.ledger.depthOf(1) != "" {
 		t.Errorf("the report is %+v, it is %q", report, r.ledger.depthOf(1))
@@ -105,20 +105,20 @@ func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 func TestReconcileReopensWhatIsNotClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
-	r.chain.mine(fundingLog(draftNumber(1)))
-	r.chain.mineEmpty(3)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	r.chain.MineEmpty(3)
 	r.mustSettle()
-	ghost, err := byBinding(closingLog(draftNumber(1)))
+	ghost, err := DecodeLog(ClosingLog(TermsNumber(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ghost.Block, ghost.LogIndex, ghost.Transaction = 2, 8, onchain.Block{Hash: [32]byte{9}}.Hash
 	r.ledger.add(ghost)
-	r.nodes[1].tell(about("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "1" }))
+	r.nodes[1].Tell(About("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "1" }))
 	if report := reconcile(t, r); report.Repaired != 0 || len(report.Alarms) != 1 {
 		t.Errorf("while one of two says it is closed: %+v", report)
 	}
-	r.nodes[1].tell(lie{})
+	r.nodes[1].Tell(Lie{})
 	if report := reconcile(t, r); report.Repaired != 1 || len(report.Alarms) > 0 {
 		t.Errorf("the report is %+v", report)
 	}
@@ -131,10 +131,10 @@ func TestReconcileReopensWhatIsNotClosed(t *testing.T) {
 func TestReconcileReportsOtherTerms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	other := draftNumber(1)
+	other := TermsNumber(1)
 	other.Reward = big.NewInt(1)
-	r.chain.mine(fundingLog(other))
-	r.chain.mine()
+	r.chain.Mine(FundingLog(other))
+	r.chain.Mine()
 	r.mustSettle()
 	report := reconcile(t, r)
 	if report.Repaired != 0 || len(report.Alarms) != 1 || !slices.Contains(r.ledger.incidentKinds(), IncidentTermsDiffer) {
@@ -146,13 +146,13 @@ func TestReconcileReportsOtherTerms(t *testing.T) {
 func TestReconcileAsksAboutTheFollowedChain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(3)
-	fork := r.chain.fork()
-	fork.mineEmpty(10)
-	r.chain.mine(fundingLog(draftNumber(1)))
-	r.chain.mineEmpty(3)
+	r.chain.MineEmpty(3)
+	fork := r.chain.Fork()
+	fork.MineEmpty(10)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	r.chain.MineEmpty(3)
 	r.mustSettle()
-	r.nodes[0].serve(fork)
+	r.nodes[0].Serve(fork)
 	report, err := r.follower.Reconcile(t.Context())
 	if err == nil || report.Checked > 0 || r.ledger.depthOf(1) == "" {
 		t.Errorf("the report is %+v, %v", report, err)
@@ -166,7 +166,7 @@ func TestReconcileNeedsANode(t *testing.T) {
 		t.Errorf("before following began: %v", err)
 	}
 	r.mustSettle()
-	r.nodes[0].tell(answersWith(500, ""))
+	r.nodes[0].Tell(AnswersWith(500, ""))
 	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("without a node: %v", err)
 	}
@@ -176,22 +176,22 @@ func TestReconcileNeedsANode(t *testing.T) {
 func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(100)
+	r.chain.MineEmpty(100)
 	r.mustSettle()
-	r.chain.mineEmpty(200)
-	r.chain.finalize(r.chain.head() - 1)
-	target := r.chain.blocks[150]
-	log := fundingLog(draftNumber(1))
-	log.BlockNumber, log.BlockHash, log.TxHash = target.number, target.hash, someHash()
+	r.chain.MineEmpty(200)
+	r.chain.Finalize(r.chain.Head() - 1)
+	target := r.chain.Blocks[150]
+	log := FundingLog(TermsNumber(1))
+	log.BlockNumber, log.BlockHash, log.TxHash = target.Number, target.Hash, SomeHash()
 	bloom := types.CreateBloom(&types.Receipt{Logs: []*types.Log{log}})
-	r.nodes[0].tell(lie{result: func(method string, params []any, result any) any {
+	r.nodes[0].Tell(Lie{Result: func(method string, params []any, result any) any {
 		switch {
 		case method == "eth_getLogs" && wide(params) > 1:
 			return []*types.Log{log}
-		case method == "eth_getBlockByNumber" && params[0] == hexNumber(target.number):
+		case method == "eth_getBlockByNumber" && params[0] == HexNumber(target.Number):
 			result.(map[string]any)["logsBloom"] = bloom
 		case method == "eth_getTransactionReceipt":
-			return receiptJSON(target, log)
+			return ReceiptJSON(target, log)
 		}
 		return result
 	}})
@@ -202,7 +202,7 @@ func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	if !slices.Contains(r.alarms(), AlarmBadAnswer) {
 		t.Errorf("the alarms are %v", r.alarms())
 	}
-	r.nodes[0].tell(lie{})
+	r.nodes[0].Tell(Lie{})
 	r.later()
 	r.mustSettle()
 	r.canonical()
@@ -220,18 +220,18 @@ func missedIn(t *testing.T, drafts int, missed ...int) *rig {
 	r := newRig(t, 1, Finalized)
 	r.promise(drafts)
 	r.mustSettle()
-	r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	r.nodes[0].Tell(About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
 	var logs []*types.Log
 	for _, n := range missed {
-		logs = append(logs, fundingLog(draftNumber(n)))
+		logs = append(logs, FundingLog(TermsNumber(n)))
 	}
-	block := r.chain.mine(logs...)
-	r.chain.mineEmpty(2)
-	r.chain.finalize(r.chain.head())
+	block := r.chain.Mine(logs...)
+	r.chain.MineEmpty(2)
+	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
-	r.nodes[0].tell(lie{})
+	r.nodes[0].Tell(Lie{})
 	r.ledger.listless = true
-	if err := r.ledger.SetAside(t.Context(), memoryChainID, onchain.Block{Number: block.number}, "a test"); err != nil {
+	if err := r.ledger.SetAside(t.Context(), ChainID, onchain.Block{Number: block.Number}, "a test"); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -262,13 +262,13 @@ func TestReconcileComparesAllDraftsAfterASetAside(t *testing.T) {
 func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
 	t.Parallel()
 	r := missedIn(t, rigDrafts, 1)
-	if err := r.ledger.SetAside(t.Context(), memoryChainID, onchain.Block{Number: r.chain.head() + 1}, "a test"); err != nil {
+	if err := r.ledger.SetAside(t.Context(), ChainID, onchain.Block{Number: r.chain.Head() + 1}, "a test"); err != nil {
 		t.Fatal(err)
 	}
 	if report := reconcile(t, r); report.Checked != 0 || len(r.ledger.passes) != 0 || report.More {
 		t.Errorf("before the block is followed: got %+v and pages %v, want none compared", report, r.ledger.passes)
 	}
-	r.chain.mineEmpty(1)
+	r.chain.MineEmpty(1)
 	r.mustSettle()
 	if report := reconcile(t, r); report.Checked != rigDrafts || report.Repaired != 1 {
 		t.Errorf("when it is followed: got %+v, want one of %d repaired", report, rigDrafts)
@@ -281,7 +281,7 @@ func TestAFullPassIsNotSettledByWhatIsNotAdopted(t *testing.T) {
 	for name, hinder := range map[string]func(*rig){
 		"the chain moves meanwhile": func(r *rig) { r.ledger.refusal = onchain.ErrConflict },
 		"no node gives the log": func(r *rig) {
-			r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+			r.nodes[0].Tell(About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

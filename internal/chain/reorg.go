@@ -17,7 +17,7 @@ var errReplaced = errors.New("the node's chain has no block in common with the o
 // Going back behind a final block takes the word of as many nodes as money does.
 func (f *Follower) lastCommon(ctx context.Context, v sight, was onchain.Position) (onchain.Block, error) {
 	gone, instead := was.Tip, v.tip // our lowest block that is not on the node's chain, and the node's at its height
-	for page := 8; ; page = maxCalls {
+	for page := 8; ; page = MaxCalls {
 		tail, err := f.ledger.Tail(ctx, f.chainID, gone.Number, page)
 		if err != nil {
 			return onchain.Block{}, ledgerFault(err)
@@ -29,7 +29,7 @@ func (f *Follower) lastCommon(ctx context.Context, v sight, was onchain.Position
 		for i, block := range tail {
 			numbers[i] = block.Number
 		}
-		headers, err := v.node.headers(ctx, numbers)
+		headers, err := v.node.Headers(ctx, numbers)
 		if err != nil {
 			return onchain.Block{}, err
 		}
@@ -48,16 +48,16 @@ func (f *Follower) lastCommon(ctx context.Context, v sight, was onchain.Position
 
 // finalityIsBroken wants enough nodes to say that the chain goes on from a block, below one that
 // was final, with another block than ours.
-func (f *Follower) finalityIsBroken(ctx context.Context, common onchain.Block, instead *header) error {
+func (f *Follower) finalityIsBroken(ctx context.Context, common onchain.Block, instead *Header) error {
 	hashes, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said [2]sortie.Hash, err error) {
-		replies, err := f.ask(ctx, node, []call{headerCall(hexNumber(common.Number)), headerCall(hexNumber(instead.Number))})
+		replies, err := f.ask(ctx, node, []Call{HeaderCall(HexNumber(common.Number)), HeaderCall(HexNumber(instead.Number))})
 		if err != nil {
 			return said, err
 		}
 		for i, number := range []uint64{common.Number, instead.Number} {
-			h, err := replies[i].header(number)
+			h, err := replies[i].Header(number)
 			if err != nil {
-				return said, fmt.Errorf("%s: %w", node.name, err)
+				return said, fmt.Errorf("%s: %w", node.Name(), err)
 			}
 			said[i] = h.Hash
 		}

@@ -16,15 +16,15 @@ import (
 func TestAReorganizationTakesBackAndBringsAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(10)
+	r.chain.MineEmpty(10)
 	r.mustSettle()
-	r.chain.mine(fundingLog(draftNumber(1)), fundingLog(draftNumber(2)))
-	r.chain.mineEmpty(3)
+	r.chain.Mine(FundingLog(TermsNumber(1)), FundingLog(TermsNumber(2)))
+	r.chain.MineEmpty(3)
 	r.mustSettle()
 	if r.ledger.depthOf(1) != "confirmed" || r.ledger.depthOf(2) != "confirmed" {
 		t.Fatalf("they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
 	}
-	r.chain.reorganize(4, fundingLog(draftNumber(2)))
+	r.chain.Reorganize(4, FundingLog(TermsNumber(2)))
 	r.mustSettle()
 	r.canonical()
 	if r.ledger.depthOf(1) != "" || r.ledger.depthOf(2) != "confirmed" {
@@ -42,18 +42,18 @@ func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 	r.mustSettle()
 	for i := range 400 {
 		if i%50 == 7 {
-			r.chain.mine(paymentLog(draftNumber(1), i))
+			r.chain.Mine(PaymentLog(TermsNumber(1), i))
 		} else {
-			r.chain.mine()
+			r.chain.Mine()
 		}
 	}
-	r.chain.finalize(r.chain.head())
+	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
 	if len(r.ledger.blocks) > 200 {
 		t.Fatalf("%d blocks are known: the test shows nothing", len(r.ledger.blocks))
 	}
-	r.chain.final = 0
-	r.chain.reorganize(120, paymentLog(draftNumber(2), 1))
+	r.chain.Final = 0
+	r.chain.Reorganize(120, PaymentLog(TermsNumber(2), 1))
 	r.mustSettle()
 	r.canonical()
 	if !slices.Contains(r.ledger.incidentKinds(), "finality_broken") {
@@ -64,11 +64,11 @@ func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, 3)
-	r.chain.mineEmpty(20)
+	r.chain.MineEmpty(20)
 	r.mustSettle()
-	r.chain.finalize(0)
-	r.chain.mine(fundingLog(draftNumber(1)))
-	r.chain.mineEmpty(6)
+	r.chain.Finalize(0)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	r.chain.MineEmpty(6)
 	r.mustSettle()
 	r.later()
 	r.mustSettle()
@@ -78,11 +78,11 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	before := r.ledger.rows()
 
 	// One node replaces final blocks.
-	forged := r.chain.fork()
-	forged.reorganize(7)
-	forged.mineEmpty(4)
-	r.nodes[0].serve(forged)
-	r.nodes[1].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	forged := r.chain.Fork()
+	forged.Reorganize(7)
+	forged.MineEmpty(4)
+	r.nodes[0].Serve(forged)
+	r.nodes[1].Tell(Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	if err := r.settle(); !errors.Is(err, ErrNoQuorum) {
 		t.Errorf("on the word of one of two: %v", err)
 	}
@@ -91,8 +91,8 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	}
 
 	// The other says so, too.
-	r.nodes[1].tell(lie{})
-	r.nodes[1].serve(forged)
+	r.nodes[1].Tell(Lie{})
+	r.nodes[1].Serve(forged)
 	r.chain = forged
 	r.later()
 	r.mustSettle()
@@ -103,11 +103,11 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	if r.ledger.depthOf(1) != "" {
 		t.Errorf("it is still %q", r.ledger.depthOf(1))
 	}
-	if final, head := r.ledger.position.Final, forged.head(); final > head-2 {
+	if final, head := r.ledger.position.Final, forged.Head(); final > head-2 {
 		t.Errorf("after it was broken, block %d of %d counts as final", final, head)
 	}
-	forged.mine(fundingLog(draftNumber(1)))
-	forged.mineEmpty(4)
+	forged.Mine(FundingLog(TermsNumber(1)))
+	forged.MineEmpty(4)
 	r.recoverDespite("finality_broken")
 }
 
@@ -121,18 +121,18 @@ func (r *rig) recoverDespite(incident string) {
 func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, 3)
-	r.chain.mineEmpty(20)
+	r.chain.MineEmpty(20)
 	r.mustSettle()
-	r.chain.mine(fundingLog(draftNumber(1)))
-	r.chain.mineEmpty(6)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	r.chain.MineEmpty(6)
 	r.mustSettle()
 	r.later()
 	r.mustSettle()
-	forged := r.chain.fork()
-	forged.reorganize(7)
-	forged.mineEmpty(4)
-	r.nodes[0].serve(forged)
-	if node := r.follower.current; node != r.follower.nodes.nodes[0].Node {
+	forged := r.chain.Fork()
+	forged.Reorganize(7)
+	forged.MineEmpty(4)
+	r.nodes[0].Serve(forged)
+	if node := r.follower.current; node != r.follower.nodes.InUse()[0] {
 		t.Fatalf("following %s", node.Name())
 	}
 	r.mustSettle() // with another node
@@ -147,23 +147,23 @@ func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 	t.Parallel()
 	for _, nodeCount := range []int{1, 2} {
 		r := newRig(t, nodeCount, Finalized)
-		r.chain.mineEmpty(20)
-		r.chain.finalize(20)
+		r.chain.MineEmpty(20)
+		r.chain.Finalize(20)
 		r.mustSettle()
 		r.later()
 		r.mustSettle()
 		if r.ledger.position.Final != 20 {
 			t.Fatalf("%d nodes: block %d is final", nodeCount, r.ledger.position.Final)
 		}
-		r.chain.finalize(8)
-		r.chain.reorganize(10, fundingLog(draftNumber(1)))
+		r.chain.Finalize(8)
+		r.chain.Reorganize(10, FundingLog(TermsNumber(1)))
 		r.later()
 		r.mustSettle()
 		r.canonical()
 		if final := r.ledger.position.Final; final > 10 || r.ledger.depthOf(1) == "locked" {
 			t.Errorf("%d nodes: block %d counts as final, the funding is %q", nodeCount, final, r.ledger.depthOf(1))
 		}
-		r.chain.finalize(r.chain.head())
+		r.chain.Finalize(r.chain.Head())
 		r.recoverDespite("finality_broken")
 	}
 }
@@ -206,17 +206,17 @@ func TestAStretchIsCutBehindBlocks(t *testing.T) {
 func TestALaggingNodeIsNoReorganization(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
-	r.chain.mineEmpty(10)
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.MineEmpty(10)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	r.mustSettle()
-	r.nodes[0].tell(lie{behind: 3})
-	r.chain.mine(fundingLog(draftNumber(2)))
+	r.nodes[0].Tell(Lie{Behind: 3})
+	r.chain.Mine(FundingLog(TermsNumber(2)))
 	r.mustSettle() // the other one serves
 	r.canonical()
-	if status := r.follower.Status(); status.Reorgs != 0 || status.Node != r.follower.nodes.nodes[1].Name() {
+	if status := r.follower.Status(); status.Reorgs != 0 || status.Node != r.follower.nodes.InUse()[1].Name() {
 		t.Errorf("%d reorganizations, following %s", status.Reorgs, status.Node)
 	}
-	r.nodes[1].tell(lie{behind: 3})
+	r.nodes[1].Tell(Lie{Behind: 3})
 	progress, err := r.follower.Converge(t.Context())
 	if err != nil || progress.Blocks != 0 || progress.Reorg != 0 {
 		t.Errorf("when all lag: %+v, %v", progress, err)
@@ -227,12 +227,12 @@ func TestALaggingNodeIsNoReorganization(t *testing.T) {
 func TestANodeThatIsStuckIsLeftForAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
-	r.chain.mineEmpty(10)
+	r.chain.MineEmpty(10)
 	r.mustSettle()
-	stuck := r.chain.fork()
-	r.nodes[0].serve(stuck)
-	r.chain.mine(fundingLog(draftNumber(1)))
-	r.clock.advance(suspectAfter + 1)
+	stuck := r.chain.Fork()
+	r.nodes[0].Serve(stuck)
+	r.chain.Mine(FundingLog(TermsNumber(1)))
+	r.clock.Advance(suspectAfter + 1)
 	r.mustSettle()
 	r.canonical()
 }
@@ -241,9 +241,9 @@ func TestANodeThatIsStuckIsLeftForAnother(t *testing.T) {
 func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	r.chain.mineEmpty(5)
+	r.chain.MineEmpty(5)
 	r.mustSettle()
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	r.ledger.failure = store.ErrUnavailable
 	if err := r.settle(); !errors.Is(err, store.ErrUnavailable) || !slices.Contains(r.alarms(), AlarmLedger) {
 		t.Errorf("a database that fails: %v, alarms %v", err, r.alarms())
@@ -253,7 +253,7 @@ func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 		t.Errorf("a position that was moved: %v", err)
 	}
 	r.ledger.failure = nil
-	r.chain.finalize(r.chain.head())
+	r.chain.Finalize(r.chain.Head())
 	r.recover()
 }
 
@@ -266,12 +266,12 @@ func TestTwoFollowersOfOneLedger(t *testing.T) {
 		for i := range 10 {
 			var logs []*types.Log
 			if rapid.Bool().Draw(p, "log") {
-				logs = append(logs, paymentLog(draftNumber(1), i))
+				logs = append(logs, PaymentLog(TermsNumber(1), i))
 			}
-			if depth := rapid.IntRange(0, 3).Draw(p, "depth"); depth > 0 && uint64(depth) < r.chain.head() {
-				r.chain.reorganize(depth, logs...)
+			if depth := rapid.IntRange(0, 3).Draw(p, "depth"); depth > 0 && uint64(depth) < r.chain.Head() {
+				r.chain.Reorganize(depth, logs...)
 			} else {
-				r.chain.mine(logs...)
+				r.chain.Mine(logs...)
 			}
 			follower := r.follower
 			if rapid.Bool().Draw(p, "other") {
@@ -296,11 +296,11 @@ func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Finalized)
 	for range 200 { // a block a minute
-		r.clock.advance(60e9)
-		r.chain.mine(paymentLog(draftNumber(1), 1))
+		r.clock.Advance(60e9)
+		r.chain.Mine(PaymentLog(TermsNumber(1), 1))
 	}
-	r.ledger.interest = r.clock.now().Add(-30 * 60e9)
-	r.chain.finalize(r.chain.head())
+	r.ledger.interest = r.clock.Now().Add(-30 * 60e9)
+	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
 	r.canonical()
 	if start := r.ledger.position.Start; start != 200-90 {
@@ -308,14 +308,14 @@ func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 	}
 
 	disagreeing := newRig(t, 2, Finalized)
-	disagreeing.nodes[1].serve(newMemoryChain(disagreeing.clock.now))
+	disagreeing.nodes[1].Serve(NewMemoryChain(disagreeing.clock.Now))
 	if err := disagreeing.settle(); !errors.Is(err, ErrNodesDisagree) || disagreeing.ledger.started {
 		t.Errorf("between two chains: %v", err)
 	}
 
 	outvoted := newRig(t, 3, Finalized)
 	forged := outvoted.nodes[0]
-	forged.serve(newMemoryChain(outvoted.clock.now))
+	forged.Serve(NewMemoryChain(outvoted.clock.Now))
 	outvoted.mustSettle() // with another node
 	outvoted.canonical()
 	if !slices.Contains(outvoted.alarms(), AlarmDisagree) {
@@ -327,22 +327,22 @@ func TestFactoriesMayBeAdded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
 	r.ledger.factories = nil
-	r.chain.mineEmpty(3)
+	r.chain.MineEmpty(3)
 	r.mustSettle()
-	if asked := r.nodes[0].count("eth_getLogs"); asked != 0 {
+	if asked := r.nodes[0].Count("eth_getLogs"); asked != 0 {
 		t.Errorf("%d requests for logs of nobody", asked)
 	}
-	second := draftNumber(2)
+	second := TermsNumber(2)
 	second.Factory[0] = 0xfa
 	r.ledger.drafts[2] = second
-	r.ledger.factories = append(r.ledger.factories, followedFactory, second.Factory)
-	r.chain.mine(fundingLog(draftNumber(1)), fundingLog(second))
-	stranger := draftNumber(3)
+	r.ledger.factories = append(r.ledger.factories, Factory, second.Factory)
+	r.chain.Mine(FundingLog(TermsNumber(1)), FundingLog(second))
+	stranger := TermsNumber(3)
 	stranger.Factory[0] = 0xfb
-	r.chain.mineEmpty(2)
+	r.chain.MineEmpty(2)
 	r.mustSettle()
 	r.canonical()
-	r.chain.mine(fundingLog(stranger))
+	r.chain.Mine(FundingLog(stranger))
 	r.mustSettle()
 	if len(r.ledger.rows()) != 2 || r.ledger.depthOf(2) != "confirmed" {
 		t.Errorf("%d rows, the second is %q", len(r.ledger.rows()), r.ledger.depthOf(2))

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -65,19 +64,19 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	r := newRig(t, 1, Finalized)
 	var told []uint64
 	r.follower.config.OnProgress = func(p Progress) { told = append(told, p.Position.Tip.Number) }
-	r.chain.mineEmpty(3)
+	r.chain.MineEmpty(3)
 	running := run(t, r)
 	pause := running.next()
 	r.canonical()
 	if pause.length != minInterval {
 		t.Errorf("it waits %s", pause.length)
 	}
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	pause.end()
 	running.next()
 	r.canonical()
 
-	r.chain.mine(fundingLog(draftNumber(2)))
+	r.chain.Mine(FundingLog(TermsNumber(2)))
 	for range 10 { // many hints are one
 		r.follower.Wake()
 	}
@@ -100,7 +99,7 @@ func TestRunBacksOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
 	r.mustSettle()
-	r.nodes[0].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	r.nodes[0].Tell(Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	running := run(t, r)
 	longest := time.Duration(0)
 	for i := range 20 {
@@ -115,8 +114,8 @@ func TestRunBacksOff(t *testing.T) {
 	if longest < maxBackoff/2 {
 		t.Errorf("the longest wait is %s", longest)
 	}
-	r.nodes[0].tell(lie{})
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.nodes[0].Tell(Lie{})
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	running.next().end() // one more that failed before
 	for {
 		pause := running.next()
@@ -133,7 +132,7 @@ func TestRunGoesOnAfterAConflict(t *testing.T) {
 	r := newRig(t, 1, Finalized)
 	r.mustSettle()
 	r.ledger.failure = onchain.ErrConflict
-	r.chain.mine(fundingLog(draftNumber(1)))
+	r.chain.Mine(FundingLog(TermsNumber(1)))
 	running := run(t, r)
 	pause := running.next()
 	if pause.length > minInterval {
@@ -213,39 +212,6 @@ func TestStateIsTheWorstOfTheAlarms(t *testing.T) {
 		}
 		if got := status.State(); got != want {
 			t.Errorf("%v is %s, want %s", kinds, got, want)
-		}
-	}
-}
-
-func TestErrorsOfNodesHaveTheirKinds(t *testing.T) {
-	t.Parallel()
-	clock := newHandClock()
-	node := newMemoryNode(t, newMemoryChain(clock.now))
-	ask := func(l lie) error {
-		node.tell(l)
-		_, err := nodesOn(t, node.URL).nodes[0].batch(t.Context(), []call{{"eth_chainId", "[]"}, headerCall(tagLatest)})
-		return err
-	}
-	if err := ask(lie{}); err != nil {
-		t.Fatal(err)
-	}
-	var refused *nodeError
-	var status statusError
-	if err := ask(answersWith(429, "")); !errors.As(err, &status) || status != 429 || !errors.Is(err, ErrUnreachable) {
-		t.Errorf("a status: %v", err)
-	}
-	if err := ask(answersWith(400, `{"id":null,"error":{"code":-32600,"message":"no\u001b[31m batches"}}`)); !errors.As(err, &refused) || !isAnswer(err) || refused.message != "no [31m batches" {
-		t.Errorf("a refusal: %v", err)
-	}
-	for _, text := range []string{`{"id":1,"result":1}`, `[]`, `[{}]`, `[{"id":1},{"id":2}]`, `[{"id":1,"result":1},{"id":1,"result":1}]`, `[{"id":1.5,"result":1},{"id":2,"result":1}]`, `7`, `[[],[]]`,
-		`[{"id":1,"result":1,"result":2},{"id":2,"result":1}]`, `[{"id":1,"error":7},{"id":2,"result":1}]`} {
-		if err := ask(answersWith(200, text)); !errors.Is(err, errBadAnswer) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-	for _, text := range []string{``, `{`, `[{"id":1,"result":1},{"id":2,"result":1}] []`, "[{\"id\":1,\"result\":\"\xff\"}]", `nul`} {
-		if err := ask(answersWith(200, text)); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

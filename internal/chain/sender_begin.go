@@ -74,7 +74,7 @@ func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *purs
 	price := r.view.market.offer(s.config.MaxFeePerGas)
 	if missing := s.missingBalance(r, gas, price); missing != nil {
 		s.memory.poor = fmt.Sprintf("%s has %s, which may be %s short of what its transactions cost: send it more",
-			s.config.Signer.Address(), ether(r.view.balance), ether(missing))
+			s.config.Signer.Address(), FormatEther(r.view.balance), FormatEther(missing))
 		s.memory.poorUntil = r.now.Add(poorFor)
 		s.status.alarm(SenderBalanceLow, s.memory.poor)
 		return false, nil
@@ -109,14 +109,14 @@ func (s *Sender) prepare(ctx context.Context, intent store.Intent) (common.Addre
 func (s *Sender) estimate(ctx context.Context, node *Node, to common.Address, data []byte) (uint64, error) {
 	gas, err := node.EstimateGas(ctx, ethereum.CallMsg{From: s.address, To: &to, Data: data})
 	if err != nil {
-		return 0, fmt.Errorf("estimate gas: %w", node.redact(explain(err)))
+		return 0, fmt.Errorf("estimate gas: %w", node.Redact(Explain(err)))
 	}
-	if gas > s.config.MaxGas || withMargin(gas, data) > s.config.MaxGas {
+	if gas > s.config.MaxGas || WithGasMargin(gas, data) > s.config.MaxGas {
 		err := fmt.Errorf("the node asks for %d gas and the limit is %d: nothing this service sends needs as much", gas, s.config.MaxGas)
 		s.status.alarm(SenderGasAboveLimit, err.Error())
 		return 0, err
 	}
-	return withMargin(gas, data), nil
+	return WithGasMargin(gas, data), nil
 }
 
 // missingBalance is what the account lacks for everything that waits and one transaction more, nil
@@ -167,7 +167,7 @@ func (s *Sender) nonceAt(ctx context.Context, block onchain.Block) (uint64, erro
 	nonce, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (uint64, error) {
 		nonce, err := node.NonceAtHash(ctx, s.address, common.Hash(block.Hash))
 		if err != nil {
-			return 0, node.redact(err)
+			return 0, node.Redact(err)
 		}
 		return nonce, nil
 	})

@@ -10,12 +10,6 @@ func (s *Sender) AbandonWhen(die func(moment string) error) {
 // LookEvery lets tests wait longer between looks than a service does.
 func (s *Sender) LookEvery(interval time.Duration) { s.interval = interval }
 
-// WithTime gives a holder the test's time.
-func (h Holder) WithTime(now func() time.Time, after func(time.Duration) <-chan time.Time) Holder {
-	h.now, h.after = now, after
-	return h
-}
-
 // ReadRefusal says in a word how the answer to a transaction is understood.
 func ReadRefusal(err error) string {
 	return map[refusal]string{

@@ -33,9 +33,9 @@ func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 			dropped++
 			return common.Hash{31: 1}, true
 		})
-		r.want(r.missions...)
+		r.want(r.Missions...)
 		blocks := r.drain(60)
-		r.checkExactlyOnce(r.missions, 0)
+		r.checkExactlyOnce(r.Missions, 0)
 		if dropped < 6 {
 			t.Errorf("%d transactions were dropped: the test proves little", dropped)
 		}
@@ -47,32 +47,32 @@ func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 func TestEvictedTransactionsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 8, sqliteDatabase(t))
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
-	for i, id := range r.missions {
+	for i, id := range r.Missions {
 		if i%2 == 0 {
-			r.rpc(nil, "anvil_dropTransaction", r.intent(id).Attempts[0].Hash)
+			r.RPC(nil, "anvil_dropTransaction", r.intent(id).Attempts[0].Hash)
 		}
 	}
 	r.drain(30)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // The base fee rises a hundredfold for fifty blocks. With a generous cap everything is mined
 // meanwhile; with a cap below the spike everything waits at the cap and is mined afterwards.
 func TestFeeSpike(t *testing.T) {
 	t.Parallel()
-	const usual, spike, spikeBlocks = gwei, 100 * gwei, 50
-	for name, limit := range map[string]int64{"cap above the spike": 500 * gwei, "cap below the spike": 20 * gwei} {
+	const usual, spike, spikeBlocks = Gwei, 100 * Gwei, 50
+	for name, limit := range map[string]int64{"cap above the spike": 500 * Gwei, "cap below the spike": 20 * Gwei} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onBothEngines(t, 12, func(t *testing.T, r *rig) {
 				r.config.MaxFeePerGas = big.NewInt(limit)
 				r.restart()
-				r.want(r.missions[:6]...)
+				r.want(r.Missions[:6]...)
 				r.step() // priced before the spike
-				r.baseFee = spike
-				r.want(r.missions[6:]...)
+				r.BaseFee = spike
+				r.want(r.Missions[6:]...)
 				minedAt, sawCap := 0, false
 				for block := range spikeBlocks {
 					r.mine()
@@ -85,9 +85,9 @@ func TestFeeSpike(t *testing.T) {
 				if above := limit > spike; sawCap == above || (minedAt > 0) != above || minedAt > 5 {
 					t.Errorf("in the spike: at the cap %t, all mined after %d blocks", sawCap, minedAt)
 				}
-				r.baseFee = usual
+				r.BaseFee = usual
 				blocks := r.drain(20)
-				r.checkExactlyOnce(r.missions, 0)
+				r.checkExactlyOnce(r.Missions, 0)
 				paid, ideal, attempts := r.feesPaid(limit)
 				t.Logf("all mined after %d blocks of the spike or %d after it; at most %d attempts; paid %.2f of the ideal", minedAt, blocks, attempts,
 					float64(paid)/float64(ideal))
@@ -107,18 +107,18 @@ func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 		}
 		return errors.New("already known"), q.Method == sendMethod
 	})
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
-	r.baseFee *= 10
+	r.BaseFee *= 10
 	r.mine()
 	r.step()
-	for _, id := range r.missions {
-		if attempts := r.intent(id).Attempts; len(attempts) != 2 || attempts[1].FeeCap.Cmp(big.NewInt(r.baseFee)) < 0 {
+	for _, id := range r.Missions {
+		if attempts := r.intent(id).Attempts; len(attempts) != 2 || attempts[1].FeeCap.Cmp(big.NewInt(r.BaseFee)) < 0 {
 			t.Errorf("%s was not replaced by one that can be mined: %d attempts", id, len(attempts))
 		}
 	}
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // feesPaid compares what the account's transactions cost with base fee and one gwei of tip, and
@@ -127,16 +127,16 @@ func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 func (r *rig) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
 	r.t.Helper()
 	for _, tx := range r.minedTransactions() {
-		receipt, err := r.anvil.TransactionReceipt(context.Background(), tx.Hash())
+		receipt, err := r.Client.TransactionReceipt(context.Background(), tx.Hash())
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		header, err := r.anvil.HeaderByNumber(context.Background(), receipt.BlockNumber)
+		header, err := r.Client.HeaderByNumber(context.Background(), receipt.BlockNumber)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		paid += receipt.GasUsed * receipt.EffectiveGasPrice.Uint64() / gwei
-		ideal += receipt.GasUsed * (header.BaseFee.Uint64() + gwei) / gwei
+		paid += receipt.GasUsed * receipt.EffectiveGasPrice.Uint64() / Gwei
+		ideal += receipt.GasUsed * (header.BaseFee.Uint64() + Gwei) / Gwei
 	}
 	for _, intent := range r.intents(store.IntentDone) {
 		attempts = max(attempts, len(intent.Attempts))
@@ -164,7 +164,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			onBothEngines(t, 12, func(t *testing.T, r *rig) {
-				r.want(r.missions...)
+				r.want(r.Missions...)
 				deaths, bumps := 0, int64(0)
 				for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
 					if round > 100 {
@@ -196,14 +196,14 @@ func TestDeathAtEveryMoment(t *testing.T) {
 					case err != nil:
 						t.Fatal(err)
 					}
-					if round%8 == 1 && r.baseFee < 256*gwei {
-						r.baseFee *= 4 // more than what waits offers: all of it must be replaced
+					if round%8 == 1 && r.BaseFee < 256*Gwei {
+						r.BaseFee *= 4 // more than what waits offers: all of it must be replaced
 					}
 					if round%2 == 1 {
 						r.mine()
 					}
 				}
-				r.checkExactlyOnce(r.missions, 0)
+				r.checkExactlyOnce(r.Missions, 0)
 				if deaths < 3 || bumps < 3 {
 					t.Errorf("%d deaths, %d replacements: the test proves little", deaths, bumps)
 				}
@@ -218,12 +218,12 @@ var errDied = errors.New("died")
 // stranger sends a transaction of the same account from elsewhere, that pays well.
 func (r *rig) stranger(nonce uint64, to common.Address, data []byte) common.Hash {
 	r.t.Helper()
-	tx, err := signerOf(r.key).SignTransaction(context.Background(), r.deployment.ChainID, types.NewTx(&types.DynamicFeeTx{
-		ChainID: new(big.Int).SetUint64(r.deployment.ChainID), Nonce: nonce, Gas: 200_000,
-		GasTipCap: big.NewInt(50 * gwei), GasFeeCap: big.NewInt(400 * gwei), To: &to, Data: data,
+	tx, err := SignerOf(r.key).SignTransaction(context.Background(), r.Deployment.ChainID, types.NewTx(&types.DynamicFeeTx{
+		ChainID: new(big.Int).SetUint64(r.Deployment.ChainID), Nonce: nonce, Gas: 200_000,
+		GasTipCap: big.NewInt(50 * Gwei), GasFeeCap: big.NewInt(400 * Gwei), To: &to, Data: data,
 	}))
 	if err == nil {
-		err = r.anvil.SendTransaction(context.Background(), tx)
+		err = r.Client.SendTransaction(context.Background(), tx)
 	}
 	if err != nil {
 		r.t.Fatal(err)
@@ -234,28 +234,28 @@ func (r *rig) stranger(nonce uint64, to common.Address, data []byte) common.Hash
 func TestReplacedByAStranger(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 3, func(t *testing.T, r *rig) {
-		r.want(r.missions...)
+		r.want(r.Missions...)
 		r.step()
-		second := r.intent(r.missions[1])
+		second := r.intent(r.Missions[1])
 		r.stranger(*second.Nonce, common.Address{19: 1}, nil)
 		r.mine()
 		r.step()
 		for range r.depth {
 			r.wantAlarm(chain.SenderReplaced, true)
-			if now := r.intent(r.missions[1]); now.Status != store.IntentSent || *now.Nonce != *second.Nonce || len(now.Attempts) != 1 {
+			if now := r.intent(r.Missions[1]); now.Status != store.IntentSent || *now.Nonce != *second.Nonce || len(now.Attempts) != 1 {
 				t.Errorf("before that is final, the intent has let go of its nonce: %+v", now)
 			}
 			r.mine()
 			r.step()
 		}
-		if now := r.intent(r.missions[1]); now.Status != store.IntentSent || len(now.Attempts) != 2 {
+		if now := r.intent(r.Missions[1]); now.Status != store.IntentSent || len(now.Attempts) != 2 {
 			t.Errorf("when that is final, the intent is not sent again: %+v", now)
 		}
 		r.step()
 		r.wantAlarm(chain.SenderReplaced, false)
 		r.drain(20)
-		r.checkExactlyOnce(r.missions, 1)
-		if now := r.intent(r.missions[1]); len(now.Attempts) != 2 || *now.Nonce == *second.Nonce {
+		r.checkExactlyOnce(r.Missions, 1)
+		if now := r.intent(r.Missions[1]); len(now.Attempts) != 2 || *now.Nonce == *second.Nonce {
 			t.Errorf("the replaced intent: %+v", now)
 		}
 	})
@@ -265,7 +265,7 @@ func TestReplacedByAStranger(t *testing.T) {
 func TestOutbiddingAStranger(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, sqliteDatabase(t))
-	const strangers = 10 * gwei // offered by the stranger; ours begin with three
+	const strangers = 10 * Gwei // offered by the stranger; ours begin with three
 	r.front.with(func(q question) (any, bool) {
 		var raw sortie.Bytes
 		var tx types.Transaction
@@ -274,27 +274,27 @@ func TestOutbiddingAStranger(t *testing.T) {
 		}
 		return errors.New("replacement transaction underpriced"), tx.Nonce() == r.firstNonce && tx.GasFeeCap().Int64() < strangers*11/10
 	})
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	blocks := r.drain(25)
-	r.checkExactlyOnce(r.missions, 0)
-	t.Logf("%d blocks, %d attempts", blocks, len(r.intent(r.missions[0]).Attempts))
+	r.checkExactlyOnce(r.Missions, 0)
+	t.Logf("%d blocks, %d attempts", blocks, len(r.intent(r.Missions[0]).Attempts))
 }
 
 // Somebody else may close a mission with the very same call: then there is nothing left to do.
 func TestCarriedOutByAStranger(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, sqliteDatabase(t))
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
-	first := r.intent(r.missions[0])
+	first := r.intent(r.Missions[0])
 	to, data, err := r.prepareClose(context.Background(), first)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.stranger(*first.Nonce, common.Address(to), data)
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0) // the stranger's is one of the two
-	if now := r.intent(r.missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
+	r.checkExactlyOnce(r.Missions, 0) // the stranger's is one of the two
+	if now := r.intent(r.Missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
 		t.Errorf("the intent: %+v", now)
 	}
 }
@@ -304,9 +304,9 @@ func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, sqliteDatabase(t))
 	// The same close from another account is mined first, in the same block.
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
-	first := r.intent(r.missions[0])
+	first := r.intent(r.Missions[0])
 	to, data, err := r.prepareClose(context.Background(), first)
 	if err != nil {
 		t.Fatal(err)
@@ -318,12 +318,12 @@ func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	r.mine()
 	r.step()
 	r.wantAlarm(chain.SenderReverted, true)
-	if now := r.intent(r.missions[0]); now.Status != store.IntentSent || now.Problem == "" {
+	if now := r.intent(r.Missions[0]); now.Status != store.IntentSent || now.Problem == "" {
 		t.Errorf("the reverted intent: %+v", now)
 	}
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0) // one mined in vain, one closed by the other account
-	if now := r.intent(r.missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
+	r.checkExactlyOnce(r.Missions, 0) // one mined in vain, one closed by the other account
+	if now := r.intent(r.Missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
 		t.Errorf("the reverted intent: %+v", now)
 	}
 }
@@ -334,7 +334,7 @@ func TestReorganizations(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 16, func(t *testing.T, r *rig) {
 		r.depth = 6
-		r.want(r.missions...)
+		r.want(r.Missions...)
 		back := 0
 		for round := range 12 {
 			r.step()
@@ -346,7 +346,7 @@ func TestReorganizations(t *testing.T) {
 			back += max(0, before-len(r.intents(store.IntentMined)))
 		}
 		r.drain(40)
-		r.checkExactlyOnce(r.missions, 0)
+		r.checkExactlyOnce(r.Missions, 0)
 		if back < 10 {
 			t.Errorf("%d mined transactions were taken back: the test proves little", back)
 		}
@@ -357,7 +357,7 @@ func TestReorganizations(t *testing.T) {
 // reorg replaces blocks at the top by empty ones and one more.
 func (r *rig) reorg(depth uint64) {
 	r.t.Helper()
-	r.rpc(nil, "anvil_reorg", depth, []any{})
+	r.RPC(nil, "anvil_reorg", depth, []any{})
 	r.mine()
 }
 
@@ -376,15 +376,15 @@ func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 		}
 		return remembered[transaction], true
 	})
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
 	r.mine()
 	r.step()
-	r.baseFee *= 10 // so that another attempt will be mined
+	r.BaseFee *= 10 // so that another attempt will be mined
 	r.reorg(1)
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
-	if now := r.intent(r.missions[0]); len(now.Attempts) != 2 || now.MinedTransaction != now.Attempts[1].Hash {
+	r.checkExactlyOnce(r.Missions, 0)
+	if now := r.intent(r.Missions[0]); len(now.Attempts) != 2 || now.MinedTransaction != now.Attempts[1].Hash {
 		t.Errorf("the intent: %+v", now)
 	}
 }
@@ -396,12 +396,12 @@ func TestNonceGapIsClosed(t *testing.T) {
 	onBothEngines(t, 2, func(t *testing.T, r *rig) {
 		stranger := r.stranger(r.nonce(), common.Address{19: 1}, nil)
 		r.mine()
-		r.want(r.missions...)
+		r.want(r.Missions...)
 		r.step()
 		r.reorg(1)
-		r.rpc(nil, "anvil_dropTransaction", stranger)
+		r.RPC(nil, "anvil_dropTransaction", stranger)
 		r.drain(30)
-		r.checkExactlyOnce(r.missions, 1)
+		r.checkExactlyOnce(r.Missions, 1)
 		if fillers := r.intents(store.IntentDone); len(fillers) != 3 {
 			t.Errorf("%d intents are done, want the two and one that fills the gap", len(fillers))
 		}
@@ -429,12 +429,12 @@ func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 			t.Errorf("this transaction is not stored: %s", q.Params[0])
 			return nil, false
 		})
-		r.want(r.missions...)
+		r.want(r.Missions...)
 		r.step()
-		r.baseFee *= 10
+		r.BaseFee *= 10
 		r.drain(30)
-		r.checkExactlyOnce(r.missions, 0)
-		if seen < 2*len(r.missions) {
+		r.checkExactlyOnce(r.Missions, 0)
+		if seen < 2*len(r.Missions) {
 			t.Errorf("%d transactions were sent: the test proves little", seen)
 		}
 	})
@@ -455,9 +455,9 @@ func TestEveryDialectOfNodes(t *testing.T) {
 		}
 		return fmt.Errorf("%s", text), true
 	})
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.drain(200)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // A node answers from a machine that is behind: what is mined stays mined, and no nonce is given
@@ -466,16 +466,16 @@ func TestANodeThatFallsBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 12, sqliteDatabase(t))
 	r.depth = 6
-	r.want(r.missions[:4]...)
+	r.want(r.Missions[:4]...)
 	r.step()
-	frozen := r.head()
+	frozen := r.Head()
 	r.mine()
 	r.step()
 	if mined := len(r.intents(store.IntentMined)); mined != 4 {
 		t.Fatalf("%d mined", mined)
 	}
 	r.front.with(behind(frozen))
-	r.want(r.missions[4:8]...)
+	r.want(r.Missions[4:8]...)
 	r.step()
 	if mined := len(r.intents(store.IntentMined)); mined != 4 {
 		t.Errorf("a node that is behind took %d of 4 back", 4-mined)
@@ -490,26 +490,26 @@ func TestANodeThatFallsBehind(t *testing.T) {
 	for range 8 {
 		r.mine()
 	}
-	r.want(r.missions[8:]...)
+	r.want(r.Missions[8:]...)
 	if err := r.sender.Step(context.Background(), r.lease); err == nil {
 		t.Error("a node that has not reached the final block was believed")
 	}
 	r.front.with(nil)
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // The first node is behind and the second is not: the second's view counts.
 func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, sqliteDatabase(t))
-	second := newMeddler(t, r.anvil.Client())
+	second := newMeddler(t, r.Client.Client())
 	r.useNodes(r.front.URL, second.URL)
 	r.depth = 10
 	r.restart()
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
-	r.front.with(behind(r.head()))
+	r.front.with(behind(r.Head()))
 	for range 5 {
 		r.mine()
 		r.step()
@@ -519,7 +519,7 @@ func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
 	}
 	r.front.with(nil)
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // behind is a node that knows nothing above a block.

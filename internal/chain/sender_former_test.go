@@ -33,7 +33,7 @@ func (r *rig) changeSender() *custody {
 	r.t.Helper()
 	c := &custody{rig: r, former: r.key.Address()}
 	r.key = devnet.WalletByRole(devnet.RoleCreator2).Key
-	r.firstNonce, r.firstBlock = r.nonce(), r.head()+1
+	r.firstNonce, r.firstBlock = r.nonce(), r.Head()+1
 	r.restart()
 	c.restart()
 	r.clock.advance(-time.Hour) // which restarting took
@@ -43,12 +43,12 @@ func (r *rig) changeSender() *custody {
 // restart gives the lease of the former account to a new process.
 func (c *custody) restart() {
 	c.t.Helper()
-	lease, err := c.db.AcquireLease(context.Background(), chain.SenderLease(c.deployment.ChainID, c.former), rand.Text(), time.Minute)
+	lease, err := c.db.AcquireLease(context.Background(), chain.SenderLease(c.Deployment.ChainID, c.former), rand.Text(), time.Minute)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	config := c.config
-	config.Nodes, config.Store, config.ChainID, config.Signer = c.nodes, c.db, c.deployment.ChainID, signerOf(c.key)
+	config.Nodes, config.Store, config.ChainID, config.Signer = c.nodes, c.db, c.Deployment.ChainID, SignerOf(c.key)
 	config.Final, config.Clock, config.Logger = c.final, c.clock.now, quiet
 	c.lease, c.sender = lease, chain.NewFormerSender(config, c.former)
 }
@@ -67,7 +67,7 @@ func (c *custody) drain(limit int) {
 	c.t.Helper()
 	for range limit {
 		c.step()
-		former, err := c.db.Intents(context.Background(), c.deployment.ChainID, c.former, store.IntentQueued, store.IntentSent, store.IntentMined)
+		former, err := c.db.Intents(context.Background(), c.Deployment.ChainID, c.former, store.IntentQueued, store.IntentSent, store.IntentMined)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -96,14 +96,14 @@ func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 20, func(t *testing.T, r *rig) {
 		since := r.firstBlock
-		r.want(r.missions...) // eight are sent at a time
+		r.want(r.Missions...) // eight are sent at a time
 		r.step()
 		r.mine()
 		r.step()                                // eight mined and not final, eight sent, four queued
-		r.rpc(nil, "anvil_dropAllTransactions") // the node forgets what was sent
+		r.RPC(nil, "anvil_dropAllTransactions") // the node forgets what was sent
 		c := r.changeSender()
 		c.drain(40)
-		c.wantClosedOnce(since, r.missions)
+		c.wantClosedOnce(since, r.Missions)
 		if got := r.nonce() - r.firstNonce; got != 4 {
 			t.Errorf("the new account used %d nonces, want 4: those that were queued", got)
 		}
@@ -122,7 +122,7 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 5, sqliteDatabase(t))
 			since := r.firstBlock
-			r.want(r.missions...)
+			r.want(r.Missions...)
 			r.step()
 			var raw [][]byte
 			for _, intent := range r.intents(store.IntentSent) {
@@ -142,7 +142,7 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 				}
 				return nil, false
 			})
-			r.rpc(nil, "anvil_dropAllTransactions")
+			r.RPC(nil, "anvil_dropAllTransactions")
 			c := r.changeSender()
 			for range 30 {
 				c.step()
@@ -155,15 +155,15 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 			c.step()
 			if revive {
 				for _, one := range raw {
-					r.rpc(nil, "eth_sendRawTransaction", fmt.Sprintf("0x%x", one))
+					r.RPC(nil, "eth_sendRawTransaction", fmt.Sprintf("0x%x", one))
 				}
 			}
 			c.drain(60)
-			c.wantClosedOnce(since, r.missions)
+			c.wantClosedOnce(since, r.Missions)
 			if got := r.nonce() - r.firstNonce; got != 5 {
 				t.Errorf("the new account used %d nonces, want 5: one for each mission", got)
 			}
-			for _, id := range r.missions {
+			for _, id := range r.Missions {
 				if now := r.intent(id); now.Sender != r.key.Address() || now.Status != store.IntentDone && now.Status != store.IntentVoid {
 					t.Errorf("the intent of %s: got %s of %s, want it over for %s", id, now.Status, now.Sender, r.key.Address())
 				}
@@ -176,10 +176,10 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 func TestTheIntentsOfALivingSenderAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, sqliteDatabase(t))
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	old, oldLease := r.sender, r.lease
 	former := chain.NewFormerSender(chain.SenderConfig{
-		Nodes: r.nodes, Store: r.db, Signer: signerOf(otherKey), ChainID: r.deployment.ChainID, Final: r.final, Clock: r.clock.now, Logger: quiet,
+		Nodes: r.nodes, Store: r.db, Signer: SignerOf(otherKey), ChainID: r.Deployment.ChainID, Final: r.final, Clock: r.clock.now, Logger: quiet,
 		Prepare: map[string]chain.Prepare{"close": r.prepareClose},
 	}, r.key.Address())
 	stale := oldLease
@@ -198,16 +198,16 @@ func TestTheIntentsOfALivingSenderAreLeftAlone(t *testing.T) {
 // closings counts by mission how often each was closed on the chain since a block.
 func (r *rig) closings(since uint64) map[string]int {
 	r.t.Helper()
-	logs, err := r.anvil.FilterLogs(context.Background(), ethereum.FilterQuery{
-		FromBlock: new(big.Int).SetUint64(since), Addresses: []common.Address{common.Address(r.deployment.Factory)},
-		Topics: [][]common.Hash{{factoryABI.GetABI().Events["MissionClosed"].ID}},
+	logs, err := r.Client.FilterLogs(context.Background(), ethereum.FilterQuery{
+		FromBlock: new(big.Int).SetUint64(since), Addresses: []common.Address{common.Address(r.Deployment.Factory)},
+		Topics: [][]common.Hash{{FactoryABI.GetABI().Events["MissionClosed"].ID}},
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	times := make(map[string]int)
 	for _, log := range logs {
-		for _, id := range r.missions {
+		for _, id := range r.Missions {
 			if log.Topics[1] == common.Hash(sortie.MissionKey(id)) {
 				times[id]++
 			}

@@ -16,7 +16,7 @@ import (
 // setBalance makes the sender as rich as that, in wei.
 func (r *rig) setBalance(wei *big.Int) {
 	r.t.Helper()
-	r.rpc(nil, "anvil_setBalance", r.key.Address().String(), fmt.Sprintf("0x%x", wei))
+	r.RPC(nil, "anvil_setBalance", r.key.Address().String(), fmt.Sprintf("0x%x", wei))
 	r.mine()
 }
 
@@ -49,12 +49,12 @@ func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 			t.Errorf("alarm of an idle sender: got %q, want the flag, and that the pace is not known", got)
 		}
 		before := r.balance()
-		r.want(r.missions...)
+		r.want(r.Missions...)
 		r.drain(40)
 		spent := new(big.Int).Sub(before, r.balance())
-		cost, err := r.db.GasCost(context.Background(), r.deployment.ChainID)
+		cost, err := r.db.GasCost(context.Background(), r.Deployment.ChainID)
 		rounding := new(big.Int).Sub(spent, cost.Wei)
-		if err != nil || rounding.Sign() < 0 || rounding.Cmp(big.NewInt(int64(len(r.missions))*params.GWei)) >= 0 {
+		if err != nil || rounding.Sign() < 0 || rounding.Cmp(big.NewInt(int64(len(r.Missions))*params.GWei)) >= 0 {
 			t.Errorf("cost of the transactions: got %s wei, %v; the account spent %s", cost.Wei, err, spent)
 		}
 		r.clock.advance(time.Minute)
@@ -75,7 +75,7 @@ func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 func (r *rig) balance() *big.Int {
 	r.t.Helper()
 	var text string
-	r.rpc(&text, "eth_getBalance", r.key.Address().String(), "latest")
+	r.RPC(&text, "eth_getBalance", r.key.Address().String(), "latest")
 	balance, _ := new(big.Int).SetString(text, 0)
 	return balance
 }

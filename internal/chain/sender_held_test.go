@@ -24,18 +24,18 @@ func TestAnIntentThatIsHeldBack(t *testing.T) {
 		return r.prepareClose(ctx, intent)
 	}}
 	r.restart()
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	for range 10 {
 		r.step()
 		r.clock.advance(3 * time.Second)
 	}
 	r.wantAlarm(chain.SenderUnprepared, false)
-	if got := r.intent(r.missions[0]); got.Problem != "" || got.Status != store.IntentQueued {
+	if got := r.intent(r.Missions[0]); got.Problem != "" || got.Status != store.IntentQueued {
 		t.Errorf("held back: got %s with problem %q, want it queued without one", got.Status, got.Problem)
 	}
 	held = false
 	r.step()
-	if got := r.intent(r.missions[0]); got.Status != store.IntentSent {
+	if got := r.intent(r.Missions[0]); got.Status != store.IntentSent {
 		t.Errorf("after the hold: got %s, want it sent", got.Status)
 	}
 }

@@ -13,12 +13,12 @@ func TestFatesOfTransactions(t *testing.T) {
 	first, second, stale := sortie.Hash{1}, sortie.Hash{2}, sortie.Hash{3}
 	nonce := uint64(7)
 	intent := store.Intent{Nonce: &nonce, Attempts: []store.Attempt{{Nonce: 5, Hash: stale}, {Nonce: 7, Hash: first}, {Nonce: 7, Hash: second}}}
-	in := func(transaction sortie.Hash, block uint64, succeeded bool) map[sortie.Hash]mining {
-		return map[sortie.Hash]mining{transaction: {transaction: transaction, block: block, succeeded: succeeded}}
+	in := func(transaction sortie.Hash, block uint64, succeeded bool) map[sortie.Hash]MinedTx {
+		return map[sortie.Hash]MinedTx{transaction: {Transaction: transaction, Block: block, Succeeded: succeeded}}
 	}
 	for name, c := range map[string]struct {
 		nextNonce uint64
-		mined     map[sortie.Hash]mining
+		mined     map[sortie.Hash]MinedTx
 		want      fate
 	}{
 		"nothing yet":                         {7, nil, fateWaiting},
@@ -61,7 +61,7 @@ func TestAFormerSendersTransactionIsNotTakenForOurs(t *testing.T) {
 	intent := store.Intent{Sender: present, Nonce: &nonce, Attempts: []store.Attempt{
 		{Sender: former, Nonce: 7, Hash: theirs}, {Sender: present, Nonce: 7, Hash: ours},
 	}}
-	mined := map[sortie.Hash]mining{theirs: {transaction: theirs, block: 5, succeeded: true}}
+	mined := map[sortie.Hash]MinedTx{theirs: {Transaction: theirs, Block: 5, Succeeded: true}}
 	if got := judge(intent, view{nonce: 8, head: onchain.Block{Number: 9}}, mined); got.fate != fateTaken {
 		t.Errorf("fate: got %d, want %d: the nonce is used by none of ours", got.fate, fateTaken)
 	}

@@ -24,35 +24,35 @@ func TestAbsurdGasIsRefused(t *testing.T) {
 	r := newRig(t, 2, sqliteDatabase(t))
 	absurd := true
 	r.front.with(func(q question) (any, bool) {
-		first := strings.TrimPrefix(sortie.MissionKey(r.missions[0]).String(), "0x")
+		first := strings.TrimPrefix(sortie.MissionKey(r.Missions[0]).String(), "0x")
 		if absurd && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) {
 			return "0x1000000000000000", true // 2^60
 		}
 		return nil, false
 	})
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
 	r.wantAlarm(chain.SenderGasAboveLimit, true)
-	if now := r.intent(r.missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, "1152921504606846976 gas") {
+	if now := r.intent(r.Missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, "1152921504606846976 gas") {
 		t.Errorf("the intent: %+v", now)
 	}
-	if now := r.intent(r.missions[1]); now.Status != store.IntentSent {
+	if now := r.intent(r.Missions[1]); now.Status != store.IntentSent {
 		t.Errorf("the other intent: %+v", now)
 	}
 	absurd = false
 	r.drain(20)
 	r.wantAlarm(chain.SenderGasAboveLimit, false)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 func TestGasHasSomeToSpare(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, sqliteDatabase(t))
 	r.front.with(func(q question) (any, bool) { return "0x186a0", q.Method == "eth_estimateGas" })
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
 	var tx types.Transaction
-	if err := tx.UnmarshalBinary(r.intent(r.missions[0]).Attempts[0].Raw); err != nil || tx.Gas() != 110_000+uint64(len(tx.Data())/96)*20_000 {
+	if err := tx.UnmarshalBinary(r.intent(r.Missions[0]).Attempts[0].Raw); err != nil || tx.Gas() != 110_000+uint64(len(tx.Data())/96)*20_000 {
 		t.Errorf("%d gas, %v, want a tenth and 20000 for each three words more", tx.Gas(), err)
 	}
 }
@@ -61,10 +61,10 @@ func TestGasHasSomeToSpare(t *testing.T) {
 func TestAnEmptyAccount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 4, sqliteDatabase(t))
-	r.want(r.missions[:2]...)
+	r.want(r.Missions[:2]...)
 	r.step()
-	r.rpc(nil, "anvil_setBalance", r.key.Address(), "0x0")
-	r.want(r.missions[2:]...)
+	r.RPC(nil, "anvil_setBalance", r.key.Address(), "0x0")
+	r.want(r.Missions[2:]...)
 	for range 3 {
 		r.mine()
 		r.step()
@@ -73,10 +73,10 @@ func TestAnEmptyAccount(t *testing.T) {
 	if queued := len(r.intents(store.IntentQueued)); queued != 2 {
 		t.Errorf("%d intents wait, want those that nobody can pay for", queued)
 	}
-	r.rpc(nil, "anvil_setBalance", r.key.Address(), "0x8ac7230489e80000") // ten ether
+	r.RPC(nil, "anvil_setBalance", r.key.Address(), "0x8ac7230489e80000") // ten ether
 	r.drain(20)
 	r.wantAlarm(chain.SenderBalanceLow, false)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // While an incident is open nothing is signed or sent, not even again; what was sent is still
@@ -87,10 +87,10 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 	halted := false
 	r.config.Halted = func(context.Context) (bool, error) { return halted, nil }
 	r.restart()
-	r.want(r.missions[:1]...)
+	r.want(r.Missions[:1]...)
 	r.step()
 	halted = true
-	r.want(r.missions[1:]...)
+	r.want(r.Missions[1:]...)
 	before := r.sender.Status().Broadcasts
 	for range 4 {
 		r.mine()
@@ -105,7 +105,7 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 	}
 	halted = false
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // A transaction that nodes claim to have and nobody mines is replaced after a while, later each
@@ -115,7 +115,7 @@ func TestATransactionThatNobodyMines(t *testing.T) {
 	r := newRig(t, 3, sqliteDatabase(t))
 	swallow := true
 	r.front.with(func(q question) (any, bool) { return common.Hash{31: 1}, swallow && q.Method == sendMethod })
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
 	begun, stuckAfter := r.clock.now(), time.Duration(0)
 	for r.clock.now().Sub(begun) < 20*time.Minute {
@@ -125,7 +125,7 @@ func TestATransactionThatNobodyMines(t *testing.T) {
 			stuckAfter = r.clock.now().Sub(begun)
 		}
 	}
-	first, second := r.intent(r.missions[0]), r.intent(r.missions[1])
+	first, second := r.intent(r.Missions[0]), r.intent(r.Missions[1])
 	if n := len(first.Attempts); n < 6 || n > 10 || len(second.Attempts) != 1 {
 		t.Errorf("the first in line was replaced %d times and the second %d, in twenty minutes", n-1, len(second.Attempts)-1)
 	}
@@ -134,7 +134,7 @@ func TestATransactionThatNobodyMines(t *testing.T) {
 	}
 	swallow = false
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 	r.wantAlarm(chain.SenderStuck, false)
 }
 
@@ -151,7 +151,7 @@ func TestTheNextInLineIsGivenTime(t *testing.T) {
 		}
 		return common.Hash{31: 1}, tx.Nonce() >= lowest
 	})
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	for range 10 { // two minutes
 		r.step()
 		r.mine()
@@ -160,12 +160,12 @@ func TestTheNextInLineIsGivenTime(t *testing.T) {
 	r.step()
 	r.mine()
 	r.step()
-	if first, second := r.intent(r.missions[0]), r.intent(r.missions[1]); first.Status != store.IntentMined || second.Status != store.IntentSent || len(second.Attempts) != 1 {
+	if first, second := r.intent(r.Missions[0]), r.intent(r.Missions[1]); first.Status != store.IntentMined || second.Status != store.IntentSent || len(second.Attempts) != 1 {
 		t.Errorf("the first is %s; the second is %s with %d attempts", first.Status, second.Status, len(second.Attempts))
 	}
 	lowest = math.MaxUint64
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // An intent that cannot be prepared rests longer each time and does not keep the others.
@@ -175,7 +175,7 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	asked := 0
 	var problem error = errors.New("the settler does not answer")
 	r.config.Prepare = map[string]chain.Prepare{"close": func(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
-		if intent.Subject == r.missions[0] {
+		if intent.Subject == r.Missions[0] {
 			asked++
 			if problem != nil {
 				return sortie.Address{}, nil, problem
@@ -184,19 +184,19 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 		return r.prepareClose(ctx, intent)
 	}}
 	r.restart()
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	for range 50 {
 		r.mine()
 		r.step()
 	}
 	r.wantAlarm(chain.SenderUnprepared, true)
-	if status := r.sender.Status(); status.Stuck || status.Queued != 1 || !status.Oldest.Equal(r.intent(r.missions[0]).CreatedAt) {
+	if status := r.sender.Status(); status.Stuck || status.Queued != 1 || !status.Oldest.Equal(r.intent(r.Missions[0]).CreatedAt) {
 		t.Errorf("the status after ten minutes: %+v", status)
 	}
-	if now := r.intent(r.missions[0]); asked < 5 || asked > 10 || now.Status != store.IntentQueued || now.Problem != problem.Error() {
+	if now := r.intent(r.Missions[0]); asked < 5 || asked > 10 || now.Status != store.IntentQueued || now.Problem != problem.Error() {
 		t.Errorf("asked %d times in 50 blocks; %+v", asked, now)
 	}
-	if now := r.intent(r.missions[1]); now.Status != store.IntentDone {
+	if now := r.intent(r.Missions[1]); now.Status != store.IntentDone {
 		t.Errorf("the other: %+v", now)
 	}
 	r.clock.advance(time.Hour)
@@ -205,7 +205,7 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	problem = nil
 	r.clock.advance(time.Hour)
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // A transaction that is mined in vain again and again costs gas each time: the waits between grow,
@@ -215,22 +215,22 @@ func TestMinedInVainAgainAndAgain(t *testing.T) {
 	r := newRig(t, 2, sqliteDatabase(t))
 	meagre := true
 	r.front.with(func(q question) (any, bool) {
-		first := strings.TrimPrefix(sortie.MissionKey(r.missions[0]).String(), "0x")
+		first := strings.TrimPrefix(sortie.MissionKey(r.Missions[0]).String(), "0x")
 		return "0xfa0", meagre && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) // 4,000: too little, also with what is to spare
 	})
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	for range 100 { // twenty minutes
 		r.step()
 		r.mine()
 	}
-	inVain := len(r.intent(r.missions[0]).Attempts)
+	inVain := len(r.intent(r.Missions[0]).Attempts)
 	if inVain < 3 || inVain > 7 {
 		t.Errorf("mined in vain %d times in twenty minutes", inVain)
 	}
 	meagre = false
 	r.clock.advance(time.Hour)
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, len(r.intent(r.missions[0]).Attempts)-1)
+	r.checkExactlyOnce(r.Missions, len(r.intent(r.Missions[0]).Attempts)-1)
 }
 
 func TestAnUnknownKindOfIntentIsKept(t *testing.T) {
@@ -238,9 +238,9 @@ func TestAnUnknownKindOfIntentIsKept(t *testing.T) {
 	r := newRig(t, 1, sqliteDatabase(t))
 	r.config.Prepare = map[string]chain.Prepare{}
 	r.restart()
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
-	if now := r.intent(r.missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, `"close"`) {
+	if now := r.intent(r.Missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, `"close"`) {
 		t.Errorf("the intent: %+v", now)
 	}
 }
@@ -258,9 +258,9 @@ func (u *unsteady) SignTransaction(ctx context.Context, chainID uint64, tx *type
 	case 1:
 		return nil, errors.New("the signer is busy")
 	case 3:
-		return signerOf(otherKey).SignTransaction(ctx, chainID, tx)
+		return SignerOf(otherKey).SignTransaction(ctx, chainID, tx)
 	case 5:
-		other := types.NewTx(&types.DynamicFeeTx{ChainID: tx.ChainId(), Nonce: tx.Nonce() + 1, GasFeeCap: big.NewInt(gwei), GasTipCap: big.NewInt(1), To: tx.To(), Gas: tx.Gas()})
+		other := types.NewTx(&types.DynamicFeeTx{ChainID: tx.ChainId(), Nonce: tx.Nonce() + 1, GasFeeCap: big.NewInt(Gwei), GasTipCap: big.NewInt(1), To: tx.To(), Gas: tx.Gas()})
 		return u.TransactionSigner.SignTransaction(ctx, chainID, other)
 	}
 	return u.TransactionSigner.SignTransaction(ctx, chainID, tx)
@@ -269,13 +269,13 @@ func (u *unsteady) SignTransaction(ctx context.Context, chainID uint64, tx *type
 func TestASignerThatFailsHalfTheTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 6, sqliteDatabase(t))
-	r.config.Signer = &unsteady{TransactionSigner: signerOf(r.key)}
+	r.config.Signer = &unsteady{TransactionSigner: SignerOf(r.key)}
 	r.restart()
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
 	r.wantAlarm(chain.SenderSignerFails, true)
 	r.drain(40)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // Two nodes must agree before an intent is over. One that denies a receipt, or forges one, keeps it
@@ -299,16 +299,16 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 1, sqliteDatabase(t))
-			second := newMeddler(t, r.anvil.Client())
+			second := newMeddler(t, r.Client.Client())
 			r.useNodes(r.front.URL, second.URL)
 			r.restart()
 			second.with(lie)
-			r.want(r.missions...)
+			r.want(r.Missions...)
 			for range 10 {
 				r.step()
 				r.mine()
 			}
-			if now := r.intent(r.missions[0]); now.Status != store.IntentMined || len(now.Attempts) != 1 {
+			if now := r.intent(r.Missions[0]); now.Status != store.IntentMined || len(now.Attempts) != 1 {
 				t.Errorf("the intent: %+v", now)
 			}
 			kind := chain.SenderDisagreement
@@ -318,7 +318,7 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 			r.wantAlarm(kind, true)
 			second.with(nil)
 			r.drain(2)
-			r.checkExactlyOnce(r.missions, 0)
+			r.checkExactlyOnce(r.Missions, 0)
 		})
 	}
 }
@@ -328,10 +328,10 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, sqliteDatabase(t))
-	second := newMeddler(t, r.anvil.Client())
+	second := newMeddler(t, r.Client.Client())
 	r.useNodes(r.front.URL, second.URL)
 	r.restart()
-	r.want(r.missions...)
+	r.want(r.Missions...)
 	r.step()
 	r.front.with(func(q question) (any, bool) { return nil, q.Method == "eth_getTransactionReceipt" })
 	for range 10 {
@@ -340,12 +340,12 @@ func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 	}
 	r.wantAlarm(chain.SenderReplaced, true)
 	r.wantAlarm(chain.SenderDisagreement, true)
-	if now := r.intent(r.missions[0]); now.Status != store.IntentSent || len(now.Attempts) != 1 {
+	if now := r.intent(r.Missions[0]); now.Status != store.IntentSent || len(now.Attempts) != 1 {
 		t.Errorf("the intent: %+v", now)
 	}
 	r.front.with(nil)
 	r.drain(2)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }
 
 // altered changes a member of receipts.
@@ -371,11 +371,11 @@ func TestForgedNonces(t *testing.T) {
 			r := newRig(t, 2, sqliteDatabase(t))
 			r.stranger(r.nonce(), common.Address{19: 1}, nil) // so that 0 is too low
 			r.mine()
-			second := newMeddler(t, r.anvil.Client())
+			second := newMeddler(t, r.Client.Client())
 			r.useNodes(r.front.URL, second.URL)
 			r.restart()
 			r.front.with(func(q question) (any, bool) { return forged, q.Method == "eth_getTransactionCount" })
-			r.want(r.missions...)
+			r.want(r.Missions...)
 			for range 5 {
 				if err := r.sender.Step(context.Background(), r.lease); !errors.Is(err, chain.ErrNoQuorum) {
 					t.Errorf("step: %v, want no quorum", err)
@@ -387,7 +387,7 @@ func TestForgedNonces(t *testing.T) {
 			}
 			r.front.with(nil)
 			r.drain(20)
-			r.checkExactlyOnce(r.missions, 1)
+			r.checkExactlyOnce(r.Missions, 1)
 		})
 	}
 }

@@ -26,7 +26,7 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 		t.Run(fmt.Sprint("settle", payments), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 1, sqliteDatabase(t))
-			mission, token := r.missions[0], servicetoken.NewServiceToken()
+			mission, token := r.Missions[0], servicetoken.NewServiceToken()
 			settlement := sortie.Settlement{MissionKey: sortie.MissionKey(mission)}
 			for slot := range payments {
 				recipient := devnet.WalletByRole([]devnet.Role{devnet.RoleContributor1, devnet.RoleContributor2, devnet.RoleContributor3}[slot]).Address
@@ -35,12 +35,12 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 			}
 			r.mine()
 			r.config.Prepare = map[string]chain.Prepare{store.IntentSettle: func(ctx context.Context, _ store.Intent) (sortie.Address, []byte, error) {
-				signature, err := r.settler.SignSettlement(ctx, settlement)
-				return r.deployment.Factory, settlement.Calldata(signature), err
+				signature, err := r.Settler.SignSettlement(ctx, settlement)
+				return r.Deployment.Factory, settlement.Calldata(signature), err
 			}}
 			r.restart()
 			err := r.db.Tx(context.Background(), func(tx *store.Tx) error {
-				_, _, err := tx.AddIntent(store.IntentSettle, "1", r.deployment.ChainID, r.key.Address())
+				_, _, err := tx.AddIntent(store.IntentSettle, "1", r.Deployment.ChainID, r.key.Address())
 				return err
 			})
 			if err != nil {
@@ -64,18 +64,18 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 // transfer lets an account call the service token, for more than the sender pays.
 func (r *rig) transfer(from sortie.Address, data []byte) {
 	r.t.Helper()
-	r.rpc(nil, "anvil_impersonateAccount", from)
-	r.rpc(nil, "anvil_setBalance", from, "0x8ac7230489e80000")
-	r.rpc(nil, "eth_sendTransaction", map[string]any{
-		"from": from, "to": r.deployment.ServiceToken, "data": hexutil.Encode(data), "gas": "0x30d40",
-		"maxFeePerGas": fmt.Sprintf("0x%x", 900*gwei), "maxPriorityFeePerGas": fmt.Sprintf("0x%x", 800*gwei),
+	r.RPC(nil, "anvil_impersonateAccount", from)
+	r.RPC(nil, "anvil_setBalance", from, "0x8ac7230489e80000")
+	r.RPC(nil, "eth_sendTransaction", map[string]any{
+		"from": from, "to": r.Deployment.ServiceToken, "data": hexutil.Encode(data), "gas": "0x30d40",
+		"maxFeePerGas": fmt.Sprintf("0x%x", 900*Gwei), "maxPriorityFeePerGas": fmt.Sprintf("0x%x", 800*Gwei),
 	})
 }
 
 func (r *rig) tokensOf(account sortie.Address) *big.Int {
 	r.t.Helper()
-	token, to := servicetoken.NewServiceToken(), common.Address(r.deployment.ServiceToken)
-	answer, err := r.anvil.CallContract(context.Background(), ethereum.CallMsg{To: &to, Data: token.PackBalanceOf(common.Address(account))}, nil)
+	token, to := servicetoken.NewServiceToken(), common.Address(r.Deployment.ServiceToken)
+	answer, err := r.Client.CallContract(context.Background(), ethereum.CallMsg{To: &to, Data: token.PackBalanceOf(common.Address(account))}, nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}

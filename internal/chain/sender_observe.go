@@ -26,22 +26,22 @@ const (
 // outcome is a fate, and the transaction that is mined, if one is.
 type outcome struct {
 	fate  fate
-	mined mining
+	mined MinedTx
 }
 
 // judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of
 // a block that was taken back, and is if the nonce is unused at the head. The nonce alone does not
 // either, a stranger may have used it.
-func judge(intent store.Intent, seen view, mined map[sortie.Hash]mining) outcome {
+func judge(intent store.Intent, seen view, mined map[sortie.Hash]MinedTx) outcome {
 	used := seen.nonce > *intent.Nonce
 	for _, attempt := range attemptsAt(intent, *intent.Nonce) {
 		one, found := mined[attempt.Hash]
 		switch {
 		case !found || !used:
 			continue
-		case one.block > seen.head.Number:
+		case one.Block > seen.head.Number:
 			return outcome{fate: fateUnclear}
-		case one.succeeded:
+		case one.Succeeded:
 			return outcome{fateSucceeded, one}
 		}
 		return outcome{fateReverted, one}
@@ -85,8 +85,8 @@ func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error
 			if err := tx.MoveIntent(p.Intent, next); err != nil {
 				return fmt.Errorf("move %s %s from %s to %s: %w", p.Kind, p.Subject, p.Status, next.Status, err)
 			}
-			if isOver := next.Status == store.IntentDone || next.Nonce == nil; isOver && p.mined.cost > 0 {
-				cost.Add(cost, new(big.Int).SetUint64(p.mined.cost))
+			if isOver := next.Status == store.IntentDone || next.Nonce == nil; isOver && p.mined.Cost > 0 {
+				cost.Add(cost, new(big.Int).SetUint64(p.mined.Cost))
 			}
 		}
 		if cost.Sign() == 0 {
@@ -122,7 +122,7 @@ func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
 			}
 		}
 	}
-	mined, err := r.view.node.minings(ctx, ask)
+	mined, err := r.view.node.MinedTransactions(ctx, ask)
 	if err != nil {
 		return err
 	}
@@ -150,13 +150,13 @@ func (s *Sender) next(ctx context.Context, p *pursuit, r *round) store.Intent {
 	switch p.fate {
 	case fateSucceeded:
 		next.Status, next.Problem = store.IntentMined, ""
-		next.MinedBlock, next.MinedTransaction = p.mined.block, p.mined.transaction
+		next.MinedBlock, next.MinedTransaction = p.mined.Block, p.mined.Transaction
 		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
 			next.Status = store.IntentDone
 		}
 	case fateReverted:
 		next = unmined(next)
-		next.Problem = fmt.Sprintf("transaction %s was mined and had no effect", p.mined.transaction)
+		next.Problem = fmt.Sprintf("transaction %s was mined and had no effect", p.mined.Transaction)
 		s.status.alarm(SenderReverted, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
 		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
 			next.Status, next.Nonce = store.IntentQueued, nil
@@ -199,14 +199,14 @@ func (s *Sender) certain(p *pursuit, doubt error) bool {
 
 // miningIsFinal wants the block to be final, and enough nodes to have the transaction in it.
 func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error {
-	if p.mined.block > r.final {
+	if p.mined.Block > r.final {
 		return errNotFinal
 	}
-	agreed, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (mining, error) {
-		found, err := node.minings(ctx, []sortie.Hash{p.mined.transaction})
-		return found[p.mined.transaction].withoutCost(), err
+	agreed, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (MinedTx, error) {
+		found, err := node.MinedTransactions(ctx, []sortie.Hash{p.mined.Transaction})
+		return found[p.mined.Transaction].WithoutCost(), err
 	})
-	if err == nil && agreed != p.mined.withoutCost() {
+	if err == nil && agreed != p.mined.WithoutCost() {
 		return ErrNodesDisagree
 	}
 	return err
@@ -229,15 +229,15 @@ func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, r *round) error {
 		ours = append(ours, attempt.Hash)
 	}
 	gone, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (bool, error) {
-		hashes, err := node.hashes(ctx, []uint64{sighting.Number})
+		hashes, err := node.BlockHashes(ctx, []uint64{sighting.Number})
 		if err != nil || hashes[sighting.Number] != sighting.Hash {
 			return false, err
 		}
 		nonce, err := node.NonceAt(ctx, s.address, nil)
 		if err != nil {
-			return false, node.redact(err)
+			return false, node.Redact(err)
 		}
-		mined, err := node.minings(ctx, ours)
+		mined, err := node.MinedTransactions(ctx, ours)
 		return nonce > *p.Nonce && len(mined) == 0, err
 	})
 	if err == nil && !gone {

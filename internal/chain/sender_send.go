@@ -177,18 +177,18 @@ func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
 	newest := p.newest()
 	s.memory.broadcast[newest.Hash] = r.now
 	s.status.current.Broadcasts++
-	answers := poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (struct{}, error) {
-		return struct{}{}, node.sendRaw(ctx, newest.Raw)
+	answers := Poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (struct{}, error) {
+		return struct{}{}, node.SendRaw(ctx, newest.Raw)
 	})
 	for _, answer := range answers {
-		switch meaning := readRefusal(answer.err); meaning {
+		switch meaning := readRefusal(answer.Err); meaning {
 		case nodeHasIt, refusedNonceUsed, refusedNonceGap:
 			continue
 		case refusedReplacing, refusedPrice:
 			s.memory.outbid[p.ID] = true
 		case refusedBalance:
-			s.status.alarm(SenderBalanceLow, fmt.Sprintf("%s has %s, too little for its transactions: send it more", s.config.Signer.Address(), ether(r.view.balance)))
+			s.status.alarm(SenderBalanceLow, fmt.Sprintf("%s has %s, too little for its transactions: send it more", s.config.Signer.Address(), FormatEther(r.view.balance)))
 		}
-		s.config.Logger.Warn("transaction not taken", "transaction", newest.Hash, "nonce", newest.Nonce, "node", answer.node.Name(), "error", answer.err)
+		s.config.Logger.Warn("transaction not taken", "transaction", newest.Hash, "nonce", newest.Nonce, "node", answer.Node.Name(), "error", answer.Err)
 	}
 }

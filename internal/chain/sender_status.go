@@ -109,7 +109,7 @@ func (s *senderStatus) end(r *round, err error, log *slog.Logger) {
 		s.current.NextNonce = r.view.nonce
 	}
 	if err != nil {
-		s.current.LastError = oneLine(err.Error())
+		s.current.LastError = OneLine(err.Error())
 	}
 	for _, alarm := range s.current.Alarms {
 		if !hasAlarm(s.shown.Alarms, alarm.Kind) { // only this goroutine writes it
@@ -139,6 +139,6 @@ func (s *senderStatus) alarm(kind, detail string) {
 	s.current.Stuck = s.current.Stuck || kind == SenderStuck
 	s.current.AtCap = s.current.AtCap || kind == SenderAtCap
 	if !hasAlarm(s.current.Alarms, kind) {
-		s.current.Alarms = append(s.current.Alarms, SenderAlarm{kind, oneLine(detail)})
+		s.current.Alarms = append(s.current.Alarms, SenderAlarm{kind, OneLine(detail)})
 	}
 }

@@ -15,10 +15,10 @@ import (
 func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 20, func(t *testing.T, r *rig) {
-		r.want(r.missions...)
+		r.want(r.Missions...)
 		blocks := r.drain(20)
-		r.checkExactlyOnce(r.missions, 0)
-		for _, id := range r.missions {
+		r.checkExactlyOnce(r.Missions, 0)
+		for _, id := range r.Missions {
 			intent := r.intent(id)
 			if intent.Status != store.IntentDone || len(intent.Attempts) != 1 || intent.Problem != "" || intent.MinedBlock == 0 {
 				t.Errorf("%s: %+v", id, intent)
@@ -33,7 +33,7 @@ func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 func TestAnOldHolderWritesNothing(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 3, func(t *testing.T, r *rig) {
-		r.want(r.missions[:1]...)
+		r.want(r.Missions[:1]...)
 		r.step()
 		r.mine()
 		old, oldLease := r.sender, r.lease
@@ -41,15 +41,15 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 		if err := old.Step(context.Background(), oldLease); !errors.Is(err, chain.ErrLeaseLost) {
 			t.Errorf("recording what was mined: %v", err)
 		}
-		if now := r.intent(r.missions[0]); now.Status != store.IntentSent {
+		if now := r.intent(r.Missions[0]); now.Status != store.IntentSent {
 			t.Errorf("the old holder moved the intent: %+v", now)
 		}
 		r.step()
-		r.want(r.missions[1:]...)
+		r.want(r.Missions[1:]...)
 		if err := old.Step(context.Background(), oldLease); !errors.Is(err, chain.ErrLeaseLost) {
 			t.Errorf("a new attempt: %v", err)
 		}
-		for _, id := range r.missions[1:] {
+		for _, id := range r.Missions[1:] {
 			if now := r.intent(id); now.Status != store.IntentQueued || len(now.Attempts) != 0 {
 				t.Errorf("the old holder began: %+v", now)
 			}
@@ -58,7 +58,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		r.drain(20)
-		r.checkExactlyOnce(r.missions, 0)
+		r.checkExactlyOnce(r.Missions, 0)
 	})
 }
 
@@ -67,7 +67,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 func TestHandOverInTheMiddle(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 16, func(t *testing.T, r *rig) {
-		r.want(r.missions...)
+		r.want(r.Missions...)
 		lost := atomic.Int64{}
 		for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
 			if round > 60 {
@@ -92,7 +92,7 @@ func TestHandOverInTheMiddle(t *testing.T) {
 			group.Wait()
 			r.mine()
 		}
-		r.checkExactlyOnce(r.missions, 0)
+		r.checkExactlyOnce(r.Missions, 0)
 		t.Logf("%d steps lost the lease", lost.Load())
 	})
 }
@@ -107,18 +107,18 @@ func TestRunWorksUntilItIsStopped(t *testing.T) {
 	}
 	r.restart()
 	r.sender.LookEvery(time.Hour)
-	r.want(r.missions[:1]...)
+	r.want(r.Missions[:1]...)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.sender.Run(ctx, r.lease) }()
 	<-looked
-	r.want(r.missions[1:]...)
+	r.want(r.Missions[1:]...)
 	r.sender.Wake()
-	await(t, func() bool { return r.intent(r.missions[1]).Status == store.IntentSent })
+	Await(t, func() bool { return r.intent(r.Missions[1]).Status == store.IntentSent })
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("Run: %v", err)
 	}
 	r.drain(20)
-	r.checkExactlyOnce(r.missions, 0)
+	r.checkExactlyOnce(r.Missions, 0)
 }

@@ -36,14 +36,14 @@ type view struct {
 func (s *Sender) look(ctx context.Context, r *round) error {
 	candidates, tip, failures := s.candidates(ctx)
 	for _, candidate := range candidates {
-		node, head := candidate.node, candidate.value.head
+		node, head := candidate.Node, candidate.Value.Block
 		if head.Number < r.final {
 			failures = append(failures, fmt.Errorf("%s: it is at block %d, and block %d is final", node.Name(), head.Number, r.final))
 			continue
 		}
-		r.view = view{node: node, head: head, market: market{candidate.value.baseFee, tip}}
+		r.view = view{node: node, head: head, market: market{candidate.Value.BaseFee, tip}}
 		var err error
-		if r.view.nonce, r.view.balance, err = node.accountAt(ctx, s.address, head.Hash); err == nil {
+		if r.view.nonce, r.view.balance, err = node.AccountAt(ctx, s.address, head.Hash); err == nil {
 			err = s.findOutcomes(ctx, r)
 		}
 		if err == nil {
@@ -57,28 +57,28 @@ func (s *Sender) look(ctx context.Context, r *round) error {
 // candidates are the nodes that answer, in the order of the configuration, but those that are
 // behind the newest come last. Of the tips they suggest the lowest counts: a node alone can make us
 // slow, but not poor.
-func (s *Sender) candidates(ctx context.Context) (candidates []vote[pulse], tip *big.Int, failures []error) {
+func (s *Sender) candidates(ctx context.Context) (candidates []Vote[NodeHead], tip *big.Int, failures []error) {
 	var newest uint64
-	for _, answer := range poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (pulse, error) { return node.pulse(ctx) }) {
-		if answer.err != nil {
-			failures = append(failures, answer.err)
+	for _, answer := range Poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (NodeHead, error) { return node.Head(ctx) }) {
+		if answer.Err != nil {
+			failures = append(failures, answer.Err)
 			continue
 		}
 		candidates = append(candidates, answer)
-		newest = max(newest, answer.value.head.Number)
-		if suggested := answer.value.tip; suggested != nil && (tip == nil || suggested.Cmp(tip) < 0) {
+		newest = max(newest, answer.Value.Block.Number)
+		if suggested := answer.Value.Tip; suggested != nil && (tip == nil || suggested.Cmp(tip) < 0) {
 			tip = suggested
 		}
 	}
 	if tip == nil {
 		tip = defaultTip
 	}
-	behind := func(candidate vote[pulse]) int {
-		if candidate.value.head.Number+tolerableLag < newest {
+	behind := func(candidate Vote[NodeHead]) int {
+		if candidate.Value.Block.Number+tolerableLag < newest {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(candidates, func(a, b vote[pulse]) int { return behind(a) - behind(b) })
+	slices.SortStableFunc(candidates, func(a, b Vote[NodeHead]) int { return behind(a) - behind(b) })
 	return candidates, tip, failures
 }

@@ -72,7 +72,7 @@ func readRefusal(err error) refusal {
 	if err == nil {
 		return nodeHasIt
 	}
-	if !isAnswer(err) {
+	if !IsAnswer(err) {
 		return refusedUnknown // whatever the words of a proxy, it was not the pool that spoke
 	}
 	text := strings.ToLower(err.Error())

@@ -98,8 +98,8 @@ func TestASettlementIsTriedBeforeItIsSent(t *testing.T) {
 func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	silent := newSwitchable(t)
-	silent.set(proxyTo(t, net.RPCURL()))
+	silent := NewSwitchable(t)
+	silent.Set(ProxyTo(t, net.RPCURL()))
 	nodes, err := chain.OpenNodes(t.Context(), []string{net.RPCURL(), silent.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 			t.Errorf("%s with both nodes: %v", name, err)
 		}
 	}
-	silent.set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	silent.Set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	for name, run := range map[string]func() error{"try": try, "ask": ask} {
 		if err := run(); err == nil {
 			t.Errorf("%s with one of two nodes: no error, want one", name)
@@ -132,15 +132,15 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 func TestANodeThatIsBusyIsNoRefusalOfTheToken(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	busy := newSwitchable(t)
-	healthy := proxyTo(t, net.RPCURL())
-	busy.set(healthy)
+	busy := NewSwitchable(t)
+	healthy := ProxyTo(t, net.RPCURL())
+	busy.Set(healthy)
 	nodes, err := chain.OpenNodes(t.Context(), []string{busy.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(nodes.Close)
-	busy.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	busy.Set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var request struct {
 			ID     json.RawMessage `json:"id"`

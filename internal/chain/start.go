@@ -62,8 +62,8 @@ func (f *Follower) lastBefore(ctx context.Context, node *Node, moment time.Time)
 		if err != nil {
 			return true
 		}
-		var headers []*header
-		if headers, err = node.headers(ctx, []uint64{uint64(number)}); err != nil {
+		var headers []*Header
+		if headers, err = node.Headers(ctx, []uint64{uint64(number)}); err != nil {
 			return true
 		}
 		return headers[0].Time.After(moment)
@@ -71,7 +71,7 @@ func (f *Follower) lastBefore(ctx context.Context, node *Node, moment time.Time)
 	if err != nil {
 		return onchain.Block{}, err
 	}
-	headers, err := node.headers(ctx, []uint64{uint64(max(0, younger-1))})
+	headers, err := node.Headers(ctx, []uint64{uint64(max(0, younger-1))})
 	if err != nil {
 		return onchain.Block{}, err
 	}
@@ -85,13 +85,13 @@ func (f *Follower) vouchedFor(ctx context.Context, block onchain.Block) error {
 		time int64
 	}
 	said, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (sighting, error) {
-		replies, err := f.ask(ctx, node, []call{headerCall(hexNumber(block.Number))})
+		replies, err := f.ask(ctx, node, []Call{HeaderCall(HexNumber(block.Number))})
 		if err != nil {
 			return sighting{}, err
 		}
-		h, err := replies[0].header(block.Number)
+		h, err := replies[0].Header(block.Number)
 		if err != nil {
-			return sighting{}, fmt.Errorf("%s: %w", node.name, err)
+			return sighting{}, fmt.Errorf("%s: %w", node.Name(), err)
 		}
 		return sighting{h.Hash, h.Time.Unix()}, nil
 	})

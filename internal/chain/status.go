@@ -129,9 +129,9 @@ func (m *monitor) raise(kind, subject, detail string) {
 	if !known {
 		alarm = &Alarm{Kind: kind, Subject: subject, Since: now}
 		m.alarms[key] = alarm
-		m.log.Warn("chain alarm", "kind", kind, "subject", subject, "detail", oneLine(detail))
+		m.log.Warn("chain alarm", "kind", kind, "subject", subject, "detail", OneLine(detail))
 	}
-	alarm.Detail, alarm.Last = oneLine(detail), now
+	alarm.Detail, alarm.Last = OneLine(detail), now
 	alarm.Count++
 }
 
@@ -159,7 +159,7 @@ const (
 // do.
 func (m *monitor) settle(subject string, doubts error) {
 	for kind, class := range map[string]error{
-		AlarmDisagree: ErrNodesDisagree, AlarmQuorumMissing: ErrQuorumMissing, AlarmBadAnswer: errBadAnswer,
+		AlarmDisagree: ErrNodesDisagree, AlarmQuorumMissing: ErrQuorumMissing, AlarmBadAnswer: ErrBadAnswer,
 	} {
 		if errors.Is(doubts, class) {
 			m.raise(kind, subject, doubts.Error())

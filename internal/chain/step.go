@@ -13,45 +13,45 @@ import (
 // sight is what a node says about its chain at one moment.
 type sight struct {
 	node    *Node
-	head    *header
-	tip     *header // its block at the height of ours; nil: it has none
-	final   *header // with its finalized tag; nil: see unfinal
+	head    *Header
+	tip     *Header // its block at the height of ours; nil: it has none
+	final   *Header // with its finalized tag; nil: see unfinal
 	unfinal error   // why it names no final block
 }
 
 var errFromTheFuture = errors.New("a block claims to be from the future: check this machine's clock")
 
 // ask sends calls to a node that must be on the followed chain.
-func (f *Follower) ask(ctx context.Context, node *Node, calls []call) ([]reply, error) {
-	return node.batchOn(ctx, f.chainID, calls)
+func (f *Follower) ask(ctx context.Context, node *Node, calls []Call) ([]Reply, error) {
+	return node.BatchOn(ctx, f.chainID, calls)
 }
 
 // look asks a node for its head, its final block and its block at the height of our tip.
 func (f *Follower) look(ctx context.Context, node *Node, tip uint64) (sight, error) {
-	calls := []call{headerCall(tagLatest), headerCall(hexNumber(tip))}
+	calls := []Call{HeaderCall(TagLatest), HeaderCall(HexNumber(tip))}
 	if f.config.Finality == Finalized { // others may not know the tag, and refuse everything for it
-		calls = append(calls, headerCall(tagFinalized))
+		calls = append(calls, HeaderCall(TagFinalized))
 	}
 	replies, err := f.ask(ctx, node, calls)
 	if err != nil {
 		return sight{}, err
 	}
 	v := sight{node: node}
-	if v.head, err = replies[0].anyHeader(); err != nil {
-		return sight{}, fmt.Errorf("%s: the newest block: %w", node.name, err)
+	if v.head, err = replies[0].AnyHeader(); err != nil {
+		return sight{}, fmt.Errorf("%s: the newest block: %w", node.Name(), err)
 	}
-	if v.tip, err = replies[1].header(tip); err != nil && !errors.Is(err, errAbsent) {
-		return sight{}, fmt.Errorf("%s: %w", node.name, err)
+	if v.tip, err = replies[1].Header(tip); err != nil && !errors.Is(err, ErrAbsent) {
+		return sight{}, fmt.Errorf("%s: %w", node.Name(), err)
 	}
 	if len(replies) > 2 {
-		v.final, v.unfinal = replies[2].anyHeader()
+		v.final, v.unfinal = replies[2].AnyHeader()
 	}
 	f.config.OnHead(v.head.Number, v.head.Time)
 	return v, f.plausible(v.head)
 }
 
 // plausible refuses a block from the future.
-func (f *Follower) plausible(h *header) error {
+func (f *Follower) plausible(h *Header) error {
 	if lead := h.Time.Sub(f.config.Clock()); lead > f.config.MaxClockLead {
 		return fmt.Errorf("%w: block %d is %s ahead", errFromTheFuture, h.Number, lead.Round(time.Second))
 	}
@@ -68,9 +68,9 @@ func (f *Follower) stepOn(ctx context.Context, node *Node, was onchain.Position)
 	case v.head.Number < was.Tip.Number:
 		return Progress{}, errLagging
 	case v.tip == nil:
-		return Progress{}, fmt.Errorf("%s: block %d, below its newest: %w", node.name, was.Tip.Number, errAbsent)
+		return Progress{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), was.Tip.Number, ErrAbsent)
 	case v.tip.Number == v.head.Number && v.tip.Hash != v.head.Hash:
-		return Progress{}, badAnswer("%s: two blocks %d at the same time", node.name, v.head.Number)
+		return Progress{}, BadAnswer("%s: two blocks %d at the same time", node.Name(), v.head.Number)
 	}
 	f.stuck.news = f.stuck.news || v.head.Number > was.Tip.Number || v.tip.Hash != was.Tip.Hash
 	f.noteFinality(v, was)
@@ -121,8 +121,8 @@ func (f *Follower) meet(ctx context.Context, v sight, was onchain.Position) (onc
 	if err != nil {
 		return onchain.Block{}, ledgerFault(err)
 	}
-	if !slices.Equal(factories, f.sieve.factories) {
-		f.sieve = newSieve(factories)
+	if !slices.Equal(factories, f.sieve.Factories) {
+		f.sieve = NewLogFilter(factories)
 	}
 	if v.tip.Hash == was.Tip.Hash {
 		return was.Tip, nil

@@ -37,34 +37,34 @@ type shape struct{ blocks, logs, everyBlock, everyFunding int }
 
 func record(t testing.TB, s shape) *recorded {
 	t.Helper()
-	chain := newMemoryChain(time.Now)
+	chain := NewMemoryChain(time.Now)
 	count := 0
 	for i := range s.blocks {
 		var logs []*types.Log
 		for j := 0; j < s.logs && i%s.everyBlock == 0; j++ {
 			if count++; count%s.everyFunding == 0 {
-				logs = append(logs, fundingLog(draftNumber(count)))
+				logs = append(logs, FundingLog(TermsNumber(count)))
 			} else {
-				logs = append(logs, paymentLog(draftNumber(1), count))
+				logs = append(logs, PaymentLog(TermsNumber(1), count))
 			}
 		}
-		chain.mine(logs...)
+		chain.Mine(logs...)
 	}
 	r := &recorded{receipts: make(map[string][]byte)}
-	for _, b := range chain.blocks {
-		header, err := json.Marshal(blockJSON(b))
+	for _, b := range chain.Blocks {
+		header, err := json.Marshal(BlockJSON(b))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var logs [][]byte
-		for _, log := range b.logs {
-			logs = append(logs, logJSON(t, log))
-			if r.receipts[log.TxHash.Hex()], err = json.Marshal(receiptJSON(b, log)); err != nil {
+		for _, log := range b.Logs {
+			logs = append(logs, LogJSON(t, log))
+			if r.receipts[log.TxHash.Hex()], err = json.Marshal(ReceiptJSON(b, log)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r.blocks, r.logs = append(r.blocks, header), append(r.logs, bytes.Join(logs, []byte(",")))
-		r.events += len(b.logs)
+		r.events += len(b.Logs)
 	}
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
@@ -190,19 +190,23 @@ func (l *plainLedger) ToDeepen(context.Context, uint64, uint64, uint64, onchain.
 
 // bare fetches, decodes and inserts each range, and checks nothing: what no follower can do without.
 func bare(t testing.TB, c *recorded, db *store.DB) {
-	node := nodesOn(t, c.URL).nodes[0].Node
-	look := newSieve([]sortie.Address{followedFactory})
+	node := nodesOn(t, c.URL).InUse()[0]
+	look := NewLogFilter([]sortie.Address{Factory})
 	for from := 1; from < len(c.blocks); from += maxRangeBlocks {
 		to := min(from+maxRangeBlocks, len(c.blocks)) - 1
-		replies, err := node.batch(t.Context(), []call{look.rangeCall(uint64(from), uint64(to))})
+		replies, err := node.Batch(t.Context(), []Call{look.RangeCall(uint64(from), uint64(to))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := look.events(replies[0].result, 0, 1<<40)
+		logs, err := replies[0].Value()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Tx(t.Context(), func(tx *store.Tx) error { return tx.AddEvents(memoryChainID, events) }); err != nil {
+		events, err := look.Events(logs, 0, 1<<40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Tx(t.Context(), func(tx *store.Tx) error { return tx.AddEvents(ChainID, events) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,7 +215,7 @@ func bare(t testing.TB, c *recorded, db *store.DB) {
 func follow(t testing.TB, c *recorded, ledger *plainLedger) *Follower {
 	ledger.interest = time.Unix(0, 0)
 	follower := NewFollower(FollowerConfig{
-		Nodes: nodesOn(t, c.URL), Ledger: ledger, ChainID: memoryChainID, Logger: slog.New(slog.DiscardHandler),
+		Nodes: nodesOn(t, c.URL), Ledger: ledger, ChainID: ChainID, Logger: slog.New(slog.DiscardHandler),
 	})
 	for {
 		progress, err := follower.Converge(t.Context())
@@ -255,7 +259,7 @@ func TestRecordedChainIsFollowedWhole(t *testing.T) {
 	c := record(t, shape{blocks: 300, logs: 3, everyBlock: 2, everyFunding: 5})
 	ledger := openLedger(t)
 	follow(t, c, ledger)
-	events, err := ledger.db.ChainEvents(t.Context(), memoryChainID, 0, 1<<40)
+	events, err := ledger.db.ChainEvents(t.Context(), ChainID, 0, 1<<40)
 	if err != nil || len(events) != c.events || len(events) == 0 {
 		t.Errorf("%d events of %d, %v", len(events), c.events, err)
 	}
