@@ -51,7 +51,7 @@ soak: setup ## Run twenty honest clients for ten minutes while an attacker does 
 
 .PHONY: money
 money: setup ## Move money at random for 12,000 steps and compare the books with the contract after each
-	@SORTIE_MONEY_STEPS=12000 go test ./cmd/sortie -run 'TestBooksEqualTheChain$$' -v -count=1 -timeout 120m
+	@SORTIE_MONEY_STEPS=12000 go test ./internal/service -run 'TestBooksEqualTheChain$$' -v -count=1 -timeout 120m
 
 .PHONY: bench
 bench: ## Measure the hot paths as ratios against bare limits of the same run

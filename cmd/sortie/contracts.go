@@ -10,20 +10,22 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/funding"
 )
 
 func newContractsCmd() *cobra.Command {
 	group := &cobra.Command{Use: "contracts", Short: "Deploy the contracts, or check a deployment"}
 	group.AddCommand(newContractsDeployCmd(), newContractsCheckCmd())
-	requireSubcommand(group)
+	cli.RequireSubcommand(group)
 	return group
 }
 
 type deployOptions struct {
 	rpc                                             string
-	deployer                                        keyFlag
-	authorizer, settler, admin, pauser, usdc, token addressFlag
+	deployer                                        cli.KeyFlag
+	authorizer, settler, admin, pauser, usdc, token cli.AddressFlag
 	capUSDC, capServiceToken                        string
 	withTestTokens                                  bool
 }
@@ -44,13 +46,13 @@ PATH.password), command:PATH, or dev:N for a development key on chain ids 1337 a
 		Example: `  sortie contracts deploy --rpc http://127.0.0.1:8545 --deployer dev:9 --with-test-tokens \
     --cap-usdc 50000 --cap-service-token none \
     --authorizer 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 --settler 0x14dC79964da2C08b23698B3D3cc7Ca32193d9955`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			deployment, err := runDeploy(cmd.Context(), options)
 			if err != nil {
 				return err
 			}
-			return printJSON(cmd.OutOrStdout(), deployment)
+			return cli.PrintJSON(cmd.OutOrStdout(), deployment)
 		},
 	}
 	flags := cmd.Flags()
@@ -73,37 +75,37 @@ func runDeploy(ctx context.Context, options deployOptions) (devnet.Deployment, e
 	if err != nil {
 		return devnet.Deployment{}, err
 	}
-	node, err := dial(ctx, options.rpc)
+	node, err := cli.Dial(ctx, options.rpc)
 	if err != nil {
 		return devnet.Deployment{}, err
 	}
 	defer node.Close()
 	chainID, err := node.ChainID(ctx)
 	if err != nil {
-		return devnet.Deployment{}, failed(exitChain, fmt.Errorf("--rpc: %s does not answer: start the node or correct the URL", node.Name()))
+		return devnet.Deployment{}, cli.Failed(cli.ExitChain, fmt.Errorf("--rpc: %s does not answer: start the node or correct the URL", node.Name()))
 	}
-	deployer, err := options.deployer.open(ctx, "deployer", chainID.Uint64())
+	deployer, err := options.deployer.Open(ctx, "deployer", chainID.Uint64())
 	if err != nil {
 		return devnet.Deployment{}, err
 	}
-	deployment, err := devnet.Deploy(ctx, node, transactionSigner{deployer}, params)
-	return deployment, failed(exitChain, err)
+	deployment, err := devnet.Deploy(ctx, node, funding.TransactionSigner{Signer: deployer}, params)
+	return deployment, cli.Failed(cli.ExitChain, err)
 }
 
 func (o deployOptions) params() (devnet.DeployParams, error) {
 	switch {
 	case o.rpc == "":
-		return devnet.DeployParams{}, usageError("--rpc is missing: give the URL of a node")
-	case o.deployer.check("deployer") != nil:
-		return devnet.DeployParams{}, o.deployer.check("deployer")
+		return devnet.DeployParams{}, cli.UsageError("--rpc is missing: give the URL of a node")
+	case o.deployer.Check("deployer") != nil:
+		return devnet.DeployParams{}, o.deployer.Check("deployer")
 	case o.authorizer.IsZero():
-		return devnet.DeployParams{}, usageError("--authorizer is missing: give the address whose key will sign funding quotes")
+		return devnet.DeployParams{}, cli.UsageError("--authorizer is missing: give the address whose key will sign funding quotes")
 	case o.settler.IsZero():
-		return devnet.DeployParams{}, usageError("--settler is missing: give the address whose key will sign payouts")
+		return devnet.DeployParams{}, cli.UsageError("--settler is missing: give the address whose key will sign payouts")
 	case o.withTestTokens && !(o.usdc.IsZero() && o.token.IsZero()):
-		return devnet.DeployParams{}, usageError("give --usdc and --service-token, or --with-test-tokens, not both")
+		return devnet.DeployParams{}, cli.UsageError("give --usdc and --service-token, or --with-test-tokens, not both")
 	case !o.withTestTokens && (o.usdc.IsZero() || o.token.IsZero()):
-		return devnet.DeployParams{}, usageError("--usdc or --service-token is missing: give both addresses, or --with-test-tokens")
+		return devnet.DeployParams{}, cli.UsageError("--usdc or --service-token is missing: give both addresses, or --with-test-tokens")
 	}
 	capUSDC, err := parseCap("cap-usdc", o.capUSDC, sortie.TokenUSDC)
 	if err != nil {
@@ -125,16 +127,16 @@ func (o deployOptions) params() (devnet.DeployParams, error) {
 func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
 	switch text {
 	case "":
-		return nil, usageError("--%s is missing: give the most %s that may be paid out in a UTC day, in whole tokens, or none for no cap", flag, token)
+		return nil, cli.UsageError("--%s is missing: give the most %s that may be paid out in a UTC day, in whole tokens, or none for no cap", flag, token)
 	case noLimit:
 		return nil, nil
 	}
 	units, err := sortie.ParseUnits(text, chain.Decimals(token))
 	if err != nil {
-		return nil, usageError("--%s %q: %w; give an amount in whole tokens, or none for no cap", flag, text, err)
+		return nil, cli.UsageError("--%s %q: %w; give an amount in whole tokens, or none for no cap", flag, text, err)
 	}
 	if units.Sign() == 0 {
-		return nil, usageError("--%s %s: nothing could ever be paid out; give an amount in whole tokens, or none for no cap", flag, text)
+		return nil, cli.UsageError("--%s %s: nothing could ever be paid out; give an amount in whole tokens, or none for no cap", flag, text)
 	}
 	return units, nil
 }
@@ -142,18 +144,10 @@ func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
 // noLimit is the value of a flag that turns a limit off.
 const noLimit = "none"
 
-func dial(ctx context.Context, url string) (*chain.Node, error) {
-	node, err := chain.Dial(ctx, url)
-	if err != nil {
-		return nil, usageError("--rpc: %w", err)
-	}
-	return node, nil
-}
-
 type checkOptions struct {
 	rpc                                       string
 	chainID                                   uint64
-	factory, usdc, token, authorizer, settler addressFlag
+	factory, usdc, token, authorizer, settler cli.AddressFlag
 }
 
 func newContractsCheckCmd() *cobra.Command {
@@ -163,7 +157,7 @@ func newContractsCheckCmd() *cobra.Command {
 		Short: "Check that a deployment is what the service would be told it is",
 		Long: `Compares the addresses with the chain: the chain's id, the contracts' code, the tokens and their decimals, and,
 if given, that authorizer and settler hold their roles. It asks only; nothing is sent.`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runCheck(cmd, options)
 		},
@@ -185,10 +179,10 @@ func runCheck(cmd *cobra.Command, options checkOptions) error {
 		"usdc": options.usdc.IsZero(), "service-token": options.token.IsZero(),
 	} {
 		if missing {
-			return usageError("--%s is missing; see sortie contracts check --help", flag)
+			return cli.UsageError("--%s is missing; see sortie contracts check --help", flag)
 		}
 	}
-	node, err := dial(cmd.Context(), options.rpc)
+	node, err := cli.Dial(cmd.Context(), options.rpc)
 	if err != nil {
 		return err
 	}
@@ -198,13 +192,13 @@ func runCheck(cmd *cobra.Command, options checkOptions) error {
 		Authorizer: options.authorizer.Address, Settler: options.settler.Address,
 	}.Check(cmd.Context(), node)
 	if errors.Is(err, chain.ErrUnreachable) {
-		return failed(exitChain, fmt.Errorf("--rpc: %w", err))
+		return cli.Failed(cli.ExitChain, fmt.Errorf("--rpc: %w", err))
 	}
 	if err != nil {
-		return failed(exitSafety, err)
+		return cli.Failed(cli.ExitSafety, err)
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
-		return printJSON(cmd.OutOrStdout(), map[string]bool{"ok": true})
+		return cli.PrintJSON(cmd.OutOrStdout(), map[string]bool{"ok": true})
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), "The deployment is what it should be.")
 	return nil

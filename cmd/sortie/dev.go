@@ -14,9 +14,11 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/service"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -29,7 +31,7 @@ type devOptions struct {
 	autoApprove bool
 	readyFile   string
 	isolation   string
-	onReady     func(readyFile) // nil: the greeting is enough
+	onReady     func(cli.ReadyFile) // nil: the greeting is enough
 }
 
 func newDevCmd() *cobra.Command {
@@ -42,7 +44,7 @@ well-known development mnemonic funded, a SQLite database and the API. What happ
 after a kill; --reset starts anew. Stop it with Ctrl-C.
 
 The keys are public knowledge: never send them anything of value.`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDev(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -61,10 +63,9 @@ The keys are public knowledge: never send them anything of value.`,
 
 // What `sortie dev` keeps below its data directory.
 const (
-	devChainDir  = "chain"
-	devDatabase  = "sortie.db"
-	devMediaDir  = "media"
-	devReadyFile = "ready.json"
+	devChainDir = "chain"
+	devDatabase = "sortie.db"
+	devMediaDir = "media"
 )
 
 func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (err error) {
@@ -73,14 +74,14 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	}
 	isolation, err := ingest.ParseIsolation(options.isolation)
 	if err != nil {
-		return usageError("--media-isolation %w", err)
+		return cli.UsageError("--media-isolation %w", err)
 	}
 	if options.reset {
 		if err := forget(options.data); err != nil {
 			return fmt.Errorf("--reset: %w", err)
 		}
 	}
-	if err := hideMemory(); err != nil {
+	if err := service.HideMemory(); err != nil {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -96,22 +97,22 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	if err != nil {
 		return err
 	}
-	service, err := openService(ctx, config)
+	running, err := service.Open(ctx, config)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	ready := newReadyFile(net, service.baseURL())
-	kept := filepath.Join(options.data, devReadyFile)
+	ready := cli.NewReadyFile(net, running.BaseURL())
+	kept := filepath.Join(options.data, cli.ReadyFileName)
 	for _, path := range []string{kept, options.readyFile} {
 		if path == "" {
 			continue
 		}
-		if err := ready.write(path); err != nil {
-			service.close()
+		if err := ready.Write(path); err != nil {
+			running.Close()
 			return err
 		}
 	}
-	ready.greet(stdout, kept)
+	ready.Greet(stdout, kept)
 	if options.onReady != nil {
 		options.onReady(ready)
 	}
@@ -124,7 +125,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 		case <-ctx.Done():
 		}
 	}()
-	return service.run(ctx)
+	return running.Run(ctx)
 }
 
 // checkExposure refuses addresses that other machines can reach, unless they are asked for.
@@ -138,7 +139,7 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 		case o.expose:
 			fmt.Fprintf(stderr, "Warning: --%s %s opens to other machines %s.\n", opened.flag, opened.address, opened.what)
 		default:
-			return failed(exitSafety, fmt.Errorf("--%s %s would open to other machines %s; listen on 127.0.0.1, or add --expose if that is what you want", opened.flag, opened.address, opened.what))
+			return cli.Failed(cli.ExitSafety, fmt.Errorf("--%s %s would open to other machines %s; listen on 127.0.0.1, or add --expose if that is what you want", opened.flag, opened.address, opened.what))
 		}
 	}
 	return nil
@@ -146,58 +147,65 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 
 // devConfig is the service on the development chain: every role, no limits, any host, the
 // development keys.
-func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation, logger *slog.Logger) (serviceConfig, error) {
+func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation, logger *slog.Logger) (service.Config, error) {
 	deployment := net.Deployment()
-	config := serviceConfig{
-		roles:            everyRole,
-		draftRetention:   defaultDraftRetention,
-		listen:           options.listen,
-		database:         "sqlite:" + filepath.Join(options.data, devDatabase),
-		rpcURLs:          []string{net.RPCURL()},
-		operators:        []sortie.Address{devnet.WalletByRole(devnet.RoleOperator).Address},
-		autoApprove:      options.autoApprove,
-		confirmations:    app.DefaultConfirmations,
-		media:            devMedia(filepath.Join(options.data, devMediaDir), isolation),
-		ttl:              funding.DefaultTTL,
-		solvencyInterval: devSolvencyInterval,
-		allowedOrigins:   []string{"*"},
-		logger:           logger,
+	config := service.Config{
+		Roles:            service.AllRoles,
+		DraftRetention:   defaultDraftRetention,
+		Listen:           options.listen,
+		Database:         "sqlite:" + filepath.Join(options.data, devDatabase),
+		RPCURLs:          []string{net.RPCURL()},
+		Operators:        []sortie.Address{devnet.WalletByRole(devnet.RoleOperator).Address},
+		AutoApprove:      options.autoApprove,
+		Confirmations:    app.DefaultConfirmations,
+		Media:            devMedia(filepath.Join(options.data, devMediaDir), isolation),
+		AuthorizationTTL: funding.DefaultTTL,
+		SolvencyInterval: devSolvencyInterval,
+		AllowedOrigins:   []string{"*"},
+		Logger:           logger,
 	}
 	if !isExposed(options.listen) { // the metrics are not for other machines
-		config.operationsListen = options.listen
+		config.OperationsListen = options.listen
 	}
 	for role, signer := range map[devnet.Role]*funding.Signer{
-		devnet.RoleAuthorizer: &config.authorizer, devnet.RoleSettler: &config.settler, devnet.RoleSender: &config.sender,
+		devnet.RoleAuthorizer: &config.Authorizer, devnet.RoleSettler: &config.Settler, devnet.RoleSender: &config.Sender,
 	} {
 		secret, err := devnet.Key(net.ChainID(), int(devnet.WalletByRole(role).Index))
 		if err != nil {
-			return serviceConfig{}, err
+			return service.Config{}, err
 		}
 		if *signer, err = funding.NewKeySigner(secret); err != nil {
-			return serviceConfig{}, err
+			return service.Config{}, err
 		}
 	}
-	config.deployment = chain.Deployment{
+	config.Deployment = chain.Deployment{
 		ChainID: deployment.ChainID, Factory: deployment.Factory, USDC: deployment.USDC, ServiceToken: deployment.ServiceToken,
-		Authorizer: config.authorizer.Address(), Settler: config.settler.Address(),
+		Authorizer: config.Authorizer.Address(), Settler: config.Settler.Address(),
 	}
 	return config, nil
 }
 
 // devMedia accepts what passes the checks, at once and for good: nobody waits for himself.
-func devMedia(dir string, isolation ingest.Isolation) mediaConfig {
+func devMedia(dir string, isolation ingest.Isolation) service.MediaConfig {
 	ffmpeg, _ := findFFmpeg("ffmpeg") // without it, videos have no thumbnails
-	return mediaConfig{
-		store: "file:" + dir, uploads: filepath.Join(dir, uploadsDir), ffmpeg: ffmpeg, isolation: isolation, verification: verify.Auto,
+	return service.MediaConfig{
+		Store: "file:" + dir, Uploads: filepath.Join(dir, uploadsDir), FFmpeg: ffmpeg, Isolation: isolation, Verification: verify.Auto,
 	}
 }
 
 // forget removes what an earlier run kept, and nothing else that may lie in the directory.
 func forget(data string) error {
-	for _, name := range []string{devChainDir, devMediaDir, devReadyFile, devDatabase, devDatabase + "-wal", devDatabase + "-shm", devDatabase + ".lock"} {
+	for _, name := range []string{devChainDir, devMediaDir, cli.ReadyFileName, devDatabase, devDatabase + "-wal", devDatabase + "-shm", devDatabase + ".lock"} {
 		if err := os.RemoveAll(filepath.Join(data, name)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// runDemoService runs the service of `sortie demo`: dev on free ports, without its greeting.
+func runDemoService(ctx context.Context, data string, stderr io.Writer, onReady func(cli.ReadyFile)) error {
+	return runDev(ctx, devOptions{
+		listen: "127.0.0.1:0", chainListen: "127.0.0.1:0", data: data, isolation: ingest.IsolationBestEffort.String(), onReady: onReady,
+	}, io.Discard, stderr)
 }

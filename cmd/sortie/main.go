@@ -3,9 +3,14 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie/internal/cli"
 )
 
 // version is set by the build.
@@ -18,4 +23,14 @@ func main() {
 		stop() // a second interrupt ends the process at once
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
+}
+
+// run is the whole program, for main and for tests.
+func run(ctx context.Context, args []string, lookupEnv func(string) (string, bool), stdout, stderr io.Writer) int {
+	program := cli.Program{
+		Version:   version,
+		Commands:  []*cobra.Command{newDevCmd(), cli.NewDemoCmd(runDemoService), newServeCmd(), newContractsCmd(), newMediaIngestCmd()},
+		LookupEnv: lookupEnv, Stdout: stdout, Stderr: stderr,
+	}
+	return program.Run(ctx, args)
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/service"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -50,41 +53,41 @@ func defineIsolation(flags *pflag.FlagSet, value *string, standard ingest.Isolat
 }
 
 // parse checks everything that can be checked before anything is opened.
-func (o mediaOptions) parse(cmd *cobra.Command, database string) (config mediaConfig, err error) {
-	config = mediaConfig{store: o.store, uploads: o.uploads, hold: o.hold, reservations: app.DefaultReservationLimits()}
-	config.reservations.PerAddress, config.reservations.TotalBytes = o.reservationsPerAddress, o.reservedBytes
+func (o mediaOptions) parse(cmd *cobra.Command, database string) (config service.MediaConfig, err error) {
+	config = service.MediaConfig{Store: o.store, Uploads: o.uploads, Hold: o.hold, Reservations: app.DefaultReservationLimits()}
+	config.Reservations.PerAddress, config.Reservations.TotalBytes = o.reservationsPerAddress, o.reservedBytes
 	switch {
 	case o.reservationsPerAddress < 1:
-		return mediaConfig{}, usageError("--reservations-per-address %d: want at least 1", o.reservationsPerAddress)
-	case o.reservedBytes < app.MaxUploadBytes:
-		return mediaConfig{}, usageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, app.MaxUploadBytes)
+		return service.MediaConfig{}, cli.UsageError("--reservations-per-address %d: want at least 1", o.reservationsPerAddress)
+	case o.reservedBytes < sortie.MaxUploadBytes:
+		return service.MediaConfig{}, cli.UsageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, sortie.MaxUploadBytes)
 	}
-	if config.verification, err = verify.ParseMode(o.verification); err != nil {
-		return mediaConfig{}, usageError("--verification %w", err)
+	if config.Verification, err = verify.ParseMode(o.verification); err != nil {
+		return service.MediaConfig{}, cli.UsageError("--verification %w", err)
 	}
-	if config.isolation, err = ingest.ParseIsolation(o.isolation); err != nil {
-		return mediaConfig{}, usageError("--media-isolation %w", err)
+	if config.Isolation, err = ingest.ParseIsolation(o.isolation); err != nil {
+		return service.MediaConfig{}, cli.UsageError("--media-isolation %w", err)
 	}
 	if o.hold < 0 || o.hold > app.LongestHold {
-		return mediaConfig{}, usageError("--acceptance-hold %s: want 0 to %s", o.hold, app.LongestHold)
+		return service.MediaConfig{}, cli.UsageError("--acceptance-hold %s: want 0 to %s", o.hold, app.LongestHold)
 	}
 	dir, isDirectory := strings.CutPrefix(o.store, "file:")
 	switch {
 	case o.store == "" && o.uploads != "":
-		return mediaConfig{}, usageError("--uploads without --media: give --media, where uploads go when they are whole")
+		return service.MediaConfig{}, cli.UsageError("--uploads without --media: give --media, where uploads go when they are whole")
 	case o.store == "":
 		return config, nil
 	case isDirectory && strings.TrimPrefix(dir, "//") == "", !isDirectory && !strings.HasPrefix(o.store, "s3://"):
-		return mediaConfig{}, usageError("--media: want file:DIR or s3://bucket?...")
+		return service.MediaConfig{}, cli.UsageError("--media: want file:DIR or s3://bucket?...")
 	case isDirectory && o.uploads == "":
-		config.uploads = filepath.Join(strings.TrimPrefix(dir, "//"), uploadsDir)
+		config.Uploads = filepath.Join(strings.TrimPrefix(dir, "//"), uploadsDir)
 	case o.uploads == "":
-		if config.uploads, err = uploadsWithoutDirectory(database); err != nil {
-			return mediaConfig{}, usageError("--uploads is missing: with --media s3://... give a local directory for uploads that are not whole yet (%w)", err)
+		if config.Uploads, err = uploadsWithoutDirectory(database); err != nil {
+			return service.MediaConfig{}, cli.UsageError("--uploads is missing: with --media s3://... give a local directory for uploads that are not whole yet (%w)", err)
 		}
 	}
-	if config.ffmpeg, err = findFFmpeg(o.ffmpeg); err != nil && cmd.Flags().Changed("ffmpeg") {
-		return mediaConfig{}, usageError("--ffmpeg: %w", err)
+	if config.FFmpeg, err = findFFmpeg(o.ffmpeg); err != nil && cmd.Flags().Changed("ffmpeg") {
+		return service.MediaConfig{}, cli.UsageError("--ffmpeg: %w", err)
 	}
 	return config, nil
 }
@@ -119,10 +122,10 @@ func findFFmpeg(name string) (string, error) {
 }
 
 // shownStore is the media store without what may be secret in its URL.
-func (c mediaConfig) shownStore() string {
-	parsed, err := url.Parse(c.store)
+func shownStore(store string) string {
+	parsed, err := url.Parse(store)
 	if err != nil || parsed.Scheme != "s3" {
-		return c.store
+		return store
 	}
 	return "s3://" + parsed.Host
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
@@ -15,7 +16,7 @@ func newMediaIngestCmd() *cobra.Command {
 		Use:    ingest.ChildArgument,
 		Short:  "Look at one uploaded file, as a child of the service",
 		Hidden: true,
-		Args:   noArgs,
+		Args:   cli.NoArgs,
 		Run:    func(*cobra.Command, []string) { os.Exit(ingest.ChildMain()) },
 	}
 }

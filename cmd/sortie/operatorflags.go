@@ -7,18 +7,14 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/cli"
+	"github.com/sortie-labs/sortie/internal/service"
 )
 
 // operatorOptions are what a single operator may accept before other people know of it.
 type operatorOptions struct {
 	usdc, serviceToken string
 	second             bool
-}
-
-// operatorLimits are the same in base units. A token without an entry has no limit.
-type operatorLimits struct {
-	perHour map[sortie.Token]*big.Int
-	second  bool
 }
 
 // defaultOperatorLimit is in whole tokens: more than a person accepts in an hour, less than a thief
@@ -32,8 +28,8 @@ func (o *operatorOptions) define(flags *pflag.FlagSet) {
 }
 
 // parse reads the limits of a service with so many operators.
-func (o operatorOptions) parse(operators int) (operatorLimits, error) {
-	limits := operatorLimits{perHour: make(map[sortie.Token]*big.Int), second: o.second}
+func (o operatorOptions) parse(operators int) (service.OperatorLimits, error) {
+	limits := service.OperatorLimits{PerHour: make(map[sortie.Token]*big.Int), SecondOperator: o.second}
 	for _, limit := range []struct {
 		flag, text string
 		token      sortie.Token
@@ -46,15 +42,15 @@ func (o operatorOptions) parse(operators int) (operatorLimits, error) {
 		}
 		units, err := sortie.ParseUnits(limit.text, chain.Decimals(limit.token))
 		if err != nil {
-			return operatorLimits{}, usageError("--%s %q: want an amount in whole tokens, or none: %w", limit.flag, limit.text, err)
+			return service.OperatorLimits{}, cli.UsageError("--%s %q: want an amount in whole tokens, or none: %w", limit.flag, limit.text, err)
 		}
-		limits.perHour[limit.token] = units
+		limits.PerHour[limit.token] = units
 	}
 	switch {
-	case o.second && len(limits.perHour) == 0:
-		return operatorLimits{}, usageError("--second-operator has no limit to act on: give --operator-hourly-limit-usdc or --operator-hourly-limit-service-token an amount")
+	case o.second && len(limits.PerHour) == 0:
+		return service.OperatorLimits{}, cli.UsageError("--second-operator has no limit to act on: give --operator-hourly-limit-usdc or --operator-hourly-limit-service-token an amount")
 	case o.second && operators < 2:
-		return operatorLimits{}, usageError("--second-operator needs two operators or more: name them in --operators, or leave it out")
+		return service.OperatorLimits{}, cli.UsageError("--second-operator needs two operators or more: name them in --operators, or leave it out")
 	}
 	return limits, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/cli"
+	"github.com/sortie-labs/sortie/internal/service"
 )
 
 const (
@@ -16,8 +18,6 @@ const (
 
 	// defaultPayoutCap is in whole tokens: ten operators at their limit.
 	defaultPayoutCap = "10000"
-
-	etherDecimals = 18
 )
 
 // payoutOptions are the flags about payouts as they were given.
@@ -32,21 +32,21 @@ func (o *payoutOptions) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.interval, "payout-interval", defaultPayoutInterval, "how long payouts of a mission wait for others to share a transaction, 0 to 24h")
 	flags.StringVar(&o.capUSDC, "payout-cap-usdc", "", "USDC that the service pays out within an hour at most, or none (default 10000; none on a development chain)")
 	flags.StringVar(&o.capServiceToken, "payout-cap-service-token", "", "SERVICE_TOKEN that the service pays out within an hour at most, or none (default 10000; none on a development chain)")
-	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(chain.DefaultMinBalance(), etherDecimals), "balance of the sender, in the chain's coin, below which there is an alarm; 0 for none")
+	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(chain.DefaultMinBalance(), cli.EtherDecimals), "balance of the sender, in the chain's coin, below which there is an alarm; 0 for none")
 	flags.BoolVar(&o.allowSharedKeys, "allow-shared-keys", false, "start although two of --authorizer, --settler and --sender are the same account")
 }
 
-func (o payoutOptions) apply(config *serviceConfig) (err error) {
+func (o payoutOptions) apply(config *service.Config) (err error) {
 	if o.interval < 0 || o.interval > longestPayoutInterval {
-		return usageError("--payout-interval %s: want 0 to %s", o.interval, longestPayoutInterval)
+		return cli.UsageError("--payout-interval %s: want 0 to %s", o.interval, longestPayoutInterval)
 	}
-	config.payoutInterval = o.interval
-	if config.payoutCaps, err = o.caps(chain.IsDevelopment(config.deployment.ChainID)); err != nil {
+	config.PayoutInterval = o.interval
+	if config.PayoutCaps, err = o.caps(chain.IsDevelopment(config.Deployment.ChainID)); err != nil {
 		return err
 	}
-	config.minGasBalance, err = sortie.ParseUnits(o.minGasBalance, etherDecimals)
+	config.MinGasBalance, err = sortie.ParseUnits(o.minGasBalance, cli.EtherDecimals)
 	if err != nil {
-		return usageError("--min-gas-balance %q: want an amount of the chain's coin such as 0.05, or 0 for no alarm: %w", o.minGasBalance, err)
+		return cli.UsageError("--min-gas-balance %q: want an amount of the chain's coin such as 0.05, or 0 for no alarm: %w", o.minGasBalance, err)
 	}
 	return nil
 }
@@ -70,10 +70,10 @@ func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error)
 		}
 		units, err := sortie.ParseUnits(given.text, chain.Decimals(given.token))
 		if err != nil {
-			return nil, usageError("--%s %q: want an amount in whole tokens, or none: %w", given.flag, given.text, err)
+			return nil, cli.UsageError("--%s %q: want an amount in whole tokens, or none: %w", given.flag, given.text, err)
 		}
 		if units.Sign() == 0 {
-			return nil, usageError("--%s 0 would pay nothing: want an amount in whole tokens, or none for no cap; to stop payouts use sortie payouts halt", given.flag)
+			return nil, cli.UsageError("--%s 0 would pay nothing: want an amount in whole tokens, or none for no cap; to stop payouts use sortie payouts halt", given.flag)
 		}
 		caps[given.token] = units
 	}
@@ -82,20 +82,20 @@ func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error)
 
 // checkKeys wants the three accounts of the service to be different ones, outside of development:
 // who steals one key then has one power. Where they may be the same, it says what that means.
-func (o payoutOptions) checkKeys(config *serviceConfig) error {
-	if chain.IsDevelopment(config.deployment.ChainID) {
+func (o payoutOptions) checkKeys(config *service.Config) error {
+	if chain.IsDevelopment(config.Deployment.ChainID) {
 		return nil
 	}
 	type account struct {
 		flag    string
 		address sortie.Address
 	}
-	accounts := []account{{"authorizer", config.authorizer.Address()}}
-	if config.settler != nil {
-		accounts = append(accounts, account{"settler", config.settler.Address()})
+	accounts := []account{{"authorizer", config.Authorizer.Address()}}
+	if config.Settler != nil {
+		accounts = append(accounts, account{"settler", config.Settler.Address()})
 	}
-	if config.sender != nil {
-		accounts = append(accounts, account{"sender", config.sender.Address()})
+	if config.Sender != nil {
+		accounts = append(accounts, account{"sender", config.Sender.Address()})
 	}
 	for i, one := range accounts {
 		for _, other := range accounts[:i] {
@@ -103,10 +103,10 @@ func (o payoutOptions) checkKeys(config *serviceConfig) error {
 				continue
 			}
 			if !o.allowSharedKeys {
-				return usageError("--%s and --%s are the same account, %s: a thief of one key would have the power of both; give each a key of its own (docs/operating.md says how to change keys), or add --allow-shared-keys",
+				return cli.UsageError("--%s and --%s are the same account, %s: a thief of one key would have the power of both; give each a key of its own (docs/operating.md says how to change keys), or add --allow-shared-keys",
 					other.flag, one.flag, one.address)
 			}
-			config.warnings = append(config.warnings, "--"+other.flag+" and --"+one.flag+" are the same account, "+one.address.String()+
+			config.Warnings = append(config.Warnings, "--"+other.flag+" and --"+one.flag+" are the same account, "+one.address.String()+
 				": a thief of that key has the power of both; give each a key of its own")
 		}
 	}

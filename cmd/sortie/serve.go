@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"math/big"
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -16,15 +18,17 @@ import (
 	"github.com/sortie-labs/sortie/internal/api"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/service"
 )
 
 type serveOptions struct {
 	listen, publicURL, database, rpc string
 	operationsListen                 string
 	chainID                          uint64
-	factory, usdc, serviceToken      addressFlag
-	authorizer, settler, sender      keyFlag
+	factory, usdc, serviceToken      cli.AddressFlag
+	authorizer, settler, sender      cli.KeyFlag
 	operators, finality              string
 	limits                           operatorOptions
 	confirmations                    int
@@ -47,7 +51,7 @@ func newServeCmd() *cobra.Command {
 		Long: `Runs the service on your database and your chain. Every flag has one environment variable: --public-url is
 SORTIE_PUBLIC_URL. A KEY is keystore:PATH (its password in PATH.password, both of mode 0600), command:PATH, or dev:N for a
 development key on chain ids 1337 and 31337. A bad or missing value stops it with one line.`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd, o) },
 	}
 	flags := cmd.Flags()
@@ -82,6 +86,9 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	return cmd
 }
 
+// defaultOperationsListen is reached from this machine only.
+const defaultOperationsListen = "127.0.0.1:9464"
+
 // In gwei. The upper bound is no price that was ever paid; whoever gives more has given wei.
 const (
 	defaultMaxFeePerGas = 500
@@ -96,155 +103,155 @@ const (
 )
 
 func runServe(cmd *cobra.Command, options serveOptions) error {
-	if err := hideMemory(); err != nil { // before it holds a key
+	if err := service.HideMemory(); err != nil { // before it holds a key
 		return err
 	}
 	config, err := options.config(cmd)
 	if err != nil {
 		return err
 	}
-	service, err := openService(cmd.Context(), config)
+	running, err := service.Open(cmd.Context(), config)
 	if err != nil {
 		return unlessStopped(cmd.Context(), err)
 	}
-	config.announce(service, options)
-	return service.run(cmd.Context())
+	options.announce(config, running)
+	return running.Run(cmd.Context())
 }
 
 // announce says what the process does, and what it does not.
-func (c serviceConfig) announce(service *service, options serveOptions) {
-	what := []any{"address", service.baseURL(), "operations", service.operationsURL(), "roles", options.roles, "publicURL", strings.Join(c.publicURLs, " "),
-		"chainId", c.deployment.ChainID, "factory", c.deployment.Factory.String(), "authorizer", c.deployment.Authorizer.String(),
-		"operators", len(c.operators), "confirmations", c.confirmations, "finality", options.finality, "nodes", len(c.rpcURLs)}
-	if c.refunds() {
-		what = append(what, "settler", c.settler.Address().String(), "sender", c.sender.Address().String(), "maxFeePerGas", options.maxFeePerGas)
+func (options serveOptions) announce(c service.Config, running *service.Service) {
+	what := []any{"address", running.BaseURL(), "operations", running.OperationsURL(), "roles", options.roles, "publicURL", strings.Join(c.PublicURLs, " "),
+		"chainId", c.Deployment.ChainID, "factory", c.Deployment.Factory.String(), "authorizer", c.Deployment.Authorizer.String(),
+		"operators", len(c.Operators), "confirmations", c.Confirmations, "finality", options.finality, "nodes", len(c.RPCURLs)}
+	if c.Refunds() {
+		what = append(what, "settler", c.Settler.Address().String(), "sender", c.Sender.Address().String(), "maxFeePerGas", options.maxFeePerGas)
 	}
-	if c.media.store != "" {
-		what = append(what, "media", c.media.shownStore(), "uploads", c.media.uploads, "verification", c.media.verification.String(), "acceptanceHold", c.media.hold.String())
+	if c.Media.Store != "" {
+		what = append(what, "media", shownStore(c.Media.Store), "uploads", c.Media.Uploads, "verification", c.Media.Verification.String(), "acceptanceHold", c.Media.Hold.String())
 	}
-	c.logger.Info("serving", what...)
-	for _, warning := range c.warnings {
-		c.logger.Warn(warning)
+	c.Logger.Info("serving", what...)
+	for _, warning := range c.Warnings {
+		c.Logger.Warn(warning)
 	}
-	if (c.roles.worker || c.roles.chain) && !c.refunds() {
-		c.logger.Warn("refunds and payouts are off: give --settler and --sender to turn them on; what is due waits until then")
+	if (c.Roles.Worker || c.Roles.Chain) && !c.Refunds() {
+		c.Logger.Warn("refunds and payouts are off: give --settler and --sender to turn them on; what is due waits until then")
 	}
-	if strings.HasPrefix(c.database, "sqlite:") && c.roles != everyRole {
-		c.logger.Warn("an SQLite database has room for one process, and this one does not do everything: give --roles api,worker,chain")
+	if strings.HasPrefix(c.Database, "sqlite:") && c.Roles != service.AllRoles {
+		c.Logger.Warn("an SQLite database has room for one process, and this one does not do everything: give --roles api,worker,chain")
 	}
-	if c.roles.api && c.limits != nil && len(c.trustedProxies) == 0 && strings.HasPrefix(c.publicURLs[0], "https:") {
-		c.logger.Warn("clients use https, so there is a proxy in front, and none is trusted: the rate limits count all clients of the proxy as one; name its network in --trusted-proxies")
+	if c.Roles.API && c.Limits != nil && len(c.TrustedProxies) == 0 && strings.HasPrefix(c.PublicURLs[0], "https:") {
+		c.Logger.Warn("clients use https, so there is a proxy in front, and none is trusted: the rate limits count all clients of the proxy as one; name its network in --trusted-proxies")
 	}
-	if c.roles.api && c.allowDelegated {
-		c.logger.Warn("delegates of EIP-7702 accounts decide who signed for them: a delegate that accepts every signature opens its account to everyone; leave --allow-delegated-accounts out to accept only their keys")
+	if c.Roles.API && c.AllowDelegated {
+		c.Logger.Warn("delegates of EIP-7702 accounts decide who signed for them: a delegate that accepts every signature opens its account to everyone; leave --allow-delegated-accounts out to accept only their keys")
 	}
-	if c.roles.api && len(c.operators) == 0 {
-		c.logger.Warn("there is no operator to review missions and submissions: give their wallets in --operators")
+	if c.Roles.API && len(c.Operators) == 0 {
+		c.Logger.Warn("there is no operator to review missions and submissions: give their wallets in --operators")
 	}
 	switch {
-	case !c.roles.api && !c.roles.worker:
-	case c.media.store == "":
-		c.logger.Warn("submissions are off: give --media to turn them on")
-	case c.roles.worker && c.media.ffmpeg == "":
-		c.logger.Warn("videos get no thumbnails: install ffmpeg, or name it in --ffmpeg")
+	case !c.Roles.API && !c.Roles.Worker:
+	case c.Media.Store == "":
+		c.Logger.Warn("submissions are off: give --media to turn them on")
+	case c.Roles.Worker && c.Media.FFmpeg == "":
+		c.Logger.Warn("videos get no thumbnails: install ffmpeg, or name it in --ffmpeg")
 	}
 }
 
 // config checks every value before anything is opened.
-func (o serveOptions) config(cmd *cobra.Command) (config serviceConfig, err error) {
+func (o serveOptions) config(cmd *cobra.Command) (config service.Config, err error) {
 	if err := o.check(); err != nil {
-		return serviceConfig{}, err
+		return service.Config{}, err
 	}
-	config = serviceConfig{
-		listen: o.listen, operationsListen: o.operationsListen, operationsOptional: !cmd.Flags().Changed("operations-listen"), database: o.database, rpcURLs: splitList(o.rpc), ttl: o.ttl, draftRetention: o.draftRetention, allowedOrigins: o.allowedOrigins, warnsOfCaps: true,
-		allowDelegated: o.allowDelegated,
-		deployment:     chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
+	config = service.Config{
+		Listen: o.listen, OperationsListen: o.operationsListen, OperationsOptional: !cmd.Flags().Changed("operations-listen"), Database: o.database, RPCURLs: splitList(o.rpc), AuthorizationTTL: o.ttl, DraftRetention: o.draftRetention, AllowedOrigins: o.allowedOrigins, WarnsOfCaps: true,
+		AllowDelegated: o.allowDelegated,
+		Deployment:     chain.Deployment{ChainID: o.chainID, Factory: o.factory.Address, USDC: o.usdc.Address, ServiceToken: o.serviceToken.Address},
 	}
 	if err := o.parseChainWork(&config); err != nil {
-		return serviceConfig{}, err
+		return service.Config{}, err
 	}
-	if config.media, err = o.media.parse(cmd, o.database); err != nil {
-		return serviceConfig{}, err
+	if config.Media, err = o.media.parse(cmd, o.database); err != nil {
+		return service.Config{}, err
 	}
-	if config.publicURLs, err = parsePublicURLs(o.publicURL); err != nil {
-		return serviceConfig{}, err
+	if config.PublicURLs, err = parsePublicURLs(o.publicURL); err != nil {
+		return service.Config{}, err
 	}
-	if config.trustedProxies, err = parseProxies(o.trustedProxies); err != nil {
-		return serviceConfig{}, err
+	if config.TrustedProxies, err = parseProxies(o.trustedProxies); err != nil {
+		return service.Config{}, err
 	}
 	if o.rateLimits == "on" {
-		config.limits = api.DefaultLimits()
+		config.Limits = api.DefaultLimits()
 	} else {
-		config.media.reservations = app.ReservationLimits{TotalBytes: config.media.reservations.TotalBytes}
+		config.Media.Reservations = app.ReservationLimits{TotalBytes: config.Media.Reservations.TotalBytes}
 	}
-	if config.logger, err = newLogger(cmd.ErrOrStderr(), o.logLevel); err != nil {
-		return serviceConfig{}, err
+	if config.Logger, err = newLogger(cmd.ErrOrStderr(), o.logLevel); err != nil {
+		return service.Config{}, err
 	}
-	if config.authorizer, err = o.authorizer.open(cmd.Context(), "authorizer", o.chainID); err != nil {
-		return serviceConfig{}, err
+	if config.Authorizer, err = o.authorizer.Open(cmd.Context(), "authorizer", o.chainID); err != nil {
+		return service.Config{}, err
 	}
-	config.deployment.Authorizer = config.authorizer.Address()
-	if o.settler.text != "" {
-		if config.settler, err = o.settler.open(cmd.Context(), "settler", o.chainID); err != nil {
-			return serviceConfig{}, err
+	config.Deployment.Authorizer = config.Authorizer.Address()
+	if o.settler.Given() {
+		if config.Settler, err = o.settler.Open(cmd.Context(), "settler", o.chainID); err != nil {
+			return service.Config{}, err
 		}
-		config.deployment.Settler = config.settler.Address()
+		config.Deployment.Settler = config.Settler.Address()
 	}
-	if o.sender.text != "" {
-		if config.sender, err = o.sender.open(cmd.Context(), "sender", o.chainID); err != nil {
-			return serviceConfig{}, err
+	if o.sender.Given() {
+		if config.Sender, err = o.sender.Open(cmd.Context(), "sender", o.chainID); err != nil {
+			return service.Config{}, err
 		}
 	}
 	return config, o.payouts.checkKeys(&config)
 }
 
 // parseChainWork reads what the process does with the chain.
-func (o serveOptions) parseChainWork(config *serviceConfig) (err error) {
-	if config.roles, err = parseRoles(o.roles); err != nil {
+func (o serveOptions) parseChainWork(config *service.Config) (err error) {
+	if config.Roles, err = parseRoles(o.roles); err != nil {
 		return err
 	}
 	for _, text := range splitList(o.operators) {
 		operator, err := sortie.ParseAddress(text)
 		if err != nil {
-			return usageError("--operators: %w", err)
+			return cli.UsageError("--operators: %w", err)
 		}
-		config.operators = append(config.operators, operator)
+		config.Operators = append(config.Operators, operator)
 	}
-	if config.operatorLimits, err = o.limits.parse(len(config.operators)); err != nil {
+	if config.OperatorLimits, err = o.limits.parse(len(config.Operators)); err != nil {
 		return err
 	}
 	if o.confirmations < 1 {
-		return usageError("--confirmations %d: want at least 1 block", o.confirmations)
+		return cli.UsageError("--confirmations %d: want at least 1 block", o.confirmations)
 	}
-	config.confirmations = uint64(o.confirmations)
-	if config.finality, err = chain.ParseFinality(o.finality); err != nil {
-		return usageError("--finality %q: want finalized or a number of blocks from 1", o.finality)
+	config.Confirmations = uint64(o.confirmations)
+	if config.Finality, err = chain.ParseFinality(o.finality); err != nil {
+		return cli.UsageError("--finality %q: want finalized or a number of blocks from 1", o.finality)
 	}
 	if o.maxFeePerGas < 1 || o.maxFeePerGas > highestMaxFeePerGas {
-		return usageError("--max-fee-per-gas %d: want gwei from 1 to %d", o.maxFeePerGas, highestMaxFeePerGas)
+		return cli.UsageError("--max-fee-per-gas %d: want gwei from 1 to %d", o.maxFeePerGas, highestMaxFeePerGas)
 	}
-	config.maxFeePerGas = new(big.Int).Mul(new(big.Int).SetUint64(o.maxFeePerGas), big.NewInt(params.GWei))
+	config.MaxFeePerGas = new(big.Int).Mul(new(big.Int).SetUint64(o.maxFeePerGas), big.NewInt(params.GWei))
 	if err := o.solvency.apply(config); err != nil {
 		return err
 	}
 	return o.payouts.apply(config)
 }
 
-func parseRoles(text string) (parsed roles, err error) {
+func parseRoles(text string) (parsed service.Roles, err error) {
 	for _, role := range splitList(text) {
 		switch role {
 		case "api":
-			parsed.api = true
+			parsed.API = true
 		case "worker":
-			parsed.worker = true
+			parsed.Worker = true
 		case "chain":
-			parsed.chain = true
+			parsed.Chain = true
 		default:
-			return roles{}, usageError("--roles: unknown role %q; want some of api,worker,chain", role)
+			return service.Roles{}, cli.UsageError("--roles: unknown role %q; want some of api,worker,chain", role)
 		}
 	}
-	if parsed == (roles{}) {
-		return roles{}, usageError("--roles is empty: want some of api,worker,chain")
+	if parsed == (service.Roles{}) {
+		return service.Roles{}, cli.UsageError("--roles is empty: want some of api,worker,chain")
 	}
 	return parsed, nil
 }
@@ -264,24 +271,24 @@ func (o serveOptions) check() error {
 		{"service-token", o.serviceToken.IsZero(), "the address of the service token on the funding chain"},
 	} {
 		if required.missing {
-			return usageError("--%s is missing: give %s", required.flag, required.what)
+			return cli.UsageError("--%s is missing: give %s", required.flag, required.what)
 		}
 	}
-	if err := o.authorizer.check("authorizer"); err != nil {
+	if err := o.authorizer.Check("authorizer"); err != nil {
 		return err
 	}
-	for flag, key := range map[string]keyFlag{"settler": o.settler, "sender": o.sender} {
-		if key.text != "" {
-			if err := key.check(flag); err != nil {
+	for flag, key := range map[string]cli.KeyFlag{"settler": o.settler, "sender": o.sender} {
+		if key.Given() {
+			if err := key.Check(flag); err != nil {
 				return err
 			}
 		}
 	}
 	if o.draftRetention != 0 && (o.draftRetention < shortestDraftRetention || o.draftRetention > longestDraftRetention) {
-		return usageError("--draft-retention %s: want %s to %s, or 0 to keep unfunded drafts for ever", o.draftRetention, shortestDraftRetention, longestDraftRetention)
+		return cli.UsageError("--draft-retention %s: want %s to %s, or 0 to keep unfunded drafts for ever", o.draftRetention, shortestDraftRetention, longestDraftRetention)
 	}
 	if o.rateLimits != "on" && o.rateLimits != "off" {
-		return usageError("--rate-limits %q: want on or off", o.rateLimits)
+		return cli.UsageError("--rate-limits %q: want on or off", o.rateLimits)
 	}
 	return nil
 }
@@ -293,9 +300,9 @@ func parsePublicURLs(text string) ([]string, error) {
 		switch {
 		case err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" || parsed.User != nil ||
 			parsed.RawQuery != "" || parsed.Fragment != "" || strings.Trim(parsed.Path, "/") != "":
-			return nil, usageError("--public-url: want https:// and a host and nothing after it, such as https://api.example.com")
+			return nil, cli.UsageError("--public-url: want https:// and a host and nothing after it, such as https://api.example.com")
 		case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
-			return nil, usageError("--public-url %s: plain http is for this machine only; media links would travel unprotected: use https", one)
+			return nil, cli.UsageError("--public-url %s: plain http is for this machine only; media links would travel unprotected: use https", one)
 		}
 	}
 	return urls, nil
@@ -313,12 +320,12 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 		if err != nil {
 			address, addressErr := netip.ParseAddr(text)
 			if addressErr != nil {
-				return nil, usageError("--trusted-proxies %q: want a network such as 10.0.0.0/8, or an address", text)
+				return nil, cli.UsageError("--trusted-proxies %q: want a network such as 10.0.0.0/8, or an address", text)
 			}
 			prefix = netip.PrefixFrom(address, address.BitLen())
 		}
 		if prefix.Bits() == 0 {
-			return nil, usageError("--trusted-proxies %s: that is everybody, and everybody could make up their address; name your load balancers", text)
+			return nil, cli.UsageError("--trusted-proxies %s: that is everybody, and everybody could make up their address; name your load balancers", text)
 		}
 		prefixes = append(prefixes, prefix)
 	}
@@ -328,7 +335,7 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 func newLogger(w io.Writer, level string) (*slog.Logger, error) {
 	var parsed slog.Level
 	if err := parsed.UnmarshalText([]byte(level)); err != nil {
-		return nil, usageError("--log-level %q: want debug, info, warn or error", level)
+		return nil, cli.UsageError("--log-level %q: want debug, info, warn or error", level)
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: parsed})), nil
 }
@@ -341,4 +348,19 @@ func splitList(text string) []string {
 		}
 	}
 	return items
+}
+
+// isExposed reports whether other machines can reach an address to listen on. What cannot be read
+// is left to the listener, which refuses it.
+func isExposed(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && !isLoopback(strings.TrimSpace(host))
+}
+
+// unlessStopped forgets the failure of a start that was told to stop: whoever stopped it knows.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/cli"
 )
 
 // runningServe is `sortie serve` in this process, on ports of its own and without a node.
@@ -146,8 +148,8 @@ func TestDevRefusesToBeReachedByOtherMachines(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
 			var complaint bytes.Buffer
 			code := run(ctx, append([]string{"dev", "--data", data}, flags...), func(string) (string, bool) { return "", false }, io.Discard, &complaint)
-			if code != int(exitSafety) || !strings.Contains(complaint.String(), "development") || !strings.Contains(complaint.String(), "--expose") {
-				t.Errorf("got exit code %d and %q, want %d and what it would open", code, complaint.String(), exitSafety)
+			if code != int(cli.ExitSafety) || !strings.Contains(complaint.String(), "development") || !strings.Contains(complaint.String(), "--expose") {
+				t.Errorf("got exit code %d and %q, want %d and what it would open", code, complaint.String(), cli.ExitSafety)
 			}
 			if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the data directory: got %v, want that nothing was created", err)

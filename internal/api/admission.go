@@ -119,7 +119,7 @@ func (s *Server) observeRefusal(req *request, refusal error) {
 
 // requireOperator refuses wallets that are not on the operator list.
 func (s *Server) requireOperator(req *request) error {
-	if s.config.App.IsOperator(req.wallet) {
+	if s.config.Operators.IsOperator(req.wallet) {
 		return nil
 	}
 	return sortie.NewError(sortie.CodeWalletNotAllowed, "%s is not an operator of this service; sign with a wallet on its operator list", req.wallet)

@@ -12,13 +12,6 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// extensions maps the media types that are served to file name extensions. HTML and SVG are never
-// served: a browser that opens a link must find nothing to run.
-var extensions = map[string]string{
-	"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp",
-	"video/mp4": ".mp4", "video/quicktime": ".mov", "video/webm": ".webm",
-}
-
 // openMedia is a use case that returns the file of a link.
 type openMedia func(ctx context.Context, id, variant, rawQuery string) (app.Media, error)
 
@@ -51,8 +44,10 @@ func (s *Server) serveMedia(req *request, open openMedia) error {
 }
 
 func (s *Server) sendMedia(req *request, media app.Media, name string, chosen selection, asked part) error {
-	extension, served := extensions[media.ContentType]
-	if !served {
+	// HTML and SVG have no extension and are never served: a browser that opens a link must find
+	// nothing to run.
+	extension := sortie.FileExtension(media.ContentType)
+	if extension == "" {
 		return fmt.Errorf("serve media %s: content type %q is not allowed", media.Hash, media.ContentType)
 	}
 	var stream io.ReadCloser

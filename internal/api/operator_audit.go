@@ -6,5 +6,5 @@ import (
 )
 
 func (s *Server) listAudit(req *request, page app.Page) (sortie.AuditPage, error) {
-	return s.config.App.Audit(req.http.Context(), req.wallet, page)
+	return s.config.Operators.Audit(req.http.Context(), req.wallet, page)
 }

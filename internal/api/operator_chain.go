@@ -9,7 +9,7 @@ import (
 // chainOverview answers with the stored state of the chain and, if this process follows the chain
 // or sends transactions, with its current view.
 func (s *Server) chainOverview(req *request) (sortie.ChainOverview, error) {
-	overview, err := s.config.App.ChainOverview(req.http.Context(), req.wallet)
+	overview, err := s.config.Operators.ChainOverview(req.http.Context(), req.wallet)
 	if err != nil {
 		return sortie.ChainOverview{}, err
 	}
@@ -25,7 +25,7 @@ func (s *Server) chainOverview(req *request) (sortie.ChainOverview, error) {
 
 // reconcileChain answers 202: a job does the comparison, which takes time for every mission.
 func (s *Server) reconcileChain(req *request) error {
-	requested, err := s.config.App.RequestReconcile(req.http.Context(), req.wallet)
+	requested, err := s.config.Operators.RequestReconcile(req.http.Context(), req.wallet)
 	if err != nil {
 		return err
 	}
@@ -33,5 +33,5 @@ func (s *Server) reconcileChain(req *request) error {
 }
 
 func (s *Server) clearIncident(req *request, reason string) (sortie.IncidentCleared, error) {
-	return s.config.App.ClearIncident(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
+	return s.config.Operators.ClearIncident(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 }

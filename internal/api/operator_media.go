@@ -6,10 +6,10 @@ type linkKeysRotated struct {
 }
 
 func (s *Server) rotateLinkKeys(req *request, reason string) (linkKeysRotated, error) {
-	err := s.config.App.RotateLinkKeysNow(req.http.Context(), req.order(), reason)
+	err := s.config.Operators.RotateLinkKeysNow(req.http.Context(), req.order(), reason)
 	return linkKeysRotated{OK: true}, err
 }
 
 func (s *Server) reviewedMedia(req *request) error {
-	return s.serveMedia(req, s.config.App.OpenReviewMedia)
+	return s.serveMedia(req, s.config.Operators.OpenReviewMedia)
 }

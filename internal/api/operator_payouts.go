@@ -21,21 +21,21 @@ func (s *Server) listPayouts(req *request) (none sortie.PayoutPage, err error) {
 			return none, invalidParameter("recipient", "must be an address other than zero: 0x and 40 hex digits, with a valid EIP-55 checksum if letters have both cases")
 		}
 	}
-	return s.config.App.Payouts(req.http.Context(), req.wallet, query)
+	return s.config.Operators.Payouts(req.http.Context(), req.wallet, query)
 }
 
 func (s *Server) showPayout(req *request) (sortie.PayoutDetail, error) {
-	return s.config.App.Payout(req.http.Context(), req.wallet, req.http.PathValue("id"))
+	return s.config.Operators.Payout(req.http.Context(), req.wallet, req.http.PathValue("id"))
 }
 
 func (s *Server) retryPayout(req *request, reason string) (sortie.PayoutDetail, error) {
-	return s.config.App.RetryPayout(req.http.Context(), req.order(), req.http.PathValue("id"), reason)
+	return s.config.Operators.RetryPayout(req.http.Context(), req.order(), req.http.PathValue("id"), reason)
 }
 
 func (s *Server) haltPayouts(req *request, reason string) (sortie.PayoutsHalted, error) {
-	return s.config.App.HaltPayouts(req.http.Context(), req.order(), reason)
+	return s.config.Operators.HaltPayouts(req.http.Context(), req.order(), reason)
 }
 
 func (s *Server) resumePayouts(req *request, reason string) (sortie.PayoutsHalted, error) {
-	return s.config.App.ResumePayouts(req.http.Context(), req.order(), reason)
+	return s.config.Operators.ResumePayouts(req.http.Context(), req.order(), reason)
 }

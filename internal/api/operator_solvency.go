@@ -6,5 +6,5 @@ import (
 )
 
 func (s *Server) solvency(req *request, page app.Page) (sortie.Solvency, error) {
-	return s.config.App.Solvency(req.http.Context(), req.wallet, page)
+	return s.config.Operators.Solvency(req.http.Context(), req.wallet, page)
 }

@@ -22,9 +22,10 @@ import (
 
 // Config configures a [Server].
 type Config struct {
-	App      *app.App
-	Verifier *wallet.Verifier
-	Limits   *Limits // nil: no limits
+	App       *app.App
+	Operators *app.Operators
+	Verifier  *wallet.Verifier
+	Limits    *Limits // nil: no limits
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// AllowedOrigins are the web origins whose pages may read answers; "*" allows every origin.

@@ -12,10 +12,9 @@ import (
 // termination and expiration. A submission has one upload; its URL is both the creation URL and the
 // upload URL.
 const (
-	tusVersion     = "1.0.0"
+	tusVersion     = sortie.TusVersion
 	tusExtensions  = "creation,creation-with-upload,termination,expiration"
 	tusContentType = "application/offset+octet-stream"
-	maxUploadBytes = app.MaxUploadBytes
 )
 
 // tusHandler handles a tus request after its upload was opened.

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sortie-labs/sortie/internal/cli"
+	"github.com/sortie-labs/sortie/internal/service"
+)
+
+const (
+	defaultSolvencyInterval  = 5 * time.Minute
+	devSolvencyInterval      = 10 * time.Second
+	shortestSolvencyInterval = time.Second
+	longestSolvencyInterval  = 24 * time.Hour
+)
+
+// solvencyOptions are the flags about the comparison of the books as they were given.
+type solvencyOptions struct {
+	interval time.Duration
+}
+
+func (o *solvencyOptions) addTo(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.interval, "solvency-interval", defaultSolvencyInterval, "between comparisons of the books with the chain, 1s to 24h")
+}
+
+func (o solvencyOptions) apply(config *service.Config) error {
+	if o.interval < shortestSolvencyInterval || o.interval > longestSolvencyInterval {
+		return cli.UsageError("--solvency-interval %s: want %s to %s; the comparison cannot be turned off", o.interval, shortestSolvencyInterval, longestSolvencyInterval)
+	}
+	config.SolvencyInterval = o.interval
+	return nil
+}

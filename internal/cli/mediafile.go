@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/ingest"
+)
+
+// pictureBrands are the brands of still pictures in the container that videos have, too. None of
+// them is taken.
+var pictureBrands = map[string]string{
+	"heic": "HEIC", "heix": "HEIC", "heim": "HEIC", "heis": "HEIC", "hevc": "HEIC", "hevx": "HEIC", "mif1": "HEIC", "msf1": "HEIC",
+	"avif": "AVIF", "avis": "AVIF",
+}
+
+// checkPicture refuses what phones and browsers save as pictures and few programs can open, with
+// the way out.
+func checkPicture(file io.ReaderAt, path string) error {
+	head := make([]byte, 64)
+	n, _ := file.ReadAt(head, 0)
+	head = head[:n]
+	if brandOf(head) == "" {
+		return nil
+	}
+	kind := pictureBrands[brandOf(head)]
+	if kind == "HEIC" && bytes.Contains(head[12:], []byte("avif")) { // the general brand first, the own one among the compatible ones
+		kind = "AVIF"
+	}
+	switch kind {
+	case "HEIC":
+		return UsageError("FILE %s: it is a HEIC picture, which is not taken; save it as JPEG (iPhone: Settings, Camera, Formats, Most Compatible)", path)
+	case "AVIF":
+		return UsageError("FILE %s: it is an AVIF picture, which is not taken; save it as JPEG", path)
+	}
+	return nil
+}
+
+// brandOf is the major brand of a file in the ISO base media format, and nothing for any other.
+func brandOf(head []byte) string {
+	if len(head) < 12 || !bytes.Equal(head[4:8], []byte("ftyp")) {
+		return ""
+	}
+	return string(head[8:12])
+}
+
+// sniff tells the content type of a file by its first bytes, and nothing for one that the service
+// does not take. The service looks for itself; this only saves people from saying it.
+func sniff(file io.ReaderAt) string {
+	head := make([]byte, 512)
+	n, _ := file.ReadAt(head, 0)
+	head = head[:n]
+	contentType := http.DetectContentType(head)
+	switch brand := brandOf(head); {
+	case brand == "qt  ":
+		contentType = sortie.ContentTypeQuickTime
+	case brand != "" && pictureBrands[brand] == "":
+		contentType = sortie.ContentTypeMP4 // of whatever brand
+	}
+	if sortie.FileExtension(contentType) == "" {
+		return ""
+	}
+	return contentType
+}
+
+// mediaFile is the file that is submitted.
+type mediaFile struct {
+	*os.File
+	size        int64
+	taken       time.Time // as far as anybody knows
+	takenBy     string    // how that is known
+	contentType string
+	sum         [sha256.Size]byte
+}
+
+func openMedia(path, contentType string) (*mediaFile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, UsageError("FILE: %w", err)
+	}
+	opened := &mediaFile{File: file}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		err = UsageError("FILE: %w", err)
+	case info.IsDir():
+		err = UsageError("FILE %s: it is a directory", path)
+	case !info.Mode().IsRegular():
+		err = UsageError("FILE %s: it is no file", path)
+	case info.Size() == 0:
+		err = UsageError("FILE %s: it is empty", path)
+	case info.Size() > sortie.MaxUploadBytes:
+		err = UsageError("FILE %s: it has %s; at most %s (512 MiB) are taken", path, inBytes(info.Size()), inBytes(sortie.MaxUploadBytes))
+	default:
+		opened.size, opened.taken, opened.takenBy = info.Size(), info.ModTime(), "when the file was last changed"
+		opened.contentType = cmp.Or(contentType, sniff(file))
+		opened.readTime()
+		err = checkPicture(file, path)
+	}
+	if err == nil && opened.contentType == "" {
+		err = UsageError("FILE %s: it is no JPEG, PNG, WebP, MP4, MOV or WebM file; if it is, say which with --content-type", path)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return opened, nil
+}
+
+// readTime prefers what a picture says about itself: a file's own time is often that of its last
+// copy. A video would have to be read as a whole for that.
+func (f *mediaFile) readTime() {
+	if !strings.HasPrefix(f.contentType, "image/") {
+		return
+	}
+	if at := ingest.TakenAt(f, f.size); !at.IsZero() {
+		f.taken, f.takenBy = at, "as the picture says"
+	}
+}
+
+// hash reads the file once.
+func (f *mediaFile) hash(ctx context.Context, cmd *cobra.Command) error {
+	var done atomic.Int64
+	bar := startProgress(cmd, func() progressState {
+		read := done.Load()
+		return progressState{doing: "Reading", done: float64(read) / float64(f.size), text: inBytes(read), bytes: read}
+	})
+	defer bar.stop()
+	sum := sha256.New()
+	source := io.NewSectionReader(f, 0, f.size)
+	for ctx.Err() == nil {
+		n, err := io.CopyN(sum, source, 4<<20)
+		done.Add(n)
+		if errors.Is(err, io.EOF) {
+			f.sum = [sha256.Size]byte(sum.Sum(nil))
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", f.Name(), err)
+		}
+	}
+	return ctx.Err()
+}
+
+func (f *mediaFile) declaration(options submitOptions) sortie.Declaration {
+	return sortie.Declaration{
+		Location:   sortie.Location{Lat: json.Number(options.lat), Lng: json.Number(options.lng), AccuracyMeters: json.Number(options.accuracy)},
+		CapturedAt: cmp.Or(options.capturedAt, sortie.FormatTime(f.taken)), ContentType: f.contentType, SizeBytes: f.size,
+		SHA256: hex.EncodeToString(f.sum[:]),
+	}
+}
+
+// checkAge stops a file that is older than the mission, as far as anybody can tell, before it costs
+// its contributor a slot.
+func (f *mediaFile) checkAge(mission sortie.OpenMission, options submitOptions) error {
+	starts, err := time.Parse(time.RFC3339, mission.StartsAt)
+	if options.capturedAt != "" || err != nil || !f.taken.Before(starts.Add(-clockSlack)) {
+		return nil
+	}
+	return UsageError("FILE %s: it was taken at %s (%s), before the mission began at %s; if it was taken later, say when with --captured-at",
+		f.Name(), sortie.FormatTime(f.taken), f.takenBy, mission.StartsAt)
+}
+
+const clockSlack = 5 * time.Minute // as the service's

@@ -1,0 +1,321 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sortie-labs/sortie"
+)
+
+// puller brings the deliverables of a mission into a folder: pages one after the other, files at
+// the same time.
+type puller struct {
+	api      *sortie.Client
+	id       string
+	folder   *folder
+	parallel int
+
+	accepted    atomic.Int64
+	finished    atomic.Int64 // files that need nothing more
+	transferred atomic.Int64 // bytes
+	active      sync.Map     // of *partFile, to show how far they are
+}
+
+// Links live as long as they may: a page of large files takes a while. Those that are over are
+// asked for again.
+const (
+	pullPageSize = 100
+	pullLinkTTL  = 15 * time.Minute
+)
+
+// deliverablePage is a page with links that are renewed when they are over. The page at a cursor
+// holds what it held, but for acceptances that were taken back.
+type deliverablePage struct {
+	cursor string
+
+	mu    sync.Mutex
+	age   int // how often it was renewed
+	links map[string]string
+}
+
+func (p *puller) firstPage(ctx context.Context) (sortie.Deliverables, error) {
+	return p.api.Deliverables(ctx, p.id, sortie.DeliverablesQuery{Limit: pullPageSize, LinkTTL: pullLinkTTL})
+}
+
+// pulled is what became of one deliverable.
+type pulled struct {
+	deliverable sortie.Deliverable
+	earlier     *pulled       // the same submission, listed before it was taken back and accepted again
+	ended       chan struct{} // when nothing more becomes of it
+	outcome     pullOutcome
+	size        int64
+	changed     bool // the folder had a file with other bytes
+	failure     error
+}
+
+type pullOutcome int
+
+const (
+	pullUnfinished pullOutcome = iota
+	pullDownloaded
+	pullUnchanged
+	pullRevoked
+	pullFailed
+)
+
+// pull brings everything. When it fails, the result counts what is there all the same.
+func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResult, error) {
+	var all []*pulled
+	latest := make(map[string]*pulled) // by submission id
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(p.parallel)
+	list := func() error {
+		for page, cursor := first, ""; ; {
+			p.accepted.Store(int64(page.Summary.AcceptedSubmissions))
+			links := &deliverablePage{cursor: cursor, links: linksOf(page)}
+			for _, deliverable := range page.Submissions {
+				id := deliverable.SubmissionID
+				one := &pulled{deliverable: deliverable, earlier: latest[id], ended: make(chan struct{})}
+				all, latest[id] = append(all, one), one
+				group.Go(func() error { return p.bring(ctx, one, links) }) // waits for its turn
+			}
+			if ctx.Err() != nil || page.Summary.NextCursor == nil {
+				return ctx.Err()
+			}
+			cursor = *page.Summary.NextCursor
+			var err error
+			page, err = p.api.Deliverables(ctx, p.id, sortie.DeliverablesQuery{Limit: pullPageSize, Cursor: cursor, LinkTTL: pullLinkTTL})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	listErr := list()
+	err := group.Wait() // the reason why the list ended, if a file was it
+	if err == nil {
+		err = listErr
+	}
+	all = slices.DeleteFunc(all, func(one *pulled) bool { return latest[one.deliverable.SubmissionID] != one })
+	result := p.count(all)
+	if err != nil {
+		return result, err
+	}
+	return result, p.conclude(all, &result)
+}
+
+// conclude moves away what is no longer accepted, and describes the rest.
+func (p *puller) conclude(all []*pulled, result *pullResult) error {
+	keep := make(map[string]bool, len(all))
+	entries := make([]manifestEntry, 0, len(all))
+	for _, one := range all {
+		if one.outcome != pullRevoked {
+			keep[one.deliverable.SubmissionID] = true
+		}
+		if one.outcome == pullDownloaded || one.outcome == pullUnchanged {
+			entries = append(entries, newManifestEntry(one.deliverable, one.size))
+		}
+	}
+	moved, err := p.folder.revoke(keep)
+	if err != nil {
+		return err
+	}
+	result.Revoked = append(result.Revoked, moved...)
+	return p.folder.writeManifest(entries)
+}
+
+func (p *puller) count(all []*pulled) pullResult {
+	result := pullResult{Accepted: int(p.accepted.Load()), TransferredBytes: p.transferred.Load(), Revoked: []string{}, Failed: []pullFailure{}}
+	for _, one := range all {
+		switch one.outcome {
+		case pullDownloaded:
+			result.Downloaded++
+			if one.changed {
+				result.Changed++
+			}
+		case pullUnchanged:
+			result.Unchanged++
+		case pullFailed:
+			result.Failed = append(result.Failed, pullFailure{one.deliverable.SubmissionID, one.failure.Error()})
+		}
+	}
+	return result
+}
+
+func linksOf(page sortie.Deliverables) map[string]string {
+	links := make(map[string]string, len(page.Submissions))
+	for _, deliverable := range page.Submissions {
+		links[deliverable.SubmissionID] = deliverable.MediaURL
+	}
+	return links
+}
+
+// bring sees to one deliverable. One that was listed before waits for its file, finds it in the
+// folder as a rule, and stands for both.
+func (p *puller) bring(ctx context.Context, one *pulled, page *deliverablePage) error {
+	defer close(one.ended)
+	if one.earlier == nil {
+		defer p.finished.Add(1)
+		return p.bringFile(ctx, one, page)
+	}
+	<-one.earlier.ended // it has begun: it ends when the context does
+	err := p.bringFile(ctx, one, page)
+	if one.outcome == pullUnchanged && one.earlier.outcome == pullDownloaded {
+		one.outcome, one.changed = pullDownloaded, one.earlier.changed
+	}
+	return err
+}
+
+// bringFile sees to one file. What is wrong with it alone is its outcome; an error is what would
+// stop the others, too.
+func (p *puller) bringFile(ctx context.Context, one *pulled, page *deliverablePage) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	name, err := fileName(one.deliverable)
+	want, hashErr := one.deliverable.Media.SHA256()
+	if err = errors.Join(err, hashErr); err != nil {
+		one.outcome, one.failure = pullFailed, err
+		return nil
+	}
+	here, err := p.folder.look(name, want)
+	if here.right {
+		one.outcome, one.size = pullUnchanged, here.size
+		return nil
+	}
+	if err == nil {
+		one.changed = here.changed
+		one.size, err = p.download(ctx, one.deliverable.SubmissionID, name, want, page)
+	}
+	var alone *fileError
+	switch {
+	case errors.Is(err, errRevoked):
+		one.outcome = pullRevoked
+	case errors.As(err, &alone):
+		one.outcome, one.failure = pullFailed, err
+	case err != nil:
+		return err
+	default:
+		one.outcome = pullDownloaded
+	}
+	return nil
+}
+
+// errRevoked says that a submission is no longer accepted.
+var errRevoked = errors.New("no longer accepted")
+
+// fileError is an error that concerns one file and no other.
+type fileError struct{ error }
+
+// The client itself goes on after lost connections; this is for what it cannot know: other links,
+// and wrong bytes.
+const pullAttempts = 4 // without progress
+
+func (p *puller) download(ctx context.Context, id, name string, want [32]byte, page *deliverablePage) (int64, error) {
+	part, err := p.folder.openPart(name, want)
+	if err != nil {
+		return 0, err
+	}
+	defer part.close()
+	p.active.Store(part, nil)
+	defer p.active.Delete(part)
+	for attempt, reached := 1, int64(-1); ; attempt++ {
+		if part.complete() {
+			return part.size(), part.publish()
+		}
+		link, age := page.link(id)
+		if link == "" {
+			return 0, errors.Join(errRevoked, part.remove())
+		}
+		err := p.transfer(ctx, link, part)
+		if part.size() > reached {
+			reached, attempt = part.size(), 1
+		}
+		switch code := sortie.ErrorCode(err); {
+		case err == nil && part.complete():
+			continue
+		case err == nil || code == sortie.CodeRangeNotSatisfiable: // not these bytes: perhaps those of before were wrong
+			err = &fileError{errors.New("the service sends other bytes than those it promised")}
+			if resetErr := part.reset(); resetErr != nil {
+				return 0, resetErr
+			}
+		case code == sortie.CodeMediaURLExpired || code == sortie.CodeMediaURLInvalid || code == sortie.CodeNotFound:
+			if renewErr := p.renew(ctx, page, age); renewErr != nil {
+				return 0, renewErr
+			}
+			err = &fileError{fmt.Errorf("the service lists it and does not give it: %w", err)}
+		default:
+			return 0, err
+		}
+		if attempt >= pullAttempts {
+			return 0, err
+		}
+	}
+}
+
+// transfer appends what the link gives to what is there.
+func (p *puller) transfer(ctx context.Context, link string, part *partFile) error {
+	stream, err := p.api.Download(ctx, link, part.size())
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	part.expect(stream.Size)
+	_, err = io.Copy(part, countedReader{stream, &p.transferred})
+	return err
+}
+
+// countedReader counts the bytes that come.
+type countedReader struct {
+	io.Reader
+	total *atomic.Int64
+}
+
+func (r countedReader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.total.Add(int64(n))
+	return n, err
+}
+
+// link is where a submission's media is now; empty when it is no longer among the accepted.
+func (d *deliverablePage) link(id string) (link string, age int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.links[id], d.age
+}
+
+// renew asks for the page again, unless somebody has since the links of this age were taken.
+func (p *puller) renew(ctx context.Context, page *deliverablePage, age int) error {
+	page.mu.Lock()
+	defer page.mu.Unlock()
+	if page.age != age {
+		return nil
+	}
+	fresh, err := p.api.Deliverables(ctx, p.id, sortie.DeliverablesQuery{Limit: pullPageSize, Cursor: page.cursor, LinkTTL: pullLinkTTL})
+	if err != nil {
+		return err
+	}
+	page.links, page.age = linksOf(fresh), page.age+1
+	return nil
+}
+
+// progress is how far it is, the parts of files counted.
+func (p *puller) progress() progressState {
+	total, finished := p.accepted.Load(), p.finished.Load()
+	done := float64(finished)
+	p.active.Range(func(part, _ any) bool {
+		done += part.(*partFile).share()
+		return true
+	})
+	return progressState{
+		doing: "Pulling", done: done / float64(max(1, total)), bytes: p.transferred.Load(),
+		text: fmt.Sprintf("%d of %s  %s", finished, counted(int(total), "file"), inBytes(p.transferred.Load())),
+	}
+}

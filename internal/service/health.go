@@ -1,0 +1,90 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/api"
+	"github.com/sortie-labs/sortie/internal/chain"
+)
+
+const healthTimeout = time.Second
+
+// health says how the parts of this process are. The reasons are in the log, in the metrics and in
+// `sortie chain status`: they are not for everybody who can reach this port.
+func (s *Service) health(ctx context.Context) api.Health {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	health := api.Health{Ready: true, Parts: map[string]string{
+		"database": s.databaseHealth(), "clock": s.clockHealth(), "chain": s.chain.chainHealth(), "sender": s.chain.senderHealth(), "media": s.media.health(),
+		"mediaIsolation": s.media.isolationHealth(), "payouts": s.chain.payoutHealth(ctx),
+	}}
+	if err := s.store.Ping(ctx); err != nil {
+		health.Ready = false
+		health.Parts["database"] = "unavailable"
+		return health
+	}
+	halted, err := s.ledger.Halted(ctx)
+	stuck, stuckErr := s.ledger.FollowerStuck(ctx)
+	if err != nil || stuckErr != nil {
+		health.Parts["database"] = "unavailable"
+	}
+	if stuck {
+		health.Parts["chain"] = "stuck"
+	}
+	if halted {
+		health.Halted = true
+		health.Parts["chain"] = "halted"
+	}
+	return health
+}
+
+// databaseHealth is one word for a database that answers.
+func (s *Service) databaseHealth() string {
+	if s.store.Stats().Unconfirmed > 0 {
+		return "waiting_for_standby"
+	}
+	return "ok"
+}
+
+// clockHealth is one word for what other clocks say about this machine's.
+func (s *Service) clockHealth() string {
+	if s.app.Clock().InDoubt {
+		return "in_doubt"
+	}
+	return "ok"
+}
+
+// chainHealth is one word for what this process sees of the chain.
+func (w *chainWork) chainHealth() string {
+	if w.following.Load() {
+		if state := w.follower.Status().State(); state != chain.StateOK {
+			return state
+		}
+	}
+	if w.nodes.Problem() != "" {
+		return chain.StateUnavailable
+	}
+	return chain.StateOK
+}
+
+// senderHealth is one word for how transactions get through.
+func (w *chainWork) senderHealth() string {
+	if w.sender == nil || !w.sends {
+		return "off"
+	}
+	if !w.sending.Load() {
+		return "ok" // another process sends
+	}
+	health := "ok"
+	for _, alarm := range w.sender.Status().Alarms {
+		switch alarm.Kind {
+		case chain.SenderHalted: // which the chain's part tells
+		case chain.SenderGasLow: // it still sends
+			health = alarm.Kind
+		default:
+			return "stuck"
+		}
+	}
+	return health
+}

@@ -1,0 +1,52 @@
+package service
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// A kind that is missing in its list would have no series before its first event.
+func TestListsOfKindsAreComplete(t *testing.T) {
+	t.Parallel()
+	stored := map[string]string{
+		"IncidentFollowerStuck": onchain.IncidentFollowerStuck, "IncidentEventsSetAside": onchain.IncidentEventsSetAside,
+	}
+	for name, c := range map[string]struct {
+		sources, constant string
+		kinds             []string
+	}{
+		"chain.AlarmKinds":       {"../../internal/chain/*.go", `Alarm[A-Z]\w*`, chain.AlarmKinds},
+		"chain.SenderAlarmKinds": {"../../internal/chain/*.go", `Sender[A-Z]\w*`, chain.SenderAlarmKinds},
+		"chain.IncidentKinds":    {"../../internal/chain/*.go", `Incident[A-Z]\w*`, chain.IncidentKinds},
+		"app.IncidentKinds":      {"../../internal/app/*.go", `incident[A-Z]\w*`, app.IncidentKinds},
+	} {
+		declared := regexp.MustCompile(`(?m)^(?:\t|const )` + c.constant + ` += (?:"(\w+)"|store\.(\w+))`)
+		files, err := filepath.Glob(c.sources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range declared.FindAllStringSubmatch(string(text), -1) {
+				want = append(want, cmp.Or(match[1], stored[match[2]]))
+			}
+		}
+		got := slices.Sorted(slices.Values(c.kinds))
+		slices.Sort(want)
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// holdable lets an intent wait quietly while an operator has halted payouts.
+func holdable(prepare chain.Prepare) chain.Prepare {
+	return func(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
+		to, data, err := prepare(ctx, intent)
+		var halted *app.PayoutsHaltedError
+		if errors.As(err, &halted) {
+			err = fmt.Errorf("%w: %w", chain.ErrHeld, err)
+		}
+		return to, data, err
+	}
+}
+
+const (
+	troublesInterval = time.Second
+	troublesRepeat   = 30 * time.Second // before what was noted counts no longer
+)
+
+// troublesInWords are the alarms of the sender that say what payouts wait for, in words for
+// contributors and creators.
+var troublesInWords = map[string]string{
+	chain.SenderBalanceLow:  "The account that pays the fees of the service has too little; its operator was told.",
+	chain.SenderAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
+	chain.SenderSignerFails: "The service cannot sign transactions now; its operator was told.",
+	chain.SenderStuck:       "Transactions of the service are not mined; its operator was told.",
+}
+
+// sendAndTell sends transactions, and keeps what they struggle with for the other processes.
+func (w *chainWork) sendAndTell(ctx context.Context, lease store.Lease) error {
+	telling, stop := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() { w.tellTroubles(telling) })
+	defer done.Wait()
+	defer stop()
+	return w.sender.Run(ctx, lease)
+}
+
+// tellTroubles stores the troubles of the sender when they change, and again while there are any.
+func (w *chainWork) tellTroubles(ctx context.Context) {
+	ticker := time.NewTicker(troublesInterval)
+	defer ticker.Stop()
+	var told []app.SenderTrouble
+	var at time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		var now []app.SenderTrouble
+		for _, alarm := range w.sender.Status().Alarms {
+			if words := troublesInWords[alarm.Kind]; words != "" {
+				now = append(now, app.SenderTrouble{Detail: alarm.Detail, Public: words})
+			}
+		}
+		if slices.Equal(now, told) && (len(now) == 0 || time.Since(at) < troublesRepeat) {
+			continue
+		}
+		if err := w.ledger.NoteSenderTroubles(ctx, now); err == nil {
+			told, at = now, time.Now()
+		}
+	}
+}
+
+// payoutHealth is one word for whether payouts are made.
+func (w *chainWork) payoutHealth(ctx context.Context) string {
+	if halted, err := w.ledger.PayoutsHalted(ctx); err == nil && halted {
+		return "halted"
+	}
+	if w.sender == nil {
+		return "off" // this process has no keys for it
+	}
+	return "ok"
+}
+
+// payoutFigures are about payouts. How many wait comes from the database, in every process; what
+// was done is counted by the process that did it.
+type payoutFigures struct{ *chainWork }
+
+var (
+	payoutsOpen     = figure("payouts", "Payouts in the statuses that do not last, counted up to 10000.", "status")
+	payoutsOldest   = figure("payout_oldest_seconds", "Age of the oldest payout that is queued or sent; 0 when there is none.")
+	payoutsHalted   = figure("payouts_halted", "1 while an operator has halted payouts.")
+	payoutsTotal    = figure("payouts_total", "Payouts by what became of them through this process: sent, paid, deferred, set_aside or retried.", "event")
+	settlementTotal = figure("settlements_total", "Settlements by what became of them through this process: started, ended, undone or shrunk.", "event")
+	closingsTotal   = figure("closings_total", "Missions that this process began to close because everything accepted is paid.")
+)
+
+// payoutEvents are the series of the counters, by step.
+var payoutEvents = map[app.PayoutStep]struct {
+	figure *prometheus.Desc
+	event  string
+}{
+	app.SettlementStarted: {settlementTotal, "started"}, app.SettlementEnded: {settlementTotal, "ended"},
+	app.SettlementUndone: {settlementTotal, "undone"}, app.SettlementShrunk: {settlementTotal, "shrunk"},
+	app.PayoutSent: {payoutsTotal, "sent"}, app.PayoutPaid: {payoutsTotal, "paid"}, app.PayoutDeferred: {payoutsTotal, "deferred"},
+	app.PayoutSetAside: {payoutsTotal, "set_aside"}, app.PayoutRetried: {payoutsTotal, "retried"},
+}
+
+// Describe sends nothing: what cannot be read is left out.
+func (payoutFigures) Describe(chan<- *prometheus.Desc) {}
+
+func (p payoutFigures) Collect(figures chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	defer cancel()
+	gauge := func(name *prometheus.Desc, value float64, labels ...string) {
+		figures <- prometheus.MustNewConstMetric(name, prometheus.GaugeValue, value, labels...)
+	}
+	if load, err := p.store.PayoutLoad(ctx); err == nil {
+		gauge(payoutsOpen, float64(load.Queued), string(sortie.PayoutQueued))
+		gauge(payoutsOpen, float64(load.Sent), string(sortie.PayoutSent))
+		gauge(payoutsOpen, float64(load.Failed), string(sortie.PayoutFailed))
+		age := 0.0
+		if !load.Oldest.IsZero() {
+			age = time.Since(load.Oldest).Seconds()
+		}
+		gauge(payoutsOldest, age)
+	}
+	if halted, err := p.ledger.PayoutsHalted(ctx); err == nil {
+		gauge(payoutsHalted, boolean(halted))
+	}
+	steps := p.app.Stats().PayoutSteps
+	for step, series := range payoutEvents {
+		figures <- prometheus.MustNewConstMetric(series.figure, prometheus.CounterValue, float64(steps[step]), series.event)
+	}
+	figures <- prometheus.MustNewConstMetric(closingsTotal, prometheus.CounterValue, float64(steps[app.ClosingStarted]))
+}

@@ -1,0 +1,79 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// adoptInterval is how often this process looks for intents of former senders.
+const adoptInterval = 5 * time.Second
+
+// adopt finishes what accounts have begun that were the sender before: it holds their leases, which
+// a process that still has the key does not give away, and stays with their transactions until
+// nothing is left.
+func (w *chainWork) adopt(ctx context.Context) error {
+	if w.sender == nil {
+		return nil
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	adopted := make(map[sortie.Address]chan struct{}) // closed when it is over
+	ticker := time.NewTicker(adoptInterval)
+	defer ticker.Stop()
+	for {
+		others, err := w.store.OtherSenders(ctx, w.chainID, w.account)
+		if err != nil && ctx.Err() == nil {
+			w.log.Warn("could not look for intents of former senders; it is tried again", "error", err)
+		}
+		for account := range others {
+			if done, found := adopted[account]; found && !isClosed(done) {
+				continue
+			}
+			done := make(chan struct{})
+			adopted[account] = done
+			running.Go(func() {
+				defer close(done)
+				w.finish(ctx, account)
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func isClosed(done chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// finish waits for the lease of a former sender and works under it until nothing of that account is
+// left.
+func (w *chainWork) finish(ctx context.Context, account sortie.Address) {
+	former := chain.NewFormerSender(w.senderConfig, account)
+	leased := chain.Holder{Leases: w.store, Name: chain.SenderLease(w.chainID, account), ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}
+	err := leased.Run(ctx, func(ctx context.Context, lease store.Lease) error {
+		w.log.Warn("another account was the sender before: its transactions are followed, and what it has not sent is handed over", "former", account.String(), "sender", w.account.String())
+		err := former.Run(ctx, lease)
+		if err == nil && ctx.Err() == nil {
+			w.log.Info("nothing of the former sender is left", "former", account.String())
+		}
+		w.sender.Wake()
+		return err
+	})
+	if err != nil && !errors.Is(err, chain.ErrLeaseLost) {
+		w.log.Warn("the work of a former sender stopped; it begins again", "former", account.String(), "error", err)
+	}
+}

@@ -1,0 +1,316 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/api"
+	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/jobs"
+	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/wallet"
+	"github.com/sortie-labs/sortie/spec"
+)
+
+// serviceConfig is a running service in typed values: what `serve` reads from flags and `dev` makes
+// up.
+type Config struct {
+	Roles  Roles
+	Listen string
+	// operationsListen is where the metrics are: nowhere if empty, with the API if equal to listen.
+	// With operationsOptional the service runs without them when the address is taken.
+	OperationsListen   string
+	OperationsOptional bool
+
+	PublicURLs       []string // none: http:// and the Host header, for development
+	Database         string
+	RPCURLs          []string
+	Deployment       chain.Deployment
+	Authorizer       funding.Signer
+	Settler          funding.Signer            // nil: refunds and payouts are off
+	Sender           funding.Signer            // nil: refunds and payouts are off
+	MaxFeePerGas     *big.Int                  // nil: the sender's default
+	PayoutInterval   time.Duration             // that payouts of a mission wait for others
+	SolvencyInterval time.Duration             // between comparisons of the books with the chain
+	PayoutCaps       map[sortie.Token]*big.Int // base units within an hour; none: no cap
+	MinGasBalance    *big.Int                  // of the sender, in wei, below which there is an alarm; nil: none
+	Warnings         []string                  // about this configuration, at every start and in `sortie chain status`
+	Operators        []sortie.Address
+	OperatorLimits   OperatorLimits
+	WarnsOfCaps      bool // says so at the start if the contract pays out without a daily cap
+	AutoApprove      bool
+	Confirmations    uint64
+	Finality         chain.Finality
+	AuthorizationTTL time.Duration
+	DraftRetention   time.Duration // 0: unfunded drafts are kept for ever
+	AllowDelegated   bool          // the delegate of an EIP-7702 account decides who signed for it
+	Media            MediaConfig
+	Limits           *api.Limits
+	TrustedProxies   []netip.Prefix
+	AllowedOrigins   []string
+	Logger           *slog.Logger
+}
+
+// roles are what a process does. All of them answer whoever watches over it.
+type Roles struct {
+	API    bool // answers requests
+	Worker bool // works jobs
+	Chain  bool // follows the chain and sends transactions, while no other process does
+}
+
+var AllRoles = Roles{API: true, Worker: true, Chain: true}
+
+// operatorLimits are what an operator may accept within an hour, in base units. A token without an entry has no limit.
+type OperatorLimits struct {
+	PerHour        map[sortie.Token]*big.Int
+	SecondOperator bool
+}
+
+// refunds tells whether money can be sent back: somebody must allow it and somebody pay for it.
+func (c Config) Refunds() bool { return c.Settler != nil && c.Sender != nil }
+
+func (c Config) domain() sortie.Domain {
+	return sortie.Domain{ChainID: c.Deployment.ChainID, Factory: c.Deployment.Factory}
+}
+
+const (
+	stopTimeout    = 15 * time.Second
+	headerTimeout  = 5 * time.Second
+	idleTimeout    = 2 * time.Minute
+	writeTimeout   = 60 * time.Second
+	maxHeaderBytes = 16 << 10
+
+	databaseProbeInterval = 2 * time.Second
+	capsInterval          = 5 * time.Second
+	capsTimeout           = 3 * time.Second
+	clockInterval         = 5 * time.Second
+)
+
+// service is everything of Sortie in this process.
+type Service struct {
+	config    Config
+	store     *store.DB
+	nodes     *chain.Nodes
+	queue     *jobs.Queue
+	app       *app.App
+	ledger    *app.Ledger
+	operators *app.Operators
+	media     *mediaWork
+	chain     *chainWork
+	http      *http.Server
+	listener  net.Listener
+
+	operations         *http.Server
+	operationsListener net.Listener // nil: the metrics are with the API, or nowhere
+}
+
+// openService checks and opens everything. When it fails, nothing is left open; when it returns,
+// requests are accepted as soon as run is called.
+func Open(ctx context.Context, config Config) (_ *Service, err error) {
+	s := &Service{config: config}
+	limitMemory(config.Logger)
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	issuer, err := funding.NewIssuer(config.domain(), config.Authorizer, config.AuthorizationTTL)
+	if err != nil {
+		return nil, err
+	}
+	if s.nodes, err = chain.OpenNodes(ctx, config.RPCURLs, config.Deployment, config.Logger); err != nil {
+		return nil, err
+	}
+	verifier, err := wallet.New(wallet.Config{PublicURLs: config.PublicURLs, Call: s.nodes.RunCreationCode, AllowDelegated: config.AllowDelegated})
+	if err != nil {
+		return nil, fmt.Errorf("--public-url: %w", err)
+	}
+	if err = s.listen(); err != nil {
+		return nil, err
+	}
+	if s.store, err = store.Open(ctx, config.Database, store.Options{Logger: config.Logger}); err != nil {
+		return nil, err
+	}
+	if s.media, err = openMediaWork(ctx, config); err != nil {
+		return nil, err
+	}
+	if s.queue, err = jobs.Open(ctx, s.store, config.Logger); err != nil {
+		return nil, err
+	}
+	if err = s.openApp(ctx, issuer); err != nil {
+		return nil, err
+	}
+	s.chain = newChainWork(s)
+	s.serveOn(api.New(api.Config{
+		App: s.app, Operators: s.operators, Verifier: verifier, Limits: config.Limits, TrustedProxies: config.TrustedProxies,
+		AllowedOrigins: config.AllowedOrigins, Health: s.health, Follower: s.chain.followerStatus, Sender: s.chain.senderStatus, Warnings: config.Warnings, OpenAPI: spec.OpenAPI,
+		OperationsOnly: !config.Roles.API, PrivateMetrics: !config.sharesListener(), Registry: s.newRegistry(verifier), Logger: config.Logger, Now: time.Now,
+	}))
+	return s, nil
+}
+
+func (s *Service) openApp(ctx context.Context, issuer *funding.Issuer) error {
+	config := app.Config{
+		Store: s.store, Issuer: issuer, Domain: s.config.domain(), Now: time.Now, Logger: s.config.Logger,
+		Tokens: map[sortie.Token]app.Token{
+			sortie.TokenUSDC:    {Address: s.config.Deployment.USDC, Decimals: chain.Decimals(sortie.TokenUSDC)},
+			sortie.TokenService: {Address: s.config.Deployment.ServiceToken, Decimals: chain.Decimals(sortie.TokenService)},
+		},
+		Queue: s.queue, Operators: s.config.Operators, AutoApprove: s.config.AutoApprove, Confirmations: s.config.Confirmations,
+		OperatorLimits: s.config.OperatorLimits.PerHour, SecondOperator: s.config.OperatorLimits.SecondOperator,
+		SettlerRole:    s.nodes.HoldsSettlerRole,
+		TrustBlockTime: !chain.IsDevelopment(s.config.Deployment.ChainID), DraftRetention: s.config.DraftRetention,
+		Wake: func() { s.chain.follower.Wake() }, WakeSender: func() { s.chain.wakeSender() },
+		PayoutInterval: s.config.PayoutInterval, PayoutCaps: s.config.PayoutCaps, PaidSlots: s.nodes.PaidSlots,
+		Contract: s.nodes, SolvencyEvery: s.config.SolvencyInterval,
+	}
+	if s.config.Refunds() {
+		config.Sender = s.config.Sender.Address()
+	}
+	s.media.configure(&config, s.config, s.BaseURL())
+	opened, err := app.New(ctx, config)
+	if err != nil {
+		return err
+	}
+	s.app, s.ledger, s.operators = opened.App, opened.Ledger, opened.Operators
+	s.media.app, s.media.ledger = opened.App, opened.Ledger
+	return nil
+}
+
+// jobs are those that this process can do.
+func (s *Service) jobs() jobs.Work {
+	work := s.chain.jobs()
+	if s.media.objects != nil {
+		work.Check = s.media.check
+	}
+	return work
+}
+
+// baseURL is where the service answers on this machine.
+func (s *Service) BaseURL() string {
+	address, err := netip.ParseAddrPort(s.listener.Addr().String())
+	if err == nil && address.Addr().IsUnspecified() { // every address of the machine, and so this one
+		return fmt.Sprintf("http://127.0.0.1:%d", address.Port())
+	}
+	return "http://" + s.listener.Addr().String()
+}
+
+// run does what the process is for until ctx ends, then lets what is under way finish.
+func (s *Service) Run(ctx context.Context) error {
+	defer s.Close()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.nodes.Run(ctx) })
+	group.Go(func() error { return s.watchDatabase(ctx) })
+	group.Go(func() error { return s.watchClock(ctx) })
+	if s.config.WarnsOfCaps && !s.tryToWarnOfCaps(ctx) {
+		group.Go(func() error { s.warnOfCaps(ctx); return nil })
+	}
+	group.Go(func() error { return s.runHTTP(ctx) })
+	if s.config.Roles.Worker {
+		group.Go(func() error { return s.queue.Run(ctx, s.jobs()) })
+		group.Go(func() error { return s.chain.checkBooks(ctx, s.config.SolvencyInterval) })
+	}
+	group.Go(func() error { return s.media.run(ctx, s.config.Roles) })
+	if s.config.Roles.Chain {
+		group.Go(func() error { return s.chain.follow(ctx) })
+		group.Go(func() error { return s.chain.send(ctx) })
+		group.Go(func() error { return s.chain.adopt(ctx) })
+	}
+	return group.Wait()
+}
+
+// watchDatabase tries to write while the database is unavailable: a load balancer that takes the
+// service out would otherwise leave nobody to notice that it works again.
+func (s *Service) watchDatabase(ctx context.Context) error {
+	ticker := time.NewTicker(databaseProbeInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if s.store.Ping(ctx) != nil && s.store.Heartbeat(ctx) == nil {
+			s.config.Logger.Info("the database can be written again")
+		}
+	}
+}
+
+// warnOfCaps says once, as soon as enough nodes answer, which tokens the contract pays out without
+// a daily cap.
+func (s *Service) warnOfCaps(ctx context.Context) {
+	ticker := time.NewTicker(capsInterval)
+	defer ticker.Stop()
+	for !s.tryToWarnOfCaps(ctx) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// tryToWarnOfCaps reports whether the nodes could be asked.
+func (s *Service) tryToWarnOfCaps(ctx context.Context) bool {
+	asking, cancel := context.WithTimeout(ctx, capsTimeout)
+	defer cancel()
+	uncapped, err := s.nodes.UncappedTokens(asking)
+	if err != nil {
+		return false
+	}
+	for _, token := range uncapped {
+		s.config.Logger.Warn("the contract pays out this token without a daily cap, so a stolen settler key could take all of it: have the admin call setDailyCap",
+			"token", token, "factory", s.config.Deployment.Factory.String())
+	}
+	return true
+}
+
+// watchClock tells the use cases of new blocks in a process that does not follow the chain. One
+// that does is told by the follower before.
+func (s *Service) watchClock(ctx context.Context) error {
+	ticker := time.NewTicker(clockInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		position, err := s.store.ChainPosition(ctx, s.config.Deployment.ChainID)
+		if err == nil && position.Head == position.Tip.Number { // what is older says nothing about now
+			s.ledger.ObserveBlock(position.Tip.Number, position.Tip.Time)
+		}
+		s.app.Clock() // tells the log
+	}
+}
+
+func (s *Service) Close() {
+	if s.listener != nil {
+		_ = s.listener.Close() // already closed by a clean stop
+	}
+	if s.operationsListener != nil {
+		_ = s.operationsListener.Close()
+	}
+	if s.nodes != nil {
+		s.nodes.Close()
+	}
+	if s.media != nil {
+		s.media.close()
+	}
+	if s.store != nil {
+		if err := s.store.Close(); err != nil {
+			s.config.Logger.Error("close database", "error", err)
+		}
+	}
+}
