@@ -83,7 +83,6 @@ func (c *Client) UploadResumable(ctx context.Context, links UploadLinks, file io
 const (
 	headerTusResumable = "Tus-Resumable"
 	headerUploadOffset = "Upload-Offset"
-	tusVersion         = "1.0.0"
 	tusContentType     = "application/offset+octet-stream"
 )
 
@@ -139,7 +138,7 @@ func (c *Client) uploadOffset(ctx context.Context, link string) (offset int64, r
 	if err != nil {
 		return 0, -1, err
 	}
-	request.Header.Set(headerTusResumable, tusVersion)
+	request.Header.Set(headerTusResumable, TusVersion)
 	response, retryIn, err := c.follow(request, http.StatusOK, http.StatusNoContent)
 	if err != nil {
 		return 0, retryIn, err
@@ -169,7 +168,7 @@ func (c *Client) sendPiece(ctx context.Context, link string, body *uploadBody, l
 		return -1, err
 	}
 	request.ContentLength = body.size
-	request.Header.Set(headerTusResumable, tusVersion)
+	request.Header.Set(headerTusResumable, TusVersion)
 	request.Header.Set(headerUploadOffset, strconv.FormatInt(body.before, 10))
 	request.Header.Set("Content-Type", tusContentType)
 	response, retryIn, err := c.follow(request, http.StatusNoContent, http.StatusOK)

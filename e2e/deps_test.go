@@ -30,12 +30,13 @@ var rooms = map[string]struct {
 	"internal/mission":  {[]string{""}, "rules are pure: no I/O, so no room that does I/O"},
 	"internal/funding":  {[]string{""}, "keys and signatures know no database, no HTTP and no chain"},
 	"internal/wallet":   {[]string{"", "contracts", "contracts/bind/signaturevalidator"}, "who signed a request is decided without database and keys; the chain is a function it is given"},
-	"internal/store":    {[]string{"", "internal/mission"}, "storage serves the use cases and never calls them"},
+	"internal/onchain":  {[]string{"", "internal/mission"}, "the nouns of the chain are data: every room may know them, so they know no room"},
+	"internal/store":    {[]string{"", "internal/mission", "internal/onchain"}, "storage serves the use cases and never calls them"},
 	"internal/verify":   {[]string{"", "internal/mission"}, "what a submission is worth follows from what is told about it: no database, no files"},
-	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify"}, "use cases know no HTTP and no chain"},
+	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify", "internal/onchain"}, "use cases know no HTTP and no chain"},
 	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
 	"internal/apidocs":  {nil, "the docs page is made of the OpenAPI document alone"},
-	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
+	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store", "internal/onchain", "internal/mission"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
 	"internal/jobs":     {[]string{"", "internal/store"}, "a queue carries work and knows none of it"},
 	"internal/blob":     {[]string{""}, "files and hashes: who owns a file and who may read it is decided by the use cases"},
 	"internal/ingest":   {[]string{"", "internal/blob", "internal/ingest/container"}, "it reads files: of blob it needs the name of temporary directories only"},
@@ -50,7 +51,7 @@ var rooms = map[string]struct {
 	"e2e":               {nil, "tests drive the binary from outside"},
 	"e2e/language":      {nil, "it reads the sources of all rooms and imports none"},
 
-	"internal/ingest/container": {nil, "the parsers of file formats read bytes and need nothing else"},
+	"internal/ingest/container": {[]string{""}, "the parsers of file formats read bytes: of the protocol they need the content types"},
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/ingest"
@@ -58,8 +59,8 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config service
 	switch {
 	case o.reservationsPerAddress < 1:
 		return service.MediaConfig{}, cli.UsageError("--reservations-per-address %d: want at least 1", o.reservationsPerAddress)
-	case o.reservedBytes < app.MaxUploadBytes:
-		return service.MediaConfig{}, cli.UsageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, app.MaxUploadBytes)
+	case o.reservedBytes < sortie.MaxUploadBytes:
+		return service.MediaConfig{}, cli.UsageError("--reserved-bytes %d: want at least %d, the size of the largest file", o.reservedBytes, sortie.MaxUploadBytes)
 	}
 	if config.Verification, err = verify.ParseMode(o.verification); err != nil {
 		return service.MediaConfig{}, cli.UsageError("--verification %w", err)

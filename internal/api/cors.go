@@ -52,7 +52,7 @@ func (s *Server) preflight(req *request, found *resource) error {
 	if found.routes[0].tus {
 		header.Set("Tus-Version", tusVersion)
 		header.Set("Tus-Extension", tusExtensions)
-		header.Set("Tus-Max-Size", strconv.Itoa(maxUploadBytes))
+		header.Set("Tus-Max-Size", strconv.Itoa(sortie.MaxUploadBytes))
 	}
 	if header.Get("Access-Control-Allow-Origin") != "" {
 		header.Set("Access-Control-Allow-Methods", found.methods())

@@ -12,20 +12,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// extensions are the types that are ever served, with the end of their names. There is no HTML and
-// no SVG among them, and never will be: a browser that opens a link must find nothing to run.
-var extensions = map[string]string{
-	"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp",
-	"video/mp4": ".mp4", "video/quicktime": ".mov", "video/webm": ".webm",
-}
-
 // openMedia is one of the two use cases that give a file for a link.
 type openMedia func(ctx context.Context, id, variant, rawQuery string) (app.Media, error)
 
 func (s *Server) deliveredMedia(req *request) error { return s.serveMedia(req, s.config.App.OpenMedia) }
 
 func (s *Server) reviewedMedia(req *request) error {
-	return s.serveMedia(req, s.config.App.OpenReviewMedia)
+	return s.serveMedia(req, s.config.Operators.OpenReviewMedia)
 }
 
 // serveMedia gives the file that a link leads to, or the part of it that is asked for.
@@ -55,8 +48,8 @@ func (s *Server) serveMedia(req *request, open openMedia) error {
 }
 
 func (s *Server) sendMedia(req *request, media app.Media, name string, chosen selection, asked part) error {
-	extension, served := extensions[media.ContentType]
-	if !served {
+	extension := sortie.FileExtension(media.ContentType)
+	if extension == "" {
 		return fmt.Errorf("serve media %s: its type %q is not one that is served", media.Hash, media.ContentType)
 	}
 	var stream io.ReadCloser

@@ -12,10 +12,9 @@ import (
 // termination and expiration. A submission has one upload and one URL for it, which is both the
 // place where it is created and the upload itself.
 const (
-	tusVersion     = "1.0.0"
+	tusVersion     = sortie.TusVersion
 	tusExtensions  = "creation,creation-with-upload,termination,expiration"
 	tusContentType = "application/offset+octet-stream"
-	maxUploadBytes = app.MaxUploadBytes
 )
 
 // tusHandler is what a tus request does with its upload.

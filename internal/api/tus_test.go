@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/mission"
 )
 
 // tusSays sends a tus request to an upload. Headers that are given replace those of a client that
@@ -259,7 +258,7 @@ func TestTusSaysWhatItCan(t *testing.T) {
 	s, _, declared := awaiting(t, serviceOptions{})
 	a := s.send(preflight(s.target(declared.Upload.TusURL), http.MethodPatch, page))
 	for name, want := range map[string]string{
-		"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation,creation-with-upload,termination,expiration", "Tus-Max-Size": fmt.Sprint(mission.MaxUploadBytes),
+		"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation,creation-with-upload,termination,expiration", "Tus-Max-Size": fmt.Sprint(sortie.MaxUploadBytes),
 		"Allow": "POST, HEAD, PATCH, DELETE, OPTIONS", "Access-Control-Allow-Methods": "POST, HEAD, PATCH, DELETE, OPTIONS", "Access-Control-Allow-Origin": "*",
 	} {
 		if got := a.Header.Get(name); got != want || a.StatusCode != http.StatusNoContent {

@@ -109,7 +109,7 @@ type deliverablePage struct {
 	last    int64 // place in the order of acceptance of the last one that is shown
 	failure error
 
-	keys      *links.LinkKeys
+	keys      *links.Keys
 	address   []byte // what every link begins with, as JSON
 	exp       int64
 	expiresAt string
@@ -118,7 +118,7 @@ type deliverablePage struct {
 // pageTexts are used again: a page of a hundred has about as many kilobytes.
 var pageTexts = sync.Pool{New: func() any { return new([]byte) }}
 
-func newDeliverablePage(keys *links.LinkKeys, base string, exp int64) *deliverablePage {
+func newDeliverablePage(keys *links.Keys, base string, exp int64) *deliverablePage {
 	page := &deliverablePage{keys: keys, exp: exp, expiresAt: sortie.FormatTime(time.Unix(exp, 0))}
 	page.text = (*pageTexts.Get().(*[]byte))[:0]
 	quoted, _ := json.Marshal(base + "/api/external/media/") // text can always be encoded

@@ -25,7 +25,7 @@ func TestVideosThatShowNothing(t *testing.T) {
 	}
 	engines(t, func(t *testing.T, database string) {
 		s := openStudio(t, database, func(config *Config) {
-			config.Ingester = ingest.NewIngester(ingest.Config{TempDir: t.TempDir(), FFmpeg: ffmpeg})
+			config.Ingester = ingest.New(ingest.Config{TempDir: t.TempDir(), FFmpeg: ffmpeg})
 		})
 		ctx := context.Background()
 		draft, film := s.publish("k", 3, `,"mediaType":"video","video":{"minDurationMs":1000}`), specimen.File("plain.mp4")
@@ -35,7 +35,7 @@ func TestVideosThatShowNothing(t *testing.T) {
 		s.upload(declared, film)
 		s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "It plays well.")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "It plays well.")
 		s.must(err)
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionCurationAccepted)
 	})

@@ -46,7 +46,7 @@ func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 		s.pass(checkPatience)
 		fails(sortie.SubmissionFlagged)
 		fails(sortie.SubmissionFlagged)
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 		wantCode(t, err, sortie.CodeWrongState)
 		s.must(os.Rename(away, s.mediaDir))
 		s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
@@ -54,7 +54,7 @@ func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 		if since := s.stored(declared.SubmissionID).FailingSince; since != nil {
 			t.Errorf("its check fails since %s", since)
 		}
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 		s.must(err)
 	})
 }
@@ -132,7 +132,7 @@ func TestTheLogTellsOfFilesThatBreakTheReader(t *testing.T) {
 			var log bytes.Buffer
 			s := openStudio(t, sqliteDatabase(t), func(config *Config) {
 				config.Logger = slog.New(slog.NewTextHandler(&log, nil))
-				config.Ingester = ingest.NewIngester(ingest.Config{Executable: child, TempDir: t.TempDir()})
+				config.Ingester = ingest.New(ingest.Config{Executable: child, TempDir: t.TempDir()})
 			})
 			submission := s.submit(bob, s.publish("k", 3, ""), "one", photo(1))
 			if submission.Status != sortie.SubmissionRejected {

@@ -24,8 +24,6 @@ const (
 	// prolongRetry is when a prolongation that failed is tried again.
 	prolongRetry = 10 * time.Second
 
-	// MaxUploadBytes is the size of the largest file.
-	MaxUploadBytes = mission.MaxUploadBytes
 	// LongestHold is the longest hold of an acceptance that can be configured.
 	LongestHold = mission.LongestHold
 
@@ -103,7 +101,7 @@ func (a *App) reservationBounds(ctx context.Context, contributor sortie.Address,
 // network of a wallet may hold: an IPv4 address or an IPv6 /48. Each has room for one file of any
 // size that all have room for.
 func byteShares(total int64, known bool) (newcomers, network int64) {
-	least := min(total, MaxUploadBytes)
+	least := min(total, sortie.MaxUploadBytes)
 	newcomers = max(total/newcomerFraction, least)
 	if known {
 		return newcomers, max(total/networkFraction, least)
@@ -181,12 +179,12 @@ func (a *App) boundError(err error) error {
 }
 
 // dropIdleMeters forgets the networks and wallets whose reservations no longer count.
-func (a *App) dropIdleMeters(ctx context.Context) error {
-	idle, err := a.store.HasIdleMeters(ctx)
+func (l *Ledger) dropIdleMeters(ctx context.Context) error {
+	idle, err := l.store.HasIdleMeters(ctx)
 	if err != nil || !idle {
 		return err
 	}
-	return a.store.Tx(ctx, func(tx *store.Tx) error { return tx.DropIdleMeters(maxDue) })
+	return l.store.Tx(ctx, func(tx *store.Tx) error { return tx.DropIdleMeters(maxDue) })
 }
 
 // longestReservation is when a reservation ends however well its file arrives.

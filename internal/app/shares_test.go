@@ -112,7 +112,7 @@ func TestRejectedFilesAreMetered(t *testing.T) {
 func TestDeclaredBytesAreShared(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		const total = 8 * MaxUploadBytes // half is for newcomers, and a network may always declare one file
+		const total = 8 * sortie.MaxUploadBytes // half is for newcomers, and a network may always declare one file
 		s := openStudio(t, database, func(config *Config) {
 			boundReservations(config)
 			config.Reservations.TotalBytes = total
@@ -123,14 +123,14 @@ func TestDeclaredBytesAreShared(t *testing.T) {
 			part := func(number int) netip.Prefix {
 				return netip.PrefixFrom(netip.MustParseAddr(fmt.Sprintf("2001:db8:%x:%x::", site, number)), 64)
 			}
-			s.must(s.declareSize(part(1), contributor(10*site), draft, MaxUploadBytes))
+			s.must(s.declareSize(part(1), contributor(10*site), draft, sortie.MaxUploadBytes))
 			wantCode(t, s.declareSize(part(2), contributor(10*site+1), draft, 1), sortie.CodeRateLimited)
 		}
-		if err := s.declareSize(address(5), contributor(9000), draft, MaxUploadBytes); err != nil {
+		if err := s.declareSize(address(5), contributor(9000), draft, sortie.MaxUploadBytes); err != nil {
 			t.Errorf("an honest newcomer elsewhere: got %v, want a slot", err)
 		}
 		wantCode(t, s.declareSize(address(6), contributor(9001), draft, 1), sortie.CodeServiceUnavailable)
-		if err := s.declareSize(address(6), bob, draft, MaxUploadBytes); err != nil {
+		if err := s.declareSize(address(6), bob, draft, sortie.MaxUploadBytes); err != nil {
 			t.Errorf("a wallet with history when newcomers hold their half: got %v, want a slot", err)
 		}
 	})
@@ -146,7 +146,7 @@ func TestByteShares(t *testing.T) {
 	}{
 		{64 << 30, false, 32 << 30, 2 << 30},
 		{64 << 30, true, 32 << 30, 4 << 30},
-		{4 << 30, false, 2 << 30, MaxUploadBytes},
+		{4 << 30, false, 2 << 30, sortie.MaxUploadBytes},
 		{100, false, 100, 100},
 		{1, true, 1, 1},
 	} {

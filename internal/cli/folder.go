@@ -106,11 +106,11 @@ var submissionName = regexp.MustCompile(`^(sub_[0-9a-z]{26})\.[a-z0-9]{1,4}(\.pa
 // fileName is the name of a deliverable's file. What the service says becomes a name only if it is
 // one of ours.
 func fileName(deliverable sortie.Deliverable) (string, error) {
-	extension := extensions[deliverable.Media.ContentType]
+	extension := sortie.FileExtension(deliverable.Media.ContentType)
 	if extension == "" {
-		extension = "bin"
+		extension = ".bin"
 	}
-	name := deliverable.SubmissionID + "." + extension
+	name := deliverable.SubmissionID + extension
 	if !submissionName.MatchString(name) {
 		return "", fmt.Errorf("submission id %q: want sub_ and 26 characters", deliverable.SubmissionID)
 	}

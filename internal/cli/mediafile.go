@@ -19,17 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/ingest"
 )
-
-// extensions are the ends of file names, by the content types that the service takes.
-var extensions = map[string]string{
-	"image/jpeg": "jpg", "image/png": "png", "image/webp": "webp", "video/mp4": "mp4", "video/quicktime": "mov", "video/webm": "webm",
-}
-
-// maxUploadBytes is the size of the largest file, as the service's.
-const maxUploadBytes = app.MaxUploadBytes
 
 // pictureBrands are the brands of still pictures in the container that videos have, too. None of
 // them is taken.
@@ -77,11 +68,11 @@ func sniff(file io.ReaderAt) string {
 	contentType := http.DetectContentType(head)
 	switch brand := brandOf(head); {
 	case brand == "qt  ":
-		contentType = "video/quicktime"
+		contentType = sortie.ContentTypeQuickTime
 	case brand != "" && pictureBrands[brand] == "":
-		contentType = "video/mp4" // of whatever brand
+		contentType = sortie.ContentTypeMP4 // of whatever brand
 	}
-	if extensions[contentType] == "" {
+	if sortie.FileExtension(contentType) == "" {
 		return ""
 	}
 	return contentType
@@ -113,8 +104,8 @@ func openMedia(path, contentType string) (*mediaFile, error) {
 		err = UsageError("FILE %s: it is no file", path)
 	case info.Size() == 0:
 		err = UsageError("FILE %s: it is empty", path)
-	case info.Size() > maxUploadBytes:
-		err = UsageError("FILE %s: it has %s; at most %s (512 MiB) are taken", path, inBytes(info.Size()), inBytes(maxUploadBytes))
+	case info.Size() > sortie.MaxUploadBytes:
+		err = UsageError("FILE %s: it has %s; at most %s (512 MiB) are taken", path, inBytes(info.Size()), inBytes(sortie.MaxUploadBytes))
 	default:
 		opened.size, opened.taken, opened.takenBy = info.Size(), info.ModTime(), "when the file was last changed"
 		opened.contentType = cmp.Or(contentType, sniff(file))

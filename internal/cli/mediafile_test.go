@@ -93,7 +93,7 @@ func TestFilesThatAreNotTakenAreRefusedHere(t *testing.T) {
 	if _, err := openMedia(large, ""); exitCodeOf(err) != ExitUsage || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if err := os.Truncate(large, maxUploadBytes); err != nil {
+	if err := os.Truncate(large, sortie.MaxUploadBytes); err != nil {
 		t.Fatal(err)
 	}
 	media, err := openMedia(large, "")

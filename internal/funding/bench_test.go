@@ -9,11 +9,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// compare measures two ways of doing the same in turns, so that a noisy machine is noisy for both,
-// and reports how many times cheaper the first one is.
+// compare measures two implementations in turns, so that noise affects both, and reports how many
+// times cheaper the first is.
 func compare(b *testing.B, ours, reference func()) {
 	b.Helper()
-	const turn = 64 // calls between looks at the clock
+	const turn = 64 // calls between two readings of the clock
 	measure := func(do func()) time.Duration {
 		start := time.Now()
 		for range turn {
@@ -29,7 +29,7 @@ func compare(b *testing.B, ours, reference func()) {
 		turns++
 	}
 	calls := float64(turns * turn)
-	b.ReportMetric(0, "ns/op") // of both together, which says nothing
+	b.ReportMetric(0, "ns/op") // hides the sum of both, which has no meaning
 	b.ReportMetric(float64(cheap.Nanoseconds())/calls, "ns/ours")
 	b.ReportMetric(float64(dear.Nanoseconds())/calls, "ns/reference")
 	b.ReportMetric(float64(dear)/float64(cheap), "x-cheaper")
@@ -69,7 +69,7 @@ func BenchmarkCalldataRatio(b *testing.B) {
 	})
 }
 
-// BenchmarkRecoverPortable is what a creator's program pays for checking a quote's signature.
+// BenchmarkRecoverPortable measures a creator's check of a quote's signature.
 func BenchmarkRecoverPortable(b *testing.B) {
 	v := loadVectors(b)
 	for b.Loop() {
@@ -79,8 +79,8 @@ func BenchmarkRecoverPortable(b *testing.B) {
 	}
 }
 
-// BenchmarkQuoteRatio is the quote of a draft that was read before in this step, against that of
-// one that was not.
+// BenchmarkQuoteRatio compares the quote of a draft that was already read in this step with that of
+// a new draft.
 func BenchmarkQuoteRatio(b *testing.B) {
 	v := loadVectors(b)
 	issuer := mustIssuer(b, v.domain(), v.signer(b), funding.DefaultTTL)

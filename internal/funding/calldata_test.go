@@ -8,23 +8,22 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The last look before a quote goes out must see any difference between the calldata and the draft,
-// wherever it came from.
-func TestProofreadSeesEveryDifference(t *testing.T) {
+// The check before a quote is returned must find any difference between the calldata and the draft.
+func TestCheckCalldataFindsEveryDifference(t *testing.T) {
 	t.Parallel()
-	meant := func() sortie.MissionAuthorization {
+	draft := func() sortie.MissionAuthorization {
 		return sortie.MissionAuthorization{
 			MissionID: "entrance-7k2m9qx4", Token: sortie.Address{1}, RewardPerSubmission: big.NewInt(2_500_000),
 			TargetCount: 4, Creator: sortie.Address{2}, Nonce: sortie.Hash{3}, Deadline: 1_770_001_800,
 		}
 	}
 	signed := bytes.Repeat([]byte{7}, sortie.SignatureLength)
-	if err := proofread(meant().Calldata(signed), meant(), signed); err != nil {
-		t.Fatalf("the right calldata: %v", err)
+	if err := checkCalldata(draft().Calldata(signed), draft(), signed); err != nil {
+		t.Fatalf("checkCalldata of the draft's calldata: got %v, want no error", err)
 	}
 	const (
-		identity = "proofread: the calldata names another mission, nonce or deadline than the draft"
-		money    = "proofread: the calldata moves other money than the draft"
+		identity = "check calldata: its mission, nonce or deadline differs from the draft's"
+		money    = "check calldata: its token, reward or target count differs from the draft's"
 	)
 	cases := map[string]struct {
 		alter func(*sortie.MissionAuthorization)
@@ -36,20 +35,20 @@ func TestProofreadSeesEveryDifference(t *testing.T) {
 		"token":      {func(a *sortie.MissionAuthorization) { a.Token[19] = 1 }, money},
 		"reward":     {func(a *sortie.MissionAuthorization) { a.RewardPerSubmission = big.NewInt(2_500_001) }, money},
 		"target":     {func(a *sortie.MissionAuthorization) { a.TargetCount++ }, money},
-		"creator":    {func(a *sortie.MissionAuthorization) { a.Creator[19] = 1 }, "proofread: the calldata names another creator than the draft"},
+		"creator":    {func(a *sortie.MissionAuthorization) { a.Creator[19] = 1 }, "check calldata: its creator differs from the draft's"},
 	}
 	for name, bad := range cases {
-		written := meant()
+		written := draft()
 		bad.alter(&written)
-		if err := proofread(written.Calldata(signed), meant(), signed); err == nil || err.Error() != bad.want {
+		if err := checkCalldata(written.Calldata(signed), draft(), signed); err == nil || err.Error() != bad.want {
 			t.Errorf("%s: got %v, want %s", name, err, bad.want)
 		}
 	}
 	other := bytes.Repeat([]byte{8}, sortie.SignatureLength)
-	if err := proofread(meant().Calldata(other), meant(), signed); err == nil {
-		t.Error("another signature in the calldata was not seen")
+	if err := checkCalldata(draft().Calldata(other), draft(), signed); err == nil {
+		t.Error("calldata with another signature: got no error, want one")
 	}
-	if err := proofread(append(meant().Calldata(signed), 0), meant(), signed); err == nil {
-		t.Error("a byte behind the calldata was not seen")
+	if err := checkCalldata(append(draft().Calldata(signed), 0), draft(), signed); err == nil {
+		t.Error("calldata with an extra byte at the end: got no error, want one")
 	}
 }

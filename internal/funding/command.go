@@ -17,18 +17,18 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// commandLimits bounds what a signing command can cost.
+// commandLimits bounds the resources of a signing command.
 type commandLimits struct {
-	timeout  time.Duration // of one call, and of the wait for a free slot before it
-	parallel int           // calls at a time
-	answer   int           // bytes of standard output, and of standard error kept
+	timeout  time.Duration // for one call, and for the wait for a free slot before it
+	parallel int           // maximum number of concurrent calls
+	answer   int           // maximum bytes of standard output, and bytes of standard error that are kept
 	grace    time.Duration // from the end of the process until its pipes are closed by force
 }
 
 var defaultCommandLimits = commandLimits{timeout: 5 * time.Second, parallel: 4, answer: 4 << 10, grace: time.Second}
 
-// commandSigner asks an external program, which may hold the key in hardware or behind a policy.
-// See [KeyRef] for what is said between the two.
+// commandSigner signs with an external program, which may hold the key in hardware or apply a
+// policy. [KeyRef] documents the exchange.
 type commandSigner struct {
 	path    string
 	address sortie.Address
@@ -50,7 +50,7 @@ func openCommand(ctx context.Context, path string, limits commandLimits) (Signer
 		return nil, fmt.Errorf("command %s: ask for its address: %w", path, err)
 	}
 	if command.address, err = sortie.ParseAddress(answer); err != nil || command.address.IsZero() {
-		return nil, fmt.Errorf("command %s: ask for its address: it answered %d bytes that are no address; want 0x and 40 hex digits", path, len(answer))
+		return nil, fmt.Errorf("command %s: ask for its address: the answer of %d bytes is not an address; want 0x and 40 hex digits", path, len(answer))
 	}
 	return check(command), nil
 }
@@ -87,8 +87,8 @@ func (c commandSigner) Sign(ctx context.Context, request SignRequest) (sortie.By
 	}
 	signature, err := sortie.ParseBytes(answer)
 	if err != nil || len(signature) != sortie.SignatureLength {
-		// The answer is not repeated: a broken command might print anything, its key too.
-		return nil, fmt.Errorf("command %s: it answered %d bytes that are no signature; want 0x and 130 hex digits", c.path, len(answer))
+		// The error does not repeat the answer: a broken command might print its key.
+		return nil, fmt.Errorf("command %s: the answer of %d bytes is not a signature; want 0x and 130 hex digits", c.path, len(answer))
 	}
 	return signature, nil
 }
@@ -102,7 +102,7 @@ type commandRequest struct {
 	Content   json.Marshaler  `json:"content,omitempty"`
 }
 
-// ask runs the command for one question and gives its answer without white space around it.
+// ask runs the command for one request and returns its answer, trimmed of white space.
 func (c commandSigner) ask(ctx context.Context, request commandRequest) (string, error) {
 	request.Version = 1
 	question, err := json.Marshal(request)
@@ -127,21 +127,21 @@ func (c commandSigner) ask(ctx context.Context, request commandRequest) (string,
 	case err == nil:
 		return strings.TrimSpace(stdout.content.String()), nil
 	case stdout.overflowed:
-		return "", fmt.Errorf("it answered more than %d bytes", c.limits.answer)
+		return "", fmt.Errorf("the answer has more than %d bytes", c.limits.answer)
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case limited.Err() != nil:
 		return "", fmt.Errorf("no answer within %s; it was killed", c.limits.timeout)
 	case errors.Is(err, exec.ErrWaitDelay):
 		_ = process.Cancel()
-		return "", errors.New("it ended but left a process behind that holds its output open")
+		return "", errors.New("it ended but left a child process that holds its output open")
 	default:
 		return "", stderr.explain(err)
 	}
 }
 
-// enter waits for a free slot, for no longer than a call may take: overload must show, not queue
-// up.
+// enter waits for a free slot, at most as long as a call may take: overload becomes an error
+// instead of a growing queue.
 func (c commandSigner) enter(ctx context.Context) error {
 	timer := time.NewTimer(c.limits.timeout)
 	defer timer.Stop()
@@ -155,9 +155,8 @@ func (c commandSigner) enter(ctx context.Context) error {
 	}
 }
 
-// commandEnvironment is what nearly every program needs to run. The rest of this program's
-// environment, which may hold passwords of other things, is none of the command's business; it can
-// set what it needs itself.
+// commandEnvironment returns the variables that nearly every program needs. The rest of this
+// program's environment may hold passwords and is not passed on.
 func commandEnvironment() []string {
 	environment := []string{}
 	for _, name := range []string{"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR"} {
@@ -168,7 +167,8 @@ func commandEnvironment() []string {
 	return environment
 }
 
-// capture keeps the first bytes written to it. A strict one fails on more, which closes the pipe.
+// capture keeps the first bytes written to it. A strict capture fails on more, which closes the
+// pipe.
 type capture struct {
 	content    bytes.Buffer
 	limit      int
@@ -188,7 +188,7 @@ func (c *capture) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// explain adds the first line of standard error, without what could move a terminal's cursor.
+// explain adds the first line of standard error, without control characters.
 func (c *capture) explain(err error) error {
 	const longest = 200
 	line, _, _ := strings.Cut(strings.TrimSpace(c.content.String()), "\n")
@@ -199,7 +199,7 @@ func (c *capture) explain(err error) error {
 		return r
 	}, line)
 	if line = strings.TrimSpace(line); line == "" {
-		return fmt.Errorf("it failed (%w) without a word on standard error", err)
+		return fmt.Errorf("it failed (%w) and wrote nothing to standard error", err)
 	}
 	if len(line) > longest {
 		line = strings.ToValidUTF8(line[:longest], "") + "..."

@@ -21,8 +21,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The signing commands of these tests are this test binary under other names: a symbolic link's
-// name chooses what it does.
+// The signing commands of these tests are this test binary under other names: the name of the
+// symbolic link selects the behaviour.
 
 func TestMain(m *testing.M) {
 	if behave, found := commands[filepath.Base(os.Args[0])]; found {
@@ -35,28 +35,28 @@ func TestMain(m *testing.M) {
 var commandKey = [32]byte{31: 42}
 
 var commands = map[string]func(){
-	"good":          func() { answer(func(s string) string { return s + "\n" }) },
-	"silent":        func() { answer(func(string) string { return "" }) },
-	"garbage":       func() { answer(func(string) string { return "0xsecret" }) },
-	"talkative":     func() { answer(func(s string) string { return s + "\n" + s }) },
-	"flood":         func() { answer(func(string) string { return strings.Repeat("0", 1<<20) }) },
-	"other key":     func() { commandKey[31]++; answer(func(s string) string { return s }) },
-	"bare v":        func() { answer(func(s string) string { return s[:130] + "01" }) },
-	"refuse":        func() { refuse("over the daily limit\nwith details: 0x1234") },
-	"refuse loudly": func() { refuse("\x1b[31m" + strings.Repeat("no ", 1<<20)) },
-	"refuse mutely": func() { refuse("") },
-	"die":           func() { signOnly(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }) },
-	"hang":          func() { signOnly(hang) },
-	"hang at once":  hang,
-	"hang deaf":     func() { signOnly(func() { signal.Ignore(syscall.SIGTERM, syscall.SIGINT); hang() }) },
-	"family":        func() { signOnly(func() { startChild(); hang() }) },
-	"orphan":        func() { signOnly(func() { startChild() }) },
-	"child":         sleep,
-	"environment":   func() { signOnly(func() { refuse(strings.Join(variables(), " ")) }) },
+	"good":            func() { answer(func(s string) string { return s + "\n" }) },
+	"silent":          func() { answer(func(string) string { return "" }) },
+	"garbage":         func() { answer(func(string) string { return "0xsecret" }) },
+	"talkative":       func() { answer(func(s string) string { return s + "\n" + s }) },
+	"flood":           func() { answer(func(string) string { return strings.Repeat("0", 1<<20) }) },
+	"other key":       func() { commandKey[31]++; answer(func(s string) string { return s }) },
+	"bare v":          func() { answer(func(s string) string { return s[:130] + "01" }) },
+	"refuse":          func() { refuse("over the daily limit\nwith details: 0x1234") },
+	"refuse loudly":   func() { refuse("\x1b[31m" + strings.Repeat("no ", 1<<20)) },
+	"refuse mutely":   func() { refuse("") },
+	"die":             func() { signOnly(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }) },
+	"hang":            func() { signOnly(hang) },
+	"hang at once":    hang,
+	"ignore signals":  func() { signOnly(func() { signal.Ignore(syscall.SIGTERM, syscall.SIGINT); hang() }) },
+	"hang with child": func() { signOnly(func() { startChild(); hang() }) },
+	"leave child":     func() { signOnly(func() { startChild() }) },
+	"child":           sleep,
+	"environment":     func() { signOnly(func() { refuse(strings.Join(variables(), " ")) }) },
 }
 
-// answer does what a signing command should and lets the caller spoil the signature. The address is
-// always right.
+// answer behaves as a signing command should, except that the caller may alter the signature. The
+// address is always right.
 func answer(spoil func(string) string) {
 	var request struct {
 		Version   int
@@ -90,7 +90,7 @@ func answer(spoil func(string) string) {
 	}
 }
 
-// signOnly answers the question for the address and does something else when asked to sign.
+// signOnly answers the request for the address, and runs the function for a request to sign.
 func signOnly(behave func()) {
 	question, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -112,10 +112,11 @@ func refuse(reason string) {
 	exit(3)
 }
 
-// exit leaves out what a test binary says at its end when it measures coverage.
+// exit skips the output that a test binary prints at its end when it measures coverage.
 func exit(status int) { syscall.Exit(status) }
 
-// hang holds a pipe open that a test reads to its end, which comes when every holder is dead.
+// hang holds a pipe open. A test reads the pipe to its end, which is reached when every holder is
+// dead.
 func hang() {
 	if _, err := os.OpenFile(alivePipe(os.Args[0]), os.O_WRONLY, 0); err != nil {
 		refuse(err.Error())
@@ -127,7 +128,7 @@ func sleep() { time.Sleep(time.Hour) } // until it is killed
 
 func alivePipe(command string) string { return filepath.Join(filepath.Dir(command), "alive") }
 
-// startChild leaves a process behind that holds this one's output, and the pipe.
+// startChild starts a process that holds this one's output and the pipe open.
 func startChild() {
 	alive, err := os.OpenFile(alivePipe(os.Args[0]), os.O_WRONLY, 0)
 	if err != nil {
@@ -166,7 +167,7 @@ func commandPath(t *testing.T, behaviour string) string {
 	return filepath.Join(folder, behaviour)
 }
 
-// patient limits do not run out in a test.
+// patient limits are not reached in a test.
 var patient = commandLimits{timeout: time.Minute, parallel: 2, answer: 4 << 10, grace: time.Minute}
 
 func shortTimeout(limits commandLimits) commandLimits {
@@ -178,7 +179,7 @@ func shortGrace(limits commandLimits) commandLimits {
 	return limits
 }
 
-// openForTest asks for the address patiently and lets only the signing be hasty.
+// openForTest asks for the address with patient limits, and signs with the given ones.
 func openForTest(t *testing.T, path string, limits commandLimits) Signer {
 	t.Helper()
 	signer, err := openCommand(t.Context(), path, patient)
@@ -232,17 +233,17 @@ func TestCommandFailures(t *testing.T) {
 	cases := []struct {
 		behaviour string
 		limits    commandLimits
-		want      string // the end of the error; COMMAND stands for its path
+		want      string // the end of the error; COMMAND is replaced by its path
 	}{
-		{"silent", patient, "command COMMAND: it answered 0 bytes that are no signature; want 0x and 130 hex digits"},
-		{"garbage", patient, "command COMMAND: it answered 8 bytes that are no signature; want 0x and 130 hex digits"},
-		{"talkative", patient, "command COMMAND: it answered 265 bytes that are no signature; want 0x and 130 hex digits"},
-		{"flood", patient, "command COMMAND: it answered more than 4096 bytes"},
+		{"silent", patient, "command COMMAND: the answer of 0 bytes is not a signature; want 0x and 130 hex digits"},
+		{"garbage", patient, "command COMMAND: the answer of 8 bytes is not a signature; want 0x and 130 hex digits"},
+		{"talkative", patient, "command COMMAND: the answer of 265 bytes is not a signature; want 0x and 130 hex digits"},
+		{"flood", patient, "command COMMAND: the answer has more than 4096 bytes"},
 		{"other key", patient, signsAsOther},
 		{"bare v", patient, "the signer gave v 1; want 27 or 28"},
-		{"die", patient, "command COMMAND: it failed (signal: killed) without a word on standard error"},
+		{"die", patient, "command COMMAND: it failed (signal: killed) and wrote nothing to standard error"},
 		{"hang", shortTimeout(patient), "command COMMAND: no answer within 200ms; it was killed"},
-		{"hang deaf", shortTimeout(patient), "command COMMAND: no answer within 200ms; it was killed"},
+		{"ignore signals", shortTimeout(patient), "command COMMAND: no answer within 200ms; it was killed"},
 	}
 	for _, bad := range cases {
 		t.Run(bad.behaviour, func(t *testing.T) {
@@ -266,7 +267,7 @@ func TestCommandRefusalsAtOpening(t *testing.T) {
 	}{
 		{"refuse", "it failed (exit status 3): over the daily limit", patient},
 		{"refuse loudly", "it failed (exit status 3): [31m" + strings.Repeat("no ", 65) + "n...", patient},
-		{"refuse mutely", "it failed (exit status 3) without a word on standard error", patient},
+		{"refuse mutely", "it failed (exit status 3) and wrote nothing to standard error", patient},
 		{"hang at once", "no answer within 200ms; it was killed", shortTimeout(patient)},
 	}
 	for _, bad := range cases {
@@ -281,7 +282,7 @@ func TestCommandRefusalsAtOpening(t *testing.T) {
 	}
 }
 
-// Nothing that a command has started may outlive its time.
+// No process that a command has started may outlive the timeout.
 func TestCommandIsKilledWithItsChildren(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -290,8 +291,8 @@ func TestCommandIsKilledWithItsChildren(t *testing.T) {
 		want      string
 	}{
 		{"hang", shortTimeout(patient), "no answer within 200ms; it was killed"},
-		{"family", shortTimeout(patient), "no answer within 200ms; it was killed"},
-		{"orphan", shortGrace(patient), "it ended but left a process behind that holds its output open"},
+		{"hang with child", shortTimeout(patient), "no answer within 200ms; it was killed"},
+		{"leave child", shortGrace(patient), "it ended but left a child process that holds its output open"},
 	}
 	for _, bad := range cases {
 		t.Run(bad.behaviour, func(t *testing.T) {
@@ -329,7 +330,7 @@ func TestCommandEndsWithTheCallersContext(t *testing.T) {
 		dead <- err
 	}()
 	if _, err := signer.Sign(ctx, closeRequest); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("Sign with a cancelled context: got error %v, want %v", err, context.Canceled)
 	}
 	if err := <-dead; err != nil {
 		t.Error(err)
@@ -339,7 +340,7 @@ func TestCommandEndsWithTheCallersContext(t *testing.T) {
 func TestCommandCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	command := commandSigner{path: commandPath(t, "good"), limits: patient, slots: make(chan struct{}, 1)}
-	command.slots <- struct{}{} // somebody else's call, which does not end
+	command.slots <- struct{}{} // another call, which does not end
 	command.limits.timeout = time.Millisecond
 	_, err := command.Sign(t.Context(), closeRequest)
 	if want := "command " + command.path + ": busy: 2 calls are running and none ended within 1ms"; err == nil || err.Error() != want {
@@ -349,7 +350,7 @@ func TestCommandCallsAreBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := command.Sign(ctx, closeRequest); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("Sign with a cancelled context: got error %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -358,7 +359,7 @@ func TestCommandSeesAMinimalEnvironment(t *testing.T) {
 	t.Setenv("TZ", "UTC")
 	_, err := openForTest(t, commandPath(t, "environment"), patient).Sign(t.Context(), closeRequest)
 	if err == nil || strings.Contains(err.Error(), "SORTIE_DATABASE") || !strings.Contains(err.Error(), " TZ") {
-		t.Errorf("the command saw: %v", err)
+		t.Errorf("environment of the command: got %v, want TZ and no SORTIE_DATABASE", err)
 	}
 }
 
@@ -381,7 +382,7 @@ func TestCommandMustBeASafeProgram(t *testing.T) {
 		"folder":         {folder, "not a program; check the path in the key reference"},
 		"not executable": {file("plain", 0o600), "not executable; run: chmod 700 " + filepath.Join(folder, "plain")},
 		"writable":       {file("shared", 0o777), "mode 0777 lets every user replace it; run: chmod 700 " + filepath.Join(folder, "shared")},
-		"no address":     {file("mute", 0o700), "ask for its address: it failed (exit status 1) without a word on standard error"},
+		"no address":     {file("mute", 0o700), "ask for its address: it failed (exit status 1) and wrote nothing to standard error"},
 	}
 	for name, bad := range cases {
 		t.Run(name, func(t *testing.T) {

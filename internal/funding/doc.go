@@ -5,11 +5,11 @@
 // signs transactions ([SignTransaction]). The bytes that are signed are those of package sortie,
 // which a creator's program checks with the same code.
 //
-// Two rules hold for everything here. A signature leaves the package only after it was recovered to
-// the address it should be from, whoever made it: a signer with the wrong key costs an error, never
-// money. And a secret enters through a file or stays in another program: not through arguments, the
-// environment, logs or error texts.
+// Two rules hold for the whole package. A signature is returned only after it was recovered to the
+// signer's address, for every kind of signer: a signer with the wrong key causes an error and never
+// costs money. And a secret is read from a file or stays in another program: it never appears in
+// arguments, the environment, logs or error texts.
 //
-// The package refuses to know about drafts, databases and the chain: what to sign, and that it is
-// signed once, is decided by its callers.
+// The package does not know drafts, databases or the chain: its callers decide what to sign, and
+// ensure that it is signed once.
 package funding

@@ -31,17 +31,17 @@ func TestGoldenSignatures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if other := portable.SignDigest(digest); other.String() != signature.String() {
-			t.Fatalf("signature %d: got %s, the portable signer gives %s", i, signature, other)
+			t.Fatalf("signature %d: got %s, want %s as from the portable signer", i, signature, other)
 		}
 		_, _ = sum.Write(signature)
 	}
 	equal(t, "hash of the signatures", sortie.Hash(sum.Sum(nil)).String(), goldenSignatures)
 }
 
-// goldenInput is a fixed pseudo-random key and digest, but for the first few, which are the ends of
-// their ranges. A digest stays below the order of the curve's group: above it the implementations
-// differ in whether they reduce it before they derive the nonce. Both signatures are valid, and a
-// hash comes out that high once in 2^128.
+// goldenInput returns a fixed pseudo-random key and digest. The first few are the ends of their
+// ranges. A digest is below the order of the curve's group: above it the implementations differ in
+// whether they reduce it before they derive the nonce. Both signatures are valid, and one hash in
+// 2^128 is that high.
 func goldenInput(i uint64) (secret [32]byte, digest sortie.Hash) {
 	var seed [8]byte
 	binary.BigEndian.PutUint64(seed[:], i)
@@ -73,7 +73,7 @@ func TestGoldenSignaturesWithoutCgo(t *testing.T) {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	output, err := build.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, output)
+		t.Fatalf("go test without cgo: got %v, want success:\n%s", err, output)
 	}
 	for _, name := range []string{"TestGoldenSignatures", "TestVectors"} {
 		if !bytes.Contains(output, []byte("--- PASS: "+name+" ")) {

@@ -10,14 +10,14 @@ import (
 	"unicode"
 )
 
-// KeyRef says where a key is. It holds no secret, so it may be printed and logged.
+// KeyRef names the place of a key. It holds no secret, so it may be printed and logged.
 //
-//	keystore:PATH                       a keystore file; its password stands in PATH.password
+//	keystore:PATH                       a keystore file; its password is in PATH.password
 //	keystore:PATH,password-file=FILE    the same with the password in another file
 //	command:PATH                        a program that holds the key, see below
 //	dev:N                               the N-th key of the development mnemonic, on development chains only
 //
-// A command is started once for each question, without arguments, without a shell and with a
+// A command is started once for each request, without arguments, without a shell and with a
 // minimal environment. It reads one JSON object from its standard input and writes its answer to
 // standard output:
 //
@@ -32,7 +32,7 @@ import (
 type KeyRef struct {
 	scheme       keyScheme
 	path         string
-	passwordPath string // empty: beside the keystore
+	passwordPath string // empty: path with ".password" appended
 	index        int
 }
 
@@ -48,7 +48,7 @@ const passwordOption = ",password-file="
 
 var (
 	errKeyRef = errors.New("want keystore:PATH, command:PATH or dev:N")
-	errRawKey = errors.New("a private key itself is not taken, because others can read it where it stands now; put it into a keystore file (geth account import, cast wallet import) and give keystore:PATH")
+	errRawKey = errors.New("a raw private key is not accepted, because other users can read arguments and environments; put it into a keystore file (geth account import, cast wallet import) and give keystore:PATH")
 )
 
 // ParseKeyRef reads a key reference. Errors do not repeat the text, because it might be a key.
@@ -89,7 +89,7 @@ func isRawKey(text string) bool {
 	return err == nil && len(secret) == 32
 }
 
-// String is the reference as [ParseKeyRef] reads it; of the zero value it is empty.
+// String returns the reference in the form that [ParseKeyRef] reads; empty for the zero value.
 func (k KeyRef) String() string {
 	switch {
 	case k.scheme == "":
@@ -103,13 +103,13 @@ func (k KeyRef) String() string {
 	}
 }
 
-// DevKeys gives the N-th key of the development mnemonic, or refuses to on a chain that is none for
+// DevKeys returns the N-th key of the development mnemonic, or an error on a chain that is not for
 // development.
 type DevKeys func(chainID uint64, n int) ([32]byte, error)
 
-// Open gives the signer that the reference names, for use on one chain. It decrypts a keystore,
-// asks a command for its address, or takes a development key from devKeys. Every failure is one
-// line that says what to do.
+// Open returns the signer that the reference names, for use on one chain. It decrypts a keystore,
+// asks a command for its address, or takes a development key from devKeys. Every error is one line
+// that says what to do.
 func (k KeyRef) Open(ctx context.Context, chainID uint64, devKeys DevKeys) (Signer, error) {
 	switch k.scheme {
 	case schemeKeystore:
@@ -129,7 +129,7 @@ func (k KeyRef) Open(ctx context.Context, chainID uint64, devKeys DevKeys) (Sign
 
 func (k KeyRef) openDev(chainID uint64, devKeys DevKeys) (Signer, error) {
 	if chainID != 1337 && chainID != 31337 {
-		return nil, fmt.Errorf("%s: everybody has the development keys, so they work on chain ids 1337 and 31337 only and this is chain %d; use keystore:PATH or command:PATH", k, chainID)
+		return nil, fmt.Errorf("%s: the development keys are public, so they work on chain ids 1337 and 31337 only and this is chain %d; use keystore:PATH or command:PATH", k, chainID)
 	}
 	if devKeys == nil {
 		return nil, fmt.Errorf("%s: this program has no development keys; use keystore:PATH or command:PATH", k)

@@ -30,7 +30,7 @@ func TestParseKeyRefRefuses(t *testing.T) {
 	secret := loadVectors(t).Keys.Service.PrivateKey.String()
 	const (
 		unknown  = "want keystore:PATH, command:PATH or dev:N"
-		rawKey   = "a private key itself is not taken, because others can read it where it stands now; put it into a keystore file (geth account import, cast wallet import) and give keystore:PATH"
+		rawKey   = "a raw private key is not accepted, because other users can read arguments and environments; put it into a keystore file (geth account import, cast wallet import) and give keystore:PATH"
 		keystore = "want keystore:PATH or keystore:PATH,password-file=FILE"
 		dev      = "want dev:N with N a number from 0"
 	)
@@ -93,10 +93,10 @@ func TestDevKeysAreForDevelopmentChains(t *testing.T) {
 	}
 	for _, chainID := range []uint64{0, 1, 84532} {
 		_, err := key.Open(t.Context(), chainID, func(uint64, int) ([32]byte, error) {
-			t.Error("the key was asked for")
+			t.Error("devKeys was called; want no call on this chain")
 			return [32]byte{}, nil
 		})
-		failsWith(t, err, "dev:1: everybody has the development keys, so they work on chain ids 1337 and 31337 only and this is chain "+
+		failsWith(t, err, "dev:1: the development keys are public, so they work on chain ids 1337 and 31337 only and this is chain "+
 			strconv.FormatUint(chainID, 10)+"; use keystore:PATH or command:PATH")
 	}
 	_, err = key.Open(t.Context(), 31337, nil)

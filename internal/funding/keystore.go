@@ -75,11 +75,11 @@ type keystoreFile struct {
 	Address string
 	Crypto  keystore.CryptoJSON
 
-	named *sortie.Address // the address, parsed; nil when the file gives none
+	named *sortie.Address // the address, parsed; nil if the file has none
 }
 
-// parseKeystore reads the file's structure and checks everything that the decryption would panic
-// on, or spend any amount of memory on.
+// parseKeystore reads the file's structure and checks every value on which the decryption would
+// panic or use unbounded memory.
 func parseKeystore(content []byte) (keystoreFile, error) {
 	var file keystoreFile
 	if !json.Valid(content) {

@@ -20,8 +20,8 @@ import (
 
 const password = "correct horse, battery: staple "
 
-// newKeystore is the vectors' service key in a keystore file as geth writes it, with a cheap key
-// derivation.
+// newKeystore returns a keystore file as geth writes it, with the service key of the vectors and a
+// cheap key derivation.
 func newKeystore(t testing.TB) map[string]any {
 	t.Helper()
 	secret, err := crypto.ToECDSA(secretBytes(t))
@@ -139,7 +139,7 @@ func TestKeystoreOpensPBKDF2(t *testing.T) {
 	equal(t, "address", signer.Address(), sortie.MustAddress("0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b"))
 }
 
-// damage alters a keystore file that was good.
+// damage returns an altered keystore file.
 func damage(t testing.TB, alter func(file, cryptography, kdf map[string]any)) string {
 	t.Helper()
 	file := newKeystore(t)
@@ -218,7 +218,7 @@ func TestKeystoreRefusesUnsafeFiles(t *testing.T) {
 	content := asJSON(t, newKeystore(t))
 	cases := map[string]struct {
 		arrange func(t *testing.T, path string)
-		want    string // KEY and PASSWORD stand for the paths
+		want    string // KEY and PASSWORD are replaced by the paths
 	}{
 		"no keystore": {
 			func(t *testing.T, path string) { remove(t, path) },
@@ -226,11 +226,11 @@ func TestKeystoreRefusesUnsafeFiles(t *testing.T) {
 		},
 		"keystore others read": {
 			func(t *testing.T, path string) { write(t, path, content, 0o644) },
-			"keystore KEY: mode 0644 lets other users at it; run: chmod 600 KEY",
+			"keystore KEY: mode 0644 gives other users access; run: chmod 600 KEY",
 		},
 		"keystore the group reads": {
 			func(t *testing.T, path string) { write(t, path, content, 0o640) },
-			"keystore KEY: mode 0640 lets other users at it; run: chmod 600 KEY",
+			"keystore KEY: mode 0640 gives other users access; run: chmod 600 KEY",
 		},
 		"link to what others read": {
 			func(t *testing.T, path string) {
@@ -240,7 +240,7 @@ func TestKeystoreRefusesUnsafeFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			"keystore KEY: mode 0604 lets other users at it; run: chmod 600 KEY",
+			"keystore KEY: mode 0604 gives other users access; run: chmod 600 KEY",
 		},
 		"directory": {
 			func(t *testing.T, path string) {
@@ -275,7 +275,7 @@ func TestKeystoreRefusesUnsafeFiles(t *testing.T) {
 		},
 		"password others read": {
 			func(t *testing.T, path string) { write(t, path+".password", password, 0o604) },
-			"keystore password file PASSWORD: mode 0604 lets other users at it; run: chmod 600 PASSWORD",
+			"keystore password file PASSWORD: mode 0604 gives other users access; run: chmod 600 PASSWORD",
 		},
 		"empty password": {
 			func(t *testing.T, path string) { write(t, path+".password", "\n", 0o600) },

@@ -8,7 +8,7 @@ import (
 
 // SignMessage signs a message with the EIP-191 prefix. The signer sees the whole message.
 //
-// It fails with a *SignError when the signer gave no usable signature.
+// It fails with a *SignError when the signer returned no usable signature.
 func SignMessage(ctx context.Context, signer Signer, message []byte) (sortie.Bytes, error) {
 	return check(signer).Sign(ctx, SignRequest{
 		Purpose: PurposeMessage,

@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// killWithChildren makes the end of the process's context kill whatever the process has started,
-// too.
+// killWithChildren makes the end of the process's context also kill all processes that it started.
 func killWithChildren(process *exec.Cmd) {
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	process.Cancel = func() error {

@@ -17,10 +17,10 @@ const (
 	MaxTTL     = time.Hour
 )
 
-// Issuer makes funding quotes: it signs the terms of a draft, checks what it is about to say, and
-// says it. A quote is a pure function of the draft and of a deadline that advances in steps, so
-// reading a draft again writes nothing and gives the same bytes inside a step. An Issuer may be
-// used by many goroutines.
+// Issuer makes funding quotes: it signs the terms of a draft and checks the calldata before it
+// returns it. A quote is a pure function of the draft and of a deadline that advances in steps, so
+// reading a draft again writes nothing and returns the same bytes within a step. An Issuer is safe
+// for concurrent use.
 type Issuer struct {
 	domain    sortie.Domain
 	separator sortie.Hash
@@ -29,8 +29,8 @@ type Issuer struct {
 	signed    *signatureCache
 }
 
-// NewIssuer makes an issuer for one factory contract. The TTL is a whole and even number of seconds
-// between MinTTL and MaxTTL: at least half of it is left of every quote.
+// NewIssuer makes an issuer for one factory contract. The TTL is an even number of whole seconds
+// between MinTTL and MaxTTL. A quote is valid for at least half of it.
 func NewIssuer(domain sortie.Domain, signer Signer, ttl time.Duration) (*Issuer, error) {
 	if err := checkDomain(domain); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func NewIssuer(domain sortie.Domain, signer Signer, ttl time.Duration) (*Issuer,
 		separator: domain.Separator(),
 		signer:    check(signer),
 		step:      int64(ttl / time.Second / 2),
-		signed:    newSignatureCache(signaturesPerGeneration),
+		signed:    newSignatureCache(maxSignatures),
 	}, nil
 }
 
@@ -55,7 +55,7 @@ func checkDomain(domain sortie.Domain) error {
 	case domain.ChainID == 0:
 		return errors.New("chain id 0: want the id of the funding chain")
 	case domain.Factory.IsZero():
-		return errors.New("factory: the zero address is no contract")
+		return errors.New("factory: the zero address is not a contract")
 	}
 	return nil
 }
@@ -63,8 +63,8 @@ func checkDomain(domain sortie.Domain) error {
 // Signer is the address that quotes are signed with.
 func (i *Issuer) Signer() sortie.Address { return i.signer.Address() }
 
-// Deadline is the deadline of a quote issued now: now rounded up to the next half TTL, and half a
-// TTL more.
+// Deadline is the deadline of a quote issued now: now rounded up to the next half TTL, plus half a
+// TTL.
 func (i *Issuer) Deadline(now time.Time) uint64 {
 	seconds := now.Unix()
 	if now.Nanosecond() > 0 {
@@ -74,8 +74,8 @@ func (i *Issuer) Deadline(now time.Time) uint64 {
 	return uint64((steps + 1) * i.step)
 }
 
-// In is the issuer for another factory contract, with the same key: drafts stay with the factory
-// they were made for.
+// In returns the issuer for another factory contract, with the same key: a draft keeps the factory
+// that it was created for.
 func (i *Issuer) In(domain sortie.Domain) *Issuer {
 	if domain == i.domain {
 		return i
@@ -85,24 +85,23 @@ func (i *Issuer) In(domain sortie.Domain) *Issuer {
 	return &other
 }
 
-// Quote issues the quote of a draft now: the terms without their deadline, which the issuer sets.
-// See [Issuer.QuoteUntil].
+// Quote issues the quote of a draft now. It sets the deadline of the terms. See
+// [Issuer.QuoteUntil].
 func (i *Issuer) Quote(ctx context.Context, terms sortie.MissionAuthorization, now time.Time) (sortie.Quote, error) {
 	if now.Unix() < 0 {
-		return sortie.Quote{}, fmt.Errorf("issue quote: the clock says %s; set it", sortie.FormatTime(now))
+		return sortie.Quote{}, fmt.Errorf("issue quote: the clock is wrong: it shows %s", sortie.FormatTime(now))
 	}
 	terms.Deadline = i.Deadline(now)
 	return i.QuoteUntil(ctx, terms, now)
 }
 
-// QuoteUntil issues the quote of a draft with the deadline it names: how a quote that is no longer
-// renewed is shown. Before it answers it decodes its own calldata and compares it with the terms;
-// the signature has been recovered to the signer.
+// QuoteUntil issues the quote of a draft with the deadline of the terms, for quotes that are no
+// longer renewed. Before it returns the quote it decodes the calldata and compares it with the
+// terms, and recovers the signature to the signer.
 //
-// A deadline later than that of a quote issued now is refused: it could not have been issued
-// before.
+// It refuses a deadline later than that of a quote issued now: no earlier quote can have had it.
 //
-// It fails with a *SignError when the signer gave no usable signature. Every other failure means
+// It fails with a *SignError when the signer returned no usable signature. Every other error means
 // that the terms are wrong.
 func (i *Issuer) QuoteUntil(ctx context.Context, terms sortie.MissionAuthorization, now time.Time) (sortie.Quote, error) {
 	if latest := i.Deadline(now); terms.Deadline > latest {
@@ -119,13 +118,13 @@ func (i *Issuer) QuoteUntil(ctx context.Context, terms sortie.MissionAuthorizati
 		return sortie.Quote{}, fmt.Errorf("issue quote: %w", err)
 	}
 	quote := sortie.NewQuote(i.domain, terms, i.signer.Address(), signature[:])
-	if err := proofread(quote.Calldata, terms, signature[:]); err != nil {
+	if err := checkCalldata(quote.Calldata, terms, signature[:]); err != nil {
 		return sortie.Quote{}, fmt.Errorf("issue quote: %w", err)
 	}
 	return quote, nil
 }
 
-// sign signs the authorization, or finds the signature it made of it before.
+// sign signs the authorization, or returns the signature from the cache.
 func (i *Issuer) sign(ctx context.Context, a sortie.MissionAuthorization) (signature, error) {
 	digest := a.Digest(i.separator)
 	if known, ok := i.signed.get(digest); ok {
@@ -139,20 +138,21 @@ func (i *Issuer) sign(ctx context.Context, a sortie.MissionAuthorization) (signa
 	return i.signed.keep(digest, signature(made)), nil
 }
 
-// proofread reads calldata as the contract will and compares it with what was meant.
-func proofread(calldata []byte, meant sortie.MissionAuthorization, signature []byte) error {
+// checkCalldata decodes calldata as the contract does and compares it with the terms and the
+// signature.
+func checkCalldata(calldata []byte, terms sortie.MissionAuthorization, signature []byte) error {
 	read, signed, err := sortie.DecodeCalldata(calldata)
 	switch {
 	case err != nil:
-		return fmt.Errorf("proofread: %w", err)
-	case read.MissionID != meant.MissionID || read.Nonce != meant.Nonce || read.Deadline != meant.Deadline:
-		return errors.New("proofread: the calldata names another mission, nonce or deadline than the draft")
-	case read.Token != meant.Token || read.RewardPerSubmission.Cmp(meant.RewardPerSubmission) != 0 || read.TargetCount != meant.TargetCount:
-		return errors.New("proofread: the calldata moves other money than the draft")
-	case read.Creator != meant.Creator:
-		return errors.New("proofread: the calldata names another creator than the draft")
+		return fmt.Errorf("check calldata: %w", err)
+	case read.MissionID != terms.MissionID || read.Nonce != terms.Nonce || read.Deadline != terms.Deadline:
+		return errors.New("check calldata: its mission, nonce or deadline differs from the draft's")
+	case read.Token != terms.Token || read.RewardPerSubmission.Cmp(terms.RewardPerSubmission) != 0 || read.TargetCount != terms.TargetCount:
+		return errors.New("check calldata: its token, reward or target count differs from the draft's")
+	case read.Creator != terms.Creator:
+		return errors.New("check calldata: its creator differs from the draft's")
 	case !bytes.Equal(signed, signature):
-		return errors.New("proofread: the calldata carries another signature than the quote")
+		return errors.New("check calldata: its signature differs from the quote's")
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// noon is on no edge of a step.
+// noon is inside a step, not on its edge.
 var noon = time.Date(2026, 2, 2, 12, 1, 0, 0, time.UTC)
 
 func mustIssuer(t testing.TB, domain sortie.Domain, signer funding.Signer, ttl time.Duration) *funding.Issuer {
@@ -84,7 +84,7 @@ func TestDeadlinesAdvanceInSteps(t *testing.T) {
 		now := time.Unix(rapid.Int64Range(0, 1<<34).Draw(rt, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(rt, "nanoseconds"))
 		deadline := time.Unix(int64(issuer.Deadline(now)), 0)
 		if left := deadline.Sub(now); left < ttl/2 || left > ttl {
-			rt.Fatalf("%s are left of %s", left, ttl)
+			rt.Fatalf("time to the deadline: got %s, want %s to %s", left, ttl/2, ttl)
 		}
 		later := now.Add(time.Duration(rapid.Int64Range(0, int64(2*ttl)).Draw(rt, "later")))
 		next := time.Unix(int64(issuer.Deadline(later)), 0)
@@ -95,7 +95,7 @@ func TestDeadlinesAdvanceInSteps(t *testing.T) {
 		// it.
 		end := deadline.Add(-ttl / 2)
 		if sameStep := !later.After(end); sameStep != next.Equal(deadline) {
-			rt.Fatalf("now %s, later %s, step ends %s: deadlines %s and %s", now, later, end, deadline, next)
+			rt.Fatalf("now %s, later %s, step ends %s: got deadlines %s and %s, want them equal: %t", now, later, end, deadline, next, sameStep)
 		}
 	})
 }
@@ -110,11 +110,11 @@ func TestQuotesAreByteEqualInsideAStep(t *testing.T) {
 		after := time.Duration(rapid.Int64Range(0, int64(900*time.Second)-1).Draw(rt, "after"))
 		again := mustQuote(t, other, v.terms(), start.Add(after))
 		if asJSON(t, first) != asJSON(t, again) {
-			rt.Fatalf("%s later the quote differs", after)
+			rt.Fatalf("quote %s later: got %s, want %s", after, asJSON(t, again), asJSON(t, first))
 		}
 		next := mustQuote(t, other, v.terms(), start.Add(900*time.Second))
 		if next.Authorization.Deadline != first.Authorization.Deadline+900 {
-			rt.Fatalf("deadline %d after %d", next.Authorization.Deadline, first.Authorization.Deadline)
+			rt.Fatalf("deadline of the next step: got %d, want %d", next.Authorization.Deadline, first.Authorization.Deadline+900)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestReadsInsideAStepDoNotSignAgain(t *testing.T) {
 			for second := range 100 {
 				quote, err := issuer.Quote(t.Context(), v.terms(), noon.Add(time.Duration(second)*time.Second))
 				if err != nil || asJSON(t, quote) != first {
-					t.Errorf("after %d s: %v, %v", second, quote, err)
+					t.Errorf("quote after %d s: got %v, error %v; want %s", second, quote, err, first)
 					return
 				}
 			}
@@ -143,7 +143,7 @@ func TestReadsInsideAStepDoNotSignAgain(t *testing.T) {
 	equal(t, "signatures after the next step", asked.count(), 2)
 }
 
-// Whoever changes a quote it was given must not change the next answer.
+// A caller that changes a returned quote must not change the next one.
 func TestQuotesShareNoBytes(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
@@ -155,8 +155,7 @@ func TestQuotesShareNoBytes(t *testing.T) {
 	equal(t, "second answer", asJSON(t, mustQuote(t, issuer, v.terms(), noon)), before)
 }
 
-// Two drafts that differ in any field must never get each other's signature, whatever is
-// remembered.
+// Two drafts that differ in any field must never get the same signature from the cache.
 func TestEveryTermIsSigned(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
@@ -175,7 +174,7 @@ func TestEveryTermIsSigned(t *testing.T) {
 		alter(&terms)
 		signature := mustQuote(t, issuer, terms, noon).Authorization.Signature.String()
 		if other, known := seen[signature]; known {
-			t.Errorf("%s: the signature of %s", name, other)
+			t.Errorf("terms with another %s: got the signature of %s, want a new one", name, other)
 		}
 		seen[signature] = name
 	}
@@ -199,7 +198,7 @@ func TestIssuerRefusesBadTerms(t *testing.T) {
 		"target 100001":  {func(a *sortie.MissionAuthorization) { a.TargetCount = 100_001 }, "issue quote: target count: want 1-100000"},
 		"no creator":     {func(a *sortie.MissionAuthorization) { a.Creator = sortie.Address{} }, "issue quote: creator: the zero address cannot fund"},
 		"no nonce":       {func(a *sortie.MissionAuthorization) { a.Nonce = sortie.Hash{} }, "issue quote: nonce: want the draft's 32 random bytes, got zeros"},
-		"clock not set?": {nil, "issue quote: the clock says 1969-12-31T23:59:59.000Z; set it"},
+		"clock not set?": {nil, "issue quote: the clock is wrong: it shows 1969-12-31T23:59:59.000Z"},
 	}
 	for name, bad := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +212,7 @@ func TestIssuerRefusesBadTerms(t *testing.T) {
 			_, err := issuer.Quote(t.Context(), terms, now)
 			failsWith(t, err, bad.want)
 			if signErr := (*funding.SignError)(nil); errors.As(err, &signErr) {
-				t.Error("bad terms are not the signer's fault")
+				t.Error("got a SignError for bad terms, want another error")
 			}
 		})
 	}
@@ -234,7 +233,7 @@ func TestNewIssuerRefuses(t *testing.T) {
 		{good, 301 * time.Second, "authorization TTL 5m1s: want an even number of whole seconds, because deadlines advance by half of it"},
 		{good, 300*time.Second + time.Millisecond, "authorization TTL 5m0.001s: want an even number of whole seconds, because deadlines advance by half of it"},
 		{sortie.Domain{Factory: sortie.Address{1}}, funding.DefaultTTL, "chain id 0: want the id of the funding chain"},
-		{sortie.Domain{ChainID: 1}, funding.DefaultTTL, "factory: the zero address is no contract"},
+		{sortie.Domain{ChainID: 1}, funding.DefaultTTL, "factory: the zero address is not a contract"},
 	}
 	for _, bad := range cases {
 		_, err := funding.NewIssuer(bad.domain, mustSigner(t, [32]byte{31: 1}), bad.ttl)
@@ -247,14 +246,14 @@ func TestNewIssuerRefuses(t *testing.T) {
 	}
 }
 
-// A failure is not remembered: the next read asks the signer again.
+// A failure is not cached: the next read asks the signer again.
 func TestIssuerRecoversWithItsSigner(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
 	signer := &sometimes{Signer: v.signer(t), fail: true}
 	issuer := mustIssuer(t, v.domain(), signer, funding.DefaultTTL)
 	if _, err := issuer.Quote(t.Context(), v.terms(), noon); err == nil {
-		t.Fatal("a quote without a signature")
+		t.Fatal("quote with a failing signer: got no error, want one")
 	}
 	signer.fail = false
 	mustQuote(t, issuer, v.terms(), noon)
@@ -272,8 +271,7 @@ func (s *sometimes) Sign(ctx context.Context, request funding.SignRequest) (sort
 	return s.Signer.Sign(ctx, request)
 }
 
-// Issuers of two factories share what they remember, but never a signature: the domain is part of
-// what is signed.
+// Issuers of two factories share a cache but never a signature: the domain is part of the digest.
 func TestIssuerInAnotherDomain(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
@@ -291,8 +289,7 @@ func TestIssuerInAnotherDomain(t *testing.T) {
 	equal(t, "its own domain", here.In(v.domain()), here)
 }
 
-// A frozen quote keeps its bytes: those it had when it was issued, also from a process that never
-// saw it.
+// A frozen quote keeps the bytes that it had when it was issued, also in another process.
 func TestQuoteUntilRepeatsAnOldQuote(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
@@ -311,6 +308,6 @@ func TestQuoteUntilRepeatsAnOldQuote(t *testing.T) {
 	equal(t, "calldata of the vectors", repeated.Calldata.String(), v.Authorization.Calldata.String())
 	terms.Deadline++
 	if _, err := mustIssuer(t, v.domain(), v.signer(t), funding.DefaultTTL).QuoteUntil(t.Context(), terms, noon); err == nil {
-		t.Error("signed a deadline that no quote issued now has")
+		t.Error("QuoteUntil with a deadline later than that of a quote issued now: got no error, want one")
 	}
 }

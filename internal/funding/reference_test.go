@@ -18,9 +18,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// The hand-packed digests and calldata of package sortie are held against go-ethereum's general
-// encoders over random structs. The types are written out here a second time, from the contract's
-// specification, so that a mistake in one place shows in the other.
+// These tests compare the hand-packed digests and calldata of package sortie with go-ethereum's
+// general encoders over random structs. The types are written here a second time, from the
+// contract's specification, so that a mistake in one place is found by the other.
 
 const randomStructs = 10_000
 
@@ -82,7 +82,7 @@ func closeMessage(c sortie.Close) apitypes.TypedDataMessage {
 	return apitypes.TypedDataMessage{"missionKey": c.MissionKey[:], "paidCount": number(c.PaidCount)}
 }
 
-// mustABI is the interface of the compiled contract itself.
+// mustABI returns the ABI of the compiled contract.
 func mustABI(t testing.TB) abi.ABI {
 	t.Helper()
 	parsed, err := abi.JSON(bytes.NewReader(contracts.MissionFactory.ABI()))
@@ -141,7 +141,7 @@ func packClose(t testing.TB, contract abi.ABI, c sortie.Close, signature []byte)
 	return data
 }
 
-// random makes structs the contract could be sent, with a fixed seed: a failure repeats.
+// random makes valid structs from a fixed seed, so that a failure repeats.
 type random struct{ *rand.Rand }
 
 func newRandom(stream uint64) random { return random{rand.New(rand.NewPCG(2026, stream))} }
@@ -166,7 +166,7 @@ func (r random) domain() sortie.Domain {
 	return sortie.Domain{ChainID: 1 + r.Uint64()>>r.IntN(63), Factory: r.address()}
 }
 
-// text is valid UTF-8 of 1 to 64 bytes, every length, mostly but not only what a slug is made of.
+// text returns valid UTF-8 of 1 to 64 bytes, mostly but not only characters of a slug.
 func (r random) text() string {
 	letters := []rune("abcdefghijklmnopqrstuvwxyz0123456789-é漢🙂\x00\"\\<")
 	length := 1 + r.IntN(sortie.MaxMissionIDLength)
@@ -245,8 +245,7 @@ func TestClosesMatchTheReferenceEncoders(t *testing.T) {
 	}
 }
 
-// A policy engine hashes the content it is shown and compares: the hash must be the digest it is
-// asked to sign.
+// A signer with a policy hashes the content and compares: the hash must be the digest to sign.
 func TestContentHashesToTheDigest(t *testing.T) {
 	t.Parallel()
 	r := newRandom(4)

@@ -12,15 +12,15 @@ import (
 
 // secretFile is a file that only its owner may read.
 type secretFile struct {
-	what      string // as errors call it
+	what      string // its name in errors
 	path      string
 	ifMissing string // what to do when it does not exist
 	limit     int64  // bytes
 }
 
-// read gives the file's content. The checks are made on the opened file, so that neither a symbolic
-// link nor a swap between check and read gets around them. Every failure is one line that says what
-// to do.
+// read returns the file's content. The checks are made on the opened file, so that neither a
+// symbolic link nor a swap between check and read evades them. Every error is one line that says
+// what to do.
 func (f secretFile) read() ([]byte, error) {
 	// Without O_NONBLOCK opening a named pipe would wait for a writer.
 	file, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -57,7 +57,7 @@ func (f secretFile) inspect(file *os.File) error {
 		return f.fail("not a regular file; check the path")
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return f.fail("mode %04o lets other users at it; run: chmod 600 %s", mode, f.path)
+		return f.fail("mode %04o gives other users access; run: chmod 600 %s", mode, f.path)
 	}
 	return nil
 }

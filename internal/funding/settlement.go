@@ -8,9 +8,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Settler signs what moves money out of missions. It refuses what the contract would refuse, but it
-// has no memory: that a slot is never signed for two recipients, and a close only when it is final,
-// is up to its caller. A Settler may be used by many goroutines.
+// Settler signs settlements and closes, which move money out of missions. It refuses what the
+// contract would refuse, but it keeps no state: its caller must never sign a slot for two
+// recipients, and sign a close only when it is final. A Settler is safe for concurrent use.
 type Settler struct {
 	domain    sortie.Domain
 	separator sortie.Hash
@@ -28,9 +28,10 @@ func NewSettler(domain sortie.Domain, signer Signer) (*Settler, error) {
 // Signer is the address that settlements and closes are signed with.
 func (s *Settler) Signer() sortie.Address { return s.signer.Address() }
 
-// SignSettlement signs the payment of slots; of a single one, that is the contributor's receipt.
+// SignSettlement signs the payment of slots. A settlement of a single slot is the contributor's
+// receipt.
 //
-// It fails with a *SignError when the signer gave no usable signature. Every other failure means
+// It fails with a *SignError when the signer returned no usable signature. Every other error means
 // that the settlement is wrong.
 func (s *Settler) SignSettlement(ctx context.Context, settlement sortie.Settlement) (sortie.Bytes, error) {
 	if err := checkSettlement(settlement); err != nil {
@@ -45,7 +46,7 @@ func (s *Settler) SignSettlement(ctx context.Context, settlement sortie.Settleme
 
 // SignClose signs the end of a mission and the refund of what is left.
 //
-// It fails with a *SignError when the signer gave no usable signature. Every other failure means
+// It fails with a *SignError when the signer returned no usable signature. Every other error means
 // that the close is wrong.
 func (s *Settler) SignClose(ctx context.Context, end sortie.Close) (sortie.Bytes, error) {
 	switch {
@@ -75,7 +76,7 @@ func checkSettlement(settlement sortie.Settlement) error {
 		case payment.Slot >= sortie.MaxSlots: // and so within the contract's uint24
 			return fmt.Errorf("slot %d: the highest slot of a mission is %d", payment.Slot, sortie.MaxSlots-1)
 		case slots[payment.Slot]:
-			return fmt.Errorf("slot %d: it stands twice", payment.Slot)
+			return fmt.Errorf("slot %d appears twice", payment.Slot)
 		case payment.Recipient.IsZero():
 			return fmt.Errorf("slot %d: the recipient is the zero address", payment.Slot)
 		case submissions[payment.SubmissionKey]:

@@ -30,7 +30,7 @@ func TestSettlerRefuses(t *testing.T) {
 		{pay(sortie.Payment{Slot: 1 << 24, Recipient: to}), "settlement: slot 16777216: the highest slot of a mission is 99999"},
 		{
 			pay(sortie.Payment{Slot: 3, Recipient: to, SubmissionKey: sortie.Hash{1}}, sortie.Payment{Slot: 3, Recipient: to, SubmissionKey: sortie.Hash{2}}),
-			"settlement: slot 3: it stands twice",
+			"settlement: slot 3 appears twice",
 		},
 		{
 			pay(sortie.Payment{Slot: 3, Recipient: to, SubmissionKey: sortie.Hash{1}}, sortie.Payment{Slot: 4, Recipient: to, SubmissionKey: sortie.Hash{1}}),
@@ -52,14 +52,14 @@ func TestSettlerRefuses(t *testing.T) {
 		_, err := settler.SignClose(t.Context(), bad.end)
 		failsWith(t, err, bad.want)
 	}
-	equal(t, "questions to the signer", asked.count(), 0)
+	equal(t, "requests to the signer", asked.count(), 0)
 
 	_, err = settler.SignSettlement(t.Context(), pay(sortie.Payment{Slot: 99_999, Recipient: to}))
 	if err != nil {
-		t.Errorf("the last slot: %v", err)
+		t.Errorf("settlement of the last slot: got %v, want no error", err)
 	}
 	if _, err := settler.SignClose(t.Context(), sortie.Close{MissionKey: key}); err != nil {
-		t.Errorf("a close with nothing paid: %v", err)
+		t.Errorf("close with nothing paid: got %v, want no error", err)
 	}
 }
 

@@ -3,66 +3,43 @@ package funding
 import (
 	"sync"
 
+	"github.com/ethereum/go-ethereum/common/lru"
+
 	"github.com/sortie-labs/sortie"
 )
 
-// signaturesPerGeneration bounds the cache: two generations of this many signatures take 13
-// megabytes.
-const signaturesPerGeneration = 1 << 15
+// maxSignatures bounds the cache to about 13 megabytes.
+const maxSignatures = 1 << 16
 
 type signature [sortie.SignatureLength]byte
 
-// signatureCache remembers checked signatures by the digest they sign, because a draft is read far
-// more often than its deadline advances, and signing and recovering cost as much as the rest of the
-// read together. A digest stands for all that was signed, so an entry can never be wrong, only
-// unused.
-//
-// It has two generations. New and used entries go to the young one; when that is full, the old one
-// is dropped and the young one becomes the old. What was not used for a whole generation is gone,
-// signatures of past deadlines among it.
+// signatureCache holds checked signatures by the digest they sign: a draft is read far more often
+// than its deadline advances, and signing and recovering cost as much as the rest of the read. An
+// entry cannot become wrong, because the digest covers everything that was signed. The least
+// recently used entries, such as signatures of past deadlines, are dropped first.
 type signatureCache struct {
-	mu         sync.Mutex
-	limit      int // entries of one generation
-	young, old map[sortie.Hash]signature
+	mutex      sync.Mutex
+	signatures lru.BasicLRU[sortie.Hash, signature]
 }
 
 func newSignatureCache(limit int) *signatureCache {
-	return &signatureCache{limit: limit, young: make(map[sortie.Hash]signature), old: make(map[sortie.Hash]signature)}
+	return &signatureCache{signatures: lru.NewBasicLRU[sortie.Hash, signature](limit)}
 }
 
 func (c *signatureCache) get(digest sortie.Hash) (signature, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.find(digest)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.signatures.Get(digest)
 }
 
-// keep stores a signature and gives back the one to use: the first, if two goroutines signed the
-// same digest at once with a signer that does not repeat itself.
+// keep stores a signature and returns the one to use: the first, if two goroutines signed the same
+// digest at once with a signer that is not deterministic.
 func (c *signatureCache) keep(digest sortie.Hash, made signature) signature {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known, ok := c.find(digest); ok {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if known, ok := c.signatures.Get(digest); ok {
 		return known
 	}
-	c.insert(digest, made)
+	c.signatures.Add(digest, made)
 	return made
-}
-
-func (c *signatureCache) find(digest sortie.Hash) (signature, bool) {
-	if known, ok := c.young[digest]; ok {
-		return known, true
-	}
-	known, ok := c.old[digest]
-	if ok {
-		c.insert(digest, known)
-	}
-	return known, ok
-}
-
-func (c *signatureCache) insert(digest sortie.Hash, made signature) {
-	if len(c.young) >= c.limit {
-		c.young, c.old = c.old, c.young
-		clear(c.young)
-	}
-	c.young[digest] = made
 }

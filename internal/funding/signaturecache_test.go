@@ -15,7 +15,7 @@ func numbered(n int) (digest sortie.Hash, made signature) {
 	return digest, made
 }
 
-// Whatever is asked in whatever order: an answer is the right one, and memory stays bounded.
+// In any order of calls the cache returns the right signature and stays within its limit.
 func TestSignatureCacheIsRightAndBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -28,13 +28,13 @@ func TestSignatureCacheIsRightAndBounded(t *testing.T) {
 				got = cache.keep(digest, want)
 			}
 			if got != want {
-				rt.Fatalf("%d: another's signature", n)
+				rt.Fatalf("signature %d: got %x, want %x", n, got, want)
 			}
 			if again, known := cache.get(digest); !known || again != want {
-				rt.Fatalf("%d: forgotten at once", n)
+				rt.Fatalf("signature %d just after it was used: got %x, known %t; want %x", n, again, known, want)
 			}
-			if len(cache.young) > limit || len(cache.old) > limit {
-				rt.Fatalf("%d and %d entries with a limit of %d", len(cache.young), len(cache.old), limit)
+			if entries := cache.signatures.Len(); entries > limit {
+				rt.Fatalf("cache size: got %d, want at most %d", entries, limit)
 			}
 		}
 	})
@@ -51,11 +51,11 @@ func TestSignatureCacheKeepsWhatIsUsed(t *testing.T) {
 		digest, made := numbered(n)
 		cache.keep(digest, made)
 		if _, known := cache.get(used); !known {
-			t.Fatalf("the entry in use was dropped after %d others", n)
+			t.Fatalf("entry in use: got it dropped after %d others, want it kept", n)
 		}
 	}
 	if _, known := cache.get(unused); known {
-		t.Error("an entry nobody used is still there")
+		t.Error("unused entry: got it after 98 others, want it dropped")
 	}
 }
 
@@ -66,6 +66,6 @@ func TestSignatureCacheKeepsTheFirst(t *testing.T) {
 	_, second := numbered(2)
 	cache.keep(digest, first)
 	if got := cache.keep(digest, second); got != first {
-		t.Error("a second signature of the same digest replaced the first")
+		t.Errorf("keep a second signature of the same digest: got %x, want the first, %x", got, first)
 	}
 }

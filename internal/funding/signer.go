@@ -13,8 +13,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Signer holds one key, somewhere. [KeyRef.Open] and [NewKeySigner] give signers whose every answer
-// has been checked.
+// Signer signs with one key. Signers of [KeyRef.Open] and [NewKeySigner] check every signature.
 type Signer interface {
 	// Address is the account the key controls. It never changes.
 	Address() sortie.Address
@@ -22,7 +21,7 @@ type Signer interface {
 	Sign(ctx context.Context, request SignRequest) (sortie.Bytes, error)
 }
 
-// Purpose says what a signature is for, so that whoever holds the key can apply a policy.
+// Purpose names the use of a signature, so that the holder of the key can apply a policy.
 type Purpose string
 
 // The purposes of a signature.
@@ -34,7 +33,7 @@ const (
 	PurposeMessage       Purpose = "message" // EIP-191 (personal_sign), such as a request to the API
 )
 
-// SignRequest is one question to a signer.
+// SignRequest is one request to a signer.
 type SignRequest struct {
 	Purpose Purpose
 	Digest  sortie.Hash
@@ -44,14 +43,13 @@ type SignRequest struct {
 	Content json.Marshaler
 }
 
-// lazyJSON is content that costs nothing until somebody reads it.
+// lazyJSON is content that is built when it is encoded.
 type lazyJSON func() any
 
 func (content lazyJSON) MarshalJSON() ([]byte, error) { return json.Marshal(content()) }
 
-// SignError says that a signer gave no usable signature: it failed, or its answer was not one of
-// its key over the digest. The request may be tried again later; nothing was signed that anybody
-// has seen.
+// SignError reports that a signer returned no usable signature: it failed, or the signature is not
+// of its key over the digest. The request may be tried again later: no signature left this package.
 type SignError struct {
 	Purpose Purpose
 	Signer  sortie.Address
@@ -63,10 +61,10 @@ func (e *SignError) Error() string {
 	return fmt.Sprintf("sign %s as %s: %v", e.Purpose, e.Signer, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *SignError) Unwrap() error { return e.Err }
 
-// checked is the door through which signatures leave the package.
+// checked is a signer that verifies every signature before it returns it.
 type checked struct{ signer Signer }
 
 func check(signer Signer) checked {
@@ -103,8 +101,8 @@ var halfOrder = func() (half [32]byte) {
 	return half
 }()
 
-// checkSignature recovers the signer with go-ethereum's recover, which is several times faster with
-// cgo than the portable one of package sortie, but takes high s as well.
+// checkSignature recovers the signer with go-ethereum's Ecrecover. With cgo it is several times
+// faster than the portable code of package sortie, but it also accepts a high s.
 func checkSignature(digest sortie.Hash, signature []byte, want sortie.Address) error {
 	if len(signature) != sortie.SignatureLength {
 		return fmt.Errorf("the signer gave %d bytes; want 65: r, s, v", len(signature))

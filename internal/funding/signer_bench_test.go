@@ -2,7 +2,7 @@ package funding
 
 import "testing"
 
-// The two halves of a checked signature.
+// A checked signature costs signing and recovering.
 
 func BenchmarkSign(b *testing.B) {
 	signer, err := NewKeySigner([32]byte{31: 1})

@@ -16,7 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// recordingSigner passes requests on and remembers them.
+// recordingSigner records requests and forwards them.
 type recordingSigner struct {
 	funding.Signer
 	mu       sync.Mutex
@@ -42,7 +42,7 @@ func (s *recordingSigner) count() int {
 	return len(s.requests)
 }
 
-// spoilingSigner alters what a right signer answers.
+// spoilingSigner alters the signatures of another signer.
 type spoilingSigner struct {
 	funding.Signer
 	spoil func(sortie.Bytes) (sortie.Bytes, error)
@@ -63,7 +63,7 @@ func highS(signature sortie.Bytes) sortie.Bytes {
 	return signature
 }
 
-func TestEveryDoorRefusesWrongSignatures(t *testing.T) {
+func TestEverySigningFunctionRefusesWrongSignatures(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
 	right := v.signer(t)
@@ -74,7 +74,7 @@ func TestEveryDoorRefusesWrongSignatures(t *testing.T) {
 	}
 	wrongSigners := map[string]struct {
 		signer funding.Signer
-		want   string // behind "sign PURPOSE as ADDRESS: "
+		want   string // after "sign PURPOSE as ADDRESS: "
 	}{
 		"failure":    {spoilingSigner{right, func(sortie.Bytes) (sortie.Bytes, error) { return nil, errLocked }}, "the device is locked"},
 		"nothing":    {spoiled(func(sortie.Bytes) sortie.Bytes { return nil }), "the signer gave 0 bytes; want 65: r, s, v"},
@@ -87,11 +87,11 @@ func TestEveryDoorRefusesWrongSignatures(t *testing.T) {
 		"zero s":     {spoiled(func(b sortie.Bytes) sortie.Bytes { clear(b[32:64]); return b }), "the signer gave bytes that no key can have signed"},
 		"r past end": {spoiled(func(b sortie.Bytes) sortie.Bytes { copy(b, bytes.Repeat([]byte{0xff}, 32)); return b }), "the signer gave bytes that no key can have signed"},
 		"wrong key": {
-			liar{other, right.Address()},
+			misnamedSigner{other, right.Address()},
 			"the signature is of " + other.Address().String() + ": the signer holds another key or signed something else",
 		},
 	}
-	doors := map[funding.Purpose]func(context.Context, funding.Signer) error{
+	functions := map[funding.Purpose]func(context.Context, funding.Signer) error{
 		funding.PurposeAuthorization: func(ctx context.Context, signer funding.Signer) error {
 			issuer, err := funding.NewIssuer(v.domain(), signer, funding.DefaultTTL)
 			if err != nil {
@@ -99,7 +99,7 @@ func TestEveryDoorRefusesWrongSignatures(t *testing.T) {
 			}
 			quote, err := issuer.Quote(ctx, v.terms(), noon)
 			if err != nil && quote.Calldata != nil {
-				return errors.New("a quote beside the error")
+				return errors.New("got a quote together with the error")
 			}
 			return err
 		},
@@ -114,31 +114,31 @@ func TestEveryDoorRefusesWrongSignatures(t *testing.T) {
 			return err
 		},
 	}
-	for purpose, open := range doors {
+	for purpose, sign := range functions {
 		for name, wrong := range wrongSigners {
 			t.Run(string(purpose)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				err := open(t.Context(), wrong.signer)
+				err := sign(t.Context(), wrong.signer)
 				var failure *funding.SignError
 				if !errors.As(err, &failure) {
 					t.Fatalf("got %v; want a SignError", err)
 				}
 				equal(t, "error", failure.Error(), fmt.Sprintf("sign %s as %s: %s", purpose, right.Address(), wrong.want))
 				if name == "failure" && !errors.Is(err, errLocked) {
-					t.Error("the cause is lost")
+					t.Errorf("got error %v, want it to wrap %v", err, errLocked)
 				}
 			})
 		}
 	}
 }
 
-// liar says it has one key and signs with another.
-type liar struct {
+// misnamedSigner reports the address of one key and signs with another.
+type misnamedSigner struct {
 	funding.Signer
 	claims sortie.Address
 }
 
-func (l liar) Address() sortie.Address { return l.claims }
+func (s misnamedSigner) Address() sortie.Address { return s.claims }
 
 func settle(v vectors, signer funding.Signer, sign func(*funding.Settler) (sortie.Bytes, error)) error {
 	settler, err := funding.NewSettler(v.domain(), signer)
@@ -147,12 +147,12 @@ func settle(v vectors, signer funding.Signer, sign func(*funding.Settler) (sorti
 	}
 	signature, err := sign(settler)
 	if err != nil && signature != nil {
-		return errors.New("a signature beside the error")
+		return errors.New("got a signature together with the error")
 	}
 	return err
 }
 
-// A single flipped bit anywhere in a signature must not get out.
+// A signature with a single flipped bit must not be returned.
 func TestEveryFlippedBitIsRefused(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
@@ -163,7 +163,7 @@ func TestEveryFlippedBitIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := issuer.Quote(t.Context(), v.terms(), noon); err == nil {
-			t.Errorf("bit %d flipped: the quote went out", bit)
+			t.Errorf("quote with bit %d of the signature flipped: got no error, want one", bit)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestKeySignerKeepsItsSecret(t *testing.T) {
 	asNumber := new(big.Int).SetBytes(secret[:])
 	for _, form := range []string{secret.String()[2:], asNumber.String(), string(secret[:]), fmt.Sprint(secret[:])} {
 		if bytes.Contains(bytes.ToLower([]byte(printed)), []byte(form)) {
-			t.Errorf("the secret was printed: %s", printed)
+			t.Errorf("formatted signer: got %s, want no secret in it", printed)
 		}
 	}
 }

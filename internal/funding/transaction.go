@@ -17,8 +17,8 @@ import (
 // SignTransaction signs a transaction for one chain: dynamic-fee (EIP-1559) or legacy with replay
 // protection (EIP-155).
 //
-// It fails with a *SignError when the signer gave no usable signature. Every other failure means
-// that the transaction is not one to sign.
+// It fails with a *SignError when the signer returned no usable signature. Every other error means
+// that the transaction must not be signed.
 func SignTransaction(ctx context.Context, signer Signer, chainID uint64, transaction *types.Transaction) (*types.Transaction, error) {
 	unsigned, err := encodeUnsigned(new(big.Int).SetUint64(chainID), transaction)
 	if err != nil {
@@ -49,8 +49,8 @@ func SignTransaction(ctx context.Context, signer Signer, chainID uint64, transac
 	return signed, nil
 }
 
-// encodeUnsigned is the byte string whose hash is signed. go-ethereum only gives out the hash, and
-// a signer with a policy must see what it signs.
+// encodeUnsigned returns the bytes whose hash is signed. go-ethereum exports only the hash, but a
+// signer with a policy must see the transaction.
 func encodeUnsigned(chainID *big.Int, tx *types.Transaction) ([]byte, error) {
 	switch tx.Type() {
 	case types.DynamicFeeTxType:

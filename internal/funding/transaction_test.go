@@ -38,12 +38,12 @@ func TestSignTransaction(t *testing.T) {
 		}
 		from, err := types.Sender(types.LatestSignerForChainID(big.NewInt(84532)), signed)
 		if err != nil || sortie.Address(from) != asked.Address() {
-			t.Errorf("%s: sent by %s, %v", name, from, err)
+			t.Errorf("%s: got sender %s, error %v; want %s", name, from, err, asked.Address())
 		}
 		var content struct{ UnsignedTransaction sortie.Bytes }
 		text, err := json.Marshal(asked.last().Content)
 		if err != nil || json.Unmarshal(text, &content) != nil {
-			t.Fatalf("%s: content %s, %v", name, text, err)
+			t.Fatalf("%s: got content %s, error %v; want a JSON object", name, text, err)
 		}
 		equal(t, name+": hash of the content", sortie.Hash(crypto.Keccak256Hash(content.UnsignedTransaction)), asked.last().Digest)
 	}

@@ -6,9 +6,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The signed structs as EIP-712 typed data in JSON, for whoever holds the key and wants to see what
-// it signs. Nothing here is hashed by this package: the digests are those of package sortie, and a
-// test holds the two together.
+// The signed structs as EIP-712 typed data in JSON, for signers that check the content. This
+// package does not hash them: the digests come from package sortie, and a test compares the two.
 
 type typedData struct {
 	Types       map[string][]typedField `json:"types"`
@@ -41,7 +40,7 @@ func newTypedData(domain sortie.Domain, message any, primaryType string, types m
 	}
 }
 
-// authorizationMessage has its numbers as text, because a JSON number loses digits in many readers.
+// authorizationMessage encodes numbers as text, because many JSON parsers round large numbers.
 type authorizationMessage struct {
 	MissionID           string         `json:"missionId"`
 	Token               sortie.Address `json:"token"`

@@ -65,7 +65,7 @@ func ingestOnFullDisk(outside, disk string) error {
 	if err := os.WriteFile(path, specimen.PNG(noise), 0o600); err != nil {
 		return err
 	}
-	ingester := ingest.NewIngester(ingest.Config{TempDir: disk, MemoryLimit: childMemory})
+	ingester := ingest.New(ingest.Config{TempDir: disk, MemoryLimit: childMemory})
 	_, err := ingester.Ingest(context.Background(), path, "image/png")
 	var problem *ingest.Problem
 	if err == nil || errors.As(err, &problem) {

@@ -35,7 +35,7 @@ type Place = container.Place
 // Config says how files are taken in. The zero value works.
 type Config struct {
 	Executable  string        // what runs [ChildMain] when started with [ChildArgument]; this program, if empty
-	MaxBytes    int64         // of a file; 512 MiB, if 0
+	MaxBytes    int64         // of a file; [sortie.MaxUploadBytes], if 0
 	MemoryLimit int64         // of the child; 256 MiB, if 0
 	CPUTime     time.Duration // that may be spent on one file, in whole seconds; 20 s, if 0
 	Timeout     time.Duration // of one file, by the clock; a minute, if 0
@@ -86,9 +86,9 @@ type Ingester struct {
 	complained  func(string) // how tests see what ffmpeg said
 }
 
-// NewIngester makes an ingester.
-func NewIngester(config Config) *Ingester {
-	setDefault(&config.MaxBytes, 512<<20)
+// New makes an ingester.
+func New(config Config) *Ingester {
+	setDefault(&config.MaxBytes, sortie.MaxUploadBytes)
 	setDefault(&config.MemoryLimit, 256<<20)
 	setDefault(&config.CPUTime, 20*time.Second)
 	setDefault(&config.Timeout, time.Minute)

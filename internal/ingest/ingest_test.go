@@ -29,7 +29,7 @@ func newIngester(t testing.TB, change func(*ingest.Config)) *ingest.Ingester {
 	if change != nil {
 		change(&config)
 	}
-	return ingest.NewIngester(config)
+	return ingest.New(config)
 }
 
 func writeFile(t testing.TB, data []byte) string {

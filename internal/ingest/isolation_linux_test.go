@@ -71,24 +71,24 @@ func runAttackedService(args []string) int {
 	config := ingest.Config{TempDir: dir, Isolation: isolation, Timeout: 2 * time.Minute, Executable: file("child"), FFmpeg: file(fakePrefix + "shows-nothing")}
 	ctx := context.Background()
 	var report siteReport
-	report.Missing, err = ingest.NewIngester(config).CheckIsolation(ctx)
+	report.Missing, err = ingest.New(config).CheckIsolation(ctx)
 	report.Check, report.NotIsolated = fmt.Sprint(err), errors.Is(err, ingest.ErrNotIsolated)
-	_, err = ingest.NewIngester(config).Ingest(ctx, file("photo.jpg"), "image/jpeg")
+	_, err = ingest.New(config).Ingest(ctx, file("photo.jpg"), "image/jpeg")
 	report.Picture = fmt.Sprint(err)
-	honest := ingest.NewIngester(config)
+	honest := ingest.New(config)
 	honest.SetStillMemory(fakeMemory)
 	_, err = honest.Ingest(ctx, file("film.mp4"), "video/mp4")
 	report.Video = fmt.Sprint(err)
 
 	config.FFmpeg = file(attackingFFmpeg)
-	attacked := ingest.NewIngester(config)
+	attacked := ingest.New(config)
 	attacked.SetStillMemory(fakeMemory)
 	attacked.OnComplaint(func(said string) { report.FFmpeg = cmp.Or(report.FFmpeg, strings.TrimSpace(said)) }) // it is asked twice
 	_, _ = attacked.Ingest(ctx, file("film.mp4"), "video/mp4")
 	for name, said := range map[string]*string{attackingChild: &report.Child, bombingChild: &report.ChildBomb} {
 		config.Executable = file(name)
 		_ = os.WriteFile(file(secretFile), []byte("secret"), 0o600) // where an earlier attack has deleted it
-		_, err = ingest.NewIngester(config).Ingest(ctx, file("photo.jpg"), "image/jpeg")
+		_, err = ingest.New(config).Ingest(ctx, file("photo.jpg"), "image/jpeg")
 		*said = fmt.Sprint(err)
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(report)

@@ -126,7 +126,7 @@ const service = "service"
 
 func init() {
 	otherMains[service] = func(args []string) int {
-		ingester := ingest.NewIngester(ingest.Config{Executable: args[0], TempDir: args[1], MemoryLimit: childMemory, Timeout: time.Hour})
+		ingester := ingest.New(ingest.Config{Executable: args[0], TempDir: args[1], MemoryLimit: childMemory, Timeout: time.Hour})
 		_, err := ingester.Ingest(context.Background(), args[2], "image/jpeg")
 		fmt.Println(err)
 		return 1

@@ -36,15 +36,15 @@ func isVariant(text string) bool {
 	return false
 }
 
-// LinkKey is one key of the ring that signs media links.
-type LinkKey struct {
+// Key is one key of the ring that signs media links.
+type Key struct {
 	ID     string // letters, digits, - and _; part of every link it signs
 	Secret []byte // 32 bytes or more
 }
 
-// LinkKeys signs links with its first key and accepts those of all of them, so that a new key can
+// Keys signs links with its first key and accepts those of all of them, so that a new key can
 // be put in front while links of the old ones still live. It is safe for use by many at once.
-type LinkKeys struct {
+type Keys struct {
 	keys []*linkKey
 }
 
@@ -69,13 +69,13 @@ const (
 	maximumLink     = 256 // of the query, and of a submission id
 )
 
-// NewLinkKeys makes a ring, the signing key first. It refuses short secrets, odd or repeated key
+// NewKeys makes a ring, the signing key first. It refuses short secrets, odd or repeated key
 // ids and repeated secrets.
-func NewLinkKeys(keys ...LinkKey) (*LinkKeys, error) {
+func NewKeys(keys ...Key) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("link keys: there is none; add one, so that media links can be signed")
 	}
-	ring := &LinkKeys{}
+	ring := &Keys{}
 	for i, key := range keys {
 		if !plainText(key.ID) || len(key.ID) > maximumKeyID {
 			return nil, fmt.Errorf("link key %d: its id must be 1 to %d letters, digits, - or _", i, maximumKeyID)
@@ -93,7 +93,7 @@ func NewLinkKeys(keys ...LinkKey) (*LinkKeys, error) {
 	return ring, nil
 }
 
-func newLinkKey(key LinkKey) *linkKey {
+func newLinkKey(key Key) *linkKey {
 	secret := append([]byte(nil), key.Secret...)
 	k := &linkKey{id: key.ID}
 	k.states.New = func() any { return &linkState{mac: hmac.New(sha256.New, secret)} }
@@ -102,13 +102,13 @@ func newLinkKey(key LinkKey) *linkKey {
 
 // Sign gives the query of a link that lives until exp, in seconds since 1970:
 // exp=...&kid=...&sig=...
-func (k *LinkKeys) Sign(submissionID, variant string, exp int64) string {
+func (k *Keys) Sign(submissionID, variant string, exp int64) string {
 	return string(k.AppendQuery(nil, submissionID, variant, exp))
 }
 
 // AppendQuery appends what Sign gives to dst. A page of deliverables signs hundreds of links into
 // one buffer.
-func (k *LinkKeys) AppendQuery(dst []byte, submissionID, variant string, exp int64) []byte {
+func (k *Keys) AppendQuery(dst []byte, submissionID, variant string, exp int64) []byte {
 	key := k.keys[0]
 	dst = append(dst, "exp="...)
 	dst = strconv.AppendInt(dst, exp, 10)
@@ -143,7 +143,7 @@ func (s *linkState) sign() []byte {
 //
 // Only the one spelling is accepted. Comparing text with text also refuses the other ways to write
 // the same signature in base64.
-func (k *LinkKeys) Verify(submissionID, variant, query string, now time.Time) (exp int64, err error) {
+func (k *Keys) Verify(submissionID, variant, query string, now time.Time) (exp int64, err error) {
 	expText, id, signature, ok := parseLink(query)
 	if !ok || !isVariant(variant) || len(submissionID) > maximumLink || !plainText(submissionID) {
 		return 0, errLinkInvalid()
@@ -174,7 +174,7 @@ func errLinkInvalid() error {
 	return sortie.NewError(sortie.CodeMediaURLInvalid, "the link was not signed by this service, or was changed; use it exactly as it came")
 }
 
-func (k *LinkKeys) key(id string) *linkKey {
+func (k *Keys) key(id string) *linkKey {
 	for _, key := range k.keys {
 		if key.id == id {
 			return key

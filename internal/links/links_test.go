@@ -17,14 +17,14 @@ import (
 const linkedSubmission = "sub_01jz3k8c9v7m2q4r6t8w0x2y4z"
 
 var (
-	oldKey = links.LinkKey{ID: "2026a", Secret: []byte(strings.Repeat("o", 32))}
-	newKey = links.LinkKey{ID: "2026b", Secret: []byte(strings.Repeat("n", 32))}
+	oldKey = links.Key{ID: "2026a", Secret: []byte(strings.Repeat("o", 32))}
+	newKey = links.Key{ID: "2026b", Secret: []byte(strings.Repeat("n", 32))}
 	noon   = time.Unix(1_790_000_000, 0)
 )
 
-func newKeys(t testing.TB, keys ...links.LinkKey) *links.LinkKeys {
+func newKeys(t testing.TB, keys ...links.Key) *links.Keys {
 	t.Helper()
-	ring, err := links.NewLinkKeys(keys...)
+	ring, err := links.NewKeys(keys...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func newKeys(t testing.TB, keys ...links.LinkKey) *links.LinkKeys {
 }
 
 // The protocol's own words, written down a second time.
-func protocolQuery(key links.LinkKey, submissionID, variant string, exp int64) string {
+func protocolQuery(key links.Key, submissionID, variant string, exp int64) string {
 	mac := hmac.New(sha256.New, key.Secret)
 	fmt.Fprintf(mac, "v1\n%s\n%s\n%d", submissionID, variant, exp)
 	return fmt.Sprintf("exp=%d&kid=%s&sig=%s", exp, key.ID, base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
@@ -69,7 +69,7 @@ func TestLinksExpireAndKeysRotate(t *testing.T) {
 	query := before.Sign(linkedSubmission, links.VariantOriginal, exp)
 	for _, row := range []struct {
 		name string
-		keys *links.LinkKeys
+		keys *links.Keys
 		now  time.Time
 		want sortie.Code
 	}{
@@ -186,12 +186,12 @@ func mutate(random *rand.Rand, text string) string {
 
 func TestBadKeysAreRefused(t *testing.T) {
 	t.Parallel()
-	for name, keys := range map[string][]links.LinkKey{
+	for name, keys := range map[string][]links.Key{
 		"none": nil, "short": {{ID: "a", Secret: make([]byte, 31)}}, "no id": {{Secret: make([]byte, 32)}}, "odd id": {{ID: "a&b", Secret: make([]byte, 32)}},
 		"long id": {{ID: strings.Repeat("a", 33), Secret: make([]byte, 32)}}, "same id": {oldKey, {ID: oldKey.ID, Secret: newKey.Secret}},
 		"same secret": {oldKey, {ID: "other", Secret: oldKey.Secret}},
 	} {
-		_, err := links.NewLinkKeys(keys...)
+		_, err := links.NewKeys(keys...)
 		if err == nil {
 			t.Errorf("%s: accepted", name)
 		} else if strings.Contains(err.Error(), "oooo") {

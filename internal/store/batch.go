@@ -264,10 +264,10 @@ func (b *batcher) runInSavepoint(ctx context.Context, session *session, t *turn)
 	return true, err
 }
 
-const (
-	savepoint           = "SAVEPOINT turn"
-	rollbackToSavepoint = "ROLLBACK TO turn"
-	releaseSavepoint    = "RELEASE turn"
+var (
+	savepoint           = preparedWrite("SAVEPOINT turn")
+	rollbackToSavepoint = preparedWrite("ROLLBACK TO turn")
+	releaseSavepoint    = preparedWrite("RELEASE turn")
 )
 
 // boundLog keeps the write-ahead log from growing for as long as there are readers. SQLite's own

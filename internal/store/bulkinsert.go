@@ -43,18 +43,9 @@ func newBulk(insert string, columns int) bulk {
 			}
 			postgreSQL.WriteString(")")
 		}
-		b.sizes = append(b.sizes, bulkSize{rows: rows, sqlite: sqlite.String(), postgreSQL: postgreSQL.String()})
+		b.sizes = append(b.sizes, bulkSize{rows: rows, sqlite: preparedWrite(sqlite.String()), postgreSQL: postgreSQL.String()})
 	}
 	return b
-}
-
-// forSQLite lists the statements to parse once.
-func (b bulk) forSQLite() []string {
-	statements := make([]string, len(b.sizes))
-	for i, size := range b.sizes {
-		statements[i] = size.sqlite
-	}
-	return statements
 }
 
 // insertRows inserts all rows. The function appends the values of some of them, row by row.

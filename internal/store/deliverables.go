@@ -76,12 +76,12 @@ func (db *DB) DeliverablePage(ctx context.Context, draftID string, afterSeq int6
 	return nil
 }
 
-const (
-	selectDeliverablesByDraftID   = `SELECT draft_id, mission_id, accepted, summary FROM mission_slots WHERE creator = $1 AND draft_id = $2`
-	selectDeliverablesByMissionID = `SELECT draft_id, mission_id, accepted, summary FROM mission_slots WHERE creator = $1 AND mission_id = $2`
+var (
+	selectDeliverablesByDraftID   = preparedRead(`SELECT draft_id, mission_id, accepted, summary FROM mission_slots WHERE creator = $1 AND draft_id = $2`)
+	selectDeliverablesByMissionID = preparedRead(`SELECT draft_id, mission_id, accepted, summary FROM mission_slots WHERE creator = $1 AND mission_id = $2`)
 
-	selectDeliverables = `SELECT accept_seq, submission_id, has_thumbnail, fragment FROM deliverables
-WHERE draft_id = $1 AND accept_seq > $2 ORDER BY accept_seq LIMIT $3 + 0`
-	insertDeliverable = `INSERT INTO deliverables (draft_id, accept_seq, submission_id, has_thumbnail, fragment) VALUES ($1, $2, $3, $4, $5)`
-	deleteDeliverable = `DELETE FROM deliverables WHERE draft_id = $1 AND accept_seq = $2`
+	selectDeliverables = preparedRead(`SELECT accept_seq, submission_id, has_thumbnail, fragment FROM deliverables
+WHERE draft_id = $1 AND accept_seq > $2 ORDER BY accept_seq LIMIT $3 + 0`)
+	insertDeliverable = preparedWrite(`INSERT INTO deliverables (draft_id, accept_seq, submission_id, has_thumbnail, fragment) VALUES ($1, $2, $3, $4, $5)`)
+	deleteDeliverable = preparedWrite(`DELETE FROM deliverables WHERE draft_id = $1 AND accept_seq = $2`)
 )

@@ -254,34 +254,36 @@ const (
 	draftColumns = `seq, draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address,
 	chain_id, factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, quote_deadline, updated_at, version,
 	mission_ends_at, publish_by`
+)
 
-	moveDraft = `UPDATE drafts SET depth = $3, decision = $4, refunded = $5, list_status = $6, quote_deadline = $7,
+var (
+	moveDraft = preparedWrite(`UPDATE drafts SET depth = $3, decision = $4, refunded = $5, list_status = $6, quote_deadline = $7,
 	updated_at = $8, version = version + $9, publish_by = $10
-WHERE draft_id = $1 AND version = $2`
+WHERE draft_id = $1 AND version = $2`)
 
-	selectDraftByDraftID   = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND draft_id = $2`
-	selectDraftByMissionID = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND mission_id = $2`
-	selectDraftByKey       = `SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND idempotency_key = $2`
+	selectDraftByDraftID   = preparedRead(`SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND draft_id = $2`)
+	selectDraftByMissionID = preparedRead(`SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND mission_id = $2`)
+	selectDraftByKey       = preparedRead(`SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND idempotency_key = $2`)
 
 	// A limit that is a bare parameter makes SQLite plan the statement anew each time it is bound.
-	selectDrafts = `SELECT ` + draftColumns + ` FROM drafts
-WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`
-	selectDraftsInStatus = `SELECT ` + draftColumns + ` FROM drafts
-WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`
+	selectDrafts = preparedRead(`SELECT ` + draftColumns + ` FROM drafts
+WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`)
+	selectDraftsInStatus = preparedRead(`SELECT ` + draftColumns + ` FROM drafts
+WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`)
 
-	selectDraftsToLapse = `SELECT ` + draftColumns + ` FROM drafts
-WHERE publish_by IS NOT NULL AND publish_by <= $1 ORDER BY publish_by LIMIT $2 + 0`
+	selectDraftsToLapse = preparedRead(`SELECT ` + draftColumns + ` FROM drafts
+WHERE publish_by IS NOT NULL AND publish_by <= $1 ORDER BY publish_by LIMIT $2 + 0`)
 )
 
 // insertDraft adds a draft in the state in which all begin. Any unique index may refuse the row:
 // the wallet's key, or a drawn id that exists already.
 var insertDraft = func() string {
 	begin := mission.Created()
-	return fmt.Sprintf(`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token,
+	return preparedWrite(fmt.Sprintf(`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token,
 	token_address, chain_id, factory_address, reward, target_count, nonce, created_at, updated_at,
 	mission_ends_at, depth, decision, refunded, list_status, version)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, '%s', '%s', %t, '%s', 1)
-ON CONFLICT DO NOTHING`, begin.Depth, begin.Decision, begin.Refunded, begin.View().List)
+ON CONFLICT DO NOTHING`, begin.Depth, begin.Decision, begin.Refunded, begin.View().List))
 }()
 
 // scanDraft reads a row of draftColumns.

@@ -170,24 +170,24 @@ func (tx *Tx) indexPerceptual(submissionID string, perceptual uint64) error {
 	return nil
 }
 
-const selectExactDuplicate = `SELECT submission_id FROM submissions
+var selectExactDuplicate = preparedRead(`SELECT submission_id FROM submissions
 WHERE uploaded_hash = $1 AND submission_id <> $2 AND NOT (contributor = $3 AND status IN ('rejected', 'withdrawn'))
-ORDER BY seq LIMIT 1`
+ORDER BY seq LIMIT 1`)
 
-const selectServedDuplicate = `SELECT submission_id FROM submissions
+var selectServedDuplicate = preparedRead(`SELECT submission_id FROM submissions
 WHERE served_hash = $1 AND submission_id <> $2 AND NOT (contributor = $3 AND status IN ('rejected', 'withdrawn'))
-ORDER BY seq LIMIT 1`
+ORDER BY seq LIMIT 1`)
 
-const insertPerceptual = `INSERT INTO perceptual_words (submission_id, perceptual, word)
-VALUES ($1, $2, $3), ($1, $2, $4), ($1, $2, $5), ($1, $2, $6)`
+var insertPerceptual = preparedWrite(`INSERT INTO perceptual_words (submission_id, perceptual, word)
+VALUES ($1, $2, $3), ($1, $2, $4), ($1, $2, $5), ($1, $2, $6)`)
 
-const selectLookalikesOfWord = `SELECT perceptual, submission_id FROM perceptual_words
-WHERE word = $1 AND (perceptual, submission_id) > ($2, $3) ORDER BY perceptual, submission_id LIMIT $4 + 0`
+var selectLookalikesOfWord = preparedRead(`SELECT perceptual, submission_id FROM perceptual_words
+WHERE word = $1 AND (perceptual, submission_id) > ($2, $3) ORDER BY perceptual, submission_id LIMIT $4 + 0`)
 
 var (
-	selectLookalikes = `SELECT perceptual, submission_id FROM perceptual_words WHERE word IN (` + placeholders(1, wordProbes) + `)
-LIMIT $69 + 0`
-	selectEarliest = `SELECT submission_id, seq FROM submissions WHERE submission_id IN (` + placeholders(1, lookupSize) + `)
+	selectLookalikes = preparedRead(`SELECT perceptual, submission_id FROM perceptual_words WHERE word IN (` + placeholders(1, wordProbes) + `)
+LIMIT $69 + 0`)
+	selectEarliest = preparedRead(`SELECT submission_id, seq FROM submissions WHERE submission_id IN (` + placeholders(1, lookupSize) + `)
 	AND submission_id <> $65 AND NOT (contributor = $66 AND status IN ('rejected', 'withdrawn'))
-ORDER BY seq LIMIT 1`
+ORDER BY seq LIMIT 1`)
 )

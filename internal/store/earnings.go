@@ -67,10 +67,10 @@ func (db *DB) PaymentsOf(ctx context.Context, draftID string, afterSlot int64, l
 	})
 }
 
-const (
+var (
 	// The sums are made here: they do not fit the integers of the engines.
-	selectEarnings = `SELECT token, status, amount, COUNT(*), MIN(queued_at) FROM payouts WHERE recipient = $1
-GROUP BY token, status, amount ORDER BY token, status, amount`
-	selectPaymentsOf = `SELECT ` + payoutColumns + ` FROM payouts
-WHERE draft_id = $1 AND slot > $2 AND block_number IS NOT NULL ORDER BY slot LIMIT $3 + 0`
+	selectEarnings = preparedRead(`SELECT token, status, amount, COUNT(*), MIN(queued_at) FROM payouts WHERE recipient = $1
+GROUP BY token, status, amount ORDER BY token, status, amount`)
+	selectPaymentsOf = preparedRead(`SELECT ` + payoutColumns + ` FROM payouts
+WHERE draft_id = $1 AND slot > $2 AND block_number IS NOT NULL ORDER BY slot LIMIT $3 + 0`)
 )

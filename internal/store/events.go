@@ -109,8 +109,8 @@ func (tx *Tx) appendEvents(counts map[sortie.Address]walletCount, events []Draft
 
 var insertWalletEvents = newBulk(`INSERT INTO events (created_at, wallet, seq, draft_id, type, data) VALUES `, 5)
 
-const (
-	insertEvent = `INSERT INTO events (wallet, seq, draft_id, type, data, created_at)
-VALUES ($1, (SELECT last_event FROM wallets WHERE wallet = $1), $2, $3, $4, $5)`
-	selectEvents = `SELECT seq, draft_id, type, data, created_at FROM events WHERE wallet = $1 AND seq > $2 ORDER BY seq LIMIT $3 + 0`
+var (
+	insertEvent = preparedWrite(`INSERT INTO events (wallet, seq, draft_id, type, data, created_at)
+VALUES ($1, (SELECT last_event FROM wallets WHERE wallet = $1), $2, $3, $4, $5)`)
+	selectEvents = preparedRead(`SELECT seq, draft_id, type, data, created_at FROM events WHERE wallet = $1 AND seq > $2 ORDER BY seq LIMIT $3 + 0`)
 )

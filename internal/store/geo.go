@@ -186,8 +186,8 @@ func metersBetween(lat1, lng1, lat2, lng2 int64) int64 {
 }
 
 var (
-	selectNear = `SELECT seq, lat, lng FROM mission_slots
+	selectNear = preparedRead(`SELECT seq, lat, lng FROM mission_slots
 WHERE listed AND lat_band IN (` + placeholders(5, maxBands) + `) AND lng >= $1 AND lng <= $2
-	AND opens_at <= $3 AND ends_at > $3 AND ($4 = '' OR media_type = $4)`
-	selectSlotsBySeq = selectSlotsAndMission + `WHERE listed AND mission_slots.seq IN (` + placeholders(1, lookupSize) + `)`
+	AND opens_at <= $3 AND ends_at > $3 AND ($4 = '' OR media_type = $4)`)
+	selectSlotsBySeq = preparedRead(selectSlotsAndMission + `WHERE listed AND mission_slots.seq IN (` + placeholders(1, lookupSize) + `)`)
 )

@@ -92,8 +92,10 @@ RETURNING epoch`
 	renewLease = `UPDATE leases SET expires_at = $4 WHERE name = $1 AND holder = $2 AND epoch = $3 RETURNING epoch`
 
 	releaseLease = `UPDATE leases SET holder = '', expires_at = 0 WHERE name = $1 AND holder = $2 AND epoch = $3 RETURNING epoch`
+)
 
+var (
 	// An update, because it locks the row on both engines: a change of holder waits for the end of
 	// this transaction.
-	holdLease = `UPDATE leases SET epoch = epoch WHERE name = $1 AND holder = $2 AND epoch = $3`
+	holdLease = preparedWrite(`UPDATE leases SET epoch = epoch WHERE name = $1 AND holder = $2 AND epoch = $3`)
 )

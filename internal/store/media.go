@@ -115,8 +115,8 @@ func (db *DB) UsedObjects(ctx context.Context, hashes []sortie.Hash) ([]bool, er
 	})
 }
 
-const selectServedMedia = `SELECT status, draft_id, served_hash, served_type, served_size, thumbnail_hash FROM submissions
-WHERE submission_id = $1`
+var selectServedMedia = preparedRead(`SELECT status, draft_id, served_hash, served_type, served_size, thumbnail_hash FROM submissions
+WHERE submission_id = $1`)
 
 // The status is wrapped, so that SQLite is not tempted to look for all submissions in one.
 var selectUsedObjects = func() string {

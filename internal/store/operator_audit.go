@@ -75,8 +75,11 @@ func (db *DB) Audit(ctx context.Context, beforeSeq int64, limit int) ([]AuditEnt
 }
 
 const (
-	insertAudit = `INSERT INTO audit (at, actor, action, subject, detail, request) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT DO NOTHING`
 	selectAudited = `SELECT EXISTS (SELECT 1 FROM audit WHERE request = $1)`
 	selectAudit   = `SELECT seq, at, actor, action, subject, detail FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2 + 0`
+)
+
+var (
+	insertAudit = preparedWrite(`INSERT INTO audit (at, actor, action, subject, detail, request) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT DO NOTHING`)
 )

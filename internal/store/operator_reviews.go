@@ -63,10 +63,13 @@ func (s *session) reviewOf(ctx context.Context, draftID string) (Review, error) 
 }
 
 const (
-	insertReview = `INSERT INTO reviews (draft_id, decision, operator, reason, decided_at)
-VALUES ($1, $2, $3, $4, $5) ON CONFLICT (draft_id) DO NOTHING`
 	upsertReview = `INSERT INTO reviews (draft_id, decision, operator, reason, decided_at)
 VALUES ($1, $2, $3, $4, $5) ON CONFLICT (draft_id) DO UPDATE SET decision = excluded.decision, operator = excluded.operator,
 	reason = excluded.reason, decided_at = excluded.decided_at`
 	selectReview = `SELECT decision, operator, reason, decided_at FROM reviews WHERE draft_id = $1`
+)
+
+var (
+	insertReview = preparedWrite(`INSERT INTO reviews (draft_id, decision, operator, reason, decided_at)
+VALUES ($1, $2, $3, $4, $5) ON CONFLICT (draft_id) DO NOTHING`)
 )

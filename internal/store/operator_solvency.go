@@ -8,6 +8,7 @@ import (
 	"math/big"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Book is what the rows say about the money of one funded mission, as of a block.
@@ -67,38 +68,11 @@ type BookPage struct {
 	Final uint64
 }
 
-// Vault is a token in a factory.
-type Vault struct {
-	Factory, TokenAddress sortie.Address
-	Token                 sortie.Token
-}
-
 // BookTotal is the sum of the closed books of a vault.
 type BookTotal struct {
-	Vault
+	onchain.Vault
 	Missions int64
 	BookSums
-}
-
-// CreditHolder is an account that may have a credit in a vault.
-type CreditHolder struct {
-	Factory, TokenAddress, Account sortie.Address
-	Empty                          bool // it had none when the contract was last asked
-}
-
-// ContractMission is what a factory holds of a mission.
-type ContractMission struct {
-	Exists         bool
-	Creator, Token sortie.Address
-	Reward         *big.Int
-	Target, Paid   uint64
-	Closed         uint8 // 0: open, 1: closed by the service, 2: reclaimed by its creator
-}
-
-// ContractKey is where a mission is on the chain.
-type ContractKey struct {
-	Factory    sortie.Address
-	MissionKey sortie.Hash
 }
 
 // OpenBooks reads up to limit books that are not closed, as of a block, of the drafts after one, in
@@ -264,7 +238,7 @@ func (tx *Tx) CloseBooks(chainID uint64, books []Book, sums []BookSums) (closed 
 		}
 		at := key{book.Factory, book.TokenAddress}
 		if added[at] == nil {
-			added[at] = &BookTotal{Vault: Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token}, BookSums: zeroSums()}
+			added[at] = &BookTotal{Vault: onchain.Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token}, BookSums: zeroSums()}
 			order = append(order, at)
 		}
 		added[at].Missions++
@@ -400,12 +374,7 @@ SELECT ` + bookColumns + bookTables
 
 	// What is not final may be one node's forgery, and would look like a mismatch: it is not in the
 	// books.
-	isLocked = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = fundings.draft_id AND depth = 'locked')`
-
-	selectOpenBooks = pageBegin + `draft_id, 0 AS place FROM fundings
-	WHERE chain_id = $1 AND NOT books_closed AND draft_id > $4 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id` + pageEnd + `page.draft_id`
-	selectClosedBooks = pageBegin + `draft_id, seq AS place FROM closed_books
-	WHERE chain_id = $1 AND seq > $4 ORDER BY seq` + pageEnd + `page.place`
+	isLocked          = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = fundings.draft_id AND depth = 'locked')`
 	selectNewestBooks = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
 	WHERE chain_id = $1 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`
 	selectNewestBooksBefore = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
@@ -429,4 +398,11 @@ ON CONFLICT (chain_id, factory, token_address) DO UPDATE SET missions = book_tot
 	updateTotal = `UPDATE book_totals SET missions = $4, funded = $5, paid = $6, deferred = $7, refunded = $8
 WHERE chain_id = $1 AND factory = $2 AND token_address = $3`
 	selectTotals = `SELECT ` + totalColumns + ` FROM book_totals WHERE chain_id = $1 ORDER BY factory, token_address`
+)
+
+var (
+	selectOpenBooks = preparedRead(pageBegin + `draft_id, 0 AS place FROM fundings
+	WHERE chain_id = $1 AND NOT books_closed AND draft_id > $4 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id` + pageEnd + `page.draft_id`)
+	selectClosedBooks = preparedRead(pageBegin + `draft_id, seq AS place FROM closed_books
+	WHERE chain_id = $1 AND seq > $4 ORDER BY seq` + pageEnd + `page.place`)
 )

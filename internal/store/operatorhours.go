@@ -49,8 +49,8 @@ func (tx *Tx) AddAccepted(hour OperatorHour, baseUnits *big.Int) error {
 	return nil
 }
 
-const (
-	holdOperatorHour = `INSERT INTO operator_hours (operator, token, minutes) VALUES ($1, $2, '[]')
-ON CONFLICT (operator, token) DO UPDATE SET minutes = operator_hours.minutes RETURNING minutes`
-	updateOperatorHour = `UPDATE operator_hours SET minutes = $3 WHERE operator = $1 AND token = $2`
+var (
+	holdOperatorHour = preparedWrite(`INSERT INTO operator_hours (operator, token, minutes) VALUES ($1, $2, '[]')
+ON CONFLICT (operator, token) DO UPDATE SET minutes = operator_hours.minutes RETURNING minutes`)
+	updateOperatorHour = preparedWrite(`UPDATE operator_hours SET minutes = $3 WHERE operator = $1 AND token = $2`)
 )

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // MaxSettlement is how many payouts a settlement carries at most.
@@ -64,7 +65,7 @@ func (s *session) payoutOf(ctx context.Context, submissionID string) (Payout, er
 // PayoutsToFinalize reads up to limit payouts that a block up to the final one paid or deferred and
 // that do not count as that yet, in the order of the chain, after a place: a block and the number
 // of a payout.
-func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after ChainPlace, limit int) ([]Payout, error) {
+func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after onchain.Place, limit int) ([]Payout, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Payout, error) {
 		return s.payouts(ctx, selectPayoutsToFinalize, int64(final), int64(after.Block), int64(after.Index), limit)
 	})
@@ -139,7 +140,7 @@ func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payou
 
 // RemovePayment notes that a slot was not paid by the block of an event, which a reorganization
 // removed. A payout whose settlement is still under way stays with it; others wait for a new one.
-func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
+func (tx *Tx) RemovePayment(chainID uint64, event *onchain.Event) error {
 	var draftID string
 	err := tx.session.one(tx.ctx, selectPaidMission, []any{event.MissionKey.String(), int64(chainID), hexAddress(event.Factory)},
 		func(row scanner) error { return row.Scan(&draftID) })
@@ -369,19 +370,6 @@ func (s *session) payouts(ctx context.Context, query string, args ...any) (found
 const (
 	payoutColumns = `seq, submission_id, draft_id, slot, recipient, token, amount, status, settlement_id, transaction_hash, block_number,
 	credited, problem, queued_at, updated_at`
-
-	insertPayout = `INSERT INTO payouts (submission_id, draft_id, slot, recipient, token, amount, status, queued_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, 'queued', $7, $7)`
-	holdMission       = `UPDATE mission_slots SET failed = failed WHERE draft_id = $1`
-	addToPayoutCounts = `UPDATE mission_slots SET waiting = waiting + $2, paid = paid + $3, deferred = deferred + $4, failed = failed + $5,
-	waiting_since = CASE WHEN waiting + $2 > 0 THEN COALESCE(waiting_since, $6) END,
-	closing_at = CASE WHEN $3 + $4 < 0 THEN NULL ELSE closing_at END
-WHERE draft_id = $1`
-
-	selectPayout            = `SELECT ` + payoutColumns + ` FROM payouts WHERE submission_id = $1`
-	selectPayoutsToFinalize = `SELECT ` + payoutColumns + ` FROM payouts
-WHERE status = 'sent' AND block_number IS NOT NULL AND block_number <= $1 AND (block_number, seq) > ($2, $3)
-ORDER BY block_number, seq LIMIT $4 + 0`
 	selectUnpaid = `SELECT ` + payoutColumns + ` FROM payouts
 WHERE draft_id = $1 AND block_number IS NULL AND status IN ('queued', 'sent') ORDER BY slot LIMIT $2 + 0`
 
@@ -391,14 +379,29 @@ WHERE fundings.mission_key = $1 AND fundings.chain_id = $2 AND drafts.factory_ad
 )
 
 var (
-	selectPayoutsOfSlots = `SELECT ` + payoutColumns + ` FROM payouts WHERE draft_id = $1 AND slot IN (` + placeholders(2, lookupSize) + `)`
-	updatePayouts        = `UPDATE payouts SET status = $1, settlement_id = $2, transaction_hash = $3, block_number = $4, credited = $5,
+	insertPayout = preparedWrite(`INSERT INTO payouts (submission_id, draft_id, slot, recipient, token, amount, status, queued_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, 'queued', $7, $7)`)
+	holdMission       = preparedWrite(`UPDATE mission_slots SET failed = failed WHERE draft_id = $1`)
+	addToPayoutCounts = preparedWrite(`UPDATE mission_slots SET waiting = waiting + $2, paid = paid + $3, deferred = deferred + $4, failed = failed + $5,
+	waiting_since = CASE WHEN waiting + $2 > 0 THEN COALESCE(waiting_since, $6) END,
+	closing_at = CASE WHEN $3 + $4 < 0 THEN NULL ELSE closing_at END
+WHERE draft_id = $1`)
+
+	selectPayout            = preparedRead(`SELECT ` + payoutColumns + ` FROM payouts WHERE submission_id = $1`)
+	selectPayoutsToFinalize = preparedRead(`SELECT ` + payoutColumns + ` FROM payouts
+WHERE status = 'sent' AND block_number IS NOT NULL AND block_number <= $1 AND (block_number, seq) > ($2, $3)
+ORDER BY block_number, seq LIMIT $4 + 0`)
+)
+
+var (
+	selectPayoutsOfSlots = preparedWrite(`SELECT ` + payoutColumns + ` FROM payouts WHERE draft_id = $1 AND slot IN (` + placeholders(2, lookupSize) + `)`)
+	updatePayouts        = preparedWrite(`UPDATE payouts SET status = $1, settlement_id = $2, transaction_hash = $3, block_number = $4, credited = $5,
 	problem = $6, updated_at = $7
-WHERE submission_id IN (` + placeholders(8, lookupSize) + `)`
+WHERE submission_id IN (` + placeholders(8, lookupSize) + `)`)
 
 	// The receipt of a slot that is paid is not signed again.
-	noteReceiptsPaid = `UPDATE submissions SET paid_block = $2
-WHERE draft_id = $1 AND slot IS NOT NULL AND slot IN (` + placeholders(3, lookupSize) + `)`
+	noteReceiptsPaid = preparedWrite(`UPDATE submissions SET paid_block = $2
+WHERE draft_id = $1 AND slot IS NOT NULL AND slot IN (` + placeholders(3, lookupSize) + `)`)
 )
 
 // scanPayout reads a row of payoutColumns.

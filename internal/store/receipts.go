@@ -87,20 +87,22 @@ func optionalAddress(address sortie.Address) string {
 }
 
 const (
-	selectReceiptsDue = selectSubmissions + `
-WHERE s.final_at IS NOT NULL AND s.receipt IS NULL AND (s.final_at, s.submission_id) > ($1, $2)
-	AND NOT EXISTS (SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = s.draft_id AND closed_at IS NOT NULL)
-ORDER BY s.final_at, s.submission_id LIMIT $3 + 0`
-	selectOpenReceipts = selectSubmissions + `
-WHERE s.receipt IS NOT NULL AND s.paid_block IS NULL AND s.receipt_signer = $1 AND s.submission_id > $2
-ORDER BY s.submission_id LIMIT $3 + 0`
-
-	putReceipt = `UPDATE submissions SET receipt = $3, receipt_signer = $4, version = version + 1` + thisSubmission + `
-	AND final_at IS NOT NULL AND receipt IS NULL AND NOT EXISTS (
-	SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = submissions.draft_id AND closed_at IS NOT NULL)`
-	renewReceipt = `UPDATE submissions SET receipt = $3, receipt_signer = $4, version = version + 1` + thisSubmission + `
-	AND receipt IS NOT NULL AND paid_block IS NULL`
-
 	insertSettler  = `INSERT INTO settlers (address, first_used_at) VALUES ($1, $2) ON CONFLICT (address) DO NOTHING`
 	selectSettlers = `SELECT address, first_used_at FROM settlers ORDER BY first_used_at, address`
+)
+
+var (
+	selectReceiptsDue = preparedRead(selectSubmissions + `
+WHERE s.final_at IS NOT NULL AND s.receipt IS NULL AND (s.final_at, s.submission_id) > ($1, $2)
+	AND NOT EXISTS (SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = s.draft_id AND closed_at IS NOT NULL)
+ORDER BY s.final_at, s.submission_id LIMIT $3 + 0`)
+	selectOpenReceipts = preparedRead(selectSubmissions + `
+WHERE s.receipt IS NOT NULL AND s.paid_block IS NULL AND s.receipt_signer = $1 AND s.submission_id > $2
+ORDER BY s.submission_id LIMIT $3 + 0`)
+
+	putReceipt = preparedWrite(`UPDATE submissions SET receipt = $3, receipt_signer = $4, version = version + 1` + thisSubmission + `
+	AND final_at IS NOT NULL AND receipt IS NULL AND NOT EXISTS (
+	SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = submissions.draft_id AND closed_at IS NOT NULL)`)
+	renewReceipt = preparedWrite(`UPDATE submissions SET receipt = $3, receipt_signer = $4, version = version + 1` + thisSubmission + `
+	AND receipt IS NOT NULL AND paid_block IS NULL`)
 )

@@ -271,38 +271,41 @@ const (
 )
 
 const (
-	selectFinal = `SELECT 1 FROM submissions WHERE contributor = $1 AND final_at IS NOT NULL
-ORDER BY final_at LIMIT 1`
-	selectNextReservationEnd = `SELECT expires_at FROM submissions WHERE draft_id = $1 AND expires_at IS NOT NULL
-ORDER BY expires_at LIMIT 1`
-
-	prolongReservation = `UPDATE submissions SET reserved_until = $2, version = version + 1
-WHERE submission_id = $1 AND status = 'pending' AND uploaded_at IS NULL AND reserved_until < $2`
-
-	chargeMeter = `INSERT INTO reservation_meters (holder, used_until) VALUES ($1, $4)
-ON CONFLICT (holder) DO UPDATE SET used_until =
-	CASE WHEN reservation_meters.used_until > $2 THEN reservation_meters.used_until ELSE $2 END + $3
-WHERE reservation_meters.used_until <= $5`
-	refundMeter      = `UPDATE reservation_meters SET used_until = used_until - $2 WHERE holder = $1`
 	selectMeter      = `SELECT used_until FROM reservation_meters WHERE holder = $1`
-	selectIdleMeter  = `SELECT 1 FROM reservation_meters WHERE used_until < $1 LIMIT 1`
 	deleteIdleMeters = `DELETE FROM reservation_meters WHERE holder IN
 	(SELECT holder FROM reservation_meters WHERE used_until < $1 ORDER BY used_until LIMIT $2 + 0)`
-
-	insertReservation = `INSERT INTO open_reservations (submission_id, newcomer, size_bytes, network, refund_until,
-	meter, meter_cost, wide_meter, wide_meter_cost, own_meter, own_meter_cost)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
-	selectReservation = `SELECT newcomer, size_bytes, network, meter, meter_cost, wide_meter, wide_meter_cost, own_meter, own_meter_cost
-FROM open_reservations WHERE submission_id = $1`
-	noteArrival     = `UPDATE open_reservations SET size_bytes = 0, network = '' WHERE submission_id = $1`
-	selectOldRefund = `SELECT 1 FROM open_reservations WHERE refund_until < $1 LIMIT 1`
-	dropOldRefunds  = `UPDATE open_reservations SET meter = '', meter_cost = 0, wide_meter = '', wide_meter_cost = 0,
+	dropOldRefunds = `UPDATE open_reservations SET meter = '', meter_cost = 0, wide_meter = '', wide_meter_cost = 0,
 	own_meter = '', own_meter_cost = 0, refund_until = NULL
 WHERE submission_id IN (SELECT submission_id FROM open_reservations WHERE refund_until < $1 ORDER BY refund_until LIMIT $2 + 0)`
-	deleteReservation = `DELETE FROM open_reservations WHERE submission_id = $1`
+)
 
-	addReservedBytes = `INSERT INTO reserved_bytes (holder, size_bytes) VALUES ($1, $2)
-ON CONFLICT (holder) DO UPDATE SET size_bytes = reserved_bytes.size_bytes + $2 WHERE reserved_bytes.size_bytes <= $3`
-	subtractReservedBytes = `UPDATE reserved_bytes SET size_bytes = size_bytes - $2 WHERE holder = $1`
-	deleteReservedBytes   = `DELETE FROM reserved_bytes WHERE holder = $1 AND size_bytes = 0`
+var (
+	selectFinal = preparedRead(`SELECT 1 FROM submissions WHERE contributor = $1 AND final_at IS NOT NULL
+ORDER BY final_at LIMIT 1`)
+	selectNextReservationEnd = preparedRead(`SELECT expires_at FROM submissions WHERE draft_id = $1 AND expires_at IS NOT NULL
+ORDER BY expires_at LIMIT 1`)
+
+	prolongReservation = preparedWrite(`UPDATE submissions SET reserved_until = $2, version = version + 1
+WHERE submission_id = $1 AND status = 'pending' AND uploaded_at IS NULL AND reserved_until < $2`)
+
+	chargeMeter = preparedWrite(`INSERT INTO reservation_meters (holder, used_until) VALUES ($1, $4)
+ON CONFLICT (holder) DO UPDATE SET used_until =
+	CASE WHEN reservation_meters.used_until > $2 THEN reservation_meters.used_until ELSE $2 END + $3
+WHERE reservation_meters.used_until <= $5`)
+	refundMeter     = preparedWrite(`UPDATE reservation_meters SET used_until = used_until - $2 WHERE holder = $1`)
+	selectIdleMeter = preparedRead(`SELECT 1 FROM reservation_meters WHERE used_until < $1 LIMIT 1`)
+
+	insertReservation = preparedWrite(`INSERT INTO open_reservations (submission_id, newcomer, size_bytes, network, refund_until,
+	meter, meter_cost, wide_meter, wide_meter_cost, own_meter, own_meter_cost)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`)
+	selectReservation = preparedWrite(`SELECT newcomer, size_bytes, network, meter, meter_cost, wide_meter, wide_meter_cost, own_meter, own_meter_cost
+FROM open_reservations WHERE submission_id = $1`)
+	noteArrival       = preparedWrite(`UPDATE open_reservations SET size_bytes = 0, network = '' WHERE submission_id = $1`)
+	selectOldRefund   = preparedRead(`SELECT 1 FROM open_reservations WHERE refund_until < $1 LIMIT 1`)
+	deleteReservation = preparedWrite(`DELETE FROM open_reservations WHERE submission_id = $1`)
+
+	addReservedBytes = preparedWrite(`INSERT INTO reserved_bytes (holder, size_bytes) VALUES ($1, $2)
+ON CONFLICT (holder) DO UPDATE SET size_bytes = reserved_bytes.size_bytes + $2 WHERE reserved_bytes.size_bytes <= $3`)
+	subtractReservedBytes = preparedWrite(`UPDATE reserved_bytes SET size_bytes = size_bytes - $2 WHERE holder = $1`)
+	deleteReservedBytes   = preparedWrite(`DELETE FROM reserved_bytes WHERE holder = $1 AND size_bytes = 0`)
 )

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/mission"
 )
 
 // bounded is a drawn submission with bounds.
@@ -185,7 +184,7 @@ func testReservationMeters(t *testing.T, url string) {
 func testReservedBytes(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target, s.PerContributor = 1000, 100 })
-	const size = mission.MaxUploadBytes
+	const size = sortie.MaxUploadBytes
 	for name, c := range map[string]struct {
 		bounds  ReservationBounds
 		want    error

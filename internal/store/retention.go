@@ -66,14 +66,16 @@ func (tx *Tx) deleteDrafts(ids []string) error {
 }
 
 var (
-	deleteEventsOfDrafts = `DELETE FROM events WHERE draft_id IN (` + placeholders(1, lookupSize) + `)`
-	deleteUnfundedDrafts = `DELETE FROM drafts WHERE ` + unfundedDraft + ` AND draft_id IN (` + placeholders(1, lookupSize) + `)`
+	deleteEventsOfDrafts = preparedWrite(`DELETE FROM events WHERE draft_id IN (` + placeholders(1, lookupSize) + `)`)
+	deleteUnfundedDrafts = preparedWrite(`DELETE FROM drafts WHERE ` + unfundedDraft + ` AND draft_id IN (` + placeholders(1, lookupSize) + `)`)
 )
 
 const (
 	// unfundedDraft is the condition of the index drafts_unfunded.
 	unfundedDraft = `depth = 'none' AND decision = 'none'`
+)
 
-	selectRemovableDrafts = `SELECT draft_id, wallet FROM drafts WHERE ` + unfundedDraft + ` AND created_at < $1
-ORDER BY created_at LIMIT $2 + 0`
+var (
+	selectRemovableDrafts = preparedRead(`SELECT draft_id, wallet FROM drafts WHERE ` + unfundedDraft + ` AND created_at < $1
+ORDER BY created_at LIMIT $2 + 0`)
 )

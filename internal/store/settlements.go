@@ -366,22 +366,10 @@ func (tx *Tx) openSettlementsOf(draftID string) (map[int64]bool, error) {
 const (
 	waitingMissions = `SELECT draft_id, waiting, batch, waiting_since FROM mission_slots
 WHERE `
-	selectMissionsWaiting       = waitingMissions + `token = $1 AND waiting > 0 AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`
-	selectMissionsWithFullBatch = waitingMissions + `token = $1 AND waiting >= batch AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`
-	selectWaitingOf             = waitingMissions + `draft_id = $1 AND waiting > 0 AND waiting_since IS NOT NULL`
-	holdWaitingMission          = `UPDATE mission_slots SET waiting_since = $3 WHERE draft_id = $1 AND waiting > 0 AND waiting_since = $2`
-	selectWaiting               = `SELECT ` + payoutColumns + ` FROM payouts
-WHERE draft_id = $1 AND status = 'queued' AND settlement_id IS NULL ORDER BY slot LIMIT $2 + 0`
-
-	insertSettlement = `INSERT INTO settlements (draft_id, token, size, created_at) VALUES ($1, $2, $3, $4) RETURNING id`
-	endSettlement    = `UPDATE settlements SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL`
-	waitUntil        = `UPDATE mission_slots SET waiting_since = $2 WHERE draft_id = $1 AND waiting > 0`
-	setBatch         = `UPDATE mission_slots SET batch = $2 WHERE draft_id = $1`
-	growBatch        = `UPDATE mission_slots SET batch = CASE WHEN batch * 2 < $2 THEN batch * 2 ELSE $2 END WHERE draft_id = $1 AND batch < $2`
-
-	selectSettlement       = `SELECT draft_id, token, size, created_at, ended_at FROM settlements WHERE id = $1`
-	selectOpenOfSettlement = `SELECT ` + payoutColumns + ` FROM payouts
-WHERE settlement_id = $1 AND block_number IS NULL ORDER BY slot`
+	selectWaitingOf         = waitingMissions + `draft_id = $1 AND waiting > 0 AND waiting_since IS NOT NULL`
+	waitUntil               = `UPDATE mission_slots SET waiting_since = $2 WHERE draft_id = $1 AND waiting > 0`
+	setBatch                = `UPDATE mission_slots SET batch = $2 WHERE draft_id = $1`
+	growBatch               = `UPDATE mission_slots SET batch = CASE WHEN batch * 2 < $2 THEN batch * 2 ELSE $2 END WHERE draft_id = $1 AND batch < $2`
 	selectOpenSettlementsOf = `SELECT id FROM settlements WHERE draft_id = $1 AND ended_at IS NULL`
 
 	selectSigned = `SELECT settlements.id FROM settlements
@@ -394,8 +382,23 @@ WHERE ended_at IS NULL AND settlements.id > 0 AND settlements.token = $1 AND set
 	(SELECT hash FROM attempts WHERE attempts.intent_id = intents.id ORDER BY number DESC LIMIT 1)
 FROM settlements LEFT JOIN intents ON intents.kind = 'settle' AND intents.subject = CAST(settlements.id AS TEXT)
 WHERE ended_at IS NULL AND `
-	selectOpenSettlements     = openWithIntents + `settlements.id > $1 ORDER BY settlements.id LIMIT $2 + 0`
 	selectSettlementsUnderWay = openWithIntents + `draft_id = $1 ORDER BY settlements.id LIMIT $2 + 0`
+)
+
+var (
+	selectMissionsWaiting       = preparedRead(waitingMissions + `token = $1 AND waiting > 0 AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`)
+	selectMissionsWithFullBatch = preparedRead(waitingMissions + `token = $1 AND waiting >= batch AND waiting_since <= $2 ORDER BY waiting_since LIMIT $3 + 0`)
+	holdWaitingMission          = preparedWrite(`UPDATE mission_slots SET waiting_since = $3 WHERE draft_id = $1 AND waiting > 0 AND waiting_since = $2`)
+	selectWaiting               = preparedWrite(`SELECT ` + payoutColumns + ` FROM payouts
+WHERE draft_id = $1 AND status = 'queued' AND settlement_id IS NULL ORDER BY slot LIMIT $2 + 0`)
+
+	insertSettlement = preparedWrite(`INSERT INTO settlements (draft_id, token, size, created_at) VALUES ($1, $2, $3, $4) RETURNING id`)
+	endSettlement    = preparedWrite(`UPDATE settlements SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL`)
+
+	selectSettlement       = preparedRead(`SELECT draft_id, token, size, created_at, ended_at FROM settlements WHERE id = $1`)
+	selectOpenOfSettlement = preparedRead(`SELECT ` + payoutColumns + ` FROM payouts
+WHERE settlement_id = $1 AND block_number IS NULL ORDER BY slot`)
+	selectOpenSettlements = preparedRead(openWithIntents + `settlements.id > $1 ORDER BY settlements.id LIMIT $2 + 0`)
 )
 
 var selectUnderWay = `SELECT amount FROM payouts WHERE settlement_id IN (` + placeholders(1, lookupSize) + `) AND block_number IS NULL`

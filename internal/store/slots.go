@@ -320,42 +320,12 @@ VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 
 	closeSlots  = `UPDATE mission_slots SET closed_at = $2 WHERE draft_id = $1`
 	reopenSlots = `UPDATE mission_slots SET closed_at = NULL, completed_at = NULL, closing_at = NULL WHERE draft_id = $1`
-
-	startClosing = `UPDATE mission_slots SET closing_at = $2 WHERE draft_id = $1 AND closable_at <= $2 AND ` + isPublished + `
-	AND NOT EXISTS (` + selectHalted + `)`
-	endEarly      = `UPDATE mission_slots SET ends_at = $2 WHERE draft_id = $1 AND ends_at > $2 AND closed_at IS NULL AND completed_at IS NULL`
-	completeSlots = `UPDATE mission_slots SET completed_at = $2 WHERE draft_id = $1 AND closed_at IS NOT NULL AND completed_at IS NULL
-	AND reserved = 0 AND accepted = finals AND paid + deferred + failed = finals AND ` + isPublished + `
-	AND NOT EXISTS (` + selectHalted + `)`
+	endEarly    = `UPDATE mission_slots SET ends_at = $2 WHERE draft_id = $1 AND ends_at > $2 AND closed_at IS NULL AND completed_at IS NULL`
 	isPublished = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = mission_slots.draft_id
 	AND decision = 'approved' AND depth = 'locked')`
-
-	// One newcomer is always let in. The next are as long as newcomers hold less than their part of
-	// what is free or theirs.
-	reserveSlot = `UPDATE mission_slots SET reserved = reserved + 1, newcomers = newcomers + $3
-WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2
-	AND ($3 = 0 OR newcomers * 100 < (target_count - accepted - reserved + newcomers) * $4)`
-	addToSlots = `UPDATE mission_slots SET reserved = reserved + $2, accepted = accepted + $3, finals = finals + $4,
-	accept_seq = accept_seq + $5, newcomers = newcomers + $6, waiting = waiting + $4,
-	waiting_since = CASE WHEN $4 > 0 THEN COALESCE(waiting_since, $7) ELSE waiting_since END
-WHERE draft_id = $1 AND ($4 = 0 AND $5 = 0 OR closed_at IS NULL AND closing_at IS NULL) RETURNING accept_seq, finals`
-
-	addContribution = `INSERT INTO contributors (draft_id, wallet, active) VALUES ($1, $2, 1)
-ON CONFLICT (draft_id, wallet) DO UPDATE SET active = contributors.active + 1
-WHERE contributors.active < (SELECT per_contributor FROM mission_slots WHERE mission_slots.draft_id = $1)`
-	endContribution = `UPDATE contributors SET active = active - 1 WHERE draft_id = $1 AND wallet = $2`
-
-	selectSlots        = `SELECT ` + slotColumns + ` FROM mission_slots WHERE draft_id = $1`
-	selectSlotsToClose = `SELECT draft_id FROM mission_slots WHERE closable_at IS NOT NULL AND closable_at <= $1
-	AND ` + isPublished + `
-ORDER BY closable_at LIMIT $2 + 0`
 	selectLostClosings = `SELECT draft_id FROM mission_slots WHERE closing_at IS NOT NULL AND closed_at IS NULL AND draft_id > ''
 	AND NOT EXISTS (SELECT 1 FROM intents WHERE kind = 'close' AND subject = draft_id AND status IN ('queued', 'sent', 'mined'))
 ORDER BY draft_id LIMIT $1 + 0`
-	selectSlotsToComplete = `SELECT mission_slots.draft_id FROM mission_slots JOIN fundings ON fundings.draft_id = mission_slots.draft_id
-WHERE closed_at IS NOT NULL AND completed_at IS NULL AND closed_block <= $1 AND mission_slots.draft_id > $2
-	AND reserved = 0 AND accepted = finals AND ` + isPublished + `
-ORDER BY mission_slots.draft_id LIMIT $3 + 0`
 
 	// The next end of a reservation is looked for where nothing else is free.
 	selectSlotsAndMission = `SELECT ` + slotColumns + `, mission,
@@ -364,17 +334,6 @@ ORDER BY mission_slots.draft_id LIMIT $3 + 0`
 FROM mission_slots
 JOIN drafts ON drafts.draft_id = mission_slots.draft_id `
 
-	selectSlotsByMission = selectSlotsAndMission + `WHERE mission_slots.mission_id = $1`
-	selectOpenSlots      = selectSlotsAndMission + `WHERE ` + openPage
-
-	// The media types are no parameters: only then PostgreSQL knows how few missions they choose.
-	selectOpenPhotos = selectSlotsAndMission + `WHERE media_type = 'photo' AND ` + openPage
-	selectOpenVideos = selectSlotsAndMission + `WHERE media_type = 'video' AND ` + openPage
-
-	selectAnywhere       = selectSlotsAndMission + `WHERE lat IS NULL AND ` + openPage
-	selectAnywherePhotos = selectSlotsAndMission + `WHERE lat IS NULL AND media_type = 'photo' AND ` + openPage
-	selectAnywhereVideos = selectSlotsAndMission + `WHERE lat IS NULL AND media_type = 'video' AND ` + openPage
-
 	openPage = `listed AND mission_slots.seq < $1 AND opens_at <= $2 AND ends_at > $2
 ORDER BY mission_slots.seq DESC LIMIT $3 + 0`
 
@@ -382,6 +341,49 @@ ORDER BY mission_slots.seq DESC LIMIT $3 + 0`
 WHERE decision = 'approved' AND depth = 'locked'
 	AND NOT EXISTS (SELECT 1 FROM mission_slots WHERE mission_slots.draft_id = drafts.draft_id)
 ORDER BY seq LIMIT $1 + 0`
+)
+
+var (
+	startClosing = preparedWrite(`UPDATE mission_slots SET closing_at = $2 WHERE draft_id = $1 AND closable_at <= $2 AND ` + isPublished + `
+	AND NOT EXISTS (` + selectHalted + `)`)
+	completeSlots = preparedWrite(`UPDATE mission_slots SET completed_at = $2 WHERE draft_id = $1 AND closed_at IS NOT NULL AND completed_at IS NULL
+	AND reserved = 0 AND accepted = finals AND paid + deferred + failed = finals AND ` + isPublished + `
+	AND NOT EXISTS (` + selectHalted + `)`)
+
+	// One newcomer is always let in. The next are as long as newcomers hold less than their part of
+	// what is free or theirs.
+	reserveSlot = preparedWrite(`UPDATE mission_slots SET reserved = reserved + 1, newcomers = newcomers + $3
+WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2
+	AND ($3 = 0 OR newcomers * 100 < (target_count - accepted - reserved + newcomers) * $4)`)
+	addToSlots = preparedWrite(`UPDATE mission_slots SET reserved = reserved + $2, accepted = accepted + $3, finals = finals + $4,
+	accept_seq = accept_seq + $5, newcomers = newcomers + $6, waiting = waiting + $4,
+	waiting_since = CASE WHEN $4 > 0 THEN COALESCE(waiting_since, $7) ELSE waiting_since END
+WHERE draft_id = $1 AND ($4 = 0 AND $5 = 0 OR closed_at IS NULL AND closing_at IS NULL) RETURNING accept_seq, finals`)
+
+	addContribution = preparedWrite(`INSERT INTO contributors (draft_id, wallet, active) VALUES ($1, $2, 1)
+ON CONFLICT (draft_id, wallet) DO UPDATE SET active = contributors.active + 1
+WHERE contributors.active < (SELECT per_contributor FROM mission_slots WHERE mission_slots.draft_id = $1)`)
+	endContribution = preparedWrite(`UPDATE contributors SET active = active - 1 WHERE draft_id = $1 AND wallet = $2`)
+
+	selectSlots        = preparedRead(`SELECT ` + slotColumns + ` FROM mission_slots WHERE draft_id = $1`)
+	selectSlotsToClose = preparedRead(`SELECT draft_id FROM mission_slots WHERE closable_at IS NOT NULL AND closable_at <= $1
+	AND ` + isPublished + `
+ORDER BY closable_at LIMIT $2 + 0`)
+	selectSlotsToComplete = preparedRead(`SELECT mission_slots.draft_id FROM mission_slots JOIN fundings ON fundings.draft_id = mission_slots.draft_id
+WHERE closed_at IS NOT NULL AND completed_at IS NULL AND closed_block <= $1 AND mission_slots.draft_id > $2
+	AND reserved = 0 AND accepted = finals AND ` + isPublished + `
+ORDER BY mission_slots.draft_id LIMIT $3 + 0`)
+
+	selectSlotsByMission = preparedRead(selectSlotsAndMission + `WHERE mission_slots.mission_id = $1`)
+	selectOpenSlots      = preparedRead(selectSlotsAndMission + `WHERE ` + openPage)
+
+	// The media types are no parameters: only then PostgreSQL knows how few missions they choose.
+	selectOpenPhotos = preparedRead(selectSlotsAndMission + `WHERE media_type = 'photo' AND ` + openPage)
+	selectOpenVideos = preparedRead(selectSlotsAndMission + `WHERE media_type = 'video' AND ` + openPage)
+
+	selectAnywhere       = preparedRead(selectSlotsAndMission + `WHERE lat IS NULL AND ` + openPage)
+	selectAnywherePhotos = preparedRead(selectSlotsAndMission + `WHERE lat IS NULL AND media_type = 'photo' AND ` + openPage)
+	selectAnywhereVideos = preparedRead(selectSlotsAndMission + `WHERE lat IS NULL AND media_type = 'video' AND ` + openPage)
 )
 
 // scanSlots reads a row of slotColumns.

@@ -268,26 +268,28 @@ func nullableFloat(value *float64) sql.NullFloat64 {
 
 const (
 	thisSubmission = ` WHERE submission_id = $1 AND version = $2 `
-
-	markUploaded = `UPDATE submissions SET uploaded_at = $3, uploaded_hash = $4, version = version + 1` + thisSubmission + `
-	AND status = 'pending' AND uploaded_at IS NULL`
-	noteFailure = `UPDATE submissions SET failing_since = $2 WHERE submission_id = $1 AND failing_since IS NULL`
-	recordMedia = `UPDATE submissions SET media_kind = $3, served_hash = $4, served_type = $5, served_size = $6, thumbnail_hash = $7,
-	width = $8, height = $9, duration_ms = $10, keyframes = $11, perceptual = $12, file_captured_at = $13, file_zone_unknown = $14,
-	file_lat = $15, file_lng = $16, problem_code = $17, problem_message = $18, failing_since = NULL, version = version + 1` + thisSubmission + notRecorded
-	recordProblem = `UPDATE submissions SET problem_code = $3, problem_message = $4, failing_since = NULL, version = version + 1` +
+	noteFailure    = `UPDATE submissions SET failing_since = $2 WHERE submission_id = $1 AND failing_since IS NULL`
+	recordProblem  = `UPDATE submissions SET problem_code = $3, problem_message = $4, failing_since = NULL, version = version + 1` +
 		thisSubmission + notRecorded
-	notRecorded = `AND uploaded_at IS NOT NULL AND media_kind IS NULL AND problem_code IS NULL`
-
-	moveSubmission = `UPDATE submissions SET status = $3, reason = $4, score = $5, checks = $6, policy = $7, decided_by = $8,
-	duplicate_of = $9, hold_until = $10, verified_at = $11, accept_seq = NULL, endorsed_by = '', version = version + 1` + thisSubmission + `
-	AND final_at IS NULL`
+	notRecorded       = `AND uploaded_at IS NOT NULL AND media_kind IS NULL AND problem_code IS NULL`
 	endorseSubmission = `UPDATE submissions SET endorsed_by = $3, version = version + 1` + thisSubmission + `AND status = 'flagged'`
-	numberAcceptance  = `UPDATE submissions SET accept_seq = $2 WHERE submission_id = $1`
+)
 
-	finishAcceptance = `UPDATE submissions SET final_at = $3, version = version + 1` + thisSubmission + `
-	AND accept_seq IS NOT NULL AND final_at IS NULL AND hold_until <= $3`
-	prolongHold = `UPDATE submissions SET hold_until = $3, version = version + 1` + thisSubmission + `
-	AND accept_seq IS NOT NULL AND final_at IS NULL`
-	numberSlot = `UPDATE submissions SET slot = $2 WHERE submission_id = $1`
+var (
+	markUploaded = preparedWrite(`UPDATE submissions SET uploaded_at = $3, uploaded_hash = $4, version = version + 1` + thisSubmission + `
+	AND status = 'pending' AND uploaded_at IS NULL`)
+	recordMedia = preparedWrite(`UPDATE submissions SET media_kind = $3, served_hash = $4, served_type = $5, served_size = $6, thumbnail_hash = $7,
+	width = $8, height = $9, duration_ms = $10, keyframes = $11, perceptual = $12, file_captured_at = $13, file_zone_unknown = $14,
+	file_lat = $15, file_lng = $16, problem_code = $17, problem_message = $18, failing_since = NULL, version = version + 1` + thisSubmission + notRecorded)
+
+	moveSubmission = preparedWrite(`UPDATE submissions SET status = $3, reason = $4, score = $5, checks = $6, policy = $7, decided_by = $8,
+	duplicate_of = $9, hold_until = $10, verified_at = $11, accept_seq = NULL, endorsed_by = '', version = version + 1` + thisSubmission + `
+	AND final_at IS NULL`)
+	numberAcceptance = preparedWrite(`UPDATE submissions SET accept_seq = $2 WHERE submission_id = $1`)
+
+	finishAcceptance = preparedWrite(`UPDATE submissions SET final_at = $3, version = version + 1` + thisSubmission + `
+	AND accept_seq IS NOT NULL AND final_at IS NULL AND hold_until <= $3`)
+	prolongHold = preparedWrite(`UPDATE submissions SET hold_until = $3, version = version + 1` + thisSubmission + `
+	AND accept_seq IS NOT NULL AND final_at IS NULL`)
+	numberSlot = preparedWrite(`UPDATE submissions SET slot = $2 WHERE submission_id = $1`)
 )

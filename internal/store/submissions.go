@@ -264,25 +264,25 @@ func (s *session) submission(ctx context.Context, query string, args ...any) (su
 	return submission, nil
 }
 
-const (
-	insertSubmission = `INSERT INTO submissions (submission_id, draft_id, contributor, idempotency_key, fingerprint, lat, lng, accuracy,
+var (
+	insertSubmission = preparedWrite(`INSERT INTO submissions (submission_id, draft_id, contributor, idempotency_key, fingerprint, lat, lng, accuracy,
 	captured_at, content_type, size_bytes, declared_hash, reserved_until, created_at,
 	status, reason, checks, policy, decided_by, duplicate_of, version)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', '', '[]', '', '', '', 1)
-ON CONFLICT DO NOTHING`
+ON CONFLICT DO NOTHING`)
 
-	selectSubmission      = selectSubmissions + `WHERE s.submission_id = $1`
-	selectSubmissionByKey = selectSubmissions + `WHERE s.contributor = $1 AND s.idempotency_key = $2`
+	selectSubmission      = preparedRead(selectSubmissions + `WHERE s.submission_id = $1`)
+	selectSubmissionByKey = preparedRead(selectSubmissions + `WHERE s.contributor = $1 AND s.idempotency_key = $2`)
 
-	selectSubmissionsOf       = selectSubmissions + `WHERE s.contributor = $1 AND s.seq < $2 ORDER BY s.seq DESC LIMIT $3 + 0`
-	selectSubmissionsInStatus = selectSubmissions + `WHERE s.status = $1 AND s.seq > $2 ORDER BY s.seq LIMIT $3 + 0`
+	selectSubmissionsOf       = preparedRead(selectSubmissions + `WHERE s.contributor = $1 AND s.seq < $2 ORDER BY s.seq DESC LIMIT $3 + 0`)
+	selectSubmissionsInStatus = preparedRead(selectSubmissions + `WHERE s.status = $1 AND s.seq > $2 ORDER BY s.seq LIMIT $3 + 0`)
 
-	selectSubmissionsOfMission = selectSubmissions + `WHERE s.draft_id = $4 AND s.status = $1 AND s.seq > $2 ORDER BY s.seq LIMIT $3 + 0`
+	selectSubmissionsOfMission = preparedRead(selectSubmissions + `WHERE s.draft_id = $4 AND s.status = $1 AND s.seq > $2 ORDER BY s.seq LIMIT $3 + 0`)
 
-	selectReservationsToExpire = selectSubmissions + `
-WHERE s.expires_at <= $1 ORDER BY s.expires_at LIMIT $2 + 0`
-	selectAcceptancesDue = selectSubmissions + `
-WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`
+	selectReservationsToExpire = preparedRead(selectSubmissions + `
+WHERE s.expires_at <= $1 ORDER BY s.expires_at LIMIT $2 + 0`)
+	selectAcceptancesDue = preparedRead(selectSubmissions + `
+WHERE s.accept_seq IS NOT NULL AND s.final_at IS NULL AND s.hold_until <= $1 ORDER BY s.hold_until LIMIT $2 + 0`)
 )
 
 var selectSlotHolders = `SELECT slot, submission_id, contributor FROM submissions

@@ -55,7 +55,7 @@ func drawSubmission(slots Slots, wallet sortie.Address, key string) NewSubmissio
 		ID: mission.NewSubmissionID(entropy, now), DraftID: slots.DraftID, Contributor: wallet, Key: key, Fingerprint: drawHash(),
 		Declaration: mission.Declaration{
 			Location:   sortie.Location{Lat: "-12.000001", Lng: "179.5", AccuracyMeters: "4.25"},
-			CapturedAt: now.Truncate(time.Millisecond), ContentType: "image/jpeg", SizeBytes: mission.MaxUploadBytes, Hash: drawHash(),
+			CapturedAt: now.Truncate(time.Millisecond), ContentType: "image/jpeg", SizeBytes: sortie.MaxUploadBytes, Hash: drawHash(),
 		},
 		ReservedUntil: now.Add(time.Hour).Truncate(time.Microsecond),
 	}

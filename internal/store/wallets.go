@@ -40,15 +40,15 @@ func (tx *Tx) count(wallet sortie.Address, add walletCount) (lastEvent int64, er
 	return lastEvent, err
 }
 
-const (
-	addUnfundedDraft = `INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 1, 1)
+var (
+	addUnfundedDraft = preparedWrite(`INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 1, 1)
 ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + 1, last_event = wallets.last_event + 1
-WHERE wallets.unfunded_drafts < $2`
+WHERE wallets.unfunded_drafts < $2`)
 
 	// A wallet without a row has no drafts to count.
-	addWalletEvent = `INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 0, 1)
-ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + $2, last_event = wallets.last_event + 1`
-	addWalletEvents = `INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 0, $3)
+	addWalletEvent = preparedWrite(`INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 0, 1)
+ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + $2, last_event = wallets.last_event + 1`)
+	addWalletEvents = preparedWrite(`INSERT INTO wallets (wallet, unfunded_drafts, last_event) VALUES ($1, 0, $3)
 ON CONFLICT (wallet) DO UPDATE SET unfunded_drafts = wallets.unfunded_drafts + $2, last_event = wallets.last_event + $3
-RETURNING last_event`
+RETURNING last_event`)
 )

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/sortie-labs/sortie"
 )
 
 // Format is the media type of a file that this package can walk.
@@ -12,12 +14,12 @@ type Format string
 
 // The formats.
 const (
-	JPEG      Format = "image/jpeg"
-	PNG       Format = "image/png"
-	WebP      Format = "image/webp"
-	MP4       Format = "video/mp4"
-	QuickTime Format = "video/quicktime"
-	WebM      Format = "video/webm"
+	JPEG      Format = sortie.ContentTypeJPEG
+	PNG       Format = sortie.ContentTypePNG
+	WebP      Format = sortie.ContentTypeWebP
+	MP4       Format = sortie.ContentTypeMP4
+	QuickTime Format = sortie.ContentTypeQuickTime
+	WebM      Format = sortie.ContentTypeWebM
 )
 
 // Video reports whether f is a moving picture.
