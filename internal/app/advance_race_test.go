@@ -9,6 +9,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -38,11 +39,11 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 		w := openWorld(t, database, worldOptions{})
 		for round := range 10 {
 			draft := w.create(alice, fmt.Sprint(round))
-			steps := make([]store.Advance, 4)
+			steps := make([]onchain.Advance, 4)
 			for i := range steps { // of different nodes, which saw different blocks
-				steps[i] = w.step(w.position.Tip.Number, []store.ChainEvent{fundingOf(draft)}, nil)
+				steps[i] = w.step(w.position.Tip.Number, []onchain.Event{fundingOf(draft)}, nil)
 			}
-			moved := make([]store.Position, len(steps))
+			moved := make([]onchain.Position, len(steps))
 			var calls []func() error
 			for i := range steps {
 				calls = append(calls, func() (err error) {
@@ -87,14 +88,14 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 		ctx := context.Background()
 		for round := range 12 {
 			draft := w.create(alice, fmt.Sprint(round))
-			w.extend([]store.ChainEvent{fundingOf(draft)})
+			w.extend([]onchain.Event{fundingOf(draft)})
 			draft = w.bury(draft, mission.DepthConfirmed)
 			fundedIn := w.position.Tip.Number - testConfirmations + 1
 			w.finalize(fundedIn) // it may be locked now, and is not yet
 			list := w.toDeepen()
 			reorg := w.step(fundedIn - 1)
-			reorg.Blocks, reorg.Head, reorg.Final = []store.Block{w.mine(fundedIn)}, w.position.Head, fundedIn
-			var moved store.Position
+			reorg.Blocks, reorg.Head, reorg.Final = []onchain.Block{w.mine(fundedIn)}, w.position.Head, fundedIn
+			var moved onchain.Position
 			failures := together(
 				func() error { _, err := w.operators.Approve(ctx, reviewer, draft.ID, "Yes."); return err },
 				func() error { _, err := w.operators.Reject(ctx, colleague, draft.ID, "No."); return err },
@@ -161,7 +162,7 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 		w := openWorld(t, database, worldOptions{})
 		ctx := context.Background()
 		var drafts []store.Draft
-		var fundings []store.ChainEvent
+		var fundings []onchain.Event
 		for i := range 8 {
 			drafts = append(drafts, w.create(alice, fmt.Sprint(i)))
 			fundings = append(fundings, fundingOf(drafts[i]))
@@ -200,9 +201,9 @@ func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 		ctx := context.Background()
 		for round := range 25 {
 			draft := w.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
-			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+			w.extend([]onchain.Event{closingOf(draft, 2)})
 			reorg := w.step(w.position.Tip.Number-1, nil)
-			var moved store.Position
+			var moved onchain.Position
 			for _, err := range together(
 				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
 				func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "No."); return err },
@@ -227,11 +228,11 @@ func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 		for round := range 25 {
 			draft := w.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
 			w.reject(draft)
-			w.extend([]store.ChainEvent{closingOf(draft, 1)})
+			w.extend([]onchain.Event{closingOf(draft, 1)})
 			w.finalize(w.position.Tip.Number)
 			list := w.toDeepen()
 			reorg := w.step(w.position.Tip.Number-1, nil)
-			var moved store.Position
+			var moved onchain.Position
 			for _, err := range together(
 				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
 				func() error { return w.ledger.Deepen(ctx, list) },

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // ContractBooks reads what contracts held after one block. Answers come from as many nodes as money
 // depends on.
 type ContractBooks interface {
-	MissionsAt(ctx context.Context, block sortie.Hash, keys []store.ContractKey) ([]store.ContractMission, error)
-	BalancesAt(ctx context.Context, block sortie.Hash, vaults []store.Vault) ([]*big.Int, error)
-	CreditsAt(ctx context.Context, block sortie.Hash, holders []store.CreditHolder) ([]*big.Int, error)
+	MissionsAt(ctx context.Context, block sortie.Hash, keys []onchain.MissionRef) ([]onchain.ContractMission, error)
+	BalancesAt(ctx context.Context, block sortie.Hash, vaults []onchain.Vault) ([]*big.Int, error)
+	CreditsAt(ctx context.Context, block sortie.Hash, holders []onchain.CreditHolder) ([]*big.Int, error)
 }
 
 const (
@@ -116,7 +117,7 @@ func (m *mismatches) add(found ...sortie.BookMismatch) {
 // bookCheck is one comparison of all books, as of one block.
 type bookCheck struct {
 	ledger  *Ledger
-	block   store.Block
+	block   onchain.Block
 	tries   int // of questions to the contract that may still fail
 	checked int
 	found   *mismatches
@@ -155,7 +156,7 @@ func (c *bookCheck) compareOpen(ctx context.Context) error {
 				sums = append(sums, sumsOf(book).stored())
 				continue
 			}
-			vault := c.vault(store.Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token})
+			vault := c.vault(onchain.Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token})
 			vault.open++
 			vault.sums.add(sumsOf(book))
 		}
@@ -190,11 +191,11 @@ func (c *bookCheck) compare(ctx context.Context, page store.BookPage) (differing
 	if page.Block != c.block.Hash {
 		return nil, errBlockReplaced
 	}
-	keys := make([]store.ContractKey, len(page.Books))
+	keys := make([]onchain.MissionRef, len(page.Books))
 	for i, book := range page.Books {
-		keys[i] = store.ContractKey{Factory: book.Factory, MissionKey: book.MissionKey}
+		keys[i] = onchain.MissionRef{Factory: book.Factory, MissionKey: book.MissionKey}
 	}
-	var missions []store.ContractMission
+	var missions []onchain.ContractMission
 	err = c.ask(ctx, func() (err error) {
 		missions, err = c.ledger.solvency.contract.MissionsAt(ctx, c.block.Hash, keys)
 		return err
@@ -237,7 +238,7 @@ func (c *bookCheck) ask(ctx context.Context, question func() error) error {
 // keep remembers which accounts may have a credit because of missions, and closes the books of
 // those that have ended.
 func (c *bookCheck) keep(ctx context.Context, books, ended []store.Book, sums []store.BookSums) error {
-	var holders []store.CreditHolder
+	var holders []onchain.CreditHolder
 	for i := range books {
 		of, err := c.creditsOf(ctx, &books[i])
 		if err != nil {
@@ -259,9 +260,9 @@ func (c *bookCheck) keep(ctx context.Context, books, ended []store.Book, sums []
 
 // creditsOf lists the accounts that a mission's deferred payments, or its deferred refund, belong
 // to.
-func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []store.CreditHolder, err error) {
-	holder := func(account sortie.Address) store.CreditHolder {
-		return store.CreditHolder{Factory: book.Factory, TokenAddress: book.TokenAddress, Account: account}
+func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []onchain.CreditHolder, err error) {
+	holder := func(account sortie.Address) onchain.CreditHolder {
+		return onchain.CreditHolder{Factory: book.Factory, TokenAddress: book.TokenAddress, Account: account}
 	}
 	if book.Closed != nil && book.Closed.RefundDeferred {
 		holders = append(holders, holder(book.Creator))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -56,7 +57,7 @@ func TestClosedBooksAreComparedInTurn(t *testing.T) {
 		a := openAuditor(t, database)
 		const missions, part = 5, 2
 		var drafts []store.Draft
-		var closings []store.ChainEvent
+		var closings []onchain.Event
 		for i := range missions {
 			draft := a.publish(fmt.Sprint(i), 2, "")
 			drafts, closings = append(drafts, draft), append(closings, a.closes(draft, closedByCreator, 0))
@@ -94,9 +95,9 @@ func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 		ctx := context.Background()
 		draft := a.publish("k", 6, "")
 		ids := a.accept(draft, "k", 5)
-		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true)})
+		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true)})
 		a.settleFinal()
-		a.extend([]store.ChainEvent{a.pays(ids[2], false)})
+		a.extend([]onchain.Event{a.pays(ids[2], false)})
 		a.must(a.ledger.SetPayoutAside(ctx, a.payout(ids[3]), "refused"))
 		check := func(when string, want sortie.BookSums, spent, committed, left string) {
 			t.Helper()
@@ -133,7 +134,7 @@ func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 				t.Errorf("contributor %d is advised %q, want %q in it", i, token.Advice, want.advice)
 			}
 		}
-		a.extend([]store.ChainEvent{a.closes(draft, closedByCreator, 3)})
+		a.extend([]onchain.Event{a.closes(draft, closedByCreator, 3)})
 		a.settleFinal()
 		check("at the end", sortie.BookSums{
 			FundedBaseUnits: "15000000", PaidBaseUnits: "5000000", DeferredBaseUnits: "2500000", RemainingBaseUnits: "0", RefundedBaseUnits: "7500000",

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -44,17 +45,17 @@ func (a *auditor) accept(draft store.Draft, key string, number int) (ids []strin
 }
 
 // pays is the payment of a submission's slot, as a transfer or a credit.
-func (a *auditor) pays(id string, credit bool) store.ChainEvent {
+func (a *auditor) pays(id string, credit bool) onchain.Event {
 	a.t.Helper()
 	event := a.paymentOf(id)
 	if credit {
-		event.Kind = store.EventPayoutDeferred
+		event.Kind = onchain.EventPayoutDeferred
 	}
 	return event
 }
 
 // closes is the end of a mission with so many slots paid.
-func (a *auditor) closes(draft store.Draft, reason uint8, paid int64) store.ChainEvent {
+func (a *auditor) closes(draft store.Draft, reason uint8, paid int64) onchain.Event {
 	event := closingOf(draft, reason)
 	event.Closed.Refund = times(draft.Reward, int64(draft.TargetCount)-paid)
 	return event
@@ -124,10 +125,10 @@ func TestAPlantedErrorOfOneUnitIsFoundAndHalts(t *testing.T) {
 		a := openAuditor(t, database)
 		open, over, late := a.publish("open", 6, ""), a.publish("over", 3, ""), a.publish("late", 2, "")
 		ids, paidOff := a.accept(open, "open", 5), a.accept(over, "over", 2)
-		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true), a.pays(paidOff[0], false), a.pays(paidOff[1], true)})
-		a.extend([]store.ChainEvent{a.closes(over, closedByCreator, 2)})
+		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true), a.pays(paidOff[0], false), a.pays(paidOff[1], true)})
+		a.extend([]onchain.Event{a.closes(over, closedByCreator, 2)})
 		a.settleFinal()
-		a.extend([]store.ChainEvent{a.pays(ids[2], false), a.closes(late, closedByCreator, 0)}, nil) // in a block that is not final
+		a.extend([]onchain.Event{a.pays(ids[2], false), a.closes(late, closedByCreator, 0)}, nil) // in a block that is not final
 		if a.slots(over).CompletedAt == nil {
 			t.Fatalf("the closed mission is not complete: %+v", a.slots(over))
 		}
@@ -218,7 +219,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		a := openAuditor(t, database)
 		drafts := []store.Draft{a.publish("a", 8, ""), a.publish("b", 8, ""), a.publish("c", 8, "")}
-		payments := make([][]store.ChainEvent, len(drafts))
+		payments := make([][]onchain.Event, len(drafts))
 		for i, draft := range drafts {
 			for n, id := range a.accept(draft, draft.ID, 6) {
 				payments[i] = append(payments[i], a.pays(id, n%3 == 2))
@@ -246,7 +247,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 		for range 60 {
 			// Every chain has its own story: so many payments of each mission, some closings,
 			// spread over some blocks.
-			blocks := make([][]store.ChainEvent, 1+random.IntN(6))
+			blocks := make([][]onchain.Event, 1+random.IntN(6))
 			for i, draft := range drafts {
 				paid, at := random.IntN(len(payments[i])+1), 0
 				for _, payment := range payments[i][:paid] {
@@ -279,7 +280,7 @@ func TestAReorganizationBetweenTwoPagesIsNoMismatch(t *testing.T) {
 		ids := a.accept(second, "second", 2)
 		a.app.solvency.page = 1
 		floor := a.position.Tip.Number
-		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true)})
+		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true)})
 		var once sync.Once
 		a.contract.asked = func(int) {
 			once.Do(func() { a.advance(a.step(floor, nil)) })
@@ -306,7 +307,7 @@ func TestPaymentsAfterTheBlockDoNotCount(t *testing.T) {
 		var once sync.Once
 		a.contract.asked = func(int) {
 			once.Do(func() {
-				a.extend([]store.ChainEvent{a.pays(ids[0], false)}, []store.ChainEvent{a.closes(second, closedByCreator, 1)})
+				a.extend([]onchain.Event{a.pays(ids[0], false)}, []onchain.Event{a.closes(second, closedByCreator, 1)})
 			})
 		}
 		a.wantAgrees("with a payment and a closing in between")
@@ -359,7 +360,7 @@ func TestTheBalanceCoversWhatTheFactoryOwes(t *testing.T) {
 		a := openAuditor(t, database)
 		draft := a.publish("k", 4, "")
 		ids := a.accept(draft, "k", 2)
-		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true)})
+		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true)})
 		a.settleFinal()
 		wantOwed := func(when string, report sortie.SolvencyReport, owed int64) {
 			t.Helper()
@@ -392,7 +393,7 @@ func TestBooksAreClosedOnceAndReopened(t *testing.T) {
 		a := openAuditor(t, database)
 		draft := a.publish("k", 3, "")
 		floor := a.position.Tip.Number
-		a.extend([]store.ChainEvent{a.closes(draft, closedByCreator, 0)})
+		a.extend([]onchain.Event{a.closes(draft, closedByCreator, 0)})
 		a.wantAgrees("closed in a block that is not final")
 		totals := func() string {
 			list, err := a.db.BookTotals(context.Background(), testChain)

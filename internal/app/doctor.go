@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -83,13 +84,13 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 
 // place is what is known about a draft beside its row.
 type place struct {
-	funding  *store.Funding // nil while none is on the canonical chain
-	review   *store.Review  // nil until decided
-	position store.Position // zero before the chain was followed
+	funding  *onchain.Funding // nil while none is on the canonical chain
+	review   *store.Review    // nil until decided
+	position onchain.Position // zero before the chain was followed
 }
 
 // closing is how the mission ended on the chain; nil while it is open.
-func (p place) closing() *store.Closing {
+func (p place) closing() *onchain.Closing {
 	if p.funding == nil {
 		return nil
 	}
@@ -117,16 +118,16 @@ func (c *core) placeOf(ctx context.Context, draft store.Draft) (place, error) {
 }
 
 // position is how far the chain was followed; zero before the first block.
-func (c *core) position(ctx context.Context) (store.Position, error) {
+func (c *core) position(ctx context.Context) (onchain.Position, error) {
 	position, err := c.store.ChainPosition(ctx, c.domain.ChainID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Position{}, storeError(err)
+		return onchain.Position{}, storeError(err)
 	}
 	return position, nil
 }
 
 // depthOf says where in the chain a draft's funding is.
-func (c *core) depthOf(draft store.Draft, funding *store.Funding, position store.Position) sortie.FundingDepth {
+func (c *core) depthOf(draft store.Draft, funding *onchain.Funding, position onchain.Position) sortie.FundingDepth {
 	depth := sortie.FundingDepth{Required: c.confirmations, Locked: draft.State.Depth == mission.DepthLocked}
 	if funding != nil {
 		depth.Seen, depth.TransactionHash, depth.BlockNumber = true, &funding.Transaction, &funding.Block
@@ -404,7 +405,7 @@ func (p patient) addDeferredRefund(answer *sortie.Doctor) bool {
 	return true
 }
 
-func closedBlocker(closing *store.Closing) sortie.Blocker {
+func closedBlocker(closing *onchain.Closing) sortie.Blocker {
 	if closing.Reason == closedByCreator {
 		return blocker(sortie.BlockerMissionClosed, "The creator took the money back in transaction %s.", closing.Transaction)
 	}
@@ -444,7 +445,7 @@ func (p patient) addStaleness(answer *sortie.Doctor) {
 // mayHideFundings reports whether the contract may hold a funding that the rows do not have: events
 // were set aside, and no operator has cleared that, or not all drafts were compared since.
 func (a *App) mayHideFundings(ctx context.Context, chainID uint64) (bool, error) {
-	open, err := a.store.IncidentOpen(ctx, store.IncidentEventsSetAside)
+	open, err := a.store.IncidentOpen(ctx, onchain.IncidentEventsSetAside)
 	if err != nil || open {
 		return open, err
 	}

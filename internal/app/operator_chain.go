@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -134,7 +135,7 @@ func (o *Operators) ClearIncident(ctx context.Context, operator sortie.Address, 
 		if answer.Halted, err = tx.Halted(); err != nil {
 			return err
 		}
-		if incident.Kind == store.IncidentEventsSetAside { // the nodes may answer otherwise now
+		if incident.Kind == onchain.IncidentEventsSetAside { // the nodes may answer otherwise now
 			if err := books.beginPass(o.domain.ChainID, 0, incident.OpenedAt); err != nil {
 				return err
 			}

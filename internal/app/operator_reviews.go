@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -198,7 +199,7 @@ func (o *Operators) ReviewDetail(ctx context.Context, operator sortie.Address, i
 }
 
 // reviewOf is a mission without the decision about it.
-func (o *Operators) reviewOf(draft store.Draft, funding *store.Funding, position store.Position) (sortie.Review, error) {
+func (o *Operators) reviewOf(draft store.Draft, funding *onchain.Funding, position onchain.Position) (sortie.Review, error) {
 	normalized, err := mission.Restore(draft.Mission)
 	if err != nil {
 		return sortie.Review{}, fmt.Errorf("restore the mission of draft %s: %w", draft.ID, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -112,7 +113,7 @@ func TestTheListOfReviews(t *testing.T) {
 	var drafts []store.Draft
 	for i, wallet := range []sortie.Address{alice, bob, alice, bob, alice} {
 		draft := w.create(wallet, fmt.Sprint(i))
-		w.extend([]store.ChainEvent{fundingOf(draft)})
+		w.extend([]onchain.Event{fundingOf(draft)})
 		drafts = append(drafts, draft)
 	}
 	w.bury(drafts[0], mission.DepthConfirmed)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -70,10 +71,10 @@ func (o *Operators) doubtOld(report *sortie.SolvencyReport) {
 // compareNow compares a page of books with the contracts. Where they cannot be asked, it says why.
 func (o *Operators) compareNow(ctx context.Context, block sortie.Hash, page store.BookPage) (shown []sortie.MissionBooks, problem string) {
 	shown = make([]sortie.MissionBooks, len(page.Books))
-	keys := make([]store.ContractKey, len(page.Books))
+	keys := make([]onchain.MissionRef, len(page.Books))
 	for i := range page.Books {
 		book := &page.Books[i]
-		keys[i] = store.ContractKey{Factory: book.Factory, MissionKey: book.MissionKey}
+		keys[i] = onchain.MissionRef{Factory: book.Factory, MissionKey: book.MissionKey}
 		shown[i] = sortie.MissionBooks{
 			MissionID: book.MissionID, DraftID: book.DraftID, Factory: book.Factory, MissionKey: book.MissionKey, Token: book.Token,
 			Closed: book.Closed != nil, Database: sumsOf(book).wire(), Mismatches: []sortie.BookMismatch{},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -30,7 +31,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		s.pretend(uploaded.SubmissionID)
 
 		tip := s.position.Tip.Number
-		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		_, err = s.declare(contributor(2), draft, "three", photo(3))
 		wantCode(t, err, sortie.CodeMissionClosed)
 		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
@@ -44,7 +45,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		_, err = s.app.Withdraw(ctx, contributor(2), again.SubmissionID)
 		s.must(err)
 
-		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		s.must(s.app.CheckSubmission(ctx, uploaded.SubmissionID))
 		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionRejected) // nobody would be paid
 		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
@@ -84,7 +85,7 @@ func TestOlderMissionsAreOpened(t *testing.T) {
 		ctx := context.Background()
 		open, closed := s.publish("k", 5, tower), s.publish("l", 5, "")
 		before := s.slots(open)
-		s.extend([]store.ChainEvent{closingOf(closed, closedByCreator)})
+		s.extend([]onchain.Event{closingOf(closed, closedByCreator)})
 		s.must(s.db.Tx(ctx, func(tx *store.Tx) error {
 			for _, statement := range []string{`DELETE FROM mission_slots`, `DELETE FROM settings WHERE name = 'older-missions-published'`} {
 				if _, err := tx.SQL().ExecContext(ctx, statement); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -94,7 +95,7 @@ func TestAPaymentThatVanishesDuringTheLookIsNotPaid(t *testing.T) {
 				s.pay(id)
 				s.finalTip()
 				meanwhile = func() {
-					broken := s.step(tip, append(make([][]store.ChainEvent, above), []store.ChainEvent{s.paymentOf(id)})...)
+					broken := s.step(tip, append(make([][]onchain.Event, above), []onchain.Event{s.paymentOf(id)})...)
 					broken.Final = tip + above
 					s.advance(broken)
 					meanwhile = func() {}

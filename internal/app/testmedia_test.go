@@ -21,6 +21,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -107,7 +108,7 @@ func (s *studio) publishIn(token sortie.Token, key string, target int, members s
 	s.t.Helper()
 	body := fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":2.5},"targetCount":%d%s}`, token, target, members)
 	draft := s.createAs(alice, key, body)
-	s.extend([]store.ChainEvent{fundingOf(draft)})
+	s.extend([]onchain.Event{fundingOf(draft)})
 	draft = s.bury(draft, mission.DepthLocked)
 	_, err := s.operators.Approve(context.Background(), reviewer, draft.ID, "")
 	s.must(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -74,11 +75,11 @@ type books struct {
 
 // account is a draft and its place on the chain.
 type account struct {
-	draft   store.Draft    // as it is after the moves
-	read    store.Draft    // as it was before them
-	funding *store.Funding // nil while none is on the canonical chain
-	wasDue  bool           // a refund was due before the transaction
-	wasOpen bool           // contributors were let in before it
+	draft   store.Draft      // as it is after the moves
+	read    store.Draft      // as it was before them
+	funding *onchain.Funding // nil while none is on the canonical chain
+	wasDue  bool             // a refund was due before the transaction
+	wasOpen bool             // contributors were let in before it
 }
 
 // open reads the account of a draft, by its draft id or mission id, of any wallet. It fails with
@@ -270,14 +271,14 @@ type eventFacts struct {
 	RefundDeferred  *bool        `json:"refundDeferred,omitempty"`
 }
 
-func fundingFacts(funding *store.Funding) eventFacts {
+func fundingFacts(funding *onchain.Funding) eventFacts {
 	if funding == nil {
 		return eventFacts{}
 	}
 	return eventFacts{TransactionHash: &funding.Transaction, BlockNumber: &funding.Block}
 }
 
-func closingFacts(closing *store.Closing) eventFacts {
+func closingFacts(closing *onchain.Closing) eventFacts {
 	return eventFacts{
 		TransactionHash: &closing.Transaction, BlockNumber: &closing.Block,
 		RefundBaseUnits: closing.Refund.String(), RefundDeferred: &closing.RefundDeferred,
