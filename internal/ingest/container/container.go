@@ -126,7 +126,7 @@ func Inspect(r io.ReaderAt, size int64) (*File, error) {
 // setPixels sets the stored dimensions of a picture or a frame and refuses those above the limits.
 func (f *File) setPixels(width, height int64) error {
 	if width <= 0 || height <= 0 {
-		return unreadable("the file says that it is %d by %d pixels", width, height)
+		return unreadable("the file has the dimensions %d by %d", width, height)
 	}
 	if width > maxSide || height > maxSide || width*height > maxPixels {
 		return problem(CodeTooManyPixels, "%d by %d pixels; at most %d million are accepted, and %d on a side", width, height, maxPixels/1_000_000, maxSide)

@@ -157,7 +157,7 @@ func (w *webpWalk) finish() error {
 		return unreadable("the file has no picture")
 	}
 	if w.extended && (w.canvasWidth != w.pictureWidth || w.canvasHeight != w.pictureHeight) {
-		return unreadable("the picture is %d by %d pixels and the file says %d by %d", w.pictureWidth, w.pictureHeight, w.canvasWidth, w.canvasHeight)
+		return unreadable("the picture is %d by %d pixels and the file header has %d by %d", w.pictureWidth, w.pictureHeight, w.canvasWidth, w.canvasHeight)
 	}
 	var body plan
 	var exif []byte
