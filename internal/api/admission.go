@@ -121,7 +121,7 @@ func (s *Server) observeRefusal(req *request, refusal error) {
 // requireOperator refuses wallets that are not on the operator list, before anything is looked up
 // for them.
 func (s *Server) requireOperator(req *request) error {
-	if s.config.App.IsOperator(req.wallet) {
+	if s.config.Operators.IsOperator(req.wallet) {
 		return nil
 	}
 	return sortie.NewError(sortie.CodeWalletNotAllowed, "%s is not an operator of this service; sign with a wallet that is on its list (--operators)", req.wallet)

@@ -162,7 +162,7 @@ const operatorBodyShare = 4
 func (s *Server) bodyPool(req *request, route route) *bodyPool {
 	if route.access == operator {
 		wallet, err := sortie.ParseAddress(req.http.Header.Get(sortie.HeaderWallet))
-		if err == nil && s.config.App.IsOperator(wallet) {
+		if err == nil && s.config.Operators.IsOperator(wallet) {
 			return s.bodies.operator
 		}
 	}

@@ -18,7 +18,7 @@ type openMedia func(ctx context.Context, id, variant, rawQuery string) (app.Medi
 func (s *Server) deliveredMedia(req *request) error { return s.serveMedia(req, s.config.App.OpenMedia) }
 
 func (s *Server) reviewedMedia(req *request) error {
-	return s.serveMedia(req, s.config.App.OpenReviewMedia)
+	return s.serveMedia(req, s.config.Operators.OpenReviewMedia)
 }
 
 // serveMedia gives the file that a link leads to, or the part of it that is asked for.

@@ -7,7 +7,7 @@ func (s *Server) listAudit(req *request) error {
 	if err != nil {
 		return err
 	}
-	entries, err := s.config.App.Audit(req.http.Context(), req.wallet, page)
+	entries, err := s.config.Operators.Audit(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ func (s *Server) chainOverview(req *request) error {
 	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	overview, err := s.config.App.ChainOverview(req.http.Context(), req.wallet)
+	overview, err := s.config.Operators.ChainOverview(req.http.Context(), req.wallet)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *Server) reconcileChain(req *request) error {
 	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	requested, err := s.config.App.RequestReconcile(req.http.Context(), req.wallet)
+	requested, err := s.config.Operators.RequestReconcile(req.http.Context(), req.wallet)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *Server) clearIncident(req *request) error {
 	if err != nil {
 		return err
 	}
-	cleared, err := s.config.App.ClearIncident(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
+	cleared, err := s.config.Operators.ClearIncident(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}

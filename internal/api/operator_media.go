@@ -15,7 +15,7 @@ func (s *Server) rotateLinkKeys(req *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.config.App.RotateLinkKeysNow(req.http.Context(), req.order(), reason); err != nil {
+	if err := s.config.Operators.RotateLinkKeysNow(req.http.Context(), req.order(), reason); err != nil {
 		return err
 	}
 	return req.answerJSON(http.StatusOK, linkKeysRotated{OK: true})

@@ -25,7 +25,7 @@ func (s *Server) listPayouts(req *request) error {
 			return invalidParameter("recipient", "want an address that can be paid: 0x and 40 hex digits, with the right EIP-55 checksum where letters are of both cases")
 		}
 	}
-	payouts, err := s.config.App.Payouts(req.http.Context(), req.wallet, query)
+	payouts, err := s.config.Operators.Payouts(req.http.Context(), req.wallet, query)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *Server) showPayout(req *request) error {
 	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	payout, err := s.config.App.Payout(req.http.Context(), req.wallet, req.http.PathValue("id"))
+	payout, err := s.config.Operators.Payout(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -45,16 +45,20 @@ func (s *Server) showPayout(req *request) error {
 
 func (s *Server) retryPayout(req *request) error {
 	return carryOut(req, func(ctx context.Context, order app.Order, reason string) (sortie.PayoutDetail, error) {
-		return s.config.App.RetryPayout(ctx, order, req.http.PathValue("id"), reason)
+		return s.config.Operators.RetryPayout(ctx, order, req.http.PathValue("id"), reason)
 	})
 }
 
-func (s *Server) haltPayouts(req *request) error   { return carryOut(req, s.config.App.HaltPayouts) }
-func (s *Server) resumePayouts(req *request) error { return carryOut(req, s.config.App.ResumePayouts) }
+func (s *Server) haltPayouts(req *request) error {
+	return carryOut(req, s.config.Operators.HaltPayouts)
+}
+func (s *Server) resumePayouts(req *request) error {
+	return carryOut(req, s.config.Operators.ResumePayouts)
+}
 
 func (s *Server) closeMission(req *request) error {
 	return carryOut(req, func(ctx context.Context, order app.Order, reason string) (sortie.MissionClose, error) {
-		return s.config.App.CloseMission(ctx, order, req.http.PathValue("id"), reason)
+		return s.config.Operators.CloseMission(ctx, order, req.http.PathValue("id"), reason)
 	})
 }
 

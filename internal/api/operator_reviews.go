@@ -9,7 +9,7 @@ func (s *Server) listReviews(req *request) error {
 	if err != nil {
 		return err
 	}
-	reviews, err := s.config.App.Reviews(req.http.Context(), req.wallet, page)
+	reviews, err := s.config.Operators.Reviews(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (s *Server) showReview(req *request) error {
 	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	review, err := s.config.App.ReviewDetail(req.http.Context(), req.wallet, req.http.PathValue("id"))
+	review, err := s.config.Operators.ReviewDetail(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *Server) approveMission(req *request) error {
 	if err != nil {
 		return err
 	}
-	review, err := s.config.App.Approve(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
+	review, err := s.config.Operators.Approve(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Server) rejectMission(req *request) error {
 	if err != nil {
 		return err
 	}
-	review, err := s.config.App.Reject(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
+	review, err := s.config.Operators.Reject(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 	if err != nil {
 		return err
 	}

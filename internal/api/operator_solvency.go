@@ -7,7 +7,7 @@ func (s *Server) solvency(req *request) error {
 	if err != nil {
 		return err
 	}
-	solvency, err := s.config.App.Solvency(req.http.Context(), req.wallet, page)
+	solvency, err := s.config.Operators.Solvency(req.http.Context(), req.wallet, page)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (s *Server) submissionQueue(req *request) error {
 			return err
 		}
 	}
-	submissions, err := s.config.App.SubmissionQueue(req.http.Context(), req.base, req.wallet, query)
+	submissions, err := s.config.Operators.SubmissionQueue(req.http.Context(), req.base, req.wallet, query)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Server) reviewedSubmission(req *request) error {
 	if err := req.parseQuery(); err != nil {
 		return err
 	}
-	submission, err := s.config.App.ReviewedSubmission(req.http.Context(), req.base, req.wallet, req.http.PathValue("id"))
+	submission, err := s.config.Operators.ReviewedSubmission(req.http.Context(), req.base, req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -39,15 +39,15 @@ func (s *Server) reviewedSubmission(req *request) error {
 }
 
 func (s *Server) acceptSubmission(req *request) error {
-	return s.decideSubmission(req, s.config.App.AcceptSubmission)
+	return s.decideSubmission(req, s.config.Operators.AcceptSubmission)
 }
 
 func (s *Server) rejectSubmission(req *request) error {
-	return s.decideSubmission(req, s.config.App.RejectSubmission)
+	return s.decideSubmission(req, s.config.Operators.RejectSubmission)
 }
 
 func (s *Server) flagSubmission(req *request) error {
-	return s.decideSubmission(req, s.config.App.FlagSubmission)
+	return s.decideSubmission(req, s.config.Operators.FlagSubmission)
 }
 
 // decision is one of the use cases in which an operator decides about a submission.

@@ -22,9 +22,10 @@ import (
 
 // Config is what a server is made of.
 type Config struct {
-	App      *app.App
-	Verifier *wallet.Verifier
-	Limits   *Limits // nil: none
+	App       *app.App
+	Operators *app.Operators
+	Verifier  *wallet.Verifier
+	Limits    *Limits // nil: none
 	// TrustedProxies are the load balancers whose X-Forwarded-For tells clients apart.
 	TrustedProxies []netip.Prefix
 	// AllowedOrigins are the web origins whose pages may read answers; "*" allows every one. Signed

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -35,36 +36,36 @@ const keptBlocks = 1024
 
 // Position says how far a chain was followed, or fails with [store.ErrNotFound] before the first
 // block.
-func (a *App) Position(ctx context.Context, chainID uint64) (store.Position, error) {
-	return a.store.ChainPosition(ctx, chainID)
+func (l *Ledger) Position(ctx context.Context, chainID uint64) (onchain.Position, error) {
+	return l.store.ChainPosition(ctx, chainID)
 }
 
 // Begin makes a block the first position on a chain. It fails with [store.ErrConflict] when there
 // is one.
-func (a *App) Begin(ctx context.Context, chainID uint64, start store.Block) error {
-	return a.store.Tx(ctx, func(tx *store.Tx) error {
-		return tx.StartChain(store.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number})
+func (l *Ledger) Begin(ctx context.Context, chainID uint64, start onchain.Block) error {
+	return l.store.Tx(ctx, func(tx *store.Tx) error {
+		return tx.StartChain(onchain.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number})
 	})
 }
 
 // EarliestInterest is a time before which nothing on the chain can concern the service: when the
 // oldest draft was made, or now.
-func (a *App) EarliestInterest(ctx context.Context) (time.Time, error) {
-	oldest, err := a.store.OldestDraft(ctx)
+func (l *Ledger) EarliestInterest(ctx context.Context) (time.Time, error) {
+	oldest, err := l.store.OldestDraft(ctx)
 	if errors.Is(err, store.ErrNotFound) {
-		return a.now(), nil
+		return l.now(), nil
 	}
 	return oldest, err
 }
 
 // Tail reads the followed blocks below a number, newest first.
-func (a *App) Tail(ctx context.Context, chainID, below uint64, limit int) ([]store.Block, error) {
-	return a.store.ChainBlocks(ctx, chainID, below, limit)
+func (l *Ledger) Tail(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error) {
+	return l.store.ChainBlocks(ctx, chainID, below, limit)
 }
 
 // Factories lists the contracts whose events count.
-func (a *App) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error) {
-	return a.store.Factories(ctx, chainID)
+func (l *Ledger) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error) {
+	return l.store.Factories(ctx, chainID)
 }
 
 // Advance moves the position on a chain, with everything that follows from it, in one transaction:
@@ -73,22 +74,22 @@ func (a *App) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, 
 //
 // It fails with [store.ErrConflict], and changes nothing, when the position is no longer the one
 // the step was made for.
-func (a *App) Advance(ctx context.Context, step store.Advance) (store.Position, error) {
+func (l *Ledger) Advance(ctx context.Context, step onchain.Advance) (onchain.Position, error) {
 	if err := checkAdvance(step); err != nil {
-		return store.Position{}, err
+		return onchain.Position{}, err
 	}
-	var moved store.Position
-	err := a.write(ctx, func(books *books) (err error) {
+	var moved onchain.Position
+	err := l.write(ctx, func(books *books) (err error) {
 		moved, err = books.advance(step)
 		return err
 	})
 	if err != nil {
-		return store.Position{}, fmt.Errorf("advance to block %d: %w", newTip(step).Number, err)
+		return onchain.Position{}, fmt.Errorf("advance to block %d: %w", newTip(step).Number, err)
 	}
 	return moved, nil
 }
 
-func newTip(step store.Advance) store.Block {
+func newTip(step onchain.Advance) onchain.Block {
 	if len(step.Blocks) == 0 {
 		return step.After
 	}
@@ -96,7 +97,7 @@ func newTip(step store.Advance) store.Block {
 }
 
 // checkAdvance refuses a step that contradicts itself: the ledger does not rely on who computed it.
-func checkAdvance(step store.Advance) error {
+func checkAdvance(step onchain.Advance) error {
 	was, after, tip := step.Was, step.After, newTip(step)
 	if step.ChainID != was.ChainID || after.Number > was.Tip.Number || after.Number == was.Tip.Number && after.Hash != was.Tip.Hash {
 		return fmt.Errorf("advance: block %d is not on chain %d as it was followed to block %d", after.Number, was.ChainID, was.Tip.Number)
@@ -118,7 +119,7 @@ func checkAdvance(step store.Advance) error {
 
 // checkOrder refuses events that are not those of the blocks behind one up to another, each once
 // and in the order of the chain.
-func checkOrder(events []store.ChainEvent, after, upTo uint64) error {
+func checkOrder(events []onchain.Event, after, upTo uint64) error {
 	for i, event := range events {
 		inside := event.Block > after && event.Block <= upTo
 		if inside && i > 0 {
@@ -132,29 +133,29 @@ func checkOrder(events []store.ChainEvent, after, upTo uint64) error {
 	return nil
 }
 
-func (b *books) advance(step store.Advance) (store.Position, error) {
+func (b *books) advance(step onchain.Advance) (onchain.Position, error) {
 	moved, err := b.tx.MoveChain(step.Was, newTip(step), step.Head, step.Final)
 	if err != nil {
-		return store.Position{}, lostRace{err} // somebody else follows the chain
+		return onchain.Position{}, lostRace{err} // somebody else follows the chain
 	}
 	if step.After.Number < step.Was.Tip.Number {
 		if err := b.takeBack(step); err != nil {
-			return store.Position{}, err
+			return onchain.Position{}, err
 		}
 	}
 	if err := b.tx.AddBlocks(step.ChainID, step.Blocks); err != nil {
-		return store.Position{}, err
+		return onchain.Position{}, err
 	}
 	if err := b.tx.AddEvents(step.ChainID, step.Events); err != nil {
-		return store.Position{}, err
+		return onchain.Position{}, err
 	}
 	for i := range step.Events {
 		if err := b.apply(step.ChainID, &step.Events[i]); err != nil {
-			return store.Position{}, err
+			return onchain.Position{}, err
 		}
 	}
 	if err := b.applyPayments(step.ChainID, step.Events); err != nil {
-		return store.Position{}, err
+		return onchain.Position{}, err
 	}
 	if step.Final > step.Was.Final && step.Final > keptBlocks {
 		err = b.tx.PruneBlocks(step.ChainID, step.Final-keptBlocks)
@@ -163,7 +164,7 @@ func (b *books) advance(step store.Advance) (store.Position, error) {
 }
 
 // takeBack undoes what stood above the common ancestor of the old chain and the new.
-func (b *books) takeBack(step store.Advance) error {
+func (b *books) takeBack(step onchain.Advance) error {
 	if step.After.Number < step.Was.Final {
 		err := b.incident(incidentFinalityBroken, true,
 			"The chain was reorganized from block %d down to block %d (%s), although block %d was final.",
@@ -185,11 +186,11 @@ func (b *books) takeBack(step store.Advance) error {
 }
 
 // apply does what an event on the canonical chain entails.
-func (b *books) apply(chainID uint64, event *store.ChainEvent) error {
+func (b *books) apply(chainID uint64, event *onchain.Event) error {
 	switch event.Kind {
-	case store.EventMissionFunded:
+	case onchain.EventMissionFunded:
 		return b.applyFunding(chainID, event)
-	case store.EventMissionClosed:
+	case onchain.EventMissionClosed:
 		return b.applyClosing(chainID, event)
 	default: // payments and the rest move no draft; payments are applied all at once
 		return nil
@@ -197,14 +198,14 @@ func (b *books) apply(chainID uint64, event *store.ChainEvent) error {
 }
 
 // applyFunding takes a funding for a draft's if it is the one that the draft promised.
-func (b *books) applyFunding(chainID uint64, event *store.ChainEvent) error {
+func (b *books) applyFunding(chainID uint64, event *onchain.Event) error {
 	err := store.ErrNotFound
 	var account *account
 	if mission.ValidMissionID(event.Funded.MissionID) { // the text is the chain's: not every one can be asked for
 		account, err = b.open(event.Funded.MissionID)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		b.app.log.Warn("a mission was funded that is not in the database", "missionKey", event.MissionKey, "transaction", event.Transaction)
+		b.core.log.Warn("a mission was funded that is not in the database", "missionKey", event.MissionKey, "transaction", event.Transaction)
 		return nil
 	}
 	if err != nil {
@@ -220,7 +221,7 @@ func (b *books) applyFunding(chainID uint64, event *store.ChainEvent) error {
 			"Transaction %s funds mission %s of draft %s, which transaction %s funded before: it does not count. The contract does not allow that; check the node.",
 			event.Transaction, account.draft.MissionID, account.draft.ID, account.funding.Transaction)
 	}
-	funding := store.Funding{
+	funding := onchain.Funding{
 		DraftID: account.draft.ID, MissionKey: event.MissionKey, ChainID: chainID, Block: event.Block, BlockHash: event.BlockHash,
 		Transaction: event.Transaction, LogIndex: event.LogIndex, ReclaimAfter: event.Funded.ReclaimAfter,
 	}
@@ -241,7 +242,7 @@ func promised(draft store.Draft) mission.Escrow {
 }
 
 // paidIn is the escrow that a funding made.
-func paidIn(chainID uint64, event *store.ChainEvent) mission.Escrow {
+func paidIn(chainID uint64, event *onchain.Event) mission.Escrow {
 	funded := event.Funded
 	return mission.Escrow{
 		ChainID: chainID, Factory: event.Factory, MissionKey: event.MissionKey, MissionID: funded.MissionID, Creator: funded.Creator,
@@ -251,7 +252,7 @@ func paidIn(chainID uint64, event *store.ChainEvent) mission.Escrow {
 
 // applyClosing notes that a mission's money left the contract. The draft moves when the closing is
 // final: see [App.Deepen].
-func (b *books) applyClosing(chainID uint64, event *store.ChainEvent) error {
+func (b *books) applyClosing(chainID uint64, event *onchain.Event) error {
 	account, err := b.openByKey(event.MissionKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // of a funding that does not count
@@ -260,13 +261,13 @@ func (b *books) applyClosing(chainID uint64, event *store.ChainEvent) error {
 		return err
 	}
 	if !account.fundedIn(chainID, event.Factory) || account.funding.Closed != nil {
-		b.app.log.Warn("a close does not fit the mission's funding", "missionKey", event.MissionKey, "transaction", event.Transaction)
+		b.core.log.Warn("a close does not fit the mission's funding", "missionKey", event.MissionKey, "transaction", event.Transaction)
 		return nil
 	}
 	if err := b.expectClosing(account, event); err != nil {
 		return err
 	}
-	return b.setClosing(account, &store.Closing{
+	return b.setClosing(account, &onchain.Closing{
 		Block: event.Block, BlockHash: event.BlockHash, Transaction: event.Transaction,
 		Reason: event.Closed.Reason, Refund: event.Closed.Refund, RefundDeferred: event.Closed.RefundDeferred,
 	})
@@ -276,7 +277,7 @@ func (b *books) applyClosing(chainID uint64, event *store.ChainEvent) error {
 // settler that the service did not ask for: a theft of its key, or a bug. Creators reclaim without
 // any signature, and a rejected mission is closed by the first to send the signature that its
 // refund made public.
-func (b *books) expectClosing(c *account, event *store.ChainEvent) error {
+func (b *books) expectClosing(c *account, event *onchain.Event) error {
 	if event.Closed.Reason == closedByCreator || c.draft.State.Decision == mission.DecisionRejected {
 		return nil
 	}
@@ -293,7 +294,7 @@ func (b *books) expectClosing(c *account, event *store.ChainEvent) error {
 // closedByCreator is the contract's reason for a mission that its creator reclaimed.
 const closedByCreator = 2
 
-func (b *books) setClosing(c *account, closing *store.Closing) error {
+func (b *books) setClosing(c *account, closing *onchain.Closing) error {
 	if err := b.tx.SetClosing(c.draft.ID, closing); err != nil {
 		return err
 	}
@@ -303,10 +304,10 @@ func (b *books) setClosing(c *account, closing *store.Closing) error {
 
 // undo takes back what an event entailed that is no longer on the canonical chain. An event that
 // did not count when it came does not count when it goes.
-func (b *books) undo(chainID uint64, event *store.ChainEvent) error {
+func (b *books) undo(chainID uint64, event *onchain.Event) error {
 	switch event.Kind {
-	case store.EventMissionFunded, store.EventMissionClosed:
-	case store.EventSubmissionPaid, store.EventPayoutDeferred:
+	case onchain.EventMissionFunded, onchain.EventMissionClosed:
+	case onchain.EventSubmissionPaid, onchain.EventPayoutDeferred:
 		return b.tx.RemovePayment(chainID, event)
 	default:
 		return nil
@@ -318,9 +319,9 @@ func (b *books) undo(chainID uint64, event *store.ChainEvent) error {
 	switch {
 	case err != nil:
 		return err
-	case event.Kind == store.EventMissionClosed && isClosing(chainID, account, event):
+	case event.Kind == onchain.EventMissionClosed && isClosing(chainID, account, event):
 		return b.undoClosing(account)
-	case event.Kind == store.EventMissionFunded && isFunding(chainID, account, event):
+	case event.Kind == onchain.EventMissionFunded && isFunding(chainID, account, event):
 		return b.undoFunding(account)
 	default:
 		return nil
@@ -332,12 +333,12 @@ func (c *account) fundedIn(chainID uint64, factory sortie.Address) bool {
 	return c.funding != nil && c.funding.ChainID == chainID && c.draft.Factory == factory
 }
 
-func isFunding(chainID uint64, c *account, event *store.ChainEvent) bool {
+func isFunding(chainID uint64, c *account, event *onchain.Event) bool {
 	return c.fundedIn(chainID, event.Factory) && c.funding.Block == event.Block && c.funding.BlockHash == event.BlockHash &&
 		c.funding.LogIndex == event.LogIndex && c.funding.Transaction == event.Transaction
 }
 
-func isClosing(chainID uint64, c *account, event *store.ChainEvent) bool {
+func isClosing(chainID uint64, c *account, event *onchain.Event) bool {
 	if !c.fundedIn(chainID, event.Factory) || c.funding.Closed == nil {
 		return false
 	}
@@ -380,17 +381,17 @@ func (b *books) undoFunding(c *account) error {
 
 // ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is
 // open. Events that were set aside are reported by [App.SetAside].
-func (a *App) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
-	err := a.write(ctx, func(books *books) error {
+func (l *Ledger) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
+	err := l.write(ctx, func(books *books) error {
 		return books.incident(kind, halting, "%s", detail)
 	})
-	a.stuck.forget()
+	l.stuck.forget()
 	return err
 }
 
 // ResolveIncidents ends the incidents of a kind: their cause is gone.
-func (a *App) ResolveIncidents(ctx context.Context, kind string) error {
-	err := a.write(ctx, func(books *books) error {
+func (l *Ledger) ResolveIncidents(ctx context.Context, kind string) error {
+	err := l.write(ctx, func(books *books) error {
 		ended, err := books.tx.ClearIncidents(kind, actorChain)
 		if err != nil {
 			return err
@@ -402,6 +403,6 @@ func (a *App) ResolveIncidents(ctx context.Context, kind string) error {
 		}
 		return nil
 	})
-	a.stuck.forget()
+	l.stuck.forget()
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -49,7 +50,7 @@ func TestFromFundingToPublication(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		w := openWorld(t, database, worldOptions{})
 		draft := w.fund(alice, "k", mission.DepthConfirmed)
-		if _, err := w.app.Approve(context.Background(), reviewer, draft.ID, "Well described."); err != nil {
+		if _, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "Well described."); err != nil {
 			t.Fatal(err)
 		}
 		w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
@@ -95,19 +96,19 @@ func TestEverythingIsApprovedOnRequest(t *testing.T) {
 func TestFundingsThatDoNotCount(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	for name, change := range map[string]func(*store.ChainEvent){
-		"factory":             func(e *store.ChainEvent) { e.Factory = otherFactory },
-		"missionKey":          func(e *store.ChainEvent) { e.MissionKey[0]++ },
-		"creator":             func(e *store.ChainEvent) { e.Funded.Creator = bob },
-		"token":               func(e *store.ChainEvent) { e.Funded.Token = otherFactory },
-		"rewardPerSubmission": func(e *store.ChainEvent) { e.Funded.Reward = bigPlusOne(e.Funded.Reward) },
-		"targetCount":         func(e *store.ChainEvent) { e.Funded.TargetCount = new(big.Int).Lsh(big.NewInt(1), 64) },
-		"nonce":               func(e *store.ChainEvent) { e.Funded.Nonce[0]++ },
+	for name, change := range map[string]func(*onchain.Event){
+		"factory":             func(e *onchain.Event) { e.Factory = otherFactory },
+		"missionKey":          func(e *onchain.Event) { e.MissionKey[0]++ },
+		"creator":             func(e *onchain.Event) { e.Funded.Creator = bob },
+		"token":               func(e *onchain.Event) { e.Funded.Token = otherFactory },
+		"rewardPerSubmission": func(e *onchain.Event) { e.Funded.Reward = bigPlusOne(e.Funded.Reward) },
+		"targetCount":         func(e *onchain.Event) { e.Funded.TargetCount = new(big.Int).Lsh(big.NewInt(1), 64) },
+		"nonce":               func(e *onchain.Event) { e.Funded.Nonce[0]++ },
 	} {
 		draft := w.create(alice, name)
 		event := fundingOf(draft)
 		change(&event)
-		w.extend([]store.ChainEvent{event})
+		w.extend([]onchain.Event{event})
 		w.wantState(draft, mission.Created())
 		incidents, err := w.db.OpenIncidents(context.Background())
 		w.must(err)
@@ -124,7 +125,7 @@ func TestAMissionIsFundedOnce(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.create(alice, "k")
-	w.extend([]store.ChainEvent{fundingOf(draft)}, []store.ChainEvent{fundingOf(draft)})
+	w.extend([]onchain.Event{fundingOf(draft)}, []onchain.Event{fundingOf(draft)})
 	w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
 	w.wantIncidents("funding_repeated")
 	w.advance(w.step(testStart+1, nil)) // the second one goes: nothing changes
@@ -147,7 +148,7 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 		},
 		"the funding is in another block": {
 			func(w *world, draft store.Draft) {
-				w.advance(w.step(testStart, []store.ChainEvent{fundingOf(draft)}, nil, nil, nil, nil))
+				w.advance(w.step(testStart, []onchain.Event{fundingOf(draft)}, nil, nil, nil, nil))
 			},
 			mission.State{Depth: seen, Decision: mission.DecisionNone},
 		},
@@ -164,13 +165,13 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 			t.Parallel()
 			w := openWorld(t, sqliteDatabase(t), worldOptions{})
 			draft := w.create(alice, "k")
-			w.extend([]store.ChainEvent{fundingOf(draft)}, nil, nil)
+			w.extend([]onchain.Event{fundingOf(draft)}, nil, nil)
 			list := w.toDeepen()
 			if len(list) != 1 || list[0].To != confirmed {
 				t.Fatalf("listed %+v", list)
 			}
 			c.meanwhile(w, draft)
-			w.must(w.app.Deepen(context.Background(), list))
+			w.must(w.ledger.Deepen(context.Background(), list))
 			w.wantState(draft, c.want)
 		})
 	}
@@ -179,19 +180,19 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 func TestALockIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(w *world, draft store.Draft, list []store.Deepening)
+		meanwhile func(w *world, draft store.Draft, list []onchain.Deepening)
 		want      mission.Depth
 	}{
-		"halted": {func(w *world, _ store.Draft, _ []store.Deepening) {
-			w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true))
+		"halted": {func(w *world, _ store.Draft, _ []onchain.Deepening) {
+			w.must(w.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 		}, mission.DepthConfirmed},
-		"money gone": {func(w *world, draft store.Draft, _ []store.Deepening) {
-			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+		"money gone": {func(w *world, draft store.Draft, _ []onchain.Deepening) {
+			w.extend([]onchain.Event{closingOf(draft, 2)})
 		}, mission.DepthConfirmed},
-		"listed for a block that is not final": {func(_ *world, _ store.Draft, list []store.Deepening) {
+		"listed for a block that is not final": {func(_ *world, _ store.Draft, list []onchain.Deepening) {
 			list[0].Block++ // the row's block counts
 		}, mission.DepthConfirmed},
-		"nothing": {func(*world, store.Draft, []store.Deepening) {}, mission.DepthLocked},
+		"nothing": {func(*world, store.Draft, []onchain.Deepening) {}, mission.DepthLocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +204,7 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 				t.Fatalf("listed %+v", list)
 			}
 			c.meanwhile(w, draft, list)
-			w.must(w.app.Deepen(context.Background(), list))
+			w.must(w.ledger.Deepen(context.Background(), list))
 			w.wantState(draft, mission.State{Depth: c.want, Decision: mission.DecisionApproved})
 		})
 	}
@@ -217,8 +218,8 @@ func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	draft := w.fund(alice, "k", mission.DepthConfirmed)
 	funding, err := w.db.FundingOf(context.Background(), draft.ID)
 	w.must(err)
-	forged := []store.Deepening{{FundedDraft: store.FundedDraft{Draft: draft, Funding: funding}, To: mission.DepthLocked}}
-	w.must(w.app.Deepen(context.Background(), forged))
+	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked}}
+	w.must(w.ledger.Deepen(context.Background(), forged))
 	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
 }
 
@@ -227,11 +228,11 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.fund(alice, "k", mission.DepthLocked)
-	w.extend([]store.ChainEvent{closingOf(draft, 2)})
+	w.extend([]onchain.Event{closingOf(draft, 2)})
 	funding, err := w.db.FundingOf(context.Background(), draft.ID)
 	w.must(err)
-	forged := []store.Deepening{{FundedDraft: store.FundedDraft{Draft: draft, Funding: funding}, To: mission.DepthLocked, Refund: true}}
-	w.must(w.app.Deepen(context.Background(), forged))
+	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked, Refund: true}}
+	w.must(w.ledger.Deepen(context.Background(), forged))
 	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
 }
 
@@ -239,34 +240,34 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(w *world, draft store.Draft, list []store.Deepening)
+		meanwhile func(w *world, draft store.Draft, list []onchain.Deepening)
 		refunded  bool
 	}{
-		"another close": {func(w *world, draft store.Draft, _ []store.Deepening) {
-			w.advance(w.step(w.position.Tip.Number-1, []store.ChainEvent{closingOf(draft, 1)}))
+		"another close": {func(w *world, draft store.Draft, _ []onchain.Deepening) {
+			w.advance(w.step(w.position.Tip.Number-1, []onchain.Event{closingOf(draft, 1)}))
 		}, false},
-		"no close": {func(w *world, _ store.Draft, _ []store.Deepening) {
+		"no close": {func(w *world, _ store.Draft, _ []onchain.Deepening) {
 			w.advance(w.step(w.position.Tip.Number-1, nil))
 		}, false},
-		"nothing": {func(*world, store.Draft, []store.Deepening) {}, true},
+		"nothing": {func(*world, store.Draft, []onchain.Deepening) {}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := openWorld(t, sqliteDatabase(t), worldOptions{})
 			draft := w.fund(alice, "k", mission.DepthConfirmed)
-			_, err := w.app.Reject(context.Background(), reviewer, draft.ID, "No.")
+			_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
 			w.must(err)
-			w.extend([]store.ChainEvent{closingOf(draft, 1)})
+			w.extend([]onchain.Event{closingOf(draft, 1)})
 			if list := w.toDeepen(); len(list) != 0 {
 				t.Fatalf("listed %+v before it is final", list)
 			}
 			w.finalize(w.position.Tip.Number)
-			list := slices.DeleteFunc(w.toDeepen(), func(d store.Deepening) bool { return !d.Refund })
+			list := slices.DeleteFunc(w.toDeepen(), func(d onchain.Deepening) bool { return !d.Refund })
 			if len(list) != 1 {
 				t.Fatalf("listed %+v", list)
 			}
 			c.meanwhile(w, draft, list)
-			w.must(w.app.Deepen(context.Background(), list))
+			w.must(w.ledger.Deepen(context.Background(), list))
 			if got := w.checkDraft(draft.ID).State.Refunded; got != c.refunded {
 				t.Errorf("refunded is %t", got)
 			}
@@ -281,13 +282,13 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 	published, locked := w.fund(alice, "published", mission.DepthLocked), w.fund(alice, "locked", mission.DepthLocked)
 	approved := w.fund(bob, "approved", mission.DepthConfirmed)
 	for _, draft := range []store.Draft{published, approved} {
-		_, err := w.app.Approve(ctx, reviewer, draft.ID, "")
+		_, err := w.operators.Approve(ctx, reviewer, draft.ID, "")
 		w.must(err)
 	}
 	// From here on the fundings of the first two are gone, and only bob's comes back.
-	w.advance(w.step(testStart, []store.ChainEvent{fundingOf(approved), fundingOf(locked)}, nil, nil, nil, nil, nil))
+	w.advance(w.step(testStart, []onchain.Event{fundingOf(approved), fundingOf(locked)}, nil, nil, nil, nil, nil))
 	w.wantState(published, mission.State{Depth: mission.DepthNone, Decision: mission.DecisionApproved})
-	halted, err := w.app.Halted(ctx)
+	halted, err := w.ledger.Halted(ctx)
 	if err != nil || !halted {
 		t.Fatalf("halted is %t, %v", halted, err)
 	}
@@ -304,10 +305,10 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 	w.settle()
 	w.wantState(approved, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
 	w.wantState(locked, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
-	w.must(w.app.ReportIncident(ctx, "test", "Stop.", true))
-	_, err = w.app.Approve(ctx, reviewer, locked.ID, "")
+	w.must(w.ledger.ReportIncident(ctx, "test", "Stop.", true))
+	_, err = w.operators.Approve(ctx, reviewer, locked.ID, "")
 	wantCode(t, err, sortie.CodeServiceUnavailable)
-	_, err = w.app.Reject(ctx, reviewer, locked.ID, "A rejection publishes nothing.")
+	_, err = w.operators.Reject(ctx, reviewer, locked.ID, "A rejection publishes nothing.")
 	w.must(err)
 }
 
@@ -316,7 +317,7 @@ func (w *world) clearIncidents() {
 	incidents, err := w.db.OpenIncidents(context.Background())
 	w.must(err)
 	for _, incident := range incidents {
-		_, err := w.app.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
+		_, err := w.operators.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
 		w.must(err)
 	}
 }
@@ -329,8 +330,8 @@ func TestAReclaimDecides(t *testing.T) {
 			t.Parallel()
 			w := openWorld(t, sqliteDatabase(t), worldOptions{})
 			draft := w.fund(alice, "k", mission.DepthLocked)
-			w.extend([]store.ChainEvent{closingOf(draft, reason)})
-			_, err := w.app.Approve(context.Background(), reviewer, draft.ID, "")
+			w.extend([]onchain.Event{closingOf(draft, reason)})
+			_, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "")
 			wantCode(t, err, sortie.CodeWrongState)
 			w.settle()
 			w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone}) // not final yet
@@ -357,7 +358,7 @@ func TestAnApprovedMissionStaysApprovedWhenItIsClosed(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
 	draft := w.fund(alice, "k", mission.DepthLocked)
-	w.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+	w.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 	w.finalize(w.position.Tip.Number)
 	w.settle()
 	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
@@ -371,32 +372,36 @@ func TestStepsThatContradictThemselves(t *testing.T) {
 	draft := w.create(alice, "k")
 	w.extend(nil, nil, nil)
 	w.finalize(testStart + 1)
-	fund := []store.ChainEvent{fundingOf(draft)}
+	fund := []onchain.Event{fundingOf(draft)}
 	tip := w.position.Tip.Number
-	for name, change := range map[string]func(*store.Advance){
-		"another chain":           func(s *store.Advance) { s.ChainID++ },
-		"after above the tip":     func(s *store.Advance) { s.After.Number += 5 },
-		"after with another hash": func(s *store.Advance) { s.After.Hash[0]++ },
-		"a block twice":           func(s *store.Advance) { s.Blocks[1].Number-- },
-		"a block before after":    func(s *store.Advance) { s.Blocks[0].Number = tip },
-		"head below the tip":      func(s *store.Advance) { s.Head-- },
-		"final above the head":    func(s *store.Advance) { s.Final = s.Head + 1 },
-		"final lower than before": func(s *store.Advance) { s.Final-- },
-		"an event above the tip":  func(s *store.Advance) { s.Events[1].Block++ },
-		"an event below the step": func(s *store.Advance) { s.Events[0].Block = tip },
-		"events in another order": func(s *store.Advance) { s.Events[0], s.Events[1] = s.Events[1], s.Events[0] },
-		"an event twice": func(s *store.Advance) {
+	for name, change := range map[string]func(*onchain.Advance){
+		"another chain":           func(s *onchain.Advance) { s.ChainID++ },
+		"after above the tip":     func(s *onchain.Advance) { s.After.Number += 5 },
+		"after with another hash": func(s *onchain.Advance) { s.After.Hash[0]++ },
+		"a block twice":           func(s *onchain.Advance) { s.Blocks[1].Number-- },
+		"a block before after":    func(s *onchain.Advance) { s.Blocks[0].Number = tip },
+		"head below the tip":      func(s *onchain.Advance) { s.Head-- },
+		"final above the head":    func(s *onchain.Advance) { s.Final = s.Head + 1 },
+		"final lower than before": func(s *onchain.Advance) { s.Final-- },
+		"an event above the tip":  func(s *onchain.Advance) { s.Events[1].Block++ },
+		"an event below the step": func(s *onchain.Advance) { s.Events[0].Block = tip },
+		"events in another order": func(s *onchain.Advance) { s.Events[0], s.Events[1] = s.Events[1], s.Events[0] },
+		"an event twice": func(s *onchain.Advance) {
 			s.Events[1].Block, s.Events[1].LogIndex = s.Events[0].Block, s.Events[0].LogIndex
 		},
-		"a block that is followed": func(s *store.Advance) { s.After = w.blocks[tip-1]; s.After.Number = tip; s.After.Hash = sortie.Hash{} },
+		"a block that is followed": func(s *onchain.Advance) {
+			s.After = w.blocks[tip-1]
+			s.After.Number = tip
+			s.After.Hash = sortie.Hash{}
+		},
 	} {
 		step := w.step(tip, fund, fund)
 		change(&step)
-		if _, err := w.app.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
+		if _, err := w.ledger.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	position, err := w.app.Position(context.Background(), testChain)
+	position, err := w.ledger.Position(context.Background(), testChain)
 	if err != nil || position != w.position {
 		t.Errorf("the position is %+v, %v; want %+v", position, err, w.position)
 	}
@@ -410,19 +415,19 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 		w := openWorld(t, database, worldOptions{})
 		funded, late := w.fund(alice, "funded", mission.DepthConfirmed), w.create(alice, "late")
 		ctx := context.Background()
-		_, err := w.app.Reject(ctx, reviewer, late.ID, "No.")
+		_, err := w.operators.Reject(ctx, reviewer, late.ID, "No.")
 		w.must(err)
 		broken := errors.New("the queue is broken")
 		w.queue.fail = broken
-		if _, err := w.app.Reject(ctx, reviewer, funded.ID, "No."); !errors.Is(err, broken) {
+		if _, err := w.operators.Reject(ctx, reviewer, funded.ID, "No."); !errors.Is(err, broken) {
 			t.Errorf("reject: %v", err)
 		}
 		w.wantState(funded, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
 		if _, err := w.db.ReviewOf(ctx, funded.ID); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a review is left: %v", err)
 		}
-		w.extend([]store.ChainEvent{fundingOf(late)}, nil, nil)
-		if err := w.app.Deepen(ctx, w.toDeepen()); !errors.Is(err, broken) {
+		w.extend([]onchain.Event{fundingOf(late)}, nil, nil)
+		if err := w.ledger.Deepen(ctx, w.toDeepen()); !errors.Is(err, broken) {
 			t.Errorf("deepen: %v", err)
 		}
 		w.wantState(late, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionRejected})
@@ -439,23 +444,23 @@ func TestWhereFollowingBegins(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	ctx := context.Background()
-	earliest, err := w.app.EarliestInterest(ctx)
+	earliest, err := w.ledger.EarliestInterest(ctx)
 	if err != nil || !earliest.Equal(w.clock()) {
 		t.Errorf("without drafts: %s, %v; want now", earliest, err)
 	}
 	first := w.create(alice, "first")
 	w.pass(time.Hour)
 	w.create(bob, "second")
-	if earliest, err = w.app.EarliestInterest(ctx); err != nil || !earliest.Equal(first.CreatedAt) {
+	if earliest, err = w.ledger.EarliestInterest(ctx); err != nil || !earliest.Equal(first.CreatedAt) {
 		t.Errorf("with drafts: %s, %v; want %s", earliest, err, first.CreatedAt)
 	}
-	if err := w.app.Begin(ctx, testChain, w.mine(1)); !errors.Is(err, store.ErrConflict) {
+	if err := w.ledger.Begin(ctx, testChain, w.mine(1)); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("begun twice: %v", err)
 	}
-	if _, err := w.app.Position(ctx, 1); !errors.Is(err, store.ErrNotFound) {
+	if _, err := w.ledger.Position(ctx, 1); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a chain that is not followed: %v", err)
 	}
-	factories, err := w.app.Factories(ctx, testChain)
+	factories, err := w.ledger.Factories(ctx, testChain)
 	if err != nil || !slices.Equal(factories, []sortie.Address{factory}) {
 		t.Errorf("factories %v, %v", factories, err)
 	}
@@ -469,10 +474,10 @@ func TestOldBlocksAreForgotten(t *testing.T) {
 		number += 64
 		block := w.mine(number)
 		step := w.step(w.position.Tip.Number)
-		step.Blocks, step.Head, step.Final = []store.Block{block}, number, number-10
+		step.Blocks, step.Head, step.Final = []onchain.Block{block}, number, number-10
 		w.advance(step)
 	}
-	tail, err := w.app.Tail(context.Background(), testChain, last+100, 10_000)
+	tail, err := w.ledger.Tail(context.Background(), testChain, last+100, 10_000)
 	w.must(err)
 	oldest := tail[len(tail)-1].Number
 	if oldest < w.position.Final-keptBlocks || oldest > w.position.Final-keptBlocks+64 {

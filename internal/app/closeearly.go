@@ -16,8 +16,8 @@ import (
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission
 // is not published or its money has left the contract.
-func (a *App) CloseMission(ctx context.Context, order Order, id, reason string) (sortie.MissionClose, error) {
-	if err := a.admit(order.Operator); err != nil {
+func (o *Operators) CloseMission(ctx context.Context, order Order, id, reason string) (sortie.MissionClose, error) {
+	if err := o.admit(order.Operator); err != nil {
 		return sortie.MissionClose{}, err
 	}
 	reason, err := mission.NormalizeReason(reason, true)
@@ -28,7 +28,7 @@ func (a *App) CloseMission(ctx context.Context, order Order, id, reason string) 
 		return sortie.MissionClose{}, errNoMission()
 	}
 	var slots store.Slots
-	err = a.write(ctx, func(books *books) error {
+	err = o.write(ctx, func(books *books) error {
 		if err := books.hold(); err != nil { // a reorganization comes before or after it, not in between
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/pgtest"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -37,7 +38,7 @@ func TestAMissionIsClosedWhileItsSubmissionIsAccepted(t *testing.T) {
 	for s.count(`SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 && len(checked) == 0 {
 		runtime.Gosched()
 	}
-	s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+	s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 	s.must(inTheWay.Rollback())
 	s.must(<-checked)
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionRejected)
@@ -51,7 +52,7 @@ func TestNothingIsAcceptedForAClosedMission(t *testing.T) {
 		s := openStudio(t, database, curated)
 		draft := s.publish("k", 3, "")
 		flagged := s.submitQuickly(bob, draft, "one")
-		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		move := func(event mission.SubmissionEvent) error {
 			return s.app.write(context.Background(), func(books *books) error {
 				_, err := books.moveSubmission(s.stored(flagged), event, store.SubmissionMove{Reason: "Decided."})

@@ -19,15 +19,15 @@ type QueueQuery struct {
 }
 
 // curatedMission finds the draft of a mission that was published, by either of its ids.
-func (a *App) curatedMission(ctx context.Context, id string) (draftID string, err error) {
+func (o *Operators) curatedMission(ctx context.Context, id string) (draftID string, err error) {
 	err = store.ErrNotFound
 	switch {
 	case mission.ValidMissionID(id):
 		var slots store.OpenSlots
-		slots, err = a.store.SlotsByMission(ctx, id)
+		slots, err = o.store.SlotsByMission(ctx, id)
 		draftID = slots.DraftID
 	case mission.ValidDraftID(id):
-		_, err = a.store.SlotsOf(ctx, id)
+		_, err = o.store.SlotsOf(ctx, id)
 		draftID = id
 	}
 	if errors.Is(err, store.ErrNotFound) {
@@ -43,8 +43,8 @@ func (a *App) curatedMission(ctx context.Context, id string) (draftID string, er
 //
 // It fails with wallet_not_allowed, not_found for a mission that is not published, and
 // invalid_cursor.
-func (a *App) SubmissionQueue(ctx context.Context, base string, operator sortie.Address, query QueueQuery) (sortie.ReviewedSubmissionPage, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) SubmissionQueue(ctx context.Context, base string, operator sortie.Address, query QueueQuery) (sortie.ReviewedSubmissionPage, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.ReviewedSubmissionPage{}, err
 	}
 	limit := query.limit()
@@ -54,23 +54,23 @@ func (a *App) SubmissionQueue(ctx context.Context, base string, operator sortie.
 	}
 	if query.MissionID != "" {
 		var err error
-		if filter.DraftID, err = a.curatedMission(ctx, query.MissionID); err != nil {
+		if filter.DraftID, err = o.curatedMission(ctx, query.MissionID); err != nil {
 			return sortie.ReviewedSubmissionPage{}, err
 		}
 	}
 	list := "submission-queue\n" + string(filter.Status) + "\n" + filter.DraftID
 	var err error
-	if filter.AfterSeq, err = a.cursors.open(list, query.Cursor); err != nil {
+	if filter.AfterSeq, err = o.cursors.open(list, query.Cursor); err != nil {
 		return sortie.ReviewedSubmissionPage{}, err
 	}
-	stored, err := a.store.SubmissionsInQueue(ctx, filter)
+	stored, err := o.store.SubmissionsInQueue(ctx, filter)
 	if err != nil {
 		return sortie.ReviewedSubmissionPage{}, storeError(err)
 	}
 	answer := sortie.ReviewedSubmissionPage{OK: true, Submissions: []sortie.ReviewedSubmission{}}
-	stored, answer.Summary = a.submissionSummary(list, stored, limit)
+	stored, answer.Summary = o.submissionSummary(list, stored, limit)
 	for _, submission := range stored {
-		shown, err := a.reviewed(base, submission)
+		shown, err := o.reviewed(base, submission)
 		if err != nil {
 			return sortie.ReviewedSubmissionPage{}, err
 		}
@@ -82,14 +82,14 @@ func (a *App) SubmissionQueue(ctx context.Context, base string, operator sortie.
 // ReviewedSubmission gives anybody's submission as an operator sees it, whatever its status.
 //
 // It fails with wallet_not_allowed and not_found.
-func (a *App) ReviewedSubmission(ctx context.Context, base string, operator sortie.Address, id string) (sortie.ReviewedSubmissionDetail, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) ReviewedSubmission(ctx context.Context, base string, operator sortie.Address, id string) (sortie.ReviewedSubmissionDetail, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
 	}
 	err := store.ErrNotFound
 	var submission store.Submission
 	if mission.ValidSubmissionID(id) {
-		submission, err = a.store.Submission(ctx, id)
+		submission, err = o.store.Submission(ctx, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
@@ -97,7 +97,7 @@ func (a *App) ReviewedSubmission(ctx context.Context, base string, operator sort
 	if err != nil {
 		return sortie.ReviewedSubmissionDetail{}, storeError(err)
 	}
-	shown, err := a.reviewed(base, submission)
+	shown, err := o.reviewed(base, submission)
 	if err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
 	}
@@ -114,24 +114,24 @@ func errNoSubmission() error {
 // It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, mission_closed when
 // the mission's money has left the contract, own_submission when the operator submitted it, and
 // second_operator_required above the operator's hourly limit.
-func (a *App) AcceptSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return a.curate(ctx, base, order, id, reason, mission.OperatorAccepted)
+func (o *Operators) AcceptSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return o.curate(ctx, base, order, id, reason, mission.OperatorAccepted)
 }
 
 // RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is
 // final. Its contributor, and after a revocation the creator, is shown the reason.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
-func (a *App) RejectSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return a.curate(ctx, base, order, id, reason, mission.OperatorRejected)
+func (o *Operators) RejectSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return o.curate(ctx, base, order, id, reason, mission.OperatorRejected)
 }
 
 // FlagSubmission decides that a person must look at a submission, which takes an acceptance back
 // before it is final.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
-func (a *App) FlagSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return a.curate(ctx, base, order, id, reason, mission.OperatorFlagged)
+func (o *Operators) FlagSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return o.curate(ctx, base, order, id, reason, mission.OperatorFlagged)
 }
 
 // acceptedByPerson is the reason of an acceptance without words.
@@ -148,8 +148,8 @@ var curations = map[mission.SubmissionEvent]struct {
 	mission.OperatorFlagged:  {sortie.SubmissionFlagged, "submission.flagged"},
 }
 
-func (a *App) curate(ctx context.Context, base string, order Order, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
-	if err := a.admit(order.Operator); err != nil {
+func (o *Operators) curate(ctx context.Context, base string, order Order, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
+	if err := o.admit(order.Operator); err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
 	}
 	reason, err := mission.NormalizeReason(reason, event != mission.OperatorAccepted)
@@ -162,16 +162,16 @@ func (a *App) curate(ctx context.Context, base string, order Order, id, reason s
 	if !mission.ValidSubmissionID(id) {
 		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
 	}
-	err = a.write(ctx, func(books *books) error { return books.curate(order, id, reason, event) })
+	err = o.write(ctx, func(books *books) error { return books.curate(order, id, reason, event) })
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
 	}
 	if err != nil {
 		return sortie.ReviewedSubmissionDetail{}, storeError(err)
 	}
-	decided, err := a.ReviewedSubmission(ctx, base, order.Operator, id)
+	decided, err := o.ReviewedSubmission(ctx, base, order.Operator, id)
 	if err == nil && event == mission.OperatorAccepted {
-		err = a.endorsedOnly(order.Operator, decided.Submission)
+		err = o.endorsedOnly(order.Operator, decided.Submission)
 	}
 	return decided, err
 }
@@ -231,7 +231,7 @@ func (b *books) mayAccept(operator sortie.Address, submission store.Submission) 
 }
 
 // reviewed is a submission as operators see it.
-func (a *App) reviewed(base string, submission store.Submission) (sortie.ReviewedSubmission, error) {
+func (o *Operators) reviewed(base string, submission store.Submission) (sortie.ReviewedSubmission, error) {
 	shown, err := wireSubmission(submission)
 	if err != nil {
 		return sortie.ReviewedSubmission{}, err
@@ -256,8 +256,8 @@ func (a *App) reviewed(base string, submission store.Submission) (sortie.Reviewe
 		return review, nil
 	}
 	shownMedia := wireMedia(submission.Media)
-	expiresAt := a.now().Add(DefaultLinkTTL).Truncate(time.Second)
-	mediaURL, thumbnailURL := a.reviewLinks(base, submission, expiresAt)
+	expiresAt := o.now().Add(DefaultLinkTTL).Truncate(time.Second)
+	mediaURL, thumbnailURL := o.reviewLinks(base, submission, expiresAt)
 	review.Media, review.MediaURL, review.MediaURLExpiresAt = &shownMedia, &mediaURL, optionalTime(&expiresAt)
 	if thumbnailURL != "" {
 		review.ThumbnailURL = &thumbnailURL
@@ -273,12 +273,12 @@ func reviewable(status sortie.SubmissionStatus) bool {
 
 // reviewLinks are where operators and verifiers see the media of a submission. The second is empty
 // where there is no thumbnail.
-func (a *App) reviewLinks(base string, submission store.Submission, expiresAt time.Time) (mediaURL, thumbnailURL string) {
+func (c *core) reviewLinks(base string, submission store.Submission, expiresAt time.Time) (mediaURL, thumbnailURL string) {
 	exp := expiresAt.Unix()
 	address := base + "/api/operator/media/" + submission.ID
-	mediaURL = address + "/" + links.VariantOriginal + "?" + a.signLink(submission.ID, links.VariantReviewOriginal, exp)
+	mediaURL = address + "/" + links.VariantOriginal + "?" + c.signLink(submission.ID, links.VariantReviewOriginal, exp)
 	if submission.Media != nil && submission.Media.ThumbnailHash != (sortie.Hash{}) {
-		thumbnailURL = address + "/" + links.VariantThumbnail + "?" + a.signLink(submission.ID, links.VariantReviewThumbnail, exp)
+		thumbnailURL = address + "/" + links.VariantThumbnail + "?" + c.signLink(submission.ID, links.VariantReviewThumbnail, exp)
 	}
 	return mediaURL, thumbnailURL
 }

@@ -23,8 +23,14 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 			wallet := contributor(round)
 			id := s.submitQuickly(wallet, draft, fmt.Sprint(round))
 			failures := together(
-				func() error { _, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), id, "Yes."); return err },
-				func() error { _, err := s.app.RejectSubmission(ctx, testBase, by(colleague), id, "No."); return err },
+				func() error {
+					_, err := s.operators.AcceptSubmission(ctx, testBase, by(reviewer), id, "Yes.")
+					return err
+				},
+				func() error {
+					_, err := s.operators.RejectSubmission(ctx, testBase, by(colleague), id, "No.")
+					return err
+				},
 				func() error { _, err := s.app.Withdraw(ctx, wallet, id); return err },
 				func() error { return s.app.CheckSubmission(ctx, id) },
 			)
@@ -34,9 +40,12 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 			}
 			s.pass(testHold)
 			failures = together(
-				func() error { _, err := s.app.FlagSubmission(ctx, testBase, by(colleague), id, "Wait."); return err },
-				func() error { return doDue(ctx, s.app) },
-				func() error { return doDue(ctx, s.app) },
+				func() error {
+					_, err := s.operators.FlagSubmission(ctx, testBase, by(colleague), id, "Wait.")
+					return err
+				},
+				func() error { return doDue(ctx, s.ledger) },
+				func() error { return doDue(ctx, s.ledger) },
 			)
 			s.must(failures[1])
 			s.must(failures[2])

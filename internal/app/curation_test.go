@@ -19,14 +19,14 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 		draft := s.publish("k", 1, "")
 		accepted := s.submit(bob, draft, "one", photo(1))
 		link := s.deliverables(draft, DeliverablesQuery{}).Submissions[0].MediaURL
-		if _, err := s.fetch(s.app, link); err != nil {
+		if _, err := s.fetch(s.service, link); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.declare(contributor(1), draft, "two", photo(2))
 		wantCode(t, err, sortie.CodeMissionFull)
 
 		for range 2 { // the same decision again is answered the same
-			detail, err := s.app.FlagSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "Is that the tower?")
+			detail, err := s.operators.FlagSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "Is that the tower?")
 			s.must(err)
 			if detail.Submission.Status != sortie.SubmissionFlagged || detail.Submission.DecidedBy != reviewer.String() {
 				t.Errorf("flagged %+v", detail.Submission)
@@ -39,7 +39,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 			t.Error("a flagged submission became final")
 		}
 
-		detail, err := s.app.AcceptSubmission(ctx, testBase, by(colleague), accepted.SubmissionID, "")
+		detail, err := s.operators.AcceptSubmission(ctx, testBase, by(colleague), accepted.SubmissionID, "")
 		s.must(err)
 		if detail.Submission.Status != sortie.SubmissionCurationAccepted || detail.Submission.FinalAt == nil ||
 			*detail.Submission.FinalAt != sortie.FormatTime(s.clock().Add(testHold)) {
@@ -49,13 +49,13 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 		if len(delivered) != 1 || delivered[0].Verification.Status != sortie.SubmissionCurationAccepted || delivered[0].Verification.Score != 100 {
 			t.Errorf("delivered %+v", delivered)
 		}
-		if _, err := s.fetch(s.app, delivered[0].MediaURL); err != nil {
+		if _, err := s.fetch(s.service, delivered[0].MediaURL); err != nil {
 			t.Error(err)
 		}
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "Me, too.")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "Me, too.")
 		wantCode(t, err, sortie.CodeWrongState)
 
-		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "It is a poster of the tower.")
+		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), accepted.SubmissionID, "It is a poster of the tower.")
 		s.must(err)
 		s.wantDead(draft, delivered[0].MediaURL)
 		if rejected := s.wantStatus(accepted.SubmissionID, sortie.SubmissionRejected); rejected.Reason != "It is a poster of the tower." {
@@ -78,7 +78,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 // wantDead says that a live link leads nowhere any more, and that nothing is delivered.
 func (s *studio) wantDead(draft store.Draft, link string) {
 	s.t.Helper()
-	_, err := s.fetch(s.app, link)
+	_, err := s.fetch(s.service, link)
 	wantCode(s.t, err, sortie.CodeNotFound)
 	if page := s.deliverables(draft, DeliverablesQuery{}); len(page.Submissions) != 0 || page.Summary.AcceptedSubmissions != 0 {
 		s.t.Errorf("delivered %+v", page)
@@ -99,7 +99,7 @@ func TestTheQueueOfOperators(t *testing.T) {
 		s.submitQuickly(bob, another, "y")
 		var got []string
 		for query := (QueueQuery{MissionID: draft.MissionID, Page: Page{Limit: 2}}); ; {
-			page, err := s.app.SubmissionQueue(ctx, testBase, reviewer, query)
+			page, err := s.operators.SubmissionQueue(ctx, testBase, reviewer, query)
 			s.must(err)
 			for _, submission := range page.Submissions {
 				got = append(got, submission.SubmissionID)
@@ -111,18 +111,18 @@ func TestTheQueueOfOperators(t *testing.T) {
 				break
 			}
 			query.Cursor = *page.Summary.NextCursor
-			_, err = s.app.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{Page: query.Page})
+			_, err = s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{Page: query.Page})
 			wantCode(t, err, sortie.CodeInvalidCursor) // of another list
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("queue %v, want %v", got, want)
 		}
-		all, err := s.app.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{})
+		all, err := s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{})
 		s.must(err)
 		if all.Summary.ReturnedSubmissions != 6 {
 			t.Errorf("%d flagged submissions", all.Summary.ReturnedSubmissions)
 		}
-		_, err = s.app.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{MissionID: "nothing-00000000"})
+		_, err = s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{MissionID: "nothing-00000000"})
 		wantCode(t, err, sortie.CodeNotFound)
 	})
 }
@@ -134,10 +134,10 @@ func TestLinksAreForOneUse(t *testing.T) {
 	ctx := context.Background()
 	draft := s.publish("k", 2, "")
 	flagged := s.submit(bob, draft, "one", photo(1))
-	seen, err := s.app.ReviewedSubmission(ctx, testBase, reviewer, flagged.SubmissionID)
+	seen, err := s.operators.ReviewedSubmission(ctx, testBase, reviewer, flagged.SubmissionID)
 	s.must(err)
 	query := s.queryOf(*seen.Submission.MediaURL)
-	if _, err := s.fetch(s.app, *seen.Submission.ThumbnailURL); err != nil {
+	if _, err := s.fetch(s.service, *seen.Submission.ThumbnailURL); err != nil {
 		t.Error(err)
 	}
 	_, err = s.app.OpenMedia(ctx, flagged.SubmissionID, "original", query)
@@ -146,15 +146,15 @@ func TestLinksAreForOneUse(t *testing.T) {
 	wantCode(t, err, sortie.CodeNotFound)
 	_, err = s.app.OpenUpload(ctx, flagged.SubmissionID, UploadPut, query)
 	wantCode(t, err, sortie.CodeMediaURLInvalid)
-	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), flagged.SubmissionID, "Fine.")
+	_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), flagged.SubmissionID, "Fine.")
 	s.must(err)
 	delivered := s.deliverables(draft, DeliverablesQuery{}).Submissions[0]
-	_, err = s.app.OpenReviewMedia(ctx, flagged.SubmissionID, "original", s.queryOf(delivered.MediaURL))
+	_, err = s.operators.OpenReviewMedia(ctx, flagged.SubmissionID, "original", s.queryOf(delivered.MediaURL))
 	wantCode(t, err, sortie.CodeMediaURLInvalid)
 	_, err = s.app.OpenMedia(ctx, flagged.SubmissionID, "thumbnail", s.queryOf(delivered.MediaURL))
 	wantCode(t, err, sortie.CodeMediaURLInvalid)
 	s.pass(DefaultLinkTTL)
-	_, err = s.fetch(s.app, delivered.MediaURL)
+	_, err = s.fetch(s.service, delivered.MediaURL)
 	wantCode(t, err, sortie.CodeMediaURLExpired)
 }
 
@@ -169,26 +169,26 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 	s.must(err)
 	for name, call := range map[string]func(operator sortie.Address) error{
 		"queue": func(o sortie.Address) error {
-			_, err := s.app.SubmissionQueue(ctx, testBase, o, QueueQuery{})
+			_, err := s.operators.SubmissionQueue(ctx, testBase, o, QueueQuery{})
 			return err
 		},
 		"show": func(o sortie.Address) error {
-			_, err := s.app.ReviewedSubmission(ctx, testBase, o, flagged)
+			_, err := s.operators.ReviewedSubmission(ctx, testBase, o, flagged)
 			return err
 		},
 		"accept": func(o sortie.Address) error {
-			_, err := s.app.AcceptSubmission(ctx, testBase, by(o), flagged, "")
+			_, err := s.operators.AcceptSubmission(ctx, testBase, by(o), flagged, "")
 			return err
 		},
 		"reject": func(o sortie.Address) error {
-			_, err := s.app.RejectSubmission(ctx, testBase, by(o), flagged, "No.")
+			_, err := s.operators.RejectSubmission(ctx, testBase, by(o), flagged, "No.")
 			return err
 		},
 		"flag": func(o sortie.Address) error {
-			_, err := s.app.FlagSubmission(ctx, testBase, by(o), flagged, "No.")
+			_, err := s.operators.FlagSubmission(ctx, testBase, by(o), flagged, "No.")
 			return err
 		},
-		"rotate": func(o sortie.Address) error { return s.app.RotateLinkKeysNow(ctx, by(o), "No.") },
+		"rotate": func(o sortie.Address) error { return s.operators.RotateLinkKeysNow(ctx, by(o), "No.") },
 	} {
 		if err := call(bob); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
 			t.Errorf("%s: %v", name, err)
@@ -198,14 +198,20 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		call func() error
 		want sortie.Code
 	}{
-		"no reason": {func() error { _, err := s.app.RejectSubmission(ctx, testBase, by(reviewer), flagged, " "); return err }, sortie.CodeValidationFailed},
+		"no reason": {func() error {
+			_, err := s.operators.RejectSubmission(ctx, testBase, by(reviewer), flagged, " ")
+			return err
+		}, sortie.CodeValidationFailed},
 		"no such id": {func() error {
-			_, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), "sub_00000000000000000000000000", "")
+			_, err := s.operators.AcceptSubmission(ctx, testBase, by(reviewer), "sub_00000000000000000000000000", "")
 			return err
 		}, sortie.CodeNotFound},
-		"an odd id": {func() error { _, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), draft.ID, ""); return err }, sortie.CodeNotFound},
+		"an odd id": {func() error {
+			_, err := s.operators.AcceptSubmission(ctx, testBase, by(reviewer), draft.ID, "")
+			return err
+		}, sortie.CodeNotFound},
 		"not uploaded": {func() error {
-			_, err := s.app.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "No.")
+			_, err := s.operators.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "No.")
 			return err
 		}, sortie.CodeWrongState},
 	} {
@@ -215,12 +221,12 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 	}
 	// What was flagged before anybody looked at it cannot be delivered, until somebody has.
 	s.upload(declared, photo(2))
-	_, err = s.app.FlagSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Wait.")
+	_, err = s.operators.FlagSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Wait.")
 	s.must(err)
-	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+	_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 	wantCode(t, err, sortie.CodeWrongState)
 	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
-	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+	_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 	s.must(err)
 }

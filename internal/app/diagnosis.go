@@ -6,6 +6,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -278,7 +279,7 @@ func (p patient) addDeferredRefund(answer *sortie.Doctor) bool {
 	return true
 }
 
-func closedBlocker(closing *store.Closing) sortie.Blocker {
+func closedBlocker(closing *onchain.Closing) sortie.Blocker {
 	if closing.Reason == closedByCreator {
 		return blocker(sortie.BlockerMissionClosed, "The creator took the money back in transaction %s.", closing.Transaction)
 	}

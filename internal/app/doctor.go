@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -83,51 +84,51 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 
 // place is what is known about a draft beside its row.
 type place struct {
-	funding  *store.Funding // nil while none is on the canonical chain
-	review   *store.Review  // nil until decided
-	position store.Position // zero before the chain was followed
+	funding  *onchain.Funding // nil while none is on the canonical chain
+	review   *store.Review    // nil until decided
+	position onchain.Position // zero before the chain was followed
 }
 
 // closing is how the mission ended on the chain; nil while it is open.
-func (p place) closing() *store.Closing {
+func (p place) closing() *onchain.Closing {
 	if p.funding == nil {
 		return nil
 	}
 	return p.funding.Closed
 }
 
-func (a *App) placeOf(ctx context.Context, draft store.Draft) (place, error) {
+func (c *core) placeOf(ctx context.Context, draft store.Draft) (place, error) {
 	var found place
-	funding, err := a.store.FundingOf(ctx, draft.ID)
+	funding, err := c.store.FundingOf(ctx, draft.ID)
 	switch {
 	case err == nil:
 		found.funding = &funding
 	case !errors.Is(err, store.ErrNotFound):
 		return place{}, storeError(err)
 	}
-	review, err := a.store.ReviewOf(ctx, draft.ID)
+	review, err := c.store.ReviewOf(ctx, draft.ID)
 	switch {
 	case err == nil:
 		found.review = &review
 	case !errors.Is(err, store.ErrNotFound):
 		return place{}, storeError(err)
 	}
-	found.position, err = a.position(ctx)
+	found.position, err = c.position(ctx)
 	return found, err
 }
 
 // position is how far the chain was followed; zero before the first block.
-func (a *App) position(ctx context.Context) (store.Position, error) {
-	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+func (c *core) position(ctx context.Context) (onchain.Position, error) {
+	position, err := c.store.ChainPosition(ctx, c.domain.ChainID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Position{}, storeError(err)
+		return onchain.Position{}, storeError(err)
 	}
 	return position, nil
 }
 
 // depthOf says where in the chain a draft's funding is.
-func (a *App) depthOf(draft store.Draft, funding *store.Funding, position store.Position) sortie.FundingDepth {
-	depth := sortie.FundingDepth{Required: a.confirmations, Locked: draft.State.Depth == mission.DepthLocked}
+func (c *core) depthOf(draft store.Draft, funding *onchain.Funding, position onchain.Position) sortie.FundingDepth {
+	depth := sortie.FundingDepth{Required: c.confirmations, Locked: draft.State.Depth == mission.DepthLocked}
 	if funding != nil {
 		depth.Seen, depth.TransactionHash, depth.BlockNumber = true, &funding.Transaction, &funding.Block
 		depth.Confirmations = max(1, confirmationsAt(position, funding.Block)) // its own block is one

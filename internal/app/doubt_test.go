@@ -35,7 +35,7 @@ func TestVideosThatShowNothing(t *testing.T) {
 		s.upload(declared, film)
 		s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "It plays well.")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "It plays well.")
 		s.must(err)
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionCurationAccepted)
 	})

@@ -15,9 +15,9 @@ const maxDue = 256
 // DueByTime does what became due by time alone: reservations expire, acceptances become final,
 // missions complete, or lapse when they cannot be published any more. A worker calls it each
 // second. What fails does not hold up the rest; it is due again the next time.
-func (a *App) DueByTime(ctx context.Context) error {
+func (l *Ledger) DueByTime(ctx context.Context) error {
 	var failures []error
-	for _, step := range []func(context.Context) error{a.expireReservations, a.finalizeAcceptances, a.completeMissions, a.lapseMissions, a.dropIdleMeters} {
+	for _, step := range []func(context.Context) error{l.expireReservations, l.finalizeAcceptances, l.completeMissions, l.lapseMissions, l.dropIdleMeters} {
 		if err := step(ctx); err != nil {
 			failures = append(failures, err)
 		}
@@ -40,20 +40,20 @@ func each(list []store.Submission, doing string, do func(store.Submission) error
 // expireReservations gives back the places whose file did not come in time. One whose last byte
 // came just in time may still be on its way to where it stays, so a reservation outlives its link
 // by as long as that may take.
-func (a *App) expireReservations(ctx context.Context) error {
-	list, err := a.store.ReservationsToExpire(ctx, a.now().Add(-takeInTime), maxDue)
+func (l *Ledger) expireReservations(ctx context.Context) error {
+	list, err := l.store.ReservationsToExpire(ctx, l.now().Add(-takeInTime), maxDue)
 	if err != nil {
 		return fmt.Errorf("look for reservations that have ended: %w", err)
 	}
 	return each(list, "expire", func(submission store.Submission) error {
-		err := a.once(ctx, func(books *books) error {
+		err := l.once(ctx, func(books *books) error {
 			_, err := books.moveSubmission(submission, mission.ReservationExpired, store.SubmissionMove{
 				Reason: "The reservation expired: its file was not uploaded in time.", DecidedBy: decidedByChecks,
 			})
 			return err
 		})
 		if err == nil {
-			a.DropUpload(submission.ID)
+			l.dropUpload(submission.ID)
 		}
 		return err
 	})
@@ -61,8 +61,8 @@ func (a *App) expireReservations(ctx context.Context) error {
 
 // once runs a transaction about something that was read before: when that has changed, running
 // again would not help.
-func (a *App) once(ctx context.Context, fn func(*books) error) error {
-	return a.write(ctx, func(books *books) error {
+func (l *Ledger) once(ctx context.Context, fn func(*books) error) error {
+	return l.write(ctx, func(books *books) error {
 		err := fn(books)
 		if errors.Is(err, store.ErrConflict) {
 			return lostRace{err}
@@ -73,16 +73,16 @@ func (a *App) once(ctx context.Context, fn func(*books) error) error {
 
 // finalizeAcceptances gives slots to the acceptances whose hold is over, in the order in which it
 // ended. While an incident halts the service nothing becomes final.
-func (a *App) finalizeAcceptances(ctx context.Context) error {
-	halted, err := a.store.Halted(ctx)
+func (l *Ledger) finalizeAcceptances(ctx context.Context) error {
+	halted, err := l.store.Halted(ctx)
 	if err != nil || halted {
 		return err
 	}
-	list, err := a.store.AcceptancesDue(ctx, a.now(), maxDue)
+	list, err := l.store.AcceptancesDue(ctx, l.now(), maxDue)
 	if err != nil {
 		return fmt.Errorf("look for acceptances that become final: %w", err)
 	}
 	return each(list, "finalize", func(submission store.Submission) error {
-		return a.once(ctx, func(books *books) error { return books.finalize(submission) })
+		return l.once(ctx, func(books *books) error { return books.finalize(submission) })
 	})
 }

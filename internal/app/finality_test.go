@@ -81,7 +81,7 @@ func TestManyRaceForFewSlots(t *testing.T) {
 			s.must(err)
 		}
 		s.pass(testHold)
-		for _, err := range together(func() error { return doDue(ctx, s.app) }, func() error { return doDue(ctx, s.app) }) { // two processes
+		for _, err := range together(func() error { return doDue(ctx, s.ledger) }, func() error { return doDue(ctx, s.ledger) }) { // two processes
 			s.must(err)
 		}
 		s.due()
@@ -143,17 +143,17 @@ func TestAHaltedServiceMakesNothingFinal(t *testing.T) {
 		unsigned := s.another(func(config *Config) { config.Settler = nil })
 		draft := s.publish("k", 2, "")
 		waiting, final := s.submitQuickly(bob, draft, "one"), s.submitQuickly(contributor(1), draft, "two")
-		_, err := s.app.FlagSubmission(ctx, testBase, by(reviewer), waiting, "Later.")
+		_, err := s.operators.FlagSubmission(ctx, testBase, by(reviewer), waiting, "Later.")
 		s.must(err)
 		s.pass(testHold)
-		s.must(doDue(ctx, unsigned)) // final, and not signed
+		s.must(doDue(ctx, unsigned.Ledger)) // final, and not signed
 		if submission := s.submission(final); submission.Payout.Status != sortie.PayoutQueued || submission.Receipt != nil {
 			t.Errorf("without a settler: %+v", submission)
 		}
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), waiting, "")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), waiting, "")
 		s.must(err)
 		s.pass(testHold)
-		s.must(s.app.ReportIncident(ctx, "test", "Stop.", true))
+		s.must(s.ledger.ReportIncident(ctx, "test", "Stop.", true))
 		s.due()
 		if s.stored(waiting).Slot != nil || s.submission(final).Receipt != nil {
 			t.Error("a halted service makes final or signs")
@@ -182,7 +182,7 @@ func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	first, second := s.submitQuickly(bob, draft, "one"), s.submitQuickly(contributor(1), draft, "two")
 	broken = sortie.SubmissionKey(first)
 	s.pass(testHold)
-	if err := doDue(context.Background(), s.app); err == nil {
+	if err := doDue(context.Background(), s.ledger); err == nil {
 		t.Error("a failure is not told")
 	}
 	s.wantReceipt(second, 1)
@@ -210,7 +210,7 @@ func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 			}
 		}
 		wantNotClosed("while a submission waits for a person")
-		_, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
+		_, err := s.operators.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
 		s.must(err)
 		wantNotClosed("during the hold")
 		s.pass(testHold)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -26,11 +27,11 @@ const maxTries = 5
 
 // write runs a transaction, again when somebody else changed what it had read. Whatever it changes,
 // it reads in fn.
-func (a *App) write(ctx context.Context, fn func(*books) error) error {
+func (c *core) write(ctx context.Context, fn func(*books) error) error {
 	for try := 1; ; try++ {
 		var written *books
-		err := a.store.Tx(ctx, func(tx *store.Tx) error {
-			written = &books{app: a, tx: tx, byID: make(map[string]*account), byKey: make(map[sortie.Hash]*account)}
+		err := c.store.Tx(ctx, func(tx *store.Tx) error {
+			written = &books{core: c, tx: tx, byID: make(map[string]*account), byKey: make(map[sortie.Hash]*account)}
 			if err := fn(written); err != nil {
 				return err
 			}
@@ -39,9 +40,9 @@ func (a *App) write(ctx context.Context, fn func(*books) error) error {
 		var lost lostRace
 		if !errors.Is(err, store.ErrConflict) || errors.As(err, &lost) || try == maxTries {
 			if err == nil {
-				a.outcomes.add(written.outcomes)
-				a.limits.crossed.Add(written.crossed)
-				a.steps.add(written.steps)
+				c.outcomes.add(written.outcomes)
+				c.limits.crossed.Add(written.crossed)
+				c.steps.add(written.steps)
 			}
 			return err
 		}
@@ -60,7 +61,7 @@ func (l lostRace) Unwrap() error { return l.error }
 // Moves are written when the books are closed, all at once: a range of the chain moves many drafts,
 // some of them repeatedly.
 type books struct {
-	app    *App
+	core   *core
 	tx     *store.Tx
 	byID   map[string]*account      // draft ids and mission ids
 	byKey  map[sortie.Hash]*account // the contract's names of missions
@@ -74,11 +75,11 @@ type books struct {
 
 // account is a draft and its place on the chain.
 type account struct {
-	draft   store.Draft    // as it is after the moves
-	read    store.Draft    // as it was before them
-	funding *store.Funding // nil while none is on the canonical chain
-	wasDue  bool           // a refund was due before the transaction
-	wasOpen bool           // contributors were let in before it
+	draft   store.Draft      // as it is after the moves
+	read    store.Draft      // as it was before them
+	funding *onchain.Funding // nil while none is on the canonical chain
+	wasDue  bool             // a refund was due before the transaction
+	wasOpen bool             // contributors were let in before it
 }
 
 // open reads the account of a draft, by its draft id or mission id, of any wallet. It fails with
@@ -125,7 +126,7 @@ func (b *books) openByKey(key sortie.Hash) (*account, error) {
 // hold keeps the chain from moving until the end of the transaction. A move changes fundings and
 // closings without touching their drafts; whoever decides by both must not see one before it and
 // the other after it.
-func (b *books) hold() error { return b.tx.HoldChain(b.app.domain.ChainID) }
+func (b *books) hold() error { return b.tx.HoldChain(b.core.domain.ChainID) }
 
 func (c *account) due() bool {
 	return c.funding != nil && c.draft.State.RefundDue(c.funding.Closed != nil)
@@ -157,7 +158,7 @@ func (b *books) close() error {
 func (b *books) queueRefunds() error {
 	for _, touched := range b.order {
 		if touched.due() && !touched.wasDue {
-			if err := b.app.queue.Refund(b.tx, touched.draft.ID); err != nil {
+			if err := b.core.queue.Refund(b.tx, touched.draft.ID); err != nil {
 				return fmt.Errorf("queue the refund of draft %s: %w", touched.draft.ID, err)
 			}
 		}
@@ -180,7 +181,7 @@ func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
 	if c.draft.PublishBy, err = b.publishBy(c, next); err != nil {
 		return err
 	}
-	c.draft.QuoteDeadline = b.app.quoteDeadline(c.draft, next, b.tx.Now)
+	c.draft.QuoteDeadline = b.core.quoteDeadline(c.draft, next, b.tx.Now)
 	c.draft.State, c.draft.UpdatedAt = next, b.tx.Now
 	c.draft.Version++
 	b.events = append(b.events, store.DraftEvent{
@@ -192,14 +193,14 @@ func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
 // quoteDeadline is the deadline that a draft's quote keeps in its next state; 0 where it is live.
 // It is frozen once: a draft that goes from one state without a live quote to another keeps the
 // quote that its creator has seen.
-func (a *App) quoteDeadline(draft store.Draft, next mission.State, now time.Time) uint64 {
+func (c *core) quoteDeadline(draft store.Draft, next mission.State, now time.Time) uint64 {
 	switch {
 	case next.QuoteLive():
 		return 0
 	case draft.QuoteDeadline != 0:
 		return draft.QuoteDeadline
 	default:
-		return a.liveDeadline(draft, now)
+		return c.liveDeadline(draft, now)
 	}
 }
 
@@ -254,7 +255,7 @@ func (b *books) incident(kind string, halting bool, format string, args ...any) 
 	detail := fmt.Sprintf(format, args...)
 	opened, err := b.tx.OpenIncident(store.Incident{Kind: kind, Halting: halting, Detail: detail})
 	if err == nil && opened {
-		b.app.log.Error("incident", "kind", kind, "halting", halting, "detail", detail)
+		b.core.log.Error("incident", "kind", kind, "halting", halting, "detail", detail)
 	}
 	return err
 }
@@ -270,14 +271,14 @@ type eventFacts struct {
 	RefundDeferred  *bool        `json:"refundDeferred,omitempty"`
 }
 
-func fundingFacts(funding *store.Funding) eventFacts {
+func fundingFacts(funding *onchain.Funding) eventFacts {
 	if funding == nil {
 		return eventFacts{}
 	}
 	return eventFacts{TransactionHash: &funding.Transaction, BlockNumber: &funding.Block}
 }
 
-func closingFacts(closing *store.Closing) eventFacts {
+func closingFacts(closing *onchain.Closing) eventFacts {
 	return eventFacts{
 		TransactionHash: &closing.Transaction, BlockNumber: &closing.Block,
 		RefundBaseUnits: closing.Refund.String(), RefundDeferred: &closing.RefundDeferred,

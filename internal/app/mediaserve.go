@@ -58,42 +58,42 @@ func (a *App) OpenMedia(ctx context.Context, id, variant, rawQuery string) (Medi
 // that are being decided about, too.
 //
 // It fails like [App.OpenMedia].
-func (a *App) OpenReviewMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
+func (o *Operators) OpenReviewMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
 	switch variant {
 	case links.VariantOriginal:
-		return a.openMedia(ctx, id, variant, links.VariantReviewOriginal, rawQuery, reviewable)
+		return o.openMedia(ctx, id, variant, links.VariantReviewOriginal, rawQuery, reviewable)
 	case links.VariantThumbnail:
-		return a.openMedia(ctx, id, variant, links.VariantReviewThumbnail, rawQuery, reviewable)
+		return o.openMedia(ctx, id, variant, links.VariantReviewThumbnail, rawQuery, reviewable)
 	default:
 		return Media{}, errNoMedia()
 	}
 }
 
 // openMedia opens a variant of a submission's media for whoever has a link that was signed for it.
-func (a *App) openMedia(ctx context.Context, id, variant, signed, rawQuery string, visible func(sortie.SubmissionStatus) bool) (Media, error) {
-	if a.objects == nil {
+func (c *core) openMedia(ctx context.Context, id, variant, signed, rawQuery string, visible func(sortie.SubmissionStatus) bool) (Media, error) {
+	if c.objects == nil {
 		return Media{}, errNoMediaStore()
 	}
-	expiresAt, err := a.verifyLink(ctx, id, signed, rawQuery)
+	expiresAt, err := c.verifyLink(ctx, id, signed, rawQuery)
 	if err != nil {
 		return Media{}, err
 	}
-	served, err := a.store.ServedMedia(ctx, id)
+	served, err := c.store.ServedMedia(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !visible(served.Status) {
 		return Media{}, errNoMedia()
 	}
 	if err != nil {
 		return Media{}, storeError(err)
 	}
-	opened := Media{Hash: served.ServedHash, ContentType: served.ServedType, Size: served.ServedSize, ExpiresAt: expiresAt, objects: a.objects}
+	opened := Media{Hash: served.ServedHash, ContentType: served.ServedType, Size: served.ServedSize, ExpiresAt: expiresAt, objects: c.objects}
 	if variant == links.VariantThumbnail {
 		opened.Hash, opened.ContentType, opened.Size = served.ThumbnailHash, thumbnailType, unknownSize
 	}
 	if opened.Hash == (sortie.Hash{}) {
 		return Media{}, errNoMedia()
 	}
-	if err := a.find(ctx, &opened); err != nil {
-		a.log.Error("media that a link leads to cannot be served", "submissionId", id, "variant", variant, "hash", opened.Hash, "error", err)
+	if err := c.find(ctx, &opened); err != nil {
+		c.log.Error("media that a link leads to cannot be served", "submissionId", id, "variant", variant, "hash", opened.Hash, "error", err)
 		return Media{}, mediaError(err)
 	}
 	return opened, nil
@@ -106,11 +106,11 @@ const (
 
 // find opens the file, if it is on this machine, and makes sure that it is the one that was kept:
 // what was cut off or has changed must not be sent. Other stores do that by themselves.
-func (a *App) find(ctx context.Context, m *Media) error {
-	file, err := a.objects.File(m.Hash)
+func (c *core) find(ctx context.Context, m *Media) error {
+	file, err := c.objects.File(m.Hash)
 	if errors.Is(err, blob.ErrNotLocal) {
 		if m.Size == unknownSize {
-			object, err := a.objects.Stat(ctx, m.Hash)
+			object, err := c.objects.Stat(ctx, m.Hash)
 			m.Size = object.Size
 			return err
 		}
@@ -124,7 +124,7 @@ func (a *App) find(ctx context.Context, m *Media) error {
 		err = blob.ErrObjectCorrupt
 	}
 	if err == nil {
-		err = a.proven.prove(ctx, a.objects, m.Hash, info, a.now())
+		err = c.proven.prove(ctx, c.objects, m.Hash, info, c.now())
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())

@@ -7,12 +7,13 @@ import (
 	"math/big"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // moneyOf is where the money of a published mission is, by its counters: payments count when their
 // blocks are final.
-func moneyOf(draft store.Draft, slots store.Slots, closing *store.Closing) bookSums {
+func moneyOf(draft store.Draft, slots store.Slots, closing *onchain.Closing) bookSums {
 	sums := newBookSums()
 	sums.funded = times(draft.Reward, int64(draft.TargetCount))
 	sums.paid, sums.deferred = times(draft.Reward, int64(slots.Paid)), times(draft.Reward, int64(slots.Deferred))
@@ -52,7 +53,7 @@ func (a *App) MissionLedger(ctx context.Context, missionID string, page Page) (s
 		TargetCount: draft.TargetCount, PaidCount: slots.Paid, DeferredCount: slots.Deferred, AcceptedCount: slots.Accepted, Final: slots.CompletedAt != nil,
 		Payments: []sortie.LedgerPayment{}, Summary: sortie.LedgerSummary{GeneratedAt: sortie.FormatTime(a.now())},
 	}
-	var closing *store.Closing
+	var closing *onchain.Closing
 	funding, err := a.store.FundingOf(ctx, draft.ID)
 	switch {
 	case err == nil:
@@ -90,7 +91,7 @@ func (a *App) addPayments(ctx context.Context, answer *sortie.MissionLedger, dra
 }
 
 // missionMoney is where the money of a published mission is, for its creator.
-func (a *App) missionMoney(draft store.Draft, slots store.Slots, closing *store.Closing) *sortie.MissionMoney {
+func (a *App) missionMoney(draft store.Draft, slots store.Slots, closing *onchain.Closing) *sortie.MissionMoney {
 	sums := moneyOf(draft, slots, closing)
 	committed, left := times(draft.Reward, int64(slots.Accepted-slots.Paid-slots.Deferred)), new(big.Int)
 	if closing != nil || committed.Cmp(sums.remaining) > 0 { // what was accepted and not paid before the money left is not owed by it any more

@@ -8,30 +8,31 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // Audit gives a page of the audit log, newest first.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
-func (a *App) Audit(ctx context.Context, operator sortie.Address, page Page) (sortie.AuditPage, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) Audit(ctx context.Context, operator sortie.Address, page Page) (sortie.AuditPage, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.AuditPage{}, err
 	}
 	const list = "audit"
-	before, err := a.cursors.open(list, page.Cursor)
+	before, err := o.cursors.open(list, page.Cursor)
 	if err != nil {
 		return sortie.AuditPage{}, err
 	}
 	limit := page.limit()
-	entries, err := a.store.Audit(ctx, before, limit+1) // one more tells whether there is another page
+	entries, err := o.store.Audit(ctx, before, limit+1) // one more tells whether there is another page
 	if err != nil {
 		return sortie.AuditPage{}, storeError(err)
 	}
-	answer := sortie.AuditPage{OK: true, Entries: []sortie.AuditEntry{}, Summary: sortie.AuditSummary{GeneratedAt: sortie.FormatTime(a.now())}}
+	answer := sortie.AuditPage{OK: true, Entries: []sortie.AuditEntry{}, Summary: sortie.AuditSummary{GeneratedAt: sortie.FormatTime(o.now())}}
 	if len(entries) > limit {
 		entries = entries[:limit]
-		cursor := a.cursors.seal(list, entries[limit-1].Seq)
+		cursor := o.cursors.seal(list, entries[limit-1].Seq)
 		answer.Summary.NextCursor = &cursor
 	}
 	for _, entry := range entries {
@@ -47,13 +48,13 @@ func (a *App) Audit(ctx context.Context, operator sortie.Address, page Page) (so
 // caller adds.
 //
 // It fails with wallet_not_allowed.
-func (a *App) ChainOverview(ctx context.Context, operator sortie.Address) (sortie.ChainOverview, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) ChainOverview(ctx context.Context, operator sortie.Address) (sortie.ChainOverview, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.ChainOverview{}, err
 	}
-	overview := sortie.ChainOverview{OK: true, ChainID: a.domain.ChainID, Incidents: []sortie.Incident{}, GeneratedAt: sortie.FormatTime(a.now())}
+	overview := sortie.ChainOverview{OK: true, ChainID: o.domain.ChainID, Incidents: []sortie.Incident{}, GeneratedAt: sortie.FormatTime(o.now())}
 	for _, read := range []func(context.Context, *sortie.ChainOverview) error{
-		a.overlookPosition, a.overlookIncidents, a.overlookSender, a.readPayoutHalt, a.overlookReconcile,
+		o.overlookPosition, o.overlookIncidents, o.overlookSender, o.readPayoutHalt, o.overlookReconcile,
 	} {
 		if err := read(ctx, &overview); err != nil {
 			return sortie.ChainOverview{}, storeError(err)
@@ -62,11 +63,11 @@ func (a *App) ChainOverview(ctx context.Context, operator sortie.Address) (sorti
 	return overview, nil
 }
 
-func (a *App) overlookPosition(ctx context.Context, overview *sortie.ChainOverview) (err error) {
-	if overview.Factories, err = a.store.Factories(ctx, a.domain.ChainID); err != nil {
+func (o *Operators) overlookPosition(ctx context.Context, overview *sortie.ChainOverview) (err error) {
+	if overview.Factories, err = o.store.Factories(ctx, o.domain.ChainID); err != nil {
 		return err
 	}
-	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	position, err := o.store.ChainPosition(ctx, o.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -80,8 +81,8 @@ func (a *App) overlookPosition(ctx context.Context, overview *sortie.ChainOvervi
 	return nil
 }
 
-func (a *App) overlookIncidents(ctx context.Context, overview *sortie.ChainOverview) error {
-	incidents, err := a.store.OpenIncidents(ctx)
+func (o *Operators) overlookIncidents(ctx context.Context, overview *sortie.ChainOverview) error {
+	incidents, err := o.store.OpenIncidents(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,8 +95,8 @@ func (a *App) overlookIncidents(ctx context.Context, overview *sortie.ChainOverv
 	return nil
 }
 
-func (a *App) overlookSender(ctx context.Context, overview *sortie.ChainOverview) error {
-	queued, sent, oldest, err := a.store.IntentBacklog(ctx)
+func (o *Operators) overlookSender(ctx context.Context, overview *sortie.ChainOverview) error {
+	queued, sent, oldest, err := o.store.IntentBacklog(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,8 +108,8 @@ func (a *App) overlookSender(ctx context.Context, overview *sortie.ChainOverview
 	return nil
 }
 
-func (a *App) overlookReconcile(ctx context.Context, overview *sortie.ChainOverview) error {
-	stored, err := a.store.LastSetting(ctx, reconcileSetting(a.domain.ChainID))
+func (o *Operators) overlookReconcile(ctx context.Context, overview *sortie.ChainOverview) error {
+	stored, err := o.store.LastSetting(ctx, reconcileSetting(o.domain.ChainID))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -126,8 +127,8 @@ func reconcileSetting(chainID uint64) string { return fmt.Sprintf("reconcile-rep
 
 // RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set
 // here. What it repaired goes to the audit log, too.
-func (a *App) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
-	err := a.write(ctx, func(books *books) error {
+func (l *Ledger) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
+	err := l.write(ctx, func(books *books) error {
 		report.FinishedAt = sortie.FormatTime(books.tx.Now)
 		if report.Alarms == nil {
 			report.Alarms = []string{}
@@ -136,13 +137,13 @@ func (a *App) RecordReconcile(ctx context.Context, report sortie.ReconcileReport
 		if err != nil {
 			return err
 		}
-		if err := books.tx.PutSetting(reconcileSetting(a.domain.ChainID), encoded); err != nil {
+		if err := books.tx.PutSetting(reconcileSetting(l.domain.ChainID), encoded); err != nil {
 			return err
 		}
 		if report.Repaired == 0 {
 			return nil
 		}
-		return books.audit(actorChain, "chain.repaired", fmt.Sprint(a.domain.ChainID), map[string]any{"repaired": report.Repaired, "checked": report.Checked})
+		return books.audit(actorChain, "chain.repaired", fmt.Sprint(l.domain.ChainID), map[string]any{"repaired": report.Repaired, "checked": report.Checked})
 	})
 	if err != nil {
 		return fmt.Errorf("record reconcile report: %w", err)
@@ -153,15 +154,15 @@ func (a *App) RecordReconcile(ctx context.Context, report sortie.ReconcileReport
 // RequestReconcile asks for a comparison of the contract's state with the database.
 //
 // It fails with wallet_not_allowed.
-func (a *App) RequestReconcile(ctx context.Context, operator sortie.Address) (sortie.ReconcileRequested, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) RequestReconcile(ctx context.Context, operator sortie.Address) (sortie.ReconcileRequested, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.ReconcileRequested{}, err
 	}
-	err := a.write(ctx, func(books *books) error {
-		if err := a.queue.Reconcile(books.tx); err != nil {
+	err := o.write(ctx, func(books *books) error {
+		if err := o.queue.Reconcile(books.tx); err != nil {
 			return fmt.Errorf("queue a reconcile: %w", err)
 		}
-		return books.audit(operator.String(), "chain.reconcile_requested", fmt.Sprint(a.domain.ChainID), map[string]any{})
+		return books.audit(operator.String(), "chain.reconcile_requested", fmt.Sprint(o.domain.ChainID), map[string]any{})
 	})
 	if err != nil {
 		return sortie.ReconcileRequested{}, storeError(err)
@@ -173,8 +174,8 @@ func (a *App) RequestReconcile(ctx context.Context, operator sortie.Address) (so
 //
 // It fails with wallet_not_allowed, not_found, validation_failed without a reason, and wrong_state
 // when it was cleared before.
-func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, reason string) (sortie.IncidentCleared, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) ClearIncident(ctx context.Context, operator sortie.Address, id, reason string) (sortie.IncidentCleared, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.IncidentCleared{}, err
 	}
 	reason, err := mission.NormalizeReason(reason, true)
@@ -182,8 +183,8 @@ func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, re
 		return sortie.IncidentCleared{}, err
 	}
 	answer := sortie.IncidentCleared{OK: true, ID: id}
-	err = a.store.Tx(ctx, func(tx *store.Tx) (err error) {
-		books := &books{app: a, tx: tx}
+	err = o.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		books := &books{core: o.core, tx: tx}
 		if err := tx.ClearIncident(id, operator.String()); err != nil {
 			return err
 		}
@@ -194,8 +195,8 @@ func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, re
 		if answer.Halted, err = tx.Halted(); err != nil {
 			return err
 		}
-		if incident.Kind == store.IncidentEventsSetAside { // the nodes may answer otherwise now
-			if err := books.beginPass(a.domain.ChainID, 0, incident.OpenedAt); err != nil {
+		if incident.Kind == onchain.IncidentEventsSetAside { // the nodes may answer otherwise now
+			if err := books.beginPass(o.domain.ChainID, 0, incident.OpenedAt); err != nil {
 				return err
 			}
 		}
@@ -209,10 +210,10 @@ func (a *App) ClearIncident(ctx context.Context, operator sortie.Address, id, re
 	case err != nil:
 		return sortie.IncidentCleared{}, storeError(err)
 	}
-	a.stuck.forget()
-	a.wake() // what was held back may go on
+	o.stuck.forget()
+	o.wake() // what was held back may go on
 	return answer, nil
 }
 
 // Halted reports whether an incident halts publication, payouts and sends.
-func (a *App) Halted(ctx context.Context) (bool, error) { return a.store.Halted(ctx) }
+func (l *Ledger) Halted(ctx context.Context) (bool, error) { return l.store.Halted(ctx) }

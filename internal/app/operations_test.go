@@ -16,20 +16,20 @@ func TestTheAuditLogIsComplete(t *testing.T) {
 		w := openWorld(t, database, worldOptions{})
 		ctx := context.Background()
 		approved, rejected := w.fund(alice, "a", mission.DepthConfirmed), w.create(bob, "b")
-		_, err := w.app.Approve(ctx, reviewer, approved.ID, "")
+		_, err := w.operators.Approve(ctx, reviewer, approved.ID, "")
 		w.must(err)
-		_, err = w.app.Reject(ctx, colleague, rejected.ID, "No.")
+		_, err = w.operators.Reject(ctx, colleague, rejected.ID, "No.")
 		w.must(err)
-		w.must(w.app.ReportIncident(ctx, "test", "Look.", false))
+		w.must(w.ledger.ReportIncident(ctx, "test", "Look.", false))
 		w.clearIncidents()
-		_, err = w.app.RequestReconcile(ctx, reviewer)
+		_, err = w.operators.RequestReconcile(ctx, reviewer)
 		w.must(err)
-		w.must(w.app.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 3, Repaired: 1}))
-		w.must(w.app.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 3})) // nothing was done: nothing to say
+		w.must(w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 3, Repaired: 1}))
+		w.must(w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 3})) // nothing was done: nothing to say
 
 		var got []string
 		for page := (Page{Limit: 2}); ; {
-			list, err := w.app.Audit(ctx, reviewer, page)
+			list, err := w.operators.Audit(ctx, reviewer, page)
 			w.must(err)
 			for _, entry := range list.Entries {
 				got = append(got, fmt.Sprintf("%s %s", entry.Actor, entry.Action))
@@ -57,20 +57,20 @@ func TestTheChainAtAGlance(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		w := openWorld(t, database, worldOptions{})
 		ctx := context.Background()
-		overview, err := w.app.ChainOverview(ctx, reviewer)
+		overview, err := w.operators.ChainOverview(ctx, reviewer)
 		w.must(err)
 		if !overview.OK || overview.ChainID != testChain || overview.LastReconcile != nil || overview.Halted || overview.Sender.OldestAt != nil || overview.Incidents == nil {
 			t.Errorf("at first: %+v", overview)
 		}
 		draft := w.fund(alice, "k", mission.DepthLocked)
-		_, err = w.app.Reject(ctx, reviewer, draft.ID, "No.")
+		_, err = w.operators.Reject(ctx, reviewer, draft.ID, "No.")
 		w.must(err)
-		w.must(w.app.StartRefund(ctx, draft.ID))
-		w.must(w.app.ReportIncident(ctx, "quiet", "Look.", false))
-		w.must(w.app.ReportIncident(ctx, "loud", "Stop.", true))
-		w.must(w.app.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 1}))
-		w.must(w.app.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 2, Repaired: 1, Alarms: []string{"odd"}}))
-		overview, err = w.app.ChainOverview(ctx, reviewer)
+		w.must(w.ledger.StartRefund(ctx, draft.ID))
+		w.must(w.ledger.ReportIncident(ctx, "quiet", "Look.", false))
+		w.must(w.ledger.ReportIncident(ctx, "loud", "Stop.", true))
+		w.must(w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 1}))
+		w.must(w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 2, Repaired: 1, Alarms: []string{"odd"}}))
+		overview, err = w.operators.ChainOverview(ctx, reviewer)
 		w.must(err)
 		if p := overview.Position; p == nil || p.Tip != w.position.Tip.Number || p.TipHash != w.position.Tip.Hash || p.Final != w.position.Final || p.Start != testStart {
 			t.Errorf("the position is %+v", p)
@@ -92,28 +92,28 @@ func TestIncidentsAreClearedOnce(t *testing.T) {
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	ctx := context.Background()
 	for range 3 { // the same one is opened once
-		w.must(w.app.ReportIncident(ctx, "loud", "Stop.", true))
+		w.must(w.ledger.ReportIncident(ctx, "loud", "Stop.", true))
 	}
-	w.must(w.app.ReportIncident(ctx, "loud", "Stop for another reason.", true))
+	w.must(w.ledger.ReportIncident(ctx, "loud", "Stop for another reason.", true))
 	incidents, err := w.db.OpenIncidents(ctx)
 	if err != nil || len(incidents) != 2 {
 		t.Fatalf("%+v, %v", incidents, err)
 	}
-	_, err = w.app.ClearIncident(ctx, reviewer, incidents[0].ID, " ")
+	_, err = w.operators.ClearIncident(ctx, reviewer, incidents[0].ID, " ")
 	wantCode(t, err, sortie.CodeValidationFailed)
-	_, err = w.app.ClearIncident(ctx, reviewer, "incident_unknown", "Looked.")
+	_, err = w.operators.ClearIncident(ctx, reviewer, "incident_unknown", "Looked.")
 	wantCode(t, err, sortie.CodeNotFound)
 	for i, stillHalted := range []bool{true, false} {
-		cleared, err := w.app.ClearIncident(ctx, reviewer, incidents[i].ID, "Looked.")
+		cleared, err := w.operators.ClearIncident(ctx, reviewer, incidents[i].ID, "Looked.")
 		if err != nil || cleared.Halted != stillHalted {
 			t.Errorf("%d: %+v, %v", i, cleared, err)
 		}
 	}
-	_, err = w.app.ClearIncident(ctx, colleague, incidents[0].ID, "Looked, too.")
+	_, err = w.operators.ClearIncident(ctx, colleague, incidents[0].ID, "Looked, too.")
 	wantCode(t, err, sortie.CodeWrongState)
 	if w.wakes != 2 {
 		t.Errorf("the follower was woken %d times", w.wakes)
 	}
-	w.must(w.app.ReportIncident(ctx, "loud", "Stop.", true)) // it happened again
+	w.must(w.ledger.ReportIncident(ctx, "loud", "Stop.", true)) // it happened again
 	w.wantIncidents("loud")
 }

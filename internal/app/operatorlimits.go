@@ -27,7 +27,7 @@ const incidentOperatorLimit = "operator_limit"
 // nothing. Missions of the operator's own are not counted: their money is the operator's.
 func (b *books) countAcceptance(operator sortie.Address, submission store.Submission) (alone bool, err error) {
 	token, reward := submission.Mission.Token, submission.Mission.Reward
-	limit := b.app.limits.perHour[token]
+	limit := b.core.limits.perHour[token]
 	if limit == nil || operator == submission.Mission.Creator {
 		return true, nil
 	}
@@ -43,7 +43,7 @@ func (b *books) countAcceptance(operator sortie.Address, submission store.Submis
 		if err := b.alarmAboutOperator(operator, token, limit); err != nil {
 			return false, err
 		}
-		if b.app.limits.second && !b.seconds(operator, submission) {
+		if b.core.limits.second && !b.seconds(operator, submission) {
 			return false, nil
 		}
 	}
@@ -55,13 +55,13 @@ func (b *books) countAcceptance(operator sortie.Address, submission store.Submis
 func (b *books) alarmAboutOperator(operator sortie.Address, token sortie.Token, limit *big.Int) error {
 	return b.incident(incidentOperatorLimit, false,
 		"Operator %s accepted submissions for more than %s %s within an hour. Ask its owner. If the key is stolen, take it out of --operators and reject what it accepted before that becomes final.",
-		operator, sortie.FormatUnits(limit, b.app.tokens[token].Decimals), token)
+		operator, sortie.FormatUnits(limit, b.core.tokens[token].Decimals), token)
 }
 
 // seconds reports whether another wallet that is still an operator accepted the submission before.
 func (b *books) seconds(operator sortie.Address, submission store.Submission) bool {
 	first, err := sortie.ParseAddress(submission.EndorsedBy)
-	return err == nil && first != operator && b.app.operators[first]
+	return err == nil && first != operator && b.core.operators[first]
 }
 
 // endorse notes that an operator accepted a submission and a second one must accept it, too. Once
@@ -79,14 +79,14 @@ func (b *books) endorse(order Order, submission store.Submission) error {
 }
 
 // endorsedOnly is the answer to an acceptance that a second operator must confirm.
-func (a *App) endorsedOnly(operator sortie.Address, submission sortie.ReviewedSubmission) error {
+func (o *Operators) endorsedOnly(operator sortie.Address, submission sortie.ReviewedSubmission) error {
 	if submission.Status != sortie.SubmissionFlagged || submission.EndorsedBy == nil || *submission.EndorsedBy != operator.String() {
 		return nil
 	}
 	token := submission.Payout.Token
 	limit := "the limit"
-	if units := a.limits.perHour[token]; units != nil {
-		limit = sortie.FormatUnits(units, a.tokens[token].Decimals) + " " + string(token)
+	if units := o.limits.perHour[token]; units != nil {
+		limit = sortie.FormatUnits(units, o.tokens[token].Decimals) + " " + string(token)
 	}
 	return sortie.NewError(sortie.CodeSecondOperatorNeeded,
 		"you accepted submissions for more than %s within an hour; your acceptance is noted, and a second operator must accept this one, too", limit).

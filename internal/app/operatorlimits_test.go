@@ -23,19 +23,19 @@ func TestOperatorsDoNotAcceptTheirOwnWork(t *testing.T) {
 		ctx := context.Background()
 		draft := s.publish("k", 3, "") // alice's
 		own := s.submitQuickly(reviewer, draft, "one")
-		_, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), own, "Mine.")
+		_, err := s.operators.AcceptSubmission(ctx, testBase, by(reviewer), own, "Mine.")
 		wantCode(t, err, sortie.CodeOwnSubmission)
 		s.wantStatus(own, sortie.SubmissionFlagged)
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(colleague), own, "A colleague's.")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(colleague), own, "A colleague's.")
 		s.must(err)
 		s.wantStatus(own, sortie.SubmissionCurationAccepted)
-		_, err = s.app.FlagSubmission(ctx, testBase, by(reviewer), own, "I was wrong.") // against its own interest it may
+		_, err = s.operators.FlagSubmission(ctx, testBase, by(reviewer), own, "I was wrong.") // against its own interest it may
 		s.must(err)
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), own, "I was not.")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), own, "I was not.")
 		wantCode(t, err, sortie.CodeOwnSubmission)
 
 		creators := s.submitQuickly(alice, draft, "two")
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(alice), creators, "My money.")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(alice), creators, "My money.")
 		s.must(err)
 		s.wantStatus(creators, sortie.SubmissionCurationAccepted)
 	})
@@ -84,7 +84,7 @@ func TestAnOperatorAboveTheHourlyLimitRaisesAnAlarm(t *testing.T) {
 			t.Helper()
 			number++
 			id := s.submitQuickly(contributor(number), draft, "k")
-			_, err := s.app.AcceptSubmission(ctx, testBase, by(operator), id, "")
+			_, err := s.operators.AcceptSubmission(ctx, testBase, by(operator), id, "")
 			s.must(err)
 			s.wantStatus(id, sortie.SubmissionCurationAccepted)
 		}
@@ -123,7 +123,7 @@ func TestAboveTheHourlyLimitASecondOperatorDecides(t *testing.T) {
 		ctx := context.Background()
 		draft := s.publish("k", 9, "")
 		accept := func(operator sortie.Address, id string) error {
-			_, err := s.app.AcceptSubmission(ctx, testBase, by(operator), id, "")
+			_, err := s.operators.AcceptSubmission(ctx, testBase, by(operator), id, "")
 			return err
 		}
 		first, second, third := s.submitQuickly(contributor(1), draft, "a"), s.submitQuickly(contributor(2), draft, "b"), s.submitQuickly(contributor(3), draft, "c")
@@ -131,7 +131,7 @@ func TestAboveTheHourlyLimitASecondOperatorDecides(t *testing.T) {
 
 		order := by(reviewer)
 		for range 2 { // the same signed request again is answered the same
-			_, err := s.app.AcceptSubmission(ctx, testBase, order, second, "")
+			_, err := s.operators.AcceptSubmission(ctx, testBase, order, second, "")
 			wantCode(t, err, sortie.CodeSecondOperatorNeeded)
 		}
 		wantCode(t, accept(reviewer, second), sortie.CodeSecondOperatorNeeded) // nor does asking once more
@@ -142,7 +142,7 @@ func TestAboveTheHourlyLimitASecondOperatorDecides(t *testing.T) {
 		if got := s.incidents(); !slices.Equal(got, []string{incidentOperatorLimit}) {
 			t.Errorf("incidents %v, want [%s]", got, incidentOperatorLimit)
 		}
-		seen, err := s.app.ReviewedSubmission(ctx, testBase, colleague, second)
+		seen, err := s.operators.ReviewedSubmission(ctx, testBase, colleague, second)
 		s.must(err)
 		if by := seen.Submission.EndorsedBy; by == nil || *by != reviewer.String() {
 			t.Errorf("endorsed by %v, want %s", by, reviewer)
@@ -153,7 +153,7 @@ func TestAboveTheHourlyLimitASecondOperatorDecides(t *testing.T) {
 		wantCode(t, accept(colleague, third), sortie.CodeSecondOperatorNeeded)
 		s.must(accept(reviewer, third)) // both above their limit, and together two
 		s.wantStatus(third, sortie.SubmissionCurationAccepted)
-		_, err = s.app.FlagSubmission(ctx, testBase, by(reviewer), third, "Is that the tower?") // which ends the endorsement
+		_, err = s.operators.FlagSubmission(ctx, testBase, by(reviewer), third, "Is that the tower?") // which ends the endorsement
 		s.must(err)
 		wantCode(t, accept(reviewer, third), sortie.CodeSecondOperatorNeeded)
 	})
@@ -169,7 +169,7 @@ func TestTheHourlyLimitHoldsInARace(t *testing.T) {
 		for i := range 12 {
 			id := s.submitQuickly(contributor(i), draft, "k")
 			calls = append(calls, func() error {
-				_, err := s.app.AcceptSubmission(context.Background(), testBase, by(reviewer), id, "")
+				_, err := s.operators.AcceptSubmission(context.Background(), testBase, by(reviewer), id, "")
 				return err
 			})
 		}
@@ -194,10 +194,10 @@ func TestAFormerOperatorsAcceptanceDoesNotCount(t *testing.T) {
 	ctx := context.Background()
 	draft := s.publish("k", 1, "")
 	id := s.submitQuickly(bob, draft, "one")
-	_, err := s.app.AcceptSubmission(ctx, testBase, by(reviewer), id, "")
+	_, err := s.operators.AcceptSubmission(ctx, testBase, by(reviewer), id, "")
 	wantCode(t, err, sortie.CodeSecondOperatorNeeded)
 	later := s.another(func(config *Config) { config.Operators = []sortie.Address{colleague, alice} })
-	_, err = later.AcceptSubmission(ctx, testBase, by(colleague), id, "")
+	_, err = later.Operators.AcceptSubmission(ctx, testBase, by(colleague), id, "")
 	wantCode(t, err, sortie.CodeSecondOperatorNeeded)
 	s.wantStatus(id, sortie.SubmissionFlagged)
 }

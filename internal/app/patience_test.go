@@ -46,7 +46,7 @@ func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 		s.pass(checkPatience)
 		fails(sortie.SubmissionFlagged)
 		fails(sortie.SubmissionFlagged)
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 		wantCode(t, err, sortie.CodeWrongState)
 		s.must(os.Rename(away, s.mediaDir))
 		s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
@@ -54,7 +54,7 @@ func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 		if since := s.stored(declared.SubmissionID).FailingSince; since != nil {
 			t.Errorf("its check fails since %s", since)
 		}
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 		s.must(err)
 	})
 }

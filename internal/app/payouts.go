@@ -22,36 +22,36 @@ type PayoutQuery struct {
 //
 // It fails with wallet_not_allowed, not_found for a mission that is not published, and
 // invalid_cursor.
-func (a *App) Payouts(ctx context.Context, operator sortie.Address, query PayoutQuery) (sortie.PayoutPage, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) Payouts(ctx context.Context, operator sortie.Address, query PayoutQuery) (sortie.PayoutPage, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.PayoutPage{}, err
 	}
 	limit := query.limit()
 	filter := store.PayoutFilter{Status: query.Status, Recipient: query.Recipient, Limit: limit + 1} // one more tells whether there is another page
 	var err error
 	if query.MissionID != "" {
-		if filter.DraftID, err = a.curatedMission(ctx, query.MissionID); err != nil {
+		if filter.DraftID, err = o.curatedMission(ctx, query.MissionID); err != nil {
 			return sortie.PayoutPage{}, err
 		}
 	}
 	list := fmt.Sprintf("payouts\n%s\n%s\n%s", filter.Status, filter.DraftID, filter.Recipient)
-	if filter.BeforeSeq, err = a.cursors.open(list, query.Cursor); err != nil {
+	if filter.BeforeSeq, err = o.cursors.open(list, query.Cursor); err != nil {
 		return sortie.PayoutPage{}, err
 	}
-	stored, err := a.store.Payouts(ctx, filter)
+	stored, err := o.store.Payouts(ctx, filter)
 	if err != nil {
 		return sortie.PayoutPage{}, storeError(err)
 	}
-	halt, err := a.store.PayoutHalt(ctx)
+	halt, err := o.store.PayoutHalt(ctx)
 	if err != nil {
 		return sortie.PayoutPage{}, storeError(err)
 	}
 	answer := sortie.PayoutPage{
-		OK: true, Payouts: []sortie.ListedPayout{}, Halt: wireHalt(halt), Summary: sortie.PayoutSummary{GeneratedAt: sortie.FormatTime(a.now())},
+		OK: true, Payouts: []sortie.ListedPayout{}, Halt: wireHalt(halt), Summary: sortie.PayoutSummary{GeneratedAt: sortie.FormatTime(o.now())},
 	}
 	if len(stored) > limit {
 		stored = stored[:limit]
-		cursor := a.cursors.seal(list, stored[limit-1].Seq)
+		cursor := o.cursors.seal(list, stored[limit-1].Seq)
 		answer.Summary.NextCursor = &cursor
 	}
 	for _, payout := range stored {
@@ -82,25 +82,25 @@ func wirePayout(payout store.ListedPayout) sortie.ListedPayout {
 // Payout gives everything about the payout of a submission.
 //
 // It fails with wallet_not_allowed, and not_found when the submission has no payout.
-func (a *App) Payout(ctx context.Context, operator sortie.Address, submissionID string) (sortie.PayoutDetail, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) Payout(ctx context.Context, operator sortie.Address, submissionID string) (sortie.PayoutDetail, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.PayoutDetail{}, err
 	}
 	if !mission.ValidSubmissionID(submissionID) {
 		return sortie.PayoutDetail{}, errNoPayout()
 	}
-	payout, err := a.store.PayoutWithMission(ctx, submissionID)
+	payout, err := o.store.PayoutWithMission(ctx, submissionID)
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.PayoutDetail{}, errNoPayout()
 	}
 	if err != nil {
 		return sortie.PayoutDetail{}, storeError(err)
 	}
-	intent, err := a.intentOf(ctx, payout.Payout)
+	intent, err := o.intentOf(ctx, payout.Payout)
 	if err != nil {
 		return sortie.PayoutDetail{}, err
 	}
-	scene, err := a.payoutScene(ctx, payout.DraftID, false)
+	scene, err := o.payoutScene(ctx, payout.DraftID, false)
 	if err != nil {
 		return sortie.PayoutDetail{}, err
 	}
@@ -111,7 +111,7 @@ func (a *App) Payout(ctx context.Context, operator sortie.Address, submissionID 
 	if payout.Settlement == 0 {
 		return answer, nil
 	}
-	settlement, _, err := a.store.SettlementByID(ctx, payout.Settlement)
+	settlement, _, err := o.store.SettlementByID(ctx, payout.Settlement)
 	if err != nil {
 		return sortie.PayoutDetail{}, storeError(err)
 	}
@@ -146,8 +146,8 @@ func wireSettlement(settlement store.Settlement, intent *store.Intent) *sortie.P
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the payout
 // was not set aside, or its mission's money has left the contract.
-func (a *App) RetryPayout(ctx context.Context, order Order, submissionID, reason string) (sortie.PayoutDetail, error) {
-	if err := a.admit(order.Operator); err != nil {
+func (o *Operators) RetryPayout(ctx context.Context, order Order, submissionID, reason string) (sortie.PayoutDetail, error) {
+	if err := o.admit(order.Operator); err != nil {
 		return sortie.PayoutDetail{}, err
 	}
 	reason, err := mission.NormalizeReason(reason, true)
@@ -157,7 +157,7 @@ func (a *App) RetryPayout(ctx context.Context, order Order, submissionID, reason
 	if !mission.ValidSubmissionID(submissionID) {
 		return sortie.PayoutDetail{}, errNoPayout()
 	}
-	err = a.write(ctx, func(books *books) error {
+	err = o.write(ctx, func(books *books) error {
 		if err := books.hold(); err != nil { // a closing comes before or after it, not in between
 			return err
 		}
@@ -169,7 +169,7 @@ func (a *App) RetryPayout(ctx context.Context, order Order, submissionID, reason
 	if err != nil {
 		return sortie.PayoutDetail{}, storeError(err)
 	}
-	return a.Payout(ctx, order.Operator, submissionID)
+	return o.Payout(ctx, order.Operator, submissionID)
 }
 
 func (b *books) retryPayout(submissionID, reason string) (map[string]any, error) {

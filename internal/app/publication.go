@@ -87,18 +87,18 @@ const olderPublished = "older-missions-published"
 
 // publishOlder gives slots to missions that were published before there were any, once in the life
 // of a database.
-func (a *App) publishOlder(ctx context.Context) error {
+func (c *core) publishOlder(ctx context.Context) error {
 	const atOnce = 100
-	_, err := a.store.LastSetting(ctx, olderPublished)
+	_, err := c.store.LastSetting(ctx, olderPublished)
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	for {
-		drafts, err := a.store.UnpublishedSlots(ctx, atOnce)
+		drafts, err := c.store.UnpublishedSlots(ctx, atOnce)
 		if err != nil {
 			return err
 		}
-		err = a.store.Tx(ctx, func(tx *store.Tx) error {
+		err = c.store.Tx(ctx, func(tx *store.Tx) error {
 			for _, draft := range drafts {
 				if err := publishOlder(tx, draft); err != nil {
 					return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -30,10 +31,10 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		s.pretend(uploaded.SubmissionID)
 
 		tip := s.position.Tip.Number
-		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		_, err = s.declare(contributor(2), draft, "three", photo(3))
 		wantCode(t, err, sortie.CodeMissionClosed)
-		_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
+		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
 		wantCode(t, err, sortie.CodeMissionClosed)
 		if feed, err := s.app.Feed(ctx, FeedQuery{}); err != nil || len(feed.Missions) != 0 {
 			t.Errorf("feed %+v, %v", feed, err)
@@ -44,10 +45,10 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		_, err = s.app.Withdraw(ctx, contributor(2), again.SubmissionID)
 		s.must(err)
 
-		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		s.must(s.app.CheckSubmission(ctx, uploaded.SubmissionID))
 		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionRejected) // nobody would be paid
-		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
+		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
 		s.must(err)
 		s.due()
 		if told := s.completions(draft); told != 0 {
@@ -84,7 +85,7 @@ func TestOlderMissionsAreOpened(t *testing.T) {
 		ctx := context.Background()
 		open, closed := s.publish("k", 5, tower), s.publish("l", 5, "")
 		before := s.slots(open)
-		s.extend([]store.ChainEvent{closingOf(closed, closedByCreator)})
+		s.extend([]onchain.Event{closingOf(closed, closedByCreator)})
 		s.must(s.db.Tx(ctx, func(tx *store.Tx) error {
 			for _, statement := range []string{`DELETE FROM mission_slots`, `DELETE FROM settings WHERE name = 'older-missions-published'`} {
 				if _, err := tx.SQL().ExecContext(ctx, statement); err != nil {
@@ -95,7 +96,7 @@ func TestOlderMissionsAreOpened(t *testing.T) {
 		}))
 		s.pass(time.Hour)
 		for range 2 {
-			s.app = s.another(nil)
+			s.use(s.another(nil))
 		}
 		after := s.slots(open)
 		after.Seq = before.Seq

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -38,15 +39,15 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 		w := openWorld(t, database, worldOptions{})
 		for round := range 10 {
 			draft := w.create(alice, fmt.Sprint(round))
-			steps := make([]store.Advance, 4)
+			steps := make([]onchain.Advance, 4)
 			for i := range steps { // of different nodes, which saw different blocks
-				steps[i] = w.step(w.position.Tip.Number, []store.ChainEvent{fundingOf(draft)}, nil)
+				steps[i] = w.step(w.position.Tip.Number, []onchain.Event{fundingOf(draft)}, nil)
 			}
-			moved := make([]store.Position, len(steps))
+			moved := make([]onchain.Position, len(steps))
 			var calls []func() error
 			for i := range steps {
 				calls = append(calls, func() (err error) {
-					moved[i], err = w.app.Advance(context.Background(), steps[i])
+					moved[i], err = w.ledger.Advance(context.Background(), steps[i])
 					return err
 				})
 			}
@@ -87,20 +88,20 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 		ctx := context.Background()
 		for round := range 12 {
 			draft := w.create(alice, fmt.Sprint(round))
-			w.extend([]store.ChainEvent{fundingOf(draft)})
+			w.extend([]onchain.Event{fundingOf(draft)})
 			draft = w.bury(draft, mission.DepthConfirmed)
 			fundedIn := w.position.Tip.Number - testConfirmations + 1
 			w.finalize(fundedIn) // it may be locked now, and is not yet
 			list := w.toDeepen()
 			reorg := w.step(fundedIn - 1)
-			reorg.Blocks, reorg.Head, reorg.Final = []store.Block{w.mine(fundedIn)}, w.position.Head, fundedIn
-			var moved store.Position
+			reorg.Blocks, reorg.Head, reorg.Final = []onchain.Block{w.mine(fundedIn)}, w.position.Head, fundedIn
+			var moved onchain.Position
 			failures := together(
-				func() error { _, err := w.app.Approve(ctx, reviewer, draft.ID, "Yes."); return err },
-				func() error { _, err := w.app.Reject(ctx, colleague, draft.ID, "No."); return err },
-				func() error { return w.app.Deepen(ctx, list) },
-				func() (err error) { moved, err = w.app.Advance(ctx, reorg); return err },
-				func() error { _, err := w.app.Approve(ctx, colleague, draft.ID, "Yes, too."); return err },
+				func() error { _, err := w.operators.Approve(ctx, reviewer, draft.ID, "Yes."); return err },
+				func() error { _, err := w.operators.Reject(ctx, colleague, draft.ID, "No."); return err },
+				func() error { return w.ledger.Deepen(ctx, list) },
+				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
+				func() error { _, err := w.operators.Approve(ctx, colleague, draft.ID, "Yes, too."); return err },
 			)
 			for i, err := range failures {
 				if err != nil && sortie.ErrorCode(err) != sortie.CodeWrongState && sortie.ErrorCode(err) != sortie.CodeServiceUnavailable {
@@ -161,16 +162,16 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 		w := openWorld(t, database, worldOptions{})
 		ctx := context.Background()
 		var drafts []store.Draft
-		var fundings []store.ChainEvent
+		var fundings []onchain.Event
 		for i := range 8 {
 			drafts = append(drafts, w.create(alice, fmt.Sprint(i)))
 			fundings = append(fundings, fundingOf(drafts[i]))
 		}
 		w.extend(fundings, nil, nil)
 		list := w.toDeepen()
-		calls := []func() error{func() error { return w.app.Deepen(ctx, list) }}
+		calls := []func() error{func() error { return w.ledger.Deepen(ctx, list) }}
 		for _, draft := range drafts[:4] {
-			calls = append(calls, func() error { _, err := w.app.Reject(ctx, reviewer, draft.ID, "No."); return err })
+			calls = append(calls, func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "No."); return err })
 		}
 		for _, err := range together(calls...) {
 			w.must(err)
@@ -200,12 +201,12 @@ func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 		ctx := context.Background()
 		for round := range 25 {
 			draft := w.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
-			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+			w.extend([]onchain.Event{closingOf(draft, 2)})
 			reorg := w.step(w.position.Tip.Number-1, nil)
-			var moved store.Position
+			var moved onchain.Position
 			for _, err := range together(
-				func() (err error) { moved, err = w.app.Advance(ctx, reorg); return err },
-				func() error { _, err := w.app.Reject(ctx, reviewer, draft.ID, "No."); return err },
+				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
+				func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "No."); return err },
 			) {
 				w.must(err)
 			}
@@ -227,14 +228,14 @@ func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 		for round := range 25 {
 			draft := w.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
 			w.reject(draft)
-			w.extend([]store.ChainEvent{closingOf(draft, 1)})
+			w.extend([]onchain.Event{closingOf(draft, 1)})
 			w.finalize(w.position.Tip.Number)
 			list := w.toDeepen()
 			reorg := w.step(w.position.Tip.Number-1, nil)
-			var moved store.Position
+			var moved onchain.Position
 			for _, err := range together(
-				func() (err error) { moved, err = w.app.Advance(ctx, reorg); return err },
-				func() error { return w.app.Deepen(ctx, list) },
+				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
+				func() error { return w.ledger.Deepen(ctx, list) },
 			) {
 				w.must(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -40,7 +41,7 @@ func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 		s.payAll(full)
 		s.wantClosing(full, true)
 		tip := s.position.Tip.Number
-		s.extend([]store.ChainEvent{s.restOf(draft, closedByCreator), s.restOf(full, closedBySettler)})
+		s.extend([]onchain.Event{s.restOf(draft, closedByCreator), s.restOf(full, closedBySettler)})
 		wantEnds("reclaimed in a block that is not final", draft, 0)
 		wantEnds("closed in a block that is not final", full, 0)
 		s.advance(s.step(tip, nil))

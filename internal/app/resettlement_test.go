@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -94,7 +95,7 @@ func TestAPaymentThatVanishesDuringTheLookIsNotPaid(t *testing.T) {
 				s.pay(id)
 				s.finalTip()
 				meanwhile = func() {
-					broken := s.step(tip, append(make([][]store.ChainEvent, above), []store.ChainEvent{s.paymentOf(id)})...)
+					broken := s.step(tip, append(make([][]onchain.Event, above), []onchain.Event{s.paymentOf(id)})...)
 					broken.Final = tip + above
 					s.advance(broken)
 					meanwhile = func() {}
@@ -134,7 +135,7 @@ func TestABrokenFinalityTakesPaymentsBack(t *testing.T) {
 		if slots := s.slots(draft); slots.Paid != 0 || slots.Waiting != 1 {
 			t.Errorf("%d paid and %d waiting, want 0 and 1", slots.Paid, slots.Waiting)
 		}
-		if _, needed, err := s.app.CloseCall(context.Background(), draft.ID); err != nil || needed {
+		if _, needed, err := s.ledger.CloseCall(context.Background(), draft.ID); err != nil || needed {
 			t.Errorf("a mission with an unpaid slot is closed: %t, %v; want it to wait", needed, err)
 		}
 		s.wantSettlements("halted", map[string]store.Draft{"k": draft})
@@ -145,7 +146,7 @@ func TestABrokenFinalityTakesPaymentsBack(t *testing.T) {
 		s.finalTip()
 		s.settlePayouts()
 		s.wantPayout("paid by another final block", id, sortie.PayoutPaid)
-		if _, needed, err := s.app.CloseCall(context.Background(), draft.ID); err != nil || !needed {
+		if _, needed, err := s.ledger.CloseCall(context.Background(), draft.ID); err != nil || !needed {
 			t.Errorf("everything is paid: the mission is closed: %t, %v; want true", needed, err)
 		}
 	})
@@ -215,11 +216,11 @@ func TestARefusedPayoutIsSetAside(t *testing.T) {
 		ids := s.finals(draft, 4)
 		s.settlePayouts()
 		open := s.wantSettlements("before", names, "k4")
-		call, err := s.app.SettleCall(ctx, open[0].Subject())
+		call, err := s.ledger.SettleCall(ctx, open[0].Subject())
 		s.must(err)
-		s.must(s.app.ShrinkSettlement(ctx, call, 2))
-		s.must(s.app.SetPayoutAside(ctx, call.Payouts[1], "the contract refuses it: because"))
-		if err := s.app.SetPayoutAside(ctx, call.Payouts[1], "again"); !errors.Is(err, store.ErrConflict) {
+		s.must(s.ledger.ShrinkSettlement(ctx, call, 2))
+		s.must(s.ledger.SetPayoutAside(ctx, call.Payouts[1], "the contract refuses it: because"))
+		if err := s.ledger.SetPayoutAside(ctx, call.Payouts[1], "again"); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("set aside twice: got %v, want %v", err, store.ErrConflict)
 		}
 		payout := s.wantPayout("set aside", ids[1], sortie.PayoutFailed)

@@ -8,15 +8,16 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // IsOperator reports whether a wallet may review missions.
-func (a *App) IsOperator(wallet sortie.Address) bool { return a.operators[wallet] }
+func (o *Operators) IsOperator(wallet sortie.Address) bool { return o.operators[wallet] }
 
 // admit refuses everybody but operators.
-func (a *App) admit(wallet sortie.Address) error {
-	if a.IsOperator(wallet) {
+func (o *Operators) admit(wallet sortie.Address) error {
+	if o.IsOperator(wallet) {
 		return nil
 	}
 	return sortie.NewError(sortie.CodeWalletNotAllowed, "this wallet is not an operator of the service; sign with one that is")
@@ -29,8 +30,8 @@ func (a *App) admit(wallet sortie.Address) error {
 // It fails with wallet_not_allowed, not_found, validation_failed, wrong_state when the mission is
 // not funded, was decided before or can no longer be published in time, and service_unavailable
 // when it would be published while an incident halts the service.
-func (a *App) Approve(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
-	return a.review(ctx, operator, id, reason, mission.Approved)
+func (o *Operators) Approve(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
+	return o.review(ctx, operator, id, reason, mission.Approved)
 }
 
 // Reject decides that a mission is never published. Its funding, if there is or ever will be one,
@@ -39,12 +40,12 @@ func (a *App) Approve(ctx context.Context, operator sortie.Address, id, reason s
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission
 // was decided before.
-func (a *App) Reject(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
-	return a.review(ctx, operator, id, reason, mission.Rejected)
+func (o *Operators) Reject(ctx context.Context, operator sortie.Address, id, reason string) (sortie.ReviewDetail, error) {
+	return o.review(ctx, operator, id, reason, mission.Rejected)
 }
 
-func (a *App) review(ctx context.Context, operator sortie.Address, id, reason string, verdict mission.Event) (sortie.ReviewDetail, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) review(ctx context.Context, operator sortie.Address, id, reason string, verdict mission.Event) (sortie.ReviewDetail, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.ReviewDetail{}, err
 	}
 	reason, err := mission.NormalizeReason(reason, verdict == mission.Rejected)
@@ -54,7 +55,7 @@ func (a *App) review(ctx context.Context, operator sortie.Address, id, reason st
 	if !mission.ValidDraftID(id) && !mission.ValidMissionID(id) {
 		return sortie.ReviewDetail{}, errNoMission()
 	}
-	err = a.write(ctx, func(books *books) error {
+	err = o.write(ctx, func(books *books) error {
 		if err := books.hold(); err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (a *App) review(ctx context.Context, operator sortie.Address, id, reason st
 	if err != nil {
 		return sortie.ReviewDetail{}, storeError(err)
 	}
-	return a.ReviewDetail(ctx, operator, id)
+	return o.ReviewDetail(ctx, operator, id)
 }
 
 func errNoMission() error {
@@ -162,36 +163,36 @@ func (p Page) limit() int {
 // Reviews gives a page of the missions that wait for a decision, oldest first.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
-func (a *App) Reviews(ctx context.Context, operator sortie.Address, page Page) (sortie.ReviewPage, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) Reviews(ctx context.Context, operator sortie.Address, page Page) (sortie.ReviewPage, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.ReviewPage{}, err
 	}
 	const list = "reviews"
-	after, err := a.cursors.open(list, page.Cursor)
+	after, err := o.cursors.open(list, page.Cursor)
 	if err != nil {
 		return sortie.ReviewPage{}, err
 	}
 	limit := page.limit()
-	funded, err := a.store.DraftsInReview(ctx, after, limit+1) // one more tells whether there is another page
+	funded, err := o.store.DraftsInReview(ctx, after, limit+1) // one more tells whether there is another page
 	if err != nil {
 		return sortie.ReviewPage{}, storeError(err)
 	}
-	answer := sortie.ReviewPage{OK: true, Reviews: []sortie.Review{}, Summary: sortie.ReviewSummary{GeneratedAt: sortie.FormatTime(a.now())}}
+	answer := sortie.ReviewPage{OK: true, Reviews: []sortie.Review{}, Summary: sortie.ReviewSummary{GeneratedAt: sortie.FormatTime(o.now())}}
 	var bytes pageBytes
 	for i, each := range funded {
 		if i == limit || !bytes.add(len(each.Mission)) {
 			funded = funded[:i]
-			cursor := a.cursors.seal(list, funded[i-1].Seq)
+			cursor := o.cursors.seal(list, funded[i-1].Seq)
 			answer.Summary.NextCursor = &cursor
 			break
 		}
 	}
-	position, err := a.position(ctx)
+	position, err := o.position(ctx)
 	if err != nil {
 		return sortie.ReviewPage{}, err
 	}
 	for _, each := range funded {
-		review, err := a.reviewOf(each.Draft, &each.Funding, position)
+		review, err := o.reviewOf(each.Draft, &each.Funding, position)
 		if err != nil {
 			return sortie.ReviewPage{}, err
 		}
@@ -204,17 +205,17 @@ func (a *App) Reviews(ctx context.Context, operator sortie.Address, page Page) (
 // ReviewDetail gives any wallet's mission as an operator sees it, whatever its state.
 //
 // It fails with wallet_not_allowed and not_found.
-func (a *App) ReviewDetail(ctx context.Context, operator sortie.Address, id string) (sortie.ReviewDetail, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) ReviewDetail(ctx context.Context, operator sortie.Address, id string) (sortie.ReviewDetail, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.ReviewDetail{}, err
 	}
 	var draft store.Draft
 	err := store.ErrNotFound
 	switch {
 	case mission.ValidDraftID(id):
-		draft, err = a.store.DraftByDraftID(ctx, id)
+		draft, err = o.store.DraftByDraftID(ctx, id)
 	case mission.ValidMissionID(id):
-		draft, err = a.store.DraftByMissionID(ctx, id)
+		draft, err = o.store.DraftByMissionID(ctx, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.ReviewDetail{}, errNoMission()
@@ -222,11 +223,11 @@ func (a *App) ReviewDetail(ctx context.Context, operator sortie.Address, id stri
 	if err != nil {
 		return sortie.ReviewDetail{}, storeError(err)
 	}
-	place, err := a.placeOf(ctx, draft)
+	place, err := o.placeOf(ctx, draft)
 	if err != nil {
 		return sortie.ReviewDetail{}, err
 	}
-	review, err := a.reviewOf(draft, place.funding, place.position)
+	review, err := o.reviewOf(draft, place.funding, place.position)
 	if err != nil {
 		return sortie.ReviewDetail{}, err
 	}
@@ -235,12 +236,12 @@ func (a *App) ReviewDetail(ctx context.Context, operator sortie.Address, id stri
 }
 
 // reviewOf is a mission without the decision about it.
-func (a *App) reviewOf(draft store.Draft, funding *store.Funding, position store.Position) (sortie.Review, error) {
+func (o *Operators) reviewOf(draft store.Draft, funding *onchain.Funding, position onchain.Position) (sortie.Review, error) {
 	normalized, err := mission.Restore(draft.Mission)
 	if err != nil {
 		return sortie.Review{}, fmt.Errorf("restore the mission of draft %s: %w", draft.ID, err)
 	}
-	terms, err := normalized.Terms(a.tokens[draft.Token].Decimals)
+	terms, err := normalized.Terms(o.tokens[draft.Token].Decimals)
 	if err != nil {
 		return sortie.Review{}, fmt.Errorf("terms of draft %s: %w", draft.ID, err)
 	}
@@ -248,8 +249,8 @@ func (a *App) reviewOf(draft store.Draft, funding *store.Funding, position store
 	return sortie.Review{
 		DraftID: draft.ID, MissionID: draft.MissionID, Creator: draft.Wallet, Title: draft.Title, Status: shown.List,
 		ReviewStatus: shown.Review, FundingStatus: shown.Funding, Published: shown.Published,
-		TotalBudget: terms.Total(), TargetCount: draft.TargetCount, Funding: a.depthOf(draft, funding, position),
-		NormalizedMission: draft.Mission, Warnings: normalized.Warnings(a.now()),
+		TotalBudget: terms.Total(), TargetCount: draft.TargetCount, Funding: o.depthOf(draft, funding, position),
+		NormalizedMission: draft.Mission, Warnings: normalized.Warnings(o.now()),
 		CreatedAt: sortie.FormatTime(draft.CreatedAt), UpdatedAt: sortie.FormatTime(draft.UpdatedAt),
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -18,15 +19,15 @@ func TestOnlyOperatorsOperate(t *testing.T) {
 	draft := w.fund(alice, "k", mission.DepthConfirmed)
 	ctx := context.Background()
 	for name, call := range map[string]func() error{
-		"approve":   func() error { _, err := w.app.Approve(ctx, alice, draft.ID, ""); return err },
-		"reject":    func() error { _, err := w.app.Reject(ctx, alice, draft.ID, "No."); return err },
-		"reviews":   func() error { _, err := w.app.Reviews(ctx, alice, Page{}); return err },
-		"detail":    func() error { _, err := w.app.ReviewDetail(ctx, alice, draft.ID); return err },
-		"audit":     func() error { _, err := w.app.Audit(ctx, alice, Page{}); return err },
-		"chain":     func() error { _, err := w.app.ChainOverview(ctx, alice); return err },
-		"reconcile": func() error { _, err := w.app.RequestReconcile(ctx, alice); return err },
-		"clear":     func() error { _, err := w.app.ClearIncident(ctx, alice, "x", "y"); return err },
-		"nobody":    func() error { _, err := w.app.Approve(ctx, sortie.Address{}, draft.ID, ""); return err },
+		"approve":   func() error { _, err := w.operators.Approve(ctx, alice, draft.ID, ""); return err },
+		"reject":    func() error { _, err := w.operators.Reject(ctx, alice, draft.ID, "No."); return err },
+		"reviews":   func() error { _, err := w.operators.Reviews(ctx, alice, Page{}); return err },
+		"detail":    func() error { _, err := w.operators.ReviewDetail(ctx, alice, draft.ID); return err },
+		"audit":     func() error { _, err := w.operators.Audit(ctx, alice, Page{}); return err },
+		"chain":     func() error { _, err := w.operators.ChainOverview(ctx, alice); return err },
+		"reconcile": func() error { _, err := w.operators.RequestReconcile(ctx, alice); return err },
+		"clear":     func() error { _, err := w.operators.ClearIncident(ctx, alice, "x", "y"); return err },
+		"nobody":    func() error { _, err := w.operators.Approve(ctx, sortie.Address{}, draft.ID, ""); return err },
 	} {
 		if err := call(); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
 			t.Errorf("%s: %v", name, err)
@@ -40,21 +41,27 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	ctx := context.Background()
 	draft := w.fund(alice, "k", mission.DepthConfirmed)
-	first, err := w.app.Reject(ctx, reviewer, draft.MissionID, " The place is private. ")
+	first, err := w.operators.Reject(ctx, reviewer, draft.MissionID, " The place is private. ")
 	w.must(err)
 	decision := first.Review.Decision
 	if decision == nil || decision.DecidedBy != reviewer.String() || decision.Reason != "The place is private." || first.Review.ReviewStatus != sortie.ReviewRejected {
 		t.Errorf("decided %+v", first.Review)
 	}
 	// The same request again is answered as before, and does nothing.
-	again, err := w.app.Reject(ctx, reviewer, draft.ID, "The place is private.")
+	again, err := w.operators.Reject(ctx, reviewer, draft.ID, "The place is private.")
 	if err != nil || *again.Review.Decision != *decision {
 		t.Errorf("again: %+v, %v", again.Review.Decision, err)
 	}
 	for name, call := range map[string]func() error{
-		"another reason":   func() error { _, err := w.app.Reject(ctx, reviewer, draft.ID, "Another."); return err },
-		"another operator": func() error { _, err := w.app.Reject(ctx, colleague, draft.ID, "The place is private."); return err },
-		"the contrary":     func() error { _, err := w.app.Approve(ctx, reviewer, draft.ID, "The place is private."); return err },
+		"another reason": func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "Another."); return err },
+		"another operator": func() error {
+			_, err := w.operators.Reject(ctx, colleague, draft.ID, "The place is private.")
+			return err
+		},
+		"the contrary": func() error {
+			_, err := w.operators.Approve(ctx, reviewer, draft.ID, "The place is private.")
+			return err
+		},
 	} {
 		err := call()
 		var coded *sortie.Error
@@ -82,17 +89,17 @@ func TestWhatCannotBeDecided(t *testing.T) {
 	ctx := context.Background()
 	unfunded, seen := w.create(alice, "unfunded"), w.fund(alice, "seen", mission.DepthSeen)
 	for _, draft := range []store.Draft{unfunded, seen} {
-		_, err := w.app.Approve(ctx, reviewer, draft.ID, "")
+		_, err := w.operators.Approve(ctx, reviewer, draft.ID, "")
 		wantCode(t, err, sortie.CodeWrongState)
 	}
 	for _, id := range []string{"draft_00000000000000000000000000", "nothing-00000000", "", "\x00", "../etc"} {
-		_, err := w.app.Approve(ctx, reviewer, id, "")
+		_, err := w.operators.Approve(ctx, reviewer, id, "")
 		wantCode(t, err, sortie.CodeNotFound)
-		_, err = w.app.ReviewDetail(ctx, reviewer, id)
+		_, err = w.operators.ReviewDetail(ctx, reviewer, id)
 		wantCode(t, err, sortie.CodeNotFound)
 	}
 	for _, reason := range []string{"", "  ", strings.Repeat("x", 1001), "\u202e"} {
-		_, err := w.app.Reject(ctx, reviewer, unfunded.ID, reason)
+		_, err := w.operators.Reject(ctx, reviewer, unfunded.ID, reason)
 		wantCode(t, err, sortie.CodeValidationFailed)
 	}
 	w.wantState(unfunded, mission.Created())
@@ -106,16 +113,16 @@ func TestTheListOfReviews(t *testing.T) {
 	var drafts []store.Draft
 	for i, wallet := range []sortie.Address{alice, bob, alice, bob, alice} {
 		draft := w.create(wallet, fmt.Sprint(i))
-		w.extend([]store.ChainEvent{fundingOf(draft)})
+		w.extend([]onchain.Event{fundingOf(draft)})
 		drafts = append(drafts, draft)
 	}
 	w.bury(drafts[0], mission.DepthConfirmed)
-	_, err := w.app.Approve(ctx, reviewer, drafts[1].ID, "") // decided: not in the list
+	_, err := w.operators.Approve(ctx, reviewer, drafts[1].ID, "") // decided: not in the list
 	w.must(err)
 	drafts = append(drafts[:1], drafts[2:]...)
 	var got []string
 	for page := (Page{Limit: 3}); ; {
-		list, err := w.app.Reviews(ctx, colleague, page)
+		list, err := w.operators.Reviews(ctx, colleague, page)
 		w.must(err)
 		if !list.OK || list.Summary.ReturnedReviews != len(list.Reviews) || len(list.Reviews) > 3 {
 			t.Fatalf("the page is %+v", list.Summary)
@@ -136,7 +143,7 @@ func TestTheListOfReviews(t *testing.T) {
 	if len(got) != len(drafts) {
 		t.Errorf("listed %d, want %d", len(got), len(drafts))
 	}
-	_, err = w.app.Audit(ctx, reviewer, Page{Cursor: w.app.cursors.seal("reviews", 1)})
+	_, err = w.operators.Audit(ctx, reviewer, Page{Cursor: w.app.cursors.seal("reviews", 1)})
 	wantCode(t, err, sortie.CodeInvalidCursor)
 }
 
@@ -144,7 +151,7 @@ func TestAReviewShowsWhatADecisionNeeds(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.fund(alice, "k", mission.DepthConfirmed)
-	detail, err := w.app.ReviewDetail(context.Background(), reviewer, draft.MissionID)
+	detail, err := w.operators.ReviewDetail(context.Background(), reviewer, draft.MissionID)
 	w.must(err)
 	review := detail.Review
 	if !detail.OK || review.Creator != alice || review.Title != draft.Title || review.TotalBudget.Amount != "10" || review.TotalBudget.BaseUnits != "10000000" {

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // ContractBooks reads what contracts held after one block. Answers come from as many nodes as money
 // depends on.
 type ContractBooks interface {
-	MissionsAt(ctx context.Context, block sortie.Hash, keys []store.ContractKey) ([]store.ContractMission, error)
-	BalancesAt(ctx context.Context, block sortie.Hash, vaults []store.Vault) ([]*big.Int, error)
-	CreditsAt(ctx context.Context, block sortie.Hash, holders []store.CreditHolder) ([]*big.Int, error)
+	MissionsAt(ctx context.Context, block sortie.Hash, keys []onchain.MissionRef) ([]onchain.ContractMission, error)
+	BalancesAt(ctx context.Context, block sortie.Hash, vaults []onchain.Vault) ([]*big.Int, error)
+	CreditsAt(ctx context.Context, block sortie.Hash, holders []onchain.CreditHolder) ([]*big.Int, error)
 }
 
 const (
@@ -65,15 +66,15 @@ var errBlockReplaced = errors.New("the block of the comparison was reorganized a
 //
 // What could not be compared because nodes do not answer or contradict each other is not a
 // mismatch, and the report says so.
-func (a *App) CheckBooks(ctx context.Context) (sortie.SolvencyReport, error) {
+func (l *Ledger) CheckBooks(ctx context.Context) (sortie.SolvencyReport, error) {
 	var check *bookCheck
 	var found mismatches
 	for restarts := 0; ; restarts++ {
-		position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+		position, err := l.store.ChainPosition(ctx, l.domain.ChainID)
 		if err != nil {
 			return sortie.SolvencyReport{}, fmt.Errorf("check the books: %w", err)
 		}
-		check = &bookCheck{app: a, block: position.Tip, tries: contractTries, found: &found, vaults: make(map[vaultKey]*vaultBooks)}
+		check = &bookCheck{ledger: l, block: position.Tip, tries: contractTries, found: &found, vaults: make(map[vaultKey]*vaultBooks)}
 		err = check.run(ctx)
 		if err == nil {
 			break
@@ -88,7 +89,7 @@ func (a *App) CheckBooks(ctx context.Context) (sortie.SolvencyReport, error) {
 		break
 	}
 	report := check.report()
-	if err := a.recordBooks(ctx, &report, found.list); err != nil {
+	if err := l.recordBooks(ctx, &report, found.list); err != nil {
 		return sortie.SolvencyReport{}, fmt.Errorf("record the check of the books: %w", err)
 	}
 	return report, nil
@@ -115,8 +116,8 @@ func (m *mismatches) add(found ...sortie.BookMismatch) {
 
 // bookCheck is one comparison of all books, as of one block.
 type bookCheck struct {
-	app     *App
-	block   store.Block
+	ledger  *Ledger
+	block   onchain.Block
 	tries   int // of questions to the contract that may still fail
 	checked int
 	found   *mismatches
@@ -138,7 +139,7 @@ func (c *bookCheck) run(ctx context.Context) error {
 // whose money has left it for good.
 func (c *bookCheck) compareOpen(ctx context.Context) error {
 	for after := ""; ; {
-		page, err := c.app.store.OpenBooks(ctx, c.app.domain.ChainID, c.block.Number, after, c.app.solvency.page)
+		page, err := c.ledger.store.OpenBooks(ctx, c.ledger.domain.ChainID, c.block.Number, after, c.ledger.solvency.page)
 		if err != nil {
 			return err
 		}
@@ -155,14 +156,14 @@ func (c *bookCheck) compareOpen(ctx context.Context) error {
 				sums = append(sums, sumsOf(book).stored())
 				continue
 			}
-			vault := c.vault(store.Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token})
+			vault := c.vault(onchain.Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token})
 			vault.open++
 			vault.sums.add(sumsOf(book))
 		}
 		if err := c.keep(ctx, page.Books, ended, sums); err != nil {
 			return err
 		}
-		if len(page.Books) < c.app.solvency.page {
+		if len(page.Books) < c.ledger.solvency.page {
 			return nil
 		}
 		after = page.Books[len(page.Books)-1].DraftID
@@ -190,13 +191,13 @@ func (c *bookCheck) compare(ctx context.Context, page store.BookPage) (differing
 	if page.Block != c.block.Hash {
 		return nil, errBlockReplaced
 	}
-	keys := make([]store.ContractKey, len(page.Books))
+	keys := make([]onchain.MissionRef, len(page.Books))
 	for i, book := range page.Books {
-		keys[i] = store.ContractKey{Factory: book.Factory, MissionKey: book.MissionKey}
+		keys[i] = onchain.MissionRef{Factory: book.Factory, MissionKey: book.MissionKey}
 	}
-	var missions []store.ContractMission
+	var missions []onchain.ContractMission
 	err = c.ask(ctx, func() (err error) {
-		missions, err = c.app.solvency.contract.MissionsAt(ctx, c.block.Hash, keys)
+		missions, err = c.ledger.solvency.contract.MissionsAt(ctx, c.block.Hash, keys)
 		return err
 	})
 	if err != nil {
@@ -226,9 +227,9 @@ func (c *bookCheck) ask(ctx context.Context, question func() error) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(c.app.solvency.retryIn):
+		case <-time.After(c.ledger.solvency.retryIn):
 		}
-		if hash, readErr := c.app.store.FollowedHash(ctx, c.app.domain.ChainID, c.block.Number); errors.Is(readErr, store.ErrNotFound) || readErr == nil && hash != c.block.Hash {
+		if hash, readErr := c.ledger.store.FollowedHash(ctx, c.ledger.domain.ChainID, c.block.Number); errors.Is(readErr, store.ErrNotFound) || readErr == nil && hash != c.block.Hash {
 			return errBlockReplaced
 		}
 	}
@@ -237,7 +238,7 @@ func (c *bookCheck) ask(ctx context.Context, question func() error) error {
 // keep remembers which accounts may have a credit because of missions, and closes the books of
 // those that have ended.
 func (c *bookCheck) keep(ctx context.Context, books, ended []store.Book, sums []store.BookSums) error {
-	var holders []store.CreditHolder
+	var holders []onchain.CreditHolder
 	for i := range books {
 		of, err := c.creditsOf(ctx, &books[i])
 		if err != nil {
@@ -248,20 +249,20 @@ func (c *bookCheck) keep(ctx context.Context, books, ended []store.Book, sums []
 	if len(holders) == 0 && len(ended) == 0 {
 		return nil
 	}
-	return c.app.store.Tx(ctx, func(tx *store.Tx) error {
-		if err := tx.AddCreditHolders(c.app.domain.ChainID, holders); err != nil {
+	return c.ledger.store.Tx(ctx, func(tx *store.Tx) error {
+		if err := tx.AddCreditHolders(c.ledger.domain.ChainID, holders); err != nil {
 			return err
 		}
-		_, err := tx.CloseBooks(c.app.domain.ChainID, ended, sums)
+		_, err := tx.CloseBooks(c.ledger.domain.ChainID, ended, sums)
 		return err
 	})
 }
 
 // creditsOf lists the accounts that a mission's deferred payments, or its deferred refund, belong
 // to.
-func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []store.CreditHolder, err error) {
-	holder := func(account sortie.Address) store.CreditHolder {
-		return store.CreditHolder{Factory: book.Factory, TokenAddress: book.TokenAddress, Account: account}
+func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []onchain.CreditHolder, err error) {
+	holder := func(account sortie.Address) onchain.CreditHolder {
+		return onchain.CreditHolder{Factory: book.Factory, TokenAddress: book.TokenAddress, Account: account}
 	}
 	if book.Closed != nil && book.Closed.RefundDeferred {
 		holders = append(holders, holder(book.Creator))
@@ -272,7 +273,7 @@ func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []
 	}
 	const limit = 1000
 	for after := (sortie.Address{}); credited; {
-		accounts, err := c.app.store.CreditedAccounts(ctx, book.DraftID, after, limit)
+		accounts, err := c.ledger.store.CreditedAccounts(ctx, book.DraftID, after, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -290,9 +291,9 @@ func closedPlace(chainID uint64) string { return fmt.Sprintf("solvency-closed-af
 // compareClosed compares a part of the closed books again, from where the last check ended, and
 // from the first one after the last.
 func (c *bookCheck) compareClosed(ctx context.Context) error {
-	name := closedPlace(c.app.domain.ChainID)
+	name := closedPlace(c.ledger.domain.ChainID)
 	begin := int64(0)
-	stored, err := c.app.store.LastSetting(ctx, name)
+	stored, err := c.ledger.store.LastSetting(ctx, name)
 	if err == nil {
 		begin, err = strconv.ParseInt(string(stored), 10, 64)
 	}
@@ -300,8 +301,8 @@ func (c *bookCheck) compareClosed(ctx context.Context) error {
 		return err
 	}
 	after, payouts, wrapped := begin, int64(0), false
-	for books := 0; books < c.app.solvency.recheck && payouts < recheckedPayouts; {
-		page, err := c.app.store.ClosedBooks(ctx, c.app.domain.ChainID, c.block.Number, after, c.app.solvency.page)
+	for books := 0; books < c.ledger.solvency.recheck && payouts < recheckedPayouts; {
+		page, err := c.ledger.store.ClosedBooks(ctx, c.ledger.domain.ChainID, c.block.Number, after, c.ledger.solvency.page)
 		if err != nil {
 			return err
 		}
@@ -313,26 +314,26 @@ func (c *bookCheck) compareClosed(ctx context.Context) error {
 			payouts += book.Target
 		}
 		books += len(page.Books)
-		switch isLast := len(page.Books) < c.app.solvency.page; {
+		switch isLast := len(page.Books) < c.ledger.solvency.page; {
 		case isLast && (wrapped || begin == 0):
-			after, books = 0, c.app.solvency.recheck
+			after, books = 0, c.ledger.solvency.recheck
 		case isLast:
 			after, wrapped = 0, true
 		case wrapped && after >= begin:
-			books = c.app.solvency.recheck // all of them
+			books = c.ledger.solvency.recheck // all of them
 		}
 	}
 	if after == begin {
 		return nil
 	}
-	return c.app.store.Tx(ctx, func(tx *store.Tx) error { return tx.PutSetting(name, strconv.AppendInt(nil, after, 10)) })
+	return c.ledger.store.Tx(ctx, func(tx *store.Tx) error { return tx.PutSetting(name, strconv.AppendInt(nil, after, 10)) })
 }
 
 // notice says what keeps the books from being complete: a block that was followed without a part of
 // its events may have funded missions that the database does not know of. The drafts without a
 // funding are being compared then; see [fullPass].
 func (c *bookCheck) notice(ctx context.Context) error {
-	pass, err := c.app.pendingPass(ctx, c.app.domain.ChainID)
+	pass, err := c.ledger.pendingPass(ctx, c.ledger.domain.ChainID)
 	if err == nil && pass.Number > 0 {
 		c.problem = fmt.Sprintf("events of block %d, or of one before it, were set aside, and not all drafts were compared with the contract since; see sortie chain status", pass.Block)
 	}
@@ -342,7 +343,7 @@ func (c *bookCheck) notice(ctx context.Context) error {
 func (c *bookCheck) report() sortie.SolvencyReport {
 	report := sortie.SolvencyReport{
 		Status: sortie.SolvencyAgrees, Problem: c.problem, BlockNumber: &c.block.Number, BlockHash: &c.block.Hash,
-		IntervalSeconds: int64(c.app.solvency.interval / time.Second), MissionsChecked: c.checked, MismatchCount: len(c.found.list),
+		IntervalSeconds: int64(c.ledger.solvency.interval / time.Second), MissionsChecked: c.checked, MismatchCount: len(c.found.list),
 		Mismatches: c.found.list, Tokens: []sortie.TokenBooks{},
 	}
 	switch {
@@ -356,7 +357,7 @@ func (c *bookCheck) report() sortie.SolvencyReport {
 		report.Mismatches = []sortie.BookMismatch{}
 	}
 	for _, vault := range c.order {
-		report.Tokens = append(report.Tokens, vault.wire(c.app.tokens[vault.Token].Decimals))
+		report.Tokens = append(report.Tokens, vault.wire(c.ledger.tokens[vault.Token].Decimals))
 	}
 	return report
 }
@@ -365,12 +366,12 @@ func solvencySetting(chainID uint64) string { return fmt.Sprintf("solvency-repor
 
 // recordBooks keeps the outcome of a check, and opens an incident for each mismatch. Only an
 // operator clears those.
-func (a *App) recordBooks(ctx context.Context, report *sortie.SolvencyReport, found []sortie.BookMismatch) error {
-	before, err := a.lastBooks(ctx)
+func (l *Ledger) recordBooks(ctx context.Context, report *sortie.SolvencyReport, found []sortie.BookMismatch) error {
+	before, err := l.lastBooks(ctx)
 	if err != nil {
 		return err
 	}
-	return a.write(ctx, func(books *books) error {
+	return l.write(ctx, func(books *books) error {
 		at := sortie.FormatTime(books.tx.Now)
 		report.CheckedAt, report.CompletedAt = &at, before.CompletedAt
 		if report.Problem == "" {
@@ -380,7 +381,7 @@ func (a *App) recordBooks(ctx context.Context, report *sortie.SolvencyReport, fo
 		if err != nil {
 			return err
 		}
-		if err := books.tx.PutSetting(solvencySetting(a.domain.ChainID), encoded); err != nil {
+		if err := books.tx.PutSetting(solvencySetting(l.domain.ChainID), encoded); err != nil {
 			return err
 		}
 		for _, same := range aboutOne(found, maxBookIncidents) {
@@ -430,11 +431,11 @@ func mismatchInWords(same []sortie.BookMismatch) string {
 }
 
 // lastBooks reads the outcome of the last check. Before the first there is one that was not made.
-func (a *App) lastBooks(ctx context.Context) (report sortie.SolvencyReport, err error) {
-	stored, err := a.store.LastSetting(ctx, solvencySetting(a.domain.ChainID))
+func (c *core) lastBooks(ctx context.Context) (report sortie.SolvencyReport, err error) {
+	stored, err := c.store.LastSetting(ctx, solvencySetting(c.domain.ChainID))
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.SolvencyReport{
-			Status: sortie.SolvencyNotChecked, Problem: "the books were not compared with the chain yet", IntervalSeconds: int64(a.solvency.interval / time.Second),
+			Status: sortie.SolvencyNotChecked, Problem: "the books were not compared with the chain yet", IntervalSeconds: int64(c.solvency.interval / time.Second),
 			Mismatches: []sortie.BookMismatch{}, Tokens: []sortie.TokenBooks{},
 		}, nil
 	}
@@ -449,4 +450,6 @@ func (a *App) lastBooks(ctx context.Context) (report sortie.SolvencyReport, err 
 
 // LastBooks gives the outcome of the last check of the books, for figures and for the time of the
 // next check.
-func (a *App) LastBooks(ctx context.Context) (sortie.SolvencyReport, error) { return a.lastBooks(ctx) }
+func (l *Ledger) LastBooks(ctx context.Context) (sortie.SolvencyReport, error) {
+	return l.lastBooks(ctx)
+}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -44,17 +45,17 @@ func (a *auditor) accept(draft store.Draft, key string, number int) (ids []strin
 }
 
 // pays is the payment of a submission's slot, as a transfer or a credit.
-func (a *auditor) pays(id string, credit bool) store.ChainEvent {
+func (a *auditor) pays(id string, credit bool) onchain.Event {
 	a.t.Helper()
 	event := a.paymentOf(id)
 	if credit {
-		event.Kind = store.EventPayoutDeferred
+		event.Kind = onchain.EventPayoutDeferred
 	}
 	return event
 }
 
 // closes is the end of a mission with so many slots paid.
-func (a *auditor) closes(draft store.Draft, reason uint8, paid int64) store.ChainEvent {
+func (a *auditor) closes(draft store.Draft, reason uint8, paid int64) onchain.Event {
 	event := closingOf(draft, reason)
 	event.Closed.Refund = times(draft.Reward, int64(draft.TargetCount)-paid)
 	return event
@@ -65,13 +66,13 @@ func (a *auditor) settleFinal() {
 	a.t.Helper()
 	a.finalize(a.position.Tip.Number)
 	a.settle()
-	a.must(a.app.finalizePayouts(context.Background()))
+	a.must(a.ledger.finalizePayouts(context.Background()))
 	a.due()
 }
 
 func (a *auditor) check() sortie.SolvencyReport {
 	a.t.Helper()
-	report, err := a.app.CheckBooks(context.Background())
+	report, err := a.ledger.CheckBooks(context.Background())
 	a.must(err)
 	return report
 }
@@ -106,7 +107,7 @@ func (a *auditor) clear() {
 	open, err := a.db.OpenIncidents(context.Background())
 	a.must(err)
 	for _, incident := range open {
-		_, err := a.app.ClearIncident(context.Background(), reviewer, incident.ID, "Corrected by hand.")
+		_, err := a.operators.ClearIncident(context.Background(), reviewer, incident.ID, "Corrected by hand.")
 		a.must(err)
 	}
 }
@@ -124,10 +125,10 @@ func TestAPlantedErrorOfOneUnitIsFoundAndHalts(t *testing.T) {
 		a := openAuditor(t, database)
 		open, over, late := a.publish("open", 6, ""), a.publish("over", 3, ""), a.publish("late", 2, "")
 		ids, paidOff := a.accept(open, "open", 5), a.accept(over, "over", 2)
-		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true), a.pays(paidOff[0], false), a.pays(paidOff[1], true)})
-		a.extend([]store.ChainEvent{a.closes(over, closedByCreator, 2)})
+		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true), a.pays(paidOff[0], false), a.pays(paidOff[1], true)})
+		a.extend([]onchain.Event{a.closes(over, closedByCreator, 2)})
 		a.settleFinal()
-		a.extend([]store.ChainEvent{a.pays(ids[2], false), a.closes(late, closedByCreator, 0)}, nil) // in a block that is not final
+		a.extend([]onchain.Event{a.pays(ids[2], false), a.closes(late, closedByCreator, 0)}, nil) // in a block that is not final
 		if a.slots(over).CompletedAt == nil {
 			t.Fatalf("the closed mission is not complete: %+v", a.slots(over))
 		}
@@ -218,7 +219,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		a := openAuditor(t, database)
 		drafts := []store.Draft{a.publish("a", 8, ""), a.publish("b", 8, ""), a.publish("c", 8, "")}
-		payments := make([][]store.ChainEvent, len(drafts))
+		payments := make([][]onchain.Event, len(drafts))
 		for i, draft := range drafts {
 			for n, id := range a.accept(draft, draft.ID, 6) {
 				payments[i] = append(payments[i], a.pays(id, n%3 == 2))
@@ -235,7 +236,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 					return
 				default:
 				}
-				report, err := a.app.CheckBooks(context.Background())
+				report, err := a.ledger.CheckBooks(context.Background())
 				if err != nil || report.Status == sortie.SolvencyMismatch {
 					t.Errorf("while the chain was reorganized: %v, %+v", err, report.Mismatches)
 					return
@@ -246,7 +247,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 		for range 60 {
 			// Every chain has its own story: so many payments of each mission, some closings,
 			// spread over some blocks.
-			blocks := make([][]store.ChainEvent, 1+random.IntN(6))
+			blocks := make([][]onchain.Event, 1+random.IntN(6))
 			for i, draft := range drafts {
 				paid, at := random.IntN(len(payments[i])+1), 0
 				for _, payment := range payments[i][:paid] {
@@ -279,7 +280,7 @@ func TestAReorganizationBetweenTwoPagesIsNoMismatch(t *testing.T) {
 		ids := a.accept(second, "second", 2)
 		a.app.solvency.page = 1
 		floor := a.position.Tip.Number
-		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true)})
+		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true)})
 		var once sync.Once
 		a.contract.asked = func(int) {
 			once.Do(func() { a.advance(a.step(floor, nil)) })
@@ -306,7 +307,7 @@ func TestPaymentsAfterTheBlockDoNotCount(t *testing.T) {
 		var once sync.Once
 		a.contract.asked = func(int) {
 			once.Do(func() {
-				a.extend([]store.ChainEvent{a.pays(ids[0], false)}, []store.ChainEvent{a.closes(second, closedByCreator, 1)})
+				a.extend([]onchain.Event{a.pays(ids[0], false)}, []onchain.Event{a.closes(second, closedByCreator, 1)})
 			})
 		}
 		a.wantAgrees("with a payment and a closing in between")
@@ -329,7 +330,7 @@ func TestNodesThatDoNotAnswerAreNotAMismatch(t *testing.T) {
 			t.Errorf("last completed at %v, want %s", report.CompletedAt, *agreed.CompletedAt)
 		}
 		a.wantHalted(false)
-		shown, err := a.app.Solvency(context.Background(), reviewer, Page{})
+		shown, err := a.operators.Solvency(context.Background(), reviewer, Page{})
 		if err != nil || shown.Agrees || len(shown.Missions) != 1 || shown.Missions[0].Agrees != nil || shown.Summary.Problem == "" {
 			t.Errorf("the answer is %+v, %v; want a mission that was not checked", shown, err)
 		}
@@ -345,7 +346,7 @@ func TestAnOldReportIsNotAPass(t *testing.T) {
 	a.publish("k", 3, "")
 	a.wantAgrees("at first")
 	a.pass(2 * 60 * 1e9)
-	shown, err := a.app.Solvency(context.Background(), reviewer, Page{})
+	shown, err := a.operators.Solvency(context.Background(), reviewer, Page{})
 	if err != nil || shown.Agrees || shown.Status != sortie.SolvencyNotChecked {
 		t.Errorf("two minutes later the books are %s, %v; want %s", shown.Status, err, sortie.SolvencyNotChecked)
 	}
@@ -359,7 +360,7 @@ func TestTheBalanceCoversWhatTheFactoryOwes(t *testing.T) {
 		a := openAuditor(t, database)
 		draft := a.publish("k", 4, "")
 		ids := a.accept(draft, "k", 2)
-		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true)})
+		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true)})
 		a.settleFinal()
 		wantOwed := func(when string, report sortie.SolvencyReport, owed int64) {
 			t.Helper()
@@ -392,7 +393,7 @@ func TestBooksAreClosedOnceAndReopened(t *testing.T) {
 		a := openAuditor(t, database)
 		draft := a.publish("k", 3, "")
 		floor := a.position.Tip.Number
-		a.extend([]store.ChainEvent{a.closes(draft, closedByCreator, 0)})
+		a.extend([]onchain.Event{a.closes(draft, closedByCreator, 0)})
 		a.wantAgrees("closed in a block that is not final")
 		totals := func() string {
 			list, err := a.db.BookTotals(context.Background(), testChain)
@@ -433,17 +434,17 @@ func TestSolvencyShowsBothSidesInPages(t *testing.T) {
 		for i := range 3 {
 			a.publish(fmt.Sprint(i), 2, "")
 		}
-		if _, err := a.app.Solvency(context.Background(), alice, Page{}); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
+		if _, err := a.operators.Solvency(context.Background(), alice, Page{}); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
 			t.Errorf("asked by a creator: %v, want %s", err, sortie.CodeWalletNotAllowed)
 		}
-		before, err := a.app.Solvency(context.Background(), reviewer, Page{})
+		before, err := a.operators.Solvency(context.Background(), reviewer, Page{})
 		if err != nil || before.Agrees || before.Status != sortie.SolvencyNotChecked {
 			t.Errorf("before the first check: %s, %v; want %s", before.Status, err, sortie.SolvencyNotChecked)
 		}
 		a.wantAgrees("at first")
 		var seen []string
 		for cursor := ""; ; {
-			page, err := a.app.Solvency(context.Background(), reviewer, Page{Limit: 2, Cursor: cursor})
+			page, err := a.operators.Solvency(context.Background(), reviewer, Page{Limit: 2, Cursor: cursor})
 			a.must(err)
 			for _, m := range page.Missions {
 				if m.Agrees == nil || !*m.Agrees || m.Chain == nil || m.Chain.FundedBaseUnits != m.Database.FundedBaseUnits || m.Database.FundedBaseUnits != "5000000" {
@@ -470,7 +471,7 @@ func TestClosedBooksAreComparedInTurn(t *testing.T) {
 		a := openAuditor(t, database)
 		const missions, part = 5, 2
 		var drafts []store.Draft
-		var closings []store.ChainEvent
+		var closings []onchain.Event
 		for i := range missions {
 			draft := a.publish(fmt.Sprint(i), 2, "")
 			drafts, closings = append(drafts, draft), append(closings, a.closes(draft, closedByCreator, 0))
@@ -508,10 +509,10 @@ func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 		ctx := context.Background()
 		draft := a.publish("k", 6, "")
 		ids := a.accept(draft, "k", 5)
-		a.extend([]store.ChainEvent{a.pays(ids[0], false), a.pays(ids[1], true)})
+		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true)})
 		a.settleFinal()
-		a.extend([]store.ChainEvent{a.pays(ids[2], false)})
-		a.must(a.app.SetPayoutAside(ctx, a.payout(ids[3]), "refused"))
+		a.extend([]onchain.Event{a.pays(ids[2], false)})
+		a.must(a.ledger.SetPayoutAside(ctx, a.payout(ids[3]), "refused"))
 		check := func(when string, want sortie.BookSums, spent, committed, left string) {
 			t.Helper()
 			ledger, err := a.app.MissionLedger(ctx, draft.MissionID, Page{})
@@ -547,7 +548,7 @@ func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 				t.Errorf("contributor %d is advised %q, want %q in it", i, token.Advice, want.advice)
 			}
 		}
-		a.extend([]store.ChainEvent{a.closes(draft, closedByCreator, 3)})
+		a.extend([]onchain.Event{a.closes(draft, closedByCreator, 3)})
 		a.settleFinal()
 		check("at the end", sortie.BookSums{
 			FundedBaseUnits: "15000000", PaidBaseUnits: "5000000", DeferredBaseUnits: "2500000", RemainingBaseUnits: "0", RefundedBaseUnits: "7500000",

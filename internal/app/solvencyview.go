@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -17,21 +18,21 @@ const maxSolvencyPage = 100
 // which are compared now.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
-func (a *App) Solvency(ctx context.Context, operator sortie.Address, page Page) (sortie.Solvency, error) {
-	if err := a.admit(operator); err != nil {
+func (o *Operators) Solvency(ctx context.Context, operator sortie.Address, page Page) (sortie.Solvency, error) {
+	if err := o.admit(operator); err != nil {
 		return sortie.Solvency{}, err
 	}
 	const list = "solvency"
-	before, err := a.cursors.open(list, page.Cursor)
+	before, err := o.cursors.open(list, page.Cursor)
 	if err != nil {
 		return sortie.Solvency{}, err
 	}
-	answer := sortie.Solvency{OK: true, Missions: []sortie.MissionBooks{}, Summary: sortie.SolvencySummary{GeneratedAt: sortie.FormatTime(a.now())}}
-	if answer.SolvencyReport, err = a.lastBooks(ctx); err != nil {
+	answer := sortie.Solvency{OK: true, Missions: []sortie.MissionBooks{}, Summary: sortie.SolvencySummary{GeneratedAt: sortie.FormatTime(o.now())}}
+	if answer.SolvencyReport, err = o.lastBooks(ctx); err != nil {
 		return sortie.Solvency{}, storeError(err)
 	}
-	a.doubtOld(&answer.SolvencyReport)
-	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	o.doubtOld(&answer.SolvencyReport)
+	position, err := o.store.ChainPosition(ctx, o.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
 		return answer, nil
 	}
@@ -39,41 +40,41 @@ func (a *App) Solvency(ctx context.Context, operator sortie.Address, page Page) 
 		return sortie.Solvency{}, storeError(err)
 	}
 	limit := min(page.limit(), maxSolvencyPage)
-	books, err := a.store.NewestBooks(ctx, a.domain.ChainID, position.Tip.Number, before, limit+1) // one more tells whether there is another page
+	books, err := o.store.NewestBooks(ctx, o.domain.ChainID, position.Tip.Number, before, limit+1) // one more tells whether there is another page
 	if err != nil {
 		return sortie.Solvency{}, storeError(err)
 	}
 	if len(books.Books) > limit {
 		books.Books = books.Books[:limit]
-		cursor := a.cursors.seal(list, books.Books[limit-1].Seq)
+		cursor := o.cursors.seal(list, books.Books[limit-1].Seq)
 		answer.Summary.NextCursor = &cursor
 	}
 	answer.Summary.ReturnedMissions, answer.Summary.BlockNumber = len(books.Books), &position.Tip.Number
-	answer.Missions, answer.Summary.Problem = a.compareNow(ctx, position.Tip.Hash, books)
+	answer.Missions, answer.Summary.Problem = o.compareNow(ctx, position.Tip.Hash, books)
 	return answer, nil
 }
 
 // doubtOld takes a report back that is older than checks are apart: what was true then need not be
 // true now.
-func (a *App) doubtOld(report *sortie.SolvencyReport) {
+func (o *Operators) doubtOld(report *sortie.SolvencyReport) {
 	if report.CheckedAt == nil || report.Status == sortie.SolvencyMismatch {
 		return
 	}
 	at, err := time.Parse(time.RFC3339, *report.CheckedAt)
 	late := 3*time.Duration(report.IntervalSeconds)*time.Second + time.Minute
-	if err == nil && a.now().Sub(at) > late {
+	if err == nil && o.now().Sub(at) > late {
 		report.Status, report.Agrees = sortie.SolvencyNotChecked, false
 		report.Problem = fmt.Sprintf("no check has ended since %s; look for a process with the role worker and at its log", *report.CheckedAt)
 	}
 }
 
 // compareNow compares a page of books with the contracts. Where they cannot be asked, it says why.
-func (a *App) compareNow(ctx context.Context, block sortie.Hash, page store.BookPage) (shown []sortie.MissionBooks, problem string) {
+func (o *Operators) compareNow(ctx context.Context, block sortie.Hash, page store.BookPage) (shown []sortie.MissionBooks, problem string) {
 	shown = make([]sortie.MissionBooks, len(page.Books))
-	keys := make([]store.ContractKey, len(page.Books))
+	keys := make([]onchain.MissionRef, len(page.Books))
 	for i := range page.Books {
 		book := &page.Books[i]
-		keys[i] = store.ContractKey{Factory: book.Factory, MissionKey: book.MissionKey}
+		keys[i] = onchain.MissionRef{Factory: book.Factory, MissionKey: book.MissionKey}
 		shown[i] = sortie.MissionBooks{
 			MissionID: book.MissionID, DraftID: book.DraftID, Factory: book.Factory, MissionKey: book.MissionKey, Token: book.Token,
 			Closed: book.Closed != nil, Database: sumsOf(book).wire(), Mismatches: []sortie.BookMismatch{},
@@ -84,12 +85,12 @@ func (a *App) compareNow(ctx context.Context, block sortie.Hash, page store.Book
 		return shown, ""
 	case page.Block != block:
 		return shown, "the chain was reorganized at this moment; ask again"
-	case a.solvency.contract == nil:
+	case o.solvency.contract == nil:
 		return shown, "this process asks no nodes"
 	}
-	missions, err := a.solvency.contract.MissionsAt(ctx, block, keys)
+	missions, err := o.solvency.contract.MissionsAt(ctx, block, keys)
 	if err != nil {
-		a.log.Warn("the contract could not be asked for the books of missions", "error", err)
+		o.log.Warn("the contract could not be asked for the books of missions", "error", err)
 		return shown, "too few nodes answered, or they contradict each other; the log says which"
 	}
 	for i := range shown {

@@ -21,6 +21,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -82,15 +83,15 @@ func settlerOf(signer funding.Signer) Settler {
 }
 
 // another is the same service in another process, or after a restart.
-func (s *studio) another(configure func(*Config)) *App {
+func (s *studio) another(configure func(*Config)) *Service {
 	s.t.Helper()
 	config := s.config
 	if configure != nil {
 		configure(&config)
 	}
-	app, err := New(context.Background(), config)
+	service, err := New(context.Background(), config)
 	s.must(err)
-	return app
+	return service
 }
 
 func curated(config *Config) { config.Verification = verify.New(verify.Config{}) }
@@ -107,9 +108,9 @@ func (s *studio) publishIn(token sortie.Token, key string, target int, members s
 	s.t.Helper()
 	body := fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":2.5},"targetCount":%d%s}`, token, target, members)
 	draft := s.createAs(alice, key, body)
-	s.extend([]store.ChainEvent{fundingOf(draft)})
+	s.extend([]onchain.Event{fundingOf(draft)})
 	draft = s.bury(draft, mission.DepthLocked)
-	_, err := s.app.Approve(context.Background(), reviewer, draft.ID, "")
+	_, err := s.operators.Approve(context.Background(), reviewer, draft.ID, "")
 	s.must(err)
 	return s.read(draft.ID)
 }
@@ -234,14 +235,14 @@ func (s *studio) deliverables(draft store.Draft, query DeliverablesQuery) sortie
 }
 
 // fetch follows a media link.
-func (s *studio) fetch(app *App, link string) (Media, error) {
+func (s *studio) fetch(service *Service, link string) (Media, error) {
 	s.t.Helper()
 	parsed, err := url.Parse(link)
 	s.must(err)
 	variant, id := filepath.Base(parsed.Path), filepath.Base(filepath.Dir(parsed.Path))
-	open := app.OpenMedia
+	open := service.App.OpenMedia
 	if filepath.Dir(filepath.Dir(parsed.Path)) == "/api/operator/media" {
-		open = app.OpenReviewMedia
+		open = service.Operators.OpenReviewMedia
 	}
 	opened, err := open(context.Background(), id, variant, parsed.RawQuery)
 	if err == nil {
@@ -251,13 +252,13 @@ func (s *studio) fetch(app *App, link string) (Media, error) {
 }
 
 // doDue does all that a worker does each second.
-func doDue(ctx context.Context, worker *App) error {
+func doDue(ctx context.Context, worker *Ledger) error {
 	return errors.Join(worker.DueByTime(ctx), worker.SignReceipts(ctx), worker.Settle(ctx))
 }
 
 func (s *studio) due() {
 	s.t.Helper()
-	s.must(doDue(context.Background(), s.app))
+	s.must(doDue(context.Background(), s.ledger))
 }
 
 func (s *studio) slots(draft store.Draft) store.Slots {

@@ -39,11 +39,11 @@ func (a *App) Submissions(ctx context.Context, contributor sortie.Address, page 
 
 // submissionSummary cuts the one off that was read to see whether there is another page, and
 // describes the rest.
-func (a *App) submissionSummary(list string, stored []store.Submission, limit int) ([]store.Submission, sortie.SubmissionSummary) {
-	summary := sortie.SubmissionSummary{GeneratedAt: sortie.FormatTime(a.now())}
+func (c *core) submissionSummary(list string, stored []store.Submission, limit int) ([]store.Submission, sortie.SubmissionSummary) {
+	summary := sortie.SubmissionSummary{GeneratedAt: sortie.FormatTime(c.now())}
 	if len(stored) > limit {
 		stored = stored[:limit]
-		cursor := a.cursors.seal(list, stored[limit-1].Seq)
+		cursor := c.cursors.seal(list, stored[limit-1].Seq)
 		summary.NextCursor = &cursor
 	}
 	summary.ReturnedSubmissions = len(stored)
@@ -123,7 +123,7 @@ func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEve
 	}
 	move.To = next
 	if mission.HoldsSlot(next) {
-		until := b.tx.Now.Add(b.app.hold)
+		until := b.tx.Now.Add(b.core.hold)
 		move.HoldUntil = &until
 		if move.Fragment, err = newFragment(was, move, b.tx.Now); err != nil {
 			return store.Submission{}, err

@@ -10,20 +10,21 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // paymentOf is the event of a paid slot, in no block yet.
-func paymentOf(draft store.Draft, slot uint64, recipient sortie.Address, submissionID string) store.ChainEvent {
-	return store.ChainEvent{
-		Factory: draft.Factory, Kind: store.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID),
-		Payment: &store.Payment{SubmissionKey: sortie.SubmissionKey(submissionID), Recipient: recipient, Slot: slot, Amount: draft.Reward},
+func paymentOf(draft store.Draft, slot uint64, recipient sortie.Address, submissionID string) onchain.Event {
+	return onchain.Event{
+		Factory: draft.Factory, Kind: onchain.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID),
+		Payment: &onchain.Payment{SubmissionKey: sortie.SubmissionKey(submissionID), Recipient: recipient, Slot: slot, Amount: draft.Reward},
 	}
 }
 
 func (w *world) wantHalted(want bool) {
 	w.t.Helper()
-	halted, err := w.app.Halted(context.Background())
+	halted, err := w.ledger.Halted(context.Background())
 	if err != nil || halted != want {
 		w.t.Errorf("halted is %t, %v; want %t; incidents %v", halted, err, want, w.incidents())
 	}
@@ -43,7 +44,7 @@ func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 		"in review, closed with the settler's signature": {1, func(*world, store.Draft) {}, true},
 		"in review, reclaimed by its creator":            {2, func(*world, store.Draft) {}, false},
 		"rejected, closed before the service could": {1, func(w *world, draft store.Draft) {
-			_, err := w.app.Reject(context.Background(), reviewer, draft.ID, "Because.")
+			_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "Because.")
 			w.must(err)
 		}, false},
 		"published, closed as the service asked for": {1, func(w *world, draft store.Draft) {
@@ -61,7 +62,7 @@ func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 				draft := w.fund(alice, "k", mission.DepthLocked)
 				c.prepare(w, draft)
 				before, tip := w.read(draft.ID).State, w.position.Tip.Number
-				w.extend([]store.ChainEvent{closingOf(draft, c.reason)})
+				w.extend([]onchain.Event{closingOf(draft, c.reason)})
 				w.wantHalted(c.halts)
 				w.advance(w.step(tip, nil)) // the closing is reorganized out
 				if got := w.read(draft.ID).State; got != before {
@@ -79,43 +80,43 @@ func TestAPaymentThatTheServiceDidNotPromiseHalts(t *testing.T) {
 	t.Parallel()
 	thief := sortie.Address{0xbd}
 	for name, c := range map[string]struct {
-		payments func(draft store.Draft, submission store.Submission) []store.ChainEvent
+		payments func(draft store.Draft, submission store.Submission) []onchain.Event
 		halts    bool
 	}{
-		"as promised": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
-			return []store.ChainEvent{paymentOf(draft, 0, s.Contributor, s.ID)}
+		"as promised": {func(draft store.Draft, s store.Submission) []onchain.Event {
+			return []onchain.Event{paymentOf(draft, 0, s.Contributor, s.ID)}
 		}, false},
-		"deferred, as promised": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
+		"deferred, as promised": {func(draft store.Draft, s store.Submission) []onchain.Event {
 			event := paymentOf(draft, 0, s.Contributor, s.ID)
-			event.Kind = store.EventPayoutDeferred
-			return []store.ChainEvent{event}
+			event.Kind = onchain.EventPayoutDeferred
+			return []onchain.Event{event}
 		}, false},
-		"to another wallet": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
-			return []store.ChainEvent{paymentOf(draft, 0, thief, s.ID)}
+		"to another wallet": {func(draft store.Draft, s store.Submission) []onchain.Event {
+			return []onchain.Event{paymentOf(draft, 0, thief, s.ID)}
 		}, true},
-		"deferred for another wallet": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
+		"deferred for another wallet": {func(draft store.Draft, s store.Submission) []onchain.Event {
 			event := paymentOf(draft, 0, thief, s.ID)
-			event.Kind = store.EventPayoutDeferred
-			return []store.ChainEvent{event}
+			event.Kind = onchain.EventPayoutDeferred
+			return []onchain.Event{event}
 		}, true},
-		"for another submission": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
-			return []store.ChainEvent{paymentOf(draft, 0, s.Contributor, "sub_other")}
+		"for another submission": {func(draft store.Draft, s store.Submission) []onchain.Event {
+			return []onchain.Event{paymentOf(draft, 0, s.Contributor, "sub_other")}
 		}, true},
-		"of another slot": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
-			return []store.ChainEvent{paymentOf(draft, 1, s.Contributor, s.ID)}
+		"of another slot": {func(draft store.Draft, s store.Submission) []onchain.Event {
+			return []onchain.Event{paymentOf(draft, 1, s.Contributor, s.ID)}
 		}, true},
-		"a theft after an honest payment": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
-			return []store.ChainEvent{paymentOf(draft, 0, s.Contributor, s.ID), paymentOf(draft, 1, thief, s.ID)}
+		"a theft after an honest payment": {func(draft store.Draft, s store.Submission) []onchain.Event {
+			return []onchain.Event{paymentOf(draft, 0, s.Contributor, s.ID), paymentOf(draft, 1, thief, s.ID)}
 		}, true},
-		"of a contract that has not funded the mission": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
+		"of a contract that has not funded the mission": {func(draft store.Draft, s store.Submission) []onchain.Event {
 			event := paymentOf(draft, 0, thief, s.ID)
 			event.Factory = otherFactory
-			return []store.ChainEvent{event}
+			return []onchain.Event{event}
 		}, false},
-		"of a mission that is not in the database": {func(draft store.Draft, s store.Submission) []store.ChainEvent {
+		"of a mission that is not in the database": {func(draft store.Draft, s store.Submission) []onchain.Event {
 			event := paymentOf(draft, 0, thief, s.ID)
 			event.MissionKey[0]++
-			return []store.ChainEvent{event}
+			return []onchain.Event{event}
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestAStolenBatchIsOneIncident(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		w := openWorld(t, database, worldOptions{})
 		draft := w.fund(alice, "k", mission.DepthLocked)
-		var batch []store.ChainEvent
+		var batch []onchain.Event
 		for slot := range uint64(150) {
 			batch = append(batch, paymentOf(draft, slot, bob, "sub_none"))
 		}
@@ -168,7 +169,7 @@ func TestAnAdoptedTheftHalts(t *testing.T) {
 	draft := w.fund(alice, "k", mission.DepthLocked)
 	event := paymentOf(draft, 0, bob, "sub_none")
 	event.Block, event.BlockHash, event.Transaction = w.position.Tip.Number, w.position.Tip.Hash, testHash('t', 1)
-	w.must(w.app.Adopt(context.Background(), testChain, event))
+	w.must(w.ledger.Adopt(context.Background(), testChain, event))
 	w.wantIncidents("unexpected_payment")
 }
 
@@ -182,7 +183,7 @@ func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 		draft := s.publish("k", 3, "")
 		held := s.submitQuickly(bob, draft, "one")
 		tip := s.position.Tip.Number
-		reclaim := []store.ChainEvent{closingOf(draft, closedByCreator)}
+		reclaim := []onchain.Event{closingOf(draft, closedByCreator)}
 		s.extend(reclaim)
 		s.pass(testHold)
 		s.due()
@@ -218,7 +219,7 @@ func TestAcceptancesWithoutMoneyHoldUpNoOthers(t *testing.T) {
 	for i := range maxDue + 1 {
 		s.submitQuickly(contributor(i), poor, "one")
 	}
-	s.extend([]store.ChainEvent{closingOf(poor, closedByCreator)})
+	s.extend([]onchain.Event{closingOf(poor, closedByCreator)})
 	paid := s.submitQuickly(bob, rich, "one")
 	s.pass(testHold)
 	for range 2 {
@@ -236,7 +237,7 @@ func TestASlotOfAClosedMissionIsRefusedByTheWrite(t *testing.T) {
 		draft := s.publish("k", 3, "")
 		held := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)
-		s.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		err := s.db.Tx(context.Background(), func(tx *store.Tx) error {
 			_, err := tx.TakeSlot(s.stored(held))
 			return err
@@ -276,7 +277,7 @@ func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 		wantNoEnd("while the funding is gone")
 		s.pass(31 * 24 * time.Hour)
 		wantNoEnd("after its end, while the funding is gone")
-		s.extend([]store.ChainEvent{fundingOf(draft)})
+		s.extend([]onchain.Event{fundingOf(draft)})
 		wantNoEnd("while the funding is in a block again")
 		s.bury(draft, mission.DepthLocked)
 		wantCompletions("when the funding is final again", 0)
@@ -295,7 +296,7 @@ func TestNothingCompletesWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	s := openStudio(t, sqliteDatabase(t), nil)
 	draft := s.publish("k", 2, "")
-	halt := func() { s.must(s.app.ReportIncident(context.Background(), "test", "Stop.", true)) }
+	halt := func() { s.must(s.ledger.ReportIncident(context.Background(), "test", "Stop.", true)) }
 	halt()
 	s.pass(31 * 24 * time.Hour)
 	s.due()

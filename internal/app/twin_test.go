@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // twin is the contract on the chain that a test makes: its state after every block there ever was,
@@ -19,11 +19,11 @@ type twin struct {
 	fail   error          // instead of an answer
 	asked  func(keys int) // before an answer
 	extra  *big.Int       // of the factory's balance: what others have there
-	answer func(store.ContractMission) store.ContractMission
+	answer func(onchain.ContractMission) onchain.ContractMission
 }
 
 type twinState struct {
-	missions map[sortie.Hash]store.ContractMission
+	missions map[sortie.Hash]onchain.ContractMission
 	credits  map[sortie.Address]*big.Int
 	balance  *big.Int
 }
@@ -32,13 +32,13 @@ func newTwin() *twin { return &twin{states: make(map[sortie.Hash]*twinState), ex
 
 func (t *twin) at(block sortie.Hash) *twinState {
 	if t.states[block] == nil {
-		t.states[block] = &twinState{missions: map[sortie.Hash]store.ContractMission{}, credits: map[sortie.Address]*big.Int{}, balance: new(big.Int)}
+		t.states[block] = &twinState{missions: map[sortie.Hash]onchain.ContractMission{}, credits: map[sortie.Address]*big.Int{}, balance: new(big.Int)}
 	}
 	return t.states[block]
 }
 
 // see takes in the blocks of a move.
-func (t *twin) see(step store.Advance) {
+func (t *twin) see(step onchain.Advance) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.at(step.After.Hash)
@@ -54,7 +54,7 @@ func (t *twin) see(step store.Advance) {
 	}
 }
 
-func (s *twinState) apply(event *store.ChainEvent) {
+func (s *twinState) apply(event *onchain.Event) {
 	m := s.missions[event.MissionKey]
 	credit := func(account sortie.Address, amount *big.Int) {
 		if s.credits[account] == nil {
@@ -63,17 +63,17 @@ func (s *twinState) apply(event *store.ChainEvent) {
 		s.credits[account] = new(big.Int).Add(s.credits[account], amount)
 	}
 	switch event.Kind {
-	case store.EventMissionFunded:
+	case onchain.EventMissionFunded:
 		f := event.Funded
-		m = store.ContractMission{Exists: true, Creator: f.Creator, Token: f.Token, Reward: f.Reward, Target: f.TargetCount.Uint64()}
+		m = onchain.ContractMission{Exists: true, Creator: f.Creator, Token: f.Token, Reward: f.Reward, Target: f.TargetCount.Uint64()}
 		s.balance.Add(s.balance, new(big.Int).Mul(f.Reward, f.TargetCount))
-	case store.EventSubmissionPaid:
+	case onchain.EventSubmissionPaid:
 		m.Paid++
 		s.balance.Sub(s.balance, m.Reward)
-	case store.EventPayoutDeferred:
+	case onchain.EventPayoutDeferred:
 		m.Paid++
 		credit(event.Payment.Recipient, m.Reward)
-	case store.EventMissionClosed:
+	case onchain.EventMissionClosed:
 		m.Closed = event.Closed.Reason
 		if event.Closed.RefundDeferred {
 			credit(m.Creator, event.Closed.Refund)
@@ -113,7 +113,7 @@ func (t *twin) state(block sortie.Hash, questions int) (*twinState, error) {
 	return t.states[block], nil
 }
 
-func (t *twin) MissionsAt(_ context.Context, block sortie.Hash, keys []store.ContractKey) (missions []store.ContractMission, err error) {
+func (t *twin) MissionsAt(_ context.Context, block sortie.Hash, keys []onchain.MissionRef) (missions []onchain.ContractMission, err error) {
 	state, err := t.state(block, len(keys))
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (t *twin) MissionsAt(_ context.Context, block sortie.Hash, keys []store.Con
 	return missions, nil
 }
 
-func (t *twin) BalancesAt(_ context.Context, block sortie.Hash, vaults []store.Vault) (balances []*big.Int, err error) {
+func (t *twin) BalancesAt(_ context.Context, block sortie.Hash, vaults []onchain.Vault) (balances []*big.Int, err error) {
 	state, err := t.state(block, len(vaults))
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (t *twin) BalancesAt(_ context.Context, block sortie.Hash, vaults []store.V
 	return balances, nil
 }
 
-func (t *twin) CreditsAt(_ context.Context, block sortie.Hash, holders []store.CreditHolder) (credits []*big.Int, err error) {
+func (t *twin) CreditsAt(_ context.Context, block sortie.Hash, holders []onchain.CreditHolder) (credits []*big.Int, err error) {
 	state, err := t.state(block, len(holders))
 	if err != nil {
 		return nil, err

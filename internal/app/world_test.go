@@ -19,6 +19,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/pgtest"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -67,20 +68,23 @@ const (
 // world is the use cases on a real database, with a chain that a test makes block by block and a
 // clock that it sets.
 type world struct {
-	t      rapid.TB
-	db     *store.DB
-	config Config
-	app    *App
-	queue  *tableQueue
-	wakes  int
+	t         rapid.TB
+	db        *store.DB
+	config    Config
+	service   *Service
+	app       *App
+	ledger    *Ledger
+	operators *Operators
+	queue     *tableQueue
+	wakes     int
 
 	mu  sync.Mutex
 	now time.Time
 
-	position store.Position
-	blocks   map[uint64]store.Block // the canonical chain as far as it was followed
-	forks    uint64                 // distinguishes blocks of one number
-	onStep   func(store.Advance)    // is told of every move before it is made; nil: it is not
+	position onchain.Position
+	blocks   map[uint64]onchain.Block // the canonical chain as far as it was followed
+	forks    uint64                   // distinguishes blocks of one number
+	onStep   func(onchain.Advance)    // is told of every move before it is made; nil: it is not
 }
 
 type worldOptions struct {
@@ -92,7 +96,7 @@ type worldOptions struct {
 func newWorld(t rapid.TB, database string, options worldOptions) *world {
 	t.Helper()
 	ctx := context.Background()
-	w := &world{t: t, queue: &tableQueue{}, now: time.UnixMilli(1_770_000_000_000), blocks: make(map[uint64]store.Block)}
+	w := &world{t: t, queue: &tableQueue{}, now: time.UnixMilli(1_770_000_000_000), blocks: make(map[uint64]onchain.Block)}
 	logger := slog.New(slog.DiscardHandler)
 	var err error
 	w.db, err = store.Open(ctx, database, store.Options{Clock: w.clock, Logger: logger})
@@ -112,12 +116,13 @@ func newWorld(t rapid.TB, database string, options worldOptions) *world {
 	if options.configure != nil {
 		options.configure(&w.config)
 	}
-	w.app, err = New(ctx, w.config)
+	opened, err := New(ctx, w.config)
 	w.must(err)
+	w.use(opened)
 	start := w.mine(testStart)
-	w.must(w.app.Begin(ctx, testChain, start))
+	w.must(w.ledger.Begin(ctx, testChain, start))
 	w.blocks[testStart] = start
-	w.position, err = w.app.Position(ctx, testChain)
+	w.position, err = w.ledger.Position(ctx, testChain)
 	w.must(err)
 	return w
 }
@@ -127,6 +132,11 @@ func openWorld(t testing.TB, database string, options worldOptions) *world {
 	w := newWorld(t, database, options)
 	t.Cleanup(w.close)
 	return w
+}
+
+// use replaces the use cases, as a restart of the process does.
+func (w *world) use(service *Service) {
+	w.service, w.app, w.ledger, w.operators = service, service.App, service.Ledger, service.Operators
 }
 
 func (w *world) close() { w.must(w.db.Close()) }
@@ -171,9 +181,9 @@ func (w *world) read(draftID string) store.Draft {
 }
 
 // mine makes a block that no other is like.
-func (w *world) mine(number uint64) store.Block {
+func (w *world) mine(number uint64) onchain.Block {
 	w.forks++
-	return store.Block{Number: number, Hash: testHash('b', number, w.forks), Time: w.clock().UTC().Truncate(time.Second)}
+	return onchain.Block{Number: number, Hash: testHash('b', number, w.forks), Time: w.clock().UTC().Truncate(time.Second)}
 }
 
 func testHash(kind byte, values ...uint64) (hash sortie.Hash) {
@@ -186,10 +196,10 @@ func testHash(kind byte, values ...uint64) (hash sortie.Hash) {
 }
 
 // funding is the event of the transaction that a draft's quote is for, in no block yet.
-func fundingOf(draft store.Draft) store.ChainEvent {
-	return store.ChainEvent{
-		Factory: draft.Factory, Kind: store.EventMissionFunded, MissionKey: sortie.MissionKey(draft.MissionID),
-		Funded: &store.MissionFunded{
+func fundingOf(draft store.Draft) onchain.Event {
+	return onchain.Event{
+		Factory: draft.Factory, Kind: onchain.EventMissionFunded, MissionKey: sortie.MissionKey(draft.MissionID),
+		Funded: &onchain.MissionFunded{
 			MissionID: draft.MissionID, Creator: draft.Wallet, Token: draft.TokenAddress, Reward: draft.Reward,
 			TargetCount: big.NewInt(int64(draft.TargetCount)), Nonce: draft.Nonce, ReclaimAfter: uint64(draft.CreatedAt.Add(testReclaimDelay).Unix()),
 		},
@@ -197,17 +207,17 @@ func fundingOf(draft store.Draft) store.ChainEvent {
 }
 
 // closingOf is the event of a close (1) or a reclaim (2), in no block yet.
-func closingOf(draft store.Draft, reason uint8) store.ChainEvent {
-	return store.ChainEvent{
-		Factory: draft.Factory, Kind: store.EventMissionClosed, MissionKey: sortie.MissionKey(draft.MissionID),
-		Closed: &store.MissionClosed{Refund: new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount))), Reason: reason},
+func closingOf(draft store.Draft, reason uint8) onchain.Event {
+	return onchain.Event{
+		Factory: draft.Factory, Kind: onchain.EventMissionClosed, MissionKey: sortie.MissionKey(draft.MissionID),
+		Closed: &onchain.MissionClosed{Refund: new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount))), Reason: reason},
 	}
 }
 
 // step prepares the move from the present position to a chain that has, behind the block numbered
 // after, one block for each list of events. Head and final may be changed before it is made.
-func (w *world) step(after uint64, contents ...[]store.ChainEvent) store.Advance {
-	step := store.Advance{ChainID: testChain, Was: w.position, After: w.blocks[after], Final: w.position.Final}
+func (w *world) step(after uint64, contents ...[]onchain.Event) onchain.Advance {
+	step := onchain.Advance{ChainID: testChain, Was: w.position, After: w.blocks[after], Final: w.position.Final}
 	for i, events := range contents {
 		block := w.mine(after + uint64(i) + 1)
 		step.Blocks = append(step.Blocks, block)
@@ -222,18 +232,18 @@ func (w *world) step(after uint64, contents ...[]store.ChainEvent) store.Advance
 }
 
 // advance makes the move.
-func (w *world) advance(step store.Advance) {
+func (w *world) advance(step onchain.Advance) {
 	w.t.Helper()
 	if w.onStep != nil {
 		w.onStep(step)
 	}
-	moved, err := w.app.Advance(context.Background(), step)
+	moved, err := w.ledger.Advance(context.Background(), step)
 	w.must(err)
 	w.follow(step, moved)
 }
 
 // follow notes that a move was made.
-func (w *world) follow(step store.Advance, moved store.Position) {
+func (w *world) follow(step onchain.Advance, moved onchain.Position) {
 	w.position = moved
 	for number := range w.blocks {
 		if number > step.After.Number {
@@ -246,7 +256,7 @@ func (w *world) follow(step store.Advance, moved store.Position) {
 }
 
 // extend adds blocks to the tip.
-func (w *world) extend(contents ...[]store.ChainEvent) {
+func (w *world) extend(contents ...[]onchain.Event) {
 	w.t.Helper()
 	w.advance(w.step(w.position.Tip.Number, contents...))
 }
@@ -273,13 +283,13 @@ func (w *world) finalize(number uint64) {
 }
 
 // toDeepen asks as the follower does.
-func (w *world) toDeepen() []store.Deepening {
+func (w *world) toDeepen() []onchain.Deepening {
 	w.t.Helper()
 	confirmedUpTo := uint64(0)
 	if w.position.Head+1 > testConfirmations {
 		confirmedUpTo = w.position.Head + 1 - testConfirmations
 	}
-	list, _, err := w.app.ToDeepen(context.Background(), testChain, confirmedUpTo, w.position.Final, store.DeepenPlace{})
+	list, _, err := w.ledger.ToDeepen(context.Background(), testChain, confirmedUpTo, w.position.Final, onchain.DeepenPlace{})
 	w.must(err)
 	return list
 }
@@ -287,7 +297,7 @@ func (w *world) toDeepen() []store.Deepening {
 // settle lets everything go as deep as it may.
 func (w *world) settle() {
 	w.t.Helper()
-	w.must(w.app.Deepen(context.Background(), w.toDeepen()))
+	w.must(w.ledger.Deepen(context.Background(), w.toDeepen()))
 }
 
 // fund brings a new draft to a depth.
@@ -297,7 +307,7 @@ func (w *world) fund(wallet sortie.Address, key string, depth mission.Depth) sto
 	if depth == mission.DepthNone {
 		return draft
 	}
-	w.extend([]store.ChainEvent{fundingOf(draft)})
+	w.extend([]onchain.Event{fundingOf(draft)})
 	if depth == mission.DepthSeen {
 		return w.read(draft.ID)
 	}
