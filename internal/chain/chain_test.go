@@ -18,6 +18,7 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
@@ -83,7 +84,7 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	front := NewSwitchable(t)
+	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err) // a node that is down stops nobody
@@ -92,12 +93,12 @@ func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) || nodes.Problem() == "" {
 		t.Errorf("before: %v, problem %q", err, nodes.Problem())
 	}
-	front.Set(ProxyTo(t, net.RPCURL()))
+	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	nodes.CheckEvery(10 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- nodes.Run(ctx) }()
-	Await(t, func() bool { return nodes.Problem() == "" })
+	chaintest.Await(t, func() bool { return nodes.Problem() == "" })
 	returnWord := common.FromHex("602a60005260206000f3") // PUSH1 42, MSTORE, RETURN one word
 	answer, err := nodes.RunCreationCode(t.Context(), returnWord, 100_000)
 	if err != nil || new(big.Int).SetBytes(answer).Int64() != 42 {
@@ -117,14 +118,14 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
 		t.Errorf("at start: %v", err)
 	}
-	front := NewSwitchable(t)
+	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, wrong, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer nodes.Close()
 	nodes.CheckEvery(10 * time.Millisecond)
-	front.Set(ProxyTo(t, net.RPCURL()))
+	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
 		t.Errorf("when it answers: %v", err)
 	}
@@ -133,8 +134,8 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 func TestANodeThatTurnsIntoAnotherIsPutOutOfUse(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	front := NewSwitchable(t)
-	front.Set(ProxyTo(t, net.RPCURL()))
+	front := chaintest.NewSwitchable(t)
+	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +148,7 @@ func TestANodeThatTurnsIntoAnotherIsPutOutOfUse(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- nodes.Run(ctx) }()
-	Await(t, func() bool { return nodes.Problem() != "" })
+	chaintest.Await(t, func() bool { return nodes.Problem() != "" })
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) {
 		t.Errorf("still asked: %v", err)
 	}
@@ -177,7 +178,7 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 			}
 		},
 	} {
-		front := NewSwitchable(t)
+		front := chaintest.NewSwitchable(t)
 		front.Set(handler)
 		secretURL := strings.Replace(front.URL, "http://", "http://user:hunter2@", 1) + "/v3/hunter2?key=hunter2"
 		node := dial(t, secretURL)

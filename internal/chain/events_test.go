@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
@@ -30,9 +31,9 @@ func drawLog(t *rapid.T) *types.Log {
 	number := func(label string, bits int) *big.Int {
 		return new(big.Int).Rsh(new(big.Int).SetBytes(word(label).Bytes()), uint(256-bits))
 	}
-	event := FactoryABI.Events[name]
+	event := chaintest.FactoryABI.Events[name]
 	log := &types.Log{
-		Address: common.Address(Factory), Topics: []common.Hash{event.ID}, BlockNumber: rapid.Uint64Range(0, 1<<40).Draw(t, "block"),
+		Address: common.Address(chaintest.Factory), Topics: []common.Hash{event.ID}, BlockNumber: rapid.Uint64Range(0, 1<<40).Draw(t, "block"),
 		BlockHash: word("blockHash"), TxHash: word("transaction"), Index: uint(rapid.IntRange(0, 5000).Draw(t, "index")),
 	}
 	var values []any
@@ -56,20 +57,20 @@ func drawLog(t *rapid.T) *types.Log {
 	return log
 }
 
-func sameEvent(a, b onchain.Event) bool { return Describe(a) == Describe(b) }
+func sameEvent(a, b onchain.Event) bool { return chaintest.Describe(a) == chaintest.Describe(b) }
 
 func TestEventsAreReadAsTheGeneratedCodeReadsThem(t *testing.T) {
 	t.Parallel()
 	kinds := make(map[onchain.EventKind]int)
 	rapid.Check(t, func(t *rapid.T) {
 		log := drawLog(t)
-		want, err := DecodeLog(log)
+		want, err := chaintest.DecodeLog(log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := NewLogFilter([]sortie.Address{Factory}).Events(fmt.Appendf(nil, "[ %s\n]", LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		got, err := NewLogFilter([]sortie.Address{chaintest.Factory}).Events(fmt.Appendf(nil, "[ %s\n]", chaintest.LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
 		if err != nil || len(got) != 1 || !sameEvent(got[0], want) {
-			t.Fatalf("read %+v, %v\nwant %s", got, err, Describe(want))
+			t.Fatalf("read %+v, %v\nwant %s", got, err, chaintest.Describe(want))
 		}
 		kinds[want.Kind]++
 	})
@@ -81,7 +82,7 @@ func TestEventsAreReadAsTheGeneratedCodeReadsThem(t *testing.T) {
 func TestTopicsAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	for topic, shape := range eventShapes {
-		event, err := FactoryABI.EventByID(common.Hash(topic))
+		event, err := chaintest.FactoryABI.EventByID(common.Hash(topic))
 		if err != nil {
 			t.Errorf("%s: %v", shape.kind, err)
 			continue
@@ -114,7 +115,7 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 				log.Data[rapid.IntRange(0, len(log.Data)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 			}
 		}
-		got, err := NewLogFilter([]sortie.Address{Factory}).Events(fmt.Appendf(nil, "[%s]", LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		got, err := NewLogFilter([]sortie.Address{chaintest.Factory}).Events(fmt.Appendf(nil, "[%s]", chaintest.LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
 		if err != nil {
 			if !errors.Is(err, ErrBadAnswer) {
 				t.Fatalf("refused with %v", err)
@@ -122,15 +123,15 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 			refused++
 			return
 		}
-		want, err := DecodeLog(log)
+		want, err := chaintest.DecodeLog(log)
 		if err != nil || !sameEvent(got[0], want) {
-			t.Fatalf("read %s\nwant %s, %v", Describe(got[0]), Describe(want), err)
+			t.Fatalf("read %s\nwant %s, %v", chaintest.Describe(got[0]), chaintest.Describe(want), err)
 		}
-		again, err := FactoryABI.Events[FactoryABI.Events[eventName(want.Kind)].Name].Inputs.NonIndexed().Unpack(log.Data)
+		again, err := chaintest.FactoryABI.Events[chaintest.FactoryABI.Events[eventName(want.Kind)].Name].Inputs.NonIndexed().Unpack(log.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		packed, err := FactoryABI.Events[eventName(want.Kind)].Inputs.NonIndexed().Pack(again...)
+		packed, err := chaintest.FactoryABI.Events[eventName(want.Kind)].Inputs.NonIndexed().Pack(again...)
 		if err != nil || !bytes.Equal(packed, log.Data) {
 			t.Fatalf("took data that the contract does not write: %x", log.Data)
 		}
@@ -144,7 +145,7 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 func eventName(kind onchain.EventKind) string {
 	for topic, shape := range eventShapes {
 		if shape.kind == kind {
-			event, _ := FactoryABI.EventByID(common.Hash(topic))
+			event, _ := chaintest.FactoryABI.EventByID(common.Hash(topic))
 			return event.Name
 		}
 	}
@@ -152,12 +153,12 @@ func eventName(kind onchain.EventKind) string {
 }
 
 func exampleLog() *types.Log {
-	data, err := FactoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack("a-mission", big.NewInt(5), big.NewInt(3), [32]byte{7}, big.NewInt(1_800_000_000))
+	data, err := chaintest.FactoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack("a-mission", big.NewInt(5), big.NewInt(3), [32]byte{7}, big.NewInt(1_800_000_000))
 	if err != nil {
 		panic(err)
 	}
 	return &types.Log{
-		Address:     common.Address(Factory),
+		Address:     common.Address(chaintest.Factory),
 		Topics:      []common.Hash{common.Hash(topicMissionFunded), common.Hash(sortie.MissionKey("a-mission")), {31: 1}, {31: 2}},
 		Data:        data,
 		BlockNumber: 7, BlockHash: common.Hash{7}, TxHash: common.Hash{8}, Index: 3,
@@ -166,9 +167,9 @@ func exampleLog() *types.Log {
 
 func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
 	t.Parallel()
-	whole := string(LogJSON(t, exampleLog()))
+	whole := string(chaintest.LogJSON(t, exampleLog()))
 	second := strings.Replace(whole, `"logIndex":"0x3"`, `"logIndex":"0x4"`, 1)
-	look := NewLogFilter([]sortie.Address{Factory})
+	look := NewLogFilter([]sortie.Address{chaintest.Factory})
 	if got, err := look.Events([]byte("["+whole+","+second+"]"), 1, 9); err != nil || len(got) != 2 {
 		t.Fatalf("the two as they are: %d, %v", len(got), err)
 	}
@@ -176,7 +177,7 @@ func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
 	padded.Data[len(padded.Data)-1] = 1
 	for name, list := range map[string]string{
 		"no list":           whole,
-		"padding":           "[" + string(LogJSON(t, padded)) + "]",
+		"padding":           "[" + string(chaintest.LogJSON(t, padded)) + "]",
 		"a string":          `"` + strings.Repeat("0", 100) + `"`,
 		"an element null":   "[null]",
 		"twice":             "[" + whole + "," + whole + "]",
@@ -209,8 +210,8 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := drawLog(t)
 		bloom := types.CreateBloom(&types.Receipt{Logs: []*types.Log{log}})
-		look := NewLogFilter([]sortie.Address{Factory})
-		events, err := look.Events(fmt.Appendf(nil, "[%s]", LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		look := NewLogFilter([]sortie.Address{chaintest.Factory})
+		events, err := look.Events(fmt.Appendf(nil, "[%s]", chaintest.LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +237,7 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 
 // FuzzLogs holds the hand-written reader against encoding/json and the library's own type.
 func FuzzLogs(f *testing.F) {
-	f.Add(append(append([]byte("["), LogJSON(f, exampleLog())...), ']'))
+	f.Add(append(append([]byte("["), chaintest.LogJSON(f, exampleLog())...), ']'))
 	f.Add([]byte(`[{"address":"0x"}, {}]`))
 	f.Add([]byte(`[{"topics":["\u0030x", "\"]"]}]`))
 	f.Fuzz(func(t *testing.T, list []byte) {
@@ -248,7 +249,7 @@ func FuzzLogs(f *testing.F) {
 		if err != nil {
 			return
 		}
-		events, err := NewLogFilter([]sortie.Address{Factory}).Events(text, 0, 1<<62)
+		events, err := NewLogFilter([]sortie.Address{chaintest.Factory}).Events(text, 0, 1<<62)
 		if err != nil {
 			return
 		}
@@ -257,9 +258,9 @@ func FuzzLogs(f *testing.F) {
 			t.Fatalf("%d events of what the library does not read: %v", len(events), err)
 		}
 		for i := range events {
-			want, err := DecodeLog(&logs[i])
+			want, err := chaintest.DecodeLog(&logs[i])
 			if err != nil || !sameEvent(events[i], want) {
-				t.Fatalf("event %d is %s, want %s (%v)", i, Describe(events[i]), Describe(want), err)
+				t.Fatalf("event %d is %s, want %s (%v)", i, chaintest.Describe(events[i]), chaintest.Describe(want), err)
 			}
 		}
 	})
@@ -296,7 +297,7 @@ func TestEventsWithoutAUseAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	query := NewLogFilter(nil).query
 	for _, name := range []string{"DeferredClaimed", "AuthorizationRevoked", "DailyCapSet", "RoleGranted"} {
-		if id := FactoryABI.Events[name].ID.Hex(); strings.Contains(query, id) {
+		if id := chaintest.FactoryABI.Events[name].ID.Hex(); strings.Contains(query, id) {
 			t.Errorf("the filter %s asks for %s, want it not to", query, name)
 		}
 	}

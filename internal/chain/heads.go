@@ -16,7 +16,7 @@ import (
 // NodeHead is a node's newest block, its base fee, and the tip that the node suggests, nil when it
 // suggests none.
 type NodeHead struct {
-	Block         onchain.Block
+	Block        onchain.Block
 	BaseFee, Tip *big.Int
 }
 

@@ -1,12 +1,9 @@
-// Package chain is the service's side of the chain: it asks nodes, follows the factories' events
-// and sends transactions.
+// Package chain asks nodes: single calls and batches, the state and the events of the contracts, and
+// what enough nodes agree on.
 //
 // It owns every JSON-RPC call of the service. It trusts a node with nothing that it can check
 // itself, and for what money depends on it wants the same answer from two nodes where two are
 // configured ([Quorum]).
-//
-// A [Follower] hands what the chain holds to a [Ledger]; what follows from it for missions is not
-// decided here.
 package chain
 
 import (

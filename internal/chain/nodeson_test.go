@@ -3,6 +3,8 @@ package chain
 import (
 	"log/slog"
 	"testing"
+
+	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
 // nodesOn are nodes in use.
@@ -15,7 +17,7 @@ func nodesOn(t testing.TB, urls ...string) *Nodes {
 			t.Fatal(err)
 		}
 	}
-	all := UncheckedNodes(Deployment{ChainID: ChainID}, slog.New(slog.DiscardHandler), nodes...)
+	all := UncheckedNodes(Deployment{ChainID: chaintest.ChainID}, slog.New(slog.DiscardHandler), nodes...)
 	t.Cleanup(all.Close)
 	return all
 }

@@ -6,22 +6,23 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // testChain is a chain in memory, and nodes of it.
 type testChain struct {
-	chain *MemoryChain
-	nodes []*MemoryNode
+	chain *chaintest.MemoryChain
+	nodes []*chaintest.MemoryNode
 	open  *Nodes
 }
 
 func newTestChain(t *testing.T, count int) *testChain {
 	t.Helper()
-	c := &testChain{chain: NewMemoryChain(NewClock().Now)}
+	c := &testChain{chain: chaintest.NewMemoryChain(chaintest.NewClock().Now)}
 	var urls []string
 	for range count {
-		node := NewMemoryNode(t, c.chain)
+		node := chaintest.NewMemoryNode(t, c.chain)
 		c.nodes, urls = append(c.nodes, node), append(urls, node.URL)
 	}
 	c.open = nodesOn(t, urls...)
@@ -32,16 +33,16 @@ func newTestChain(t *testing.T, count int) *testChain {
 func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 2)
-	draft, other := TermsNumber(1), TermsNumber(2)
+	draft, other := chaintest.TermsNumber(1), chaintest.TermsNumber(2)
 	before := r.chain.Mine()
-	funded := r.chain.Mine(FundingLog(draft))
-	closed := r.chain.Mine(ClosingLog(draft))
+	funded := r.chain.Mine(chaintest.FundingLog(draft))
+	closed := r.chain.Mine(chaintest.ClosingLog(draft))
 	keys := []onchain.MissionRef{
 		{Factory: draft.Factory, MissionKey: sortie.MissionKey(draft.MissionID)}, {Factory: other.Factory, MissionKey: sortie.MissionKey(other.MissionID)},
 	}
 	for _, c := range []struct {
 		name   string
-		block  *MemoryBlock
+		block  *chaintest.MemoryBlock
 		exists bool
 		closed uint8
 	}{{"before the funding", before, false, 0}, {"funded", funded, true, 0}, {"closed", closed, true, 2}} {
@@ -71,8 +72,8 @@ func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 func TestMissionsNeedNodesThatAgree(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 2)
-	draft := TermsNumber(1)
-	block := r.chain.Mine(FundingLog(draft))
+	draft := chaintest.TermsNumber(1)
+	block := r.chain.Mine(chaintest.FundingLog(draft))
 	keys := []onchain.MissionRef{{Factory: draft.Factory, MissionKey: sortie.MissionKey(draft.MissionID)}}
 	ask := func() error {
 		_, err := r.open.MissionsAt(t.Context(), sortie.Hash(block.Hash), keys)
@@ -81,12 +82,12 @@ func TestMissionsNeedNodesThatAgree(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Fatal(err)
 	}
-	r.nodes[1].Tell(Lie{Behind: 1})
+	r.nodes[1].Tell(chaintest.Lie{Behind: 1})
 	if err := ask(); !errors.Is(err, ErrQuorumMissing) {
 		t.Errorf("with a node that lacks the block: %v, want %v", err, ErrQuorumMissing)
 	}
-	lies := func(change func(string) string) Lie {
-		return Lie{Result: func(method string, _ []any, result any) any {
+	lies := func(change func(string) string) chaintest.Lie {
+		return chaintest.Lie{Result: func(method string, _ []any, result any) any {
 			if text, isText := result.(string); isText && method == "eth_call" {
 				return change(text)
 			}
@@ -101,7 +102,7 @@ func TestMissionsNeedNodesThatAgree(t *testing.T) {
 	if err := ask(); !errors.Is(err, ErrQuorumMissing) {
 		t.Errorf("with a node that answers too little: %v, want %v", err, ErrQuorumMissing)
 	}
-	r.nodes[1].Tell(Lie{})
+	r.nodes[1].Tell(chaintest.Lie{})
 	r.chain.Reorganize(1)
 	if err := ask(); !errors.Is(err, ErrQuorumMissing) {
 		t.Errorf("after the block was reorganized away: %v, want %v", err, ErrQuorumMissing)
