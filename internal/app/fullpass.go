@@ -165,14 +165,3 @@ func (l *Ledger) PassCompared(ctx context.Context, chainID uint64, page onchain.
 func (l *Ledger) ContinueReconcile(ctx context.Context) error {
 	return l.write(ctx, func(books *books) error { return books.queueReconcile() })
 }
-
-// mayHideFundings reports whether the contract may hold a funding that the rows do not have: events
-// were set aside, and no operator has cleared that, or not all drafts were compared since.
-func (a *App) mayHideFundings(ctx context.Context, chainID uint64) (bool, error) {
-	open, err := a.store.IncidentOpen(ctx, onchain.IncidentEventsSetAside)
-	if err != nil || open {
-		return open, err
-	}
-	pass, err := a.pendingPass(ctx, chainID)
-	return pass.Number > 0, err
-}

@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
 
+	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -264,4 +266,32 @@ func (l *Ledger) knows(ctx context.Context, chainID uint64, event *onchain.Event
 		return true, nil
 	}
 	return false, nil
+}
+
+func reconcileSetting(chainID uint64) string { return fmt.Sprintf("reconcile-report:%d", chainID) }
+
+// RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set
+// here. What it repaired goes to the audit log, too.
+func (l *Ledger) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
+	err := l.write(ctx, func(books *books) error {
+		report.FinishedAt = sortie.FormatTime(books.tx.Now)
+		if report.Alarms == nil {
+			report.Alarms = []string{}
+		}
+		encoded, err := json.Marshal(report)
+		if err != nil {
+			return err
+		}
+		if err := books.tx.PutSetting(reconcileSetting(l.domain.ChainID), encoded); err != nil {
+			return err
+		}
+		if report.Repaired == 0 {
+			return nil
+		}
+		return books.audit(actorChain, "chain.repaired", fmt.Sprint(l.domain.ChainID), map[string]any{"repaired": report.Repaired, "checked": report.Checked})
+	})
+	if err != nil {
+		return fmt.Errorf("record reconcile report: %w", err)
+	}
+	return nil
 }

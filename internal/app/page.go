@@ -46,3 +46,40 @@ func (k cursorKey) mac(list string, position []byte) []byte {
 	mac.Write([]byte(list)) // last, because its length varies
 	return mac.Sum(nil)[:cursorMACBytes]
 }
+
+// Page asks for a page of a list.
+type Page struct {
+	Limit  int    // 1 to MaxPage; 0: DefaultPage; more: MaxPage
+	Cursor string // empty: from the beginning
+}
+
+// The sizes of a page, of every list but that of drafts.
+const (
+	DefaultPage = 50
+	MaxPage     = 100
+)
+
+// maxPageBytes bounds the missions on a page of the feed and of the reviews: a page ends before the
+// mission that reaches it. A creator chooses how large a mission is. Lists of other things have
+// elements of some kilobytes at most.
+const maxPageBytes = 1 << 20
+
+// pageBytes counts the bytes of the missions on a page.
+type pageBytes int
+
+// add reports whether the page has room for a mission of so many bytes, and counts it. The first
+// always has room.
+func (p *pageBytes) add(bytes int) bool {
+	if *p > 0 && int(*p)+bytes >= maxPageBytes {
+		return false
+	}
+	*p += pageBytes(bytes)
+	return true
+}
+
+func (p Page) limit() int {
+	if p.Limit <= 0 {
+		return DefaultPage
+	}
+	return min(p.Limit, MaxPage)
+}

@@ -12,38 +12,6 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Audit gives a page of the audit log, newest first.
-//
-// It fails with wallet_not_allowed and invalid_cursor.
-func (o *Operators) Audit(ctx context.Context, operator sortie.Address, page Page) (sortie.AuditPage, error) {
-	if err := o.admit(operator); err != nil {
-		return sortie.AuditPage{}, err
-	}
-	const list = "audit"
-	before, err := o.cursors.open(list, page.Cursor)
-	if err != nil {
-		return sortie.AuditPage{}, err
-	}
-	limit := page.limit()
-	entries, err := o.store.Audit(ctx, before, limit+1) // one more tells whether there is another page
-	if err != nil {
-		return sortie.AuditPage{}, storeError(err)
-	}
-	answer := sortie.AuditPage{OK: true, Entries: []sortie.AuditEntry{}, Summary: sortie.AuditSummary{GeneratedAt: sortie.FormatTime(o.now())}}
-	if len(entries) > limit {
-		entries = entries[:limit]
-		cursor := o.cursors.seal(list, entries[limit-1].Seq)
-		answer.Summary.NextCursor = &cursor
-	}
-	for _, entry := range entries {
-		answer.Entries = append(answer.Entries, sortie.AuditEntry{
-			ID: entry.Seq, At: sortie.FormatTime(entry.At), Actor: entry.Actor, Action: entry.Action, Subject: entry.Subject, Detail: entry.Detail,
-		})
-	}
-	answer.Summary.ReturnedEntries = len(answer.Entries)
-	return answer, nil
-}
-
 // ChainOverview says what the rows know about the chain. What only the following process knows, the
 // caller adds.
 //
@@ -123,34 +91,6 @@ func (o *Operators) overlookReconcile(ctx context.Context, overview *sortie.Chai
 	return nil
 }
 
-func reconcileSetting(chainID uint64) string { return fmt.Sprintf("reconcile-report:%d", chainID) }
-
-// RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set
-// here. What it repaired goes to the audit log, too.
-func (l *Ledger) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
-	err := l.write(ctx, func(books *books) error {
-		report.FinishedAt = sortie.FormatTime(books.tx.Now)
-		if report.Alarms == nil {
-			report.Alarms = []string{}
-		}
-		encoded, err := json.Marshal(report)
-		if err != nil {
-			return err
-		}
-		if err := books.tx.PutSetting(reconcileSetting(l.domain.ChainID), encoded); err != nil {
-			return err
-		}
-		if report.Repaired == 0 {
-			return nil
-		}
-		return books.audit(actorChain, "chain.repaired", fmt.Sprint(l.domain.ChainID), map[string]any{"repaired": report.Repaired, "checked": report.Checked})
-	})
-	if err != nil {
-		return fmt.Errorf("record reconcile report: %w", err)
-	}
-	return nil
-}
-
 // RequestReconcile asks for a comparison of the contract's state with the database.
 //
 // It fails with wallet_not_allowed.
@@ -215,5 +155,8 @@ func (o *Operators) ClearIncident(ctx context.Context, operator sortie.Address, 
 	return answer, nil
 }
 
-// Halted reports whether an incident halts publication, payouts and sends.
-func (l *Ledger) Halted(ctx context.Context) (bool, error) { return l.store.Halted(ctx) }
+func (o *Operators) readPayoutHalt(ctx context.Context, overview *sortie.ChainOverview) error {
+	halt, err := o.store.PayoutHalt(ctx)
+	overview.PayoutHalt = wireHalt(halt)
+	return err
+}

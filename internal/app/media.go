@@ -54,21 +54,6 @@ func (a *App) OpenMedia(ctx context.Context, id, variant, rawQuery string) (Medi
 	return a.openMedia(ctx, id, variant, variant, rawQuery, mission.HoldsSlot)
 }
 
-// OpenReviewMedia gives what a link of an operator or a verifier leads to: the media of submissions
-// that are being decided about, too.
-//
-// It fails like [App.OpenMedia].
-func (o *Operators) OpenReviewMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
-	switch variant {
-	case links.VariantOriginal:
-		return o.openMedia(ctx, id, variant, links.VariantReviewOriginal, rawQuery, reviewable)
-	case links.VariantThumbnail:
-		return o.openMedia(ctx, id, variant, links.VariantReviewThumbnail, rawQuery, reviewable)
-	default:
-		return Media{}, errNoMedia()
-	}
-}
-
 // openMedia opens a variant of a submission's media for whoever has a link that was signed for it.
 func (c *core) openMedia(ctx context.Context, id, variant, signed, rawQuery string, visible func(sortie.SubmissionStatus) bool) (Media, error) {
 	if c.objects == nil {
