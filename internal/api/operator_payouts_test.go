@@ -12,6 +12,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -88,11 +89,11 @@ func (s *testService) moveIntent(settlement int64, change func(*store.Intent)) {
 }
 
 // paymentOf is what the contract reports when it paid a slot.
-func paymentOf(draft sortie.DraftCreated, payout sortie.ListedPayout, transaction sortie.Hash) store.ChainEvent {
+func paymentOf(draft sortie.DraftCreated, payout sortie.ListedPayout, transaction sortie.Hash) onchain.Event {
 	amount, _ := new(big.Int).SetString(payout.AmountBaseUnits, 10)
-	return store.ChainEvent{
-		Transaction: transaction, Factory: draft.FundingQuote.FactoryAddress, Kind: store.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID),
-		Payment: &store.Payment{SubmissionKey: sortie.SubmissionKey(payout.SubmissionID), Recipient: payout.Recipient, Slot: uint64(payout.Slot), Amount: amount},
+	return onchain.Event{
+		Transaction: transaction, Factory: draft.FundingQuote.FactoryAddress, Kind: onchain.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID),
+		Payment: &onchain.Payment{SubmissionKey: sortie.SubmissionKey(payout.SubmissionID), Recipient: payout.Recipient, Slot: uint64(payout.Slot), Amount: amount},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -13,13 +14,13 @@ type vaultKey struct{ factory, token sortie.Address }
 
 // vaultBooks are the sums of a vault.
 type vaultBooks struct {
-	store.Vault
+	onchain.Vault
 	open, closed     int64
 	sums             bookSums
 	credits, balance *big.Int // nil: not read
 }
 
-func (c *bookCheck) vault(vault store.Vault) *vaultBooks {
+func (c *bookCheck) vault(vault onchain.Vault) *vaultBooks {
 	key := vaultKey{vault.Factory, vault.TokenAddress}
 	known := c.vaults[key]
 	if known == nil {
@@ -57,7 +58,7 @@ func (c *bookCheck) compareVaults(ctx context.Context) error {
 	if len(c.order) == 0 {
 		return nil
 	}
-	vaults := make([]store.Vault, len(c.order))
+	vaults := make([]onchain.Vault, len(c.order))
 	for i, vault := range c.order {
 		vaults[i] = vault.Vault
 		vault.credits = new(big.Int)
@@ -89,7 +90,7 @@ func (v *vaultBooks) obligation() *big.Int { return new(big.Int).Add(v.sums.rema
 // addCredits asks the contracts for the credits of all accounts that may have one.
 func (c *bookCheck) addCredits(ctx context.Context) error {
 	chainID := c.ledger.domain.ChainID
-	for after := (store.CreditHolder{}); ; {
+	for after := (onchain.CreditHolder{}); ; {
 		holders, err := c.ledger.store.CreditHolders(ctx, chainID, after, bookPageSize)
 		if err != nil || len(holders) == 0 {
 			return err
@@ -103,7 +104,7 @@ func (c *bookCheck) addCredits(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var empty, filled []store.CreditHolder
+		var empty, filled []onchain.CreditHolder
 		for i, holder := range holders {
 			if vault := c.vaults[vaultKey{holder.Factory, holder.TokenAddress}]; vault != nil {
 				vault.credits.Add(vault.credits, credits[i])

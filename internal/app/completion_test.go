@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -52,7 +53,7 @@ func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 			}
 		}
 		step()
-		s.extend([]store.ChainEvent{s.paymentOf(ids[0]), deferred(s.paymentOf(ids[1]))})
+		s.extend([]onchain.Event{s.paymentOf(ids[0]), deferred(s.paymentOf(ids[1]))})
 		s.finalTip()
 		s.pass(31 * 24 * time.Hour)
 		step()
@@ -125,7 +126,7 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 		s.pass(testHold)
 		s.must(s.ledger.DueByTime(context.Background()))
 		tip := s.position.Tip.Number
-		reclaim := []store.ChainEvent{s.restOf(draft, closedByCreator)}
+		reclaim := []onchain.Event{s.restOf(draft, closedByCreator)}
 		s.extend(reclaim)
 		s.due()
 		s.wantPayout("reclaimed in a block that may vanish", early[1], sortie.PayoutSent)

@@ -6,25 +6,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // setAside reports the next block, and follows it without its events.
 func (w *world) setAside(detail string) {
 	w.t.Helper()
-	next := store.Block{Number: w.position.Tip.Number + 1, Time: w.clock()}
+	next := onchain.Block{Number: w.position.Tip.Number + 1, Time: w.clock()}
 	w.must(w.ledger.SetAside(context.Background(), testChain, next, detail))
 	w.extend(nil)
 }
 
-func (w *world) passPage(limit int) store.PassPage {
+func (w *world) passPage(limit int) onchain.PassPage {
 	w.t.Helper()
 	page, err := w.ledger.PassPage(context.Background(), testChain, limit)
 	w.must(err)
 	return page
 }
 
-func (w *world) compared(page store.PassPage, settled, wantMore bool) {
+func (w *world) compared(page onchain.PassPage, settled, wantMore bool) {
 	w.t.Helper()
 	more, err := w.ledger.PassCompared(context.Background(), testChain, page, settled)
 	w.must(err)
@@ -33,9 +33,9 @@ func (w *world) compared(page store.PassPage, settled, wantMore bool) {
 	}
 }
 
-func idsOf(page store.PassPage) (ids []string) {
+func idsOf(page onchain.PassPage) (ids []string) {
 	for _, each := range page.Missions {
-		ids = append(ids, each.Draft.ID)
+		ids = append(ids, each.Terms.DraftID)
 	}
 	return ids
 }

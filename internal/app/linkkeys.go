@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/links"
-	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -149,46 +147,4 @@ func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
 	return b.tx.AddLinkKey(strconv.Itoa(number+1), secret, signsFrom)
-}
-
-// RotateLinkKeysNow makes every link die that was given out until now: at once those that this
-// process is asked for, within a minute everywhere.
-//
-// It fails with wallet_not_allowed, and validation_failed without a reason.
-func (o *Operators) RotateLinkKeysNow(ctx context.Context, order Order, reason string) error {
-	if err := o.admit(order.Operator); err != nil {
-		return err
-	}
-	reason, err := mission.NormalizeReason(reason, true)
-	if err != nil {
-		return err
-	}
-	err = o.write(ctx, func(books *books) error {
-		return books.carryOut(order, "link_keys.rotated", "link-keys", func() (map[string]any, error) {
-			retired, err := books.replaceLinkKeys()
-			return map[string]any{"reason": reason, "retired": retired}, err
-		})
-	})
-	if err == nil {
-		err = o.reloadLinkKeys(ctx)
-	}
-	if err != nil {
-		return storeError(fmt.Errorf("rotate link keys: %w", err))
-	}
-	return nil
-}
-
-// replaceLinkKeys retires all keys at once and makes a new one.
-func (b *books) replaceLinkKeys() (retired int, err error) {
-	stored, err := b.tx.LinkKeys()
-	if err != nil {
-		return 0, err
-	}
-	if len(stored) == 0 {
-		return 0, errors.New("there are no link keys to replace")
-	}
-	if err := b.tx.RetireLinkKeys(linkKeyIDs(stored)...); err != nil {
-		return 0, err
-	}
-	return len(stored), b.addLinkKey(stored, b.tx.Now)
 }

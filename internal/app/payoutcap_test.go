@@ -12,6 +12,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -33,7 +34,7 @@ func capped(wholeUSDC string) func(*Config) {
 func (s *studio) withPayouts(key string, token sortie.Token, reward string, payouts int) store.Draft {
 	s.t.Helper()
 	draft := s.createAs(alice, key, fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":%s},"targetCount":%d}`, token, reward, payouts+1))
-	s.extend([]store.ChainEvent{fundingOf(draft)})
+	s.extend([]onchain.Event{fundingOf(draft)})
 	draft = s.bury(draft, mission.DepthLocked)
 	_, err := s.operators.Approve(context.Background(), reviewer, draft.ID, "")
 	s.must(err)

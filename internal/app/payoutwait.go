@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -70,7 +71,7 @@ func (c *core) senderTroubles(ctx context.Context) ([]SenderTrouble, error) {
 type payoutScene struct {
 	incident bool                  // a halting incident is open
 	halt     *store.PayoutHalt     // nil: payouts are not halted
-	position store.Position        // zero before the chain was followed
+	position onchain.Position      // zero before the chain was followed
 	waiting  *store.WaitingMission // nil: no payout of the mission waits for a settlement
 	troubles []SenderTrouble
 	interval time.Duration

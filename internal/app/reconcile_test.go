@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // missed is an event of a block that was followed, which the node left out.
-func (w *world) missed(number uint64, event store.ChainEvent) store.ChainEvent {
+func (w *world) missed(number uint64, event onchain.Event) onchain.Event {
 	event.Block, event.BlockHash, event.LogIndex, event.Transaction = number, w.blocks[number].Hash, 7, testHash('t', number, 7)
 	return event
 }
@@ -63,13 +64,13 @@ func TestNothingIsAdoptedFromAnotherChain(t *testing.T) {
 	draft := w.create(alice, "k")
 	w.extend(nil, nil)
 	sparse := w.step(w.position.Tip.Number) // a range of which only the last block is kept
-	sparse.Blocks = []store.Block{w.mine(w.position.Tip.Number + 5)}
+	sparse.Blocks = []onchain.Block{w.mine(w.position.Tip.Number + 5)}
 	sparse.Head = sparse.Blocks[0].Number
 	w.advance(sparse)
-	for name, change := range map[string]func(*store.ChainEvent){
-		"above the tip": func(e *store.ChainEvent) { e.Block = w.position.Tip.Number + 1 },
-		"another block": func(e *store.ChainEvent) { e.BlockHash[0]++ },
-		"a block that is neither known nor final": func(e *store.ChainEvent) { e.Block = w.position.Tip.Number - 1 },
+	for name, change := range map[string]func(*onchain.Event){
+		"above the tip": func(e *onchain.Event) { e.Block = w.position.Tip.Number + 1 },
+		"another block": func(e *onchain.Event) { e.BlockHash[0]++ },
+		"a block that is neither known nor final": func(e *onchain.Event) { e.Block = w.position.Tip.Number - 1 },
 	} {
 		event := w.missed(testStart+1, fundingOf(draft))
 		change(&event)
@@ -112,7 +113,7 @@ func TestAGhostIsRetracted(t *testing.T) {
 			w.must(err)
 			stranger := events[0]
 			stranger.Transaction[0]++
-			for _, event := range []store.ChainEvent{stranger, events[0], events[0]} {
+			for _, event := range []onchain.Event{stranger, events[0], events[0]} {
 				w.must(w.ledger.Retract(context.Background(), testChain, event))
 			}
 			w.wantState(draft, mission.Created())
@@ -133,7 +134,7 @@ func TestAGhostCloseIsRetracted(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.fund(alice, "k", mission.DepthLocked)
-	w.extend([]store.ChainEvent{closingOf(draft, 1)})
+	w.extend([]onchain.Event{closingOf(draft, 1)})
 	_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
 	w.must(err)
 	w.finalize(w.position.Tip.Number)
@@ -164,13 +165,13 @@ func TestOpenMissionsAreListedOnce(t *testing.T) {
 		draft := w.create(alice, fmt.Sprint(i))
 		want[draft.ID] = i%2 == 0
 		if i%2 == 0 {
-			w.extend([]store.ChainEvent{fundingOf(draft)})
+			w.extend([]onchain.Event{fundingOf(draft)})
 		}
 		switch i {
 		case 4, 8: // its refund is not final
-			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+			w.extend([]onchain.Event{closingOf(draft, 2)})
 		case 2: // over
-			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+			w.extend([]onchain.Event{closingOf(draft, 2)})
 			w.finalize(w.position.Tip.Number)
 			w.settle()
 			delete(want, draft.ID)
@@ -185,10 +186,10 @@ func TestOpenMissionsAreListedOnce(t *testing.T) {
 				t.Fatalf("%d missions on a page of %d", len(page), limit)
 			}
 			for _, expected := range page {
-				if _, twice := got[expected.Draft.ID]; twice {
-					t.Errorf("limit %d: %s is listed twice", limit, expected.Draft.ID)
+				if _, twice := got[expected.Terms.DraftID]; twice {
+					t.Errorf("limit %d: %s is listed twice", limit, expected.Terms.DraftID)
 				}
-				got[expected.Draft.ID] = expected.Funding != nil
+				got[expected.Terms.DraftID] = expected.Funding != nil
 			}
 			if after = next; after == "" {
 				break

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -53,9 +54,9 @@ func TestARefundThatIsNotDue(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(*world, store.Draft){
 		"funding gone": func(w *world, _ store.Draft) { w.advance(w.step(testStart, nil)) },
-		"closed":       func(w *world, draft store.Draft) { w.extend([]store.ChainEvent{closingOf(draft, 1)}) },
+		"closed":       func(w *world, draft store.Draft) { w.extend([]onchain.Event{closingOf(draft, 1)}) },
 		"refunded": func(w *world, draft store.Draft) {
-			w.extend([]store.ChainEvent{closingOf(draft, 1)})
+			w.extend([]onchain.Event{closingOf(draft, 1)})
 			w.finalize(w.position.Tip.Number)
 			w.settle()
 		},
@@ -91,9 +92,9 @@ func TestARefundThatVanishesIsDueAgain(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.rejected("k")
-	w.extend([]store.ChainEvent{closingOf(draft, 1)})
+	w.extend([]onchain.Event{closingOf(draft, 1)})
 	before := w.position.Tip.Number - 1
-	w.advance(w.step(before, nil, []store.ChainEvent{closingOf(draft, 1)}))
+	w.advance(w.step(before, nil, []onchain.Event{closingOf(draft, 1)}))
 	if jobs := w.refundJobs(draft); jobs != 1 {
 		t.Errorf("%d jobs after the close moved to another block", jobs)
 	}

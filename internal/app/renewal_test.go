@@ -10,6 +10,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -64,7 +65,7 @@ func rotate(t *testing.T, database string) *rotation {
 	r.paid, r.open, r.gone = r.submitQuickly(contributor(1), r.draft, "a"), r.submitQuickly(contributor(2), r.draft, "b"), r.submitQuickly(contributor(3), r.draft, "c")
 	r.pass(testHold)
 	r.due()
-	r.extend([]store.ChainEvent{r.paymentOf(r.paid)})
+	r.extend([]onchain.Event{r.paymentOf(r.paid)})
 	r.pass(1)
 	var counting sync.Mutex
 	r.nextLedger = r.another(func(config *Config) {
@@ -81,12 +82,12 @@ func rotate(t *testing.T, database string) *rotation {
 }
 
 // paymentOf is the event that pays the slot of a submission.
-func (s *studio) paymentOf(id string) store.ChainEvent {
+func (s *studio) paymentOf(id string) onchain.Event {
 	s.t.Helper()
 	submission := s.stored(id)
-	return store.ChainEvent{
-		Kind: store.EventSubmissionPaid, Factory: factory, MissionKey: sortie.MissionKey(submission.Mission.MissionID), Transaction: testHash('p', uint64(*submission.Slot)),
-		Payment: &store.Payment{
+	return onchain.Event{
+		Kind: onchain.EventSubmissionPaid, Factory: factory, MissionKey: sortie.MissionKey(submission.Mission.MissionID), Transaction: testHash('p', uint64(*submission.Slot)),
+		Payment: &onchain.Payment{
 			SubmissionKey: sortie.SubmissionKey(id), Recipient: submission.Contributor, Slot: uint64(*submission.Slot), Amount: submission.Mission.Reward,
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -35,7 +36,7 @@ type settling struct {
 
 	mu    sync.Mutex
 	sent  map[int64]sortie.Hash // by settlement: the transaction that its payouts are noted with; losing it costs a write
-	after store.ChainPlace      // up to which payments were looked at; those that cannot be confirmed do not hold up others
+	after onchain.Place         // up to which payments were looked at; those that cannot be confirmed do not hold up others
 }
 
 // Settle moves payouts on: it notes which settlements were sent and which are over, makes new ones,
@@ -312,10 +313,10 @@ func (l *Ledger) finalizePayouts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.settling.after = store.ChainPlace{} // the next call begins anew
+	l.settling.after = onchain.Place{} // the next call begins anew
 	if len(list) == maxDue {
 		last := list[maxDue-1]
-		l.settling.after = store.ChainPlace{Block: last.Block, Index: uint64(last.Seq)}
+		l.settling.after = onchain.Place{Block: last.Block, Index: uint64(last.Seq)}
 	}
 	var order []string
 	byMission := make(map[string][]store.Payout)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -148,7 +149,7 @@ func TestABadMissionHoldsUpNoOthers(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s := openStudio(t, database, nil)
 		names := make(map[string]store.Draft)
-		var reclaims []store.ChainEvent
+		var reclaims []onchain.Event
 		for i := range maxQueued {
 			draft := s.publish(fmt.Sprint("poor", i), 1, "")
 			s.finals(draft, 1)
@@ -232,7 +233,7 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 			intent.Status, intent.MinedBlock, intent.MinedTransaction = store.IntentMined, s.position.Tip.Number+1, first
 		})
 		want("the first one was mined", sortie.PayoutSent, first, 1, 0)
-		step := s.step(s.position.Tip.Number, []store.ChainEvent{s.paymentOf(id)})
+		step := s.step(s.position.Tip.Number, []onchain.Event{s.paymentOf(id)})
 		step.Events[0].Transaction = first
 		s.advance(step)
 		want("in a block that may vanish", sortie.PayoutSent, first, 1, 0)
@@ -265,7 +266,7 @@ func TestADeferredPayoutSaysWhatToDo(t *testing.T) {
 		s := openStudio(t, database, nil)
 		draft := s.publish("k", 1, "")
 		id := s.finals(draft, 1)[0]
-		s.extend([]store.ChainEvent{deferred(s.paymentOf(id))})
+		s.extend([]onchain.Event{deferred(s.paymentOf(id))})
 		s.settlePayouts()
 		s.wantPayout("in a block that may vanish", id, sortie.PayoutSent)
 		s.wantClosing(draft, false)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Nothing that funds a mission is handed out while a funding would not be noticed. What is funded
@@ -18,9 +18,9 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 		ctx := context.Background()
 		w := openWorld(t, database, worldOptions{})
 		draft, funded := w.create(alice, "k"), w.create(bob, "k")
-		w.extend([]store.ChainEvent{fundingOf(funded)}, nil, nil, nil)
+		w.extend([]onchain.Event{fundingOf(funded)}, nil, nil, nil)
 		w.settle()
-		w.must(w.ledger.ReportIncident(ctx, store.IncidentFollowerStuck, "it is stuck", false))
+		w.must(w.ledger.ReportIncident(ctx, onchain.IncidentFollowerStuck, "it is stuck", false))
 
 		asked := map[string]func() error{
 			"create": func() error {
@@ -46,7 +46,7 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 		if _, err := w.app.Mission(ctx, bob, funded.ID); err != nil {
 			t.Errorf("status of a funded mission: got %v, want none", err)
 		}
-		w.must(w.ledger.ResolveIncidents(ctx, store.IncidentFollowerStuck))
+		w.must(w.ledger.ResolveIncidents(ctx, onchain.IncidentFollowerStuck))
 		for name, ask := range asked {
 			if err := ask(); err != nil {
 				t.Errorf("%s, when it is not stuck: got %v, want none", name, err)
@@ -72,7 +72,7 @@ func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 				page, next, err := w.ledger.OpenMissions(ctx, testChain, after, 1)
 				w.must(err)
 				for _, each := range page {
-					ids = append(ids, each.Draft.ID)
+					ids = append(ids, each.Terms.DraftID)
 				}
 				if after = next; next == "" {
 					return ids
@@ -107,7 +107,7 @@ func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
 				t.Errorf("the walk from %q continues at %q, want its end", after, next)
 			}
 			for _, each := range page {
-				ids = append(ids, each.Draft.ID)
+				ids = append(ids, each.Terms.DraftID)
 			}
 			return ids
 		}
@@ -130,7 +130,7 @@ func TestClearingSetAsideEventsReconciles(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
 		w := openWorld(t, database, worldOptions{})
-		w.must(w.ledger.SetAside(ctx, testChain, store.Block{Number: 7, Time: w.clock()}, "Block 7."))
+		w.must(w.ledger.SetAside(ctx, testChain, onchain.Block{Number: 7, Time: w.clock()}, "Block 7."))
 		incidents, err := w.db.OpenIncidents(ctx)
 		if err != nil || len(incidents) != 1 {
 			t.Fatalf("the incidents are %v, %v, want one", incidents, err)
