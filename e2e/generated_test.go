@@ -54,7 +54,7 @@ func main() {
 }
 `
 
-// A Go developer without our SDK generates a client from the specification, builds it and uses it.
+// A client that is generated from the specification can be built and used without the SDK.
 func TestGeneratedGoClient(t *testing.T) {
 	t.Parallel()
 	dev, home := startDev(t), t.TempDir()

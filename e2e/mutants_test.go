@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mutant is an entry of mutants/*.json: a cure, and a replacement that takes it out.
-// scripts/mutants.mjs runs them.
+// mutant is an entry of mutants/*.json: a fault to plant in the source, and the test that must
+// fail. scripts/mutants.mjs runs them.
 type mutant struct {
 	Fault, File, Old, New, Package, Test string
 }

@@ -18,7 +18,7 @@ import (
 // One recipient makes the token burn all gas, so that every settlement with it fails. It is found,
 // set aside and told of; the others are paid, and the mission stays open for it. When the token is
 // mended, its receipt pays it, and the mission closes.
-func TestAPoisonousRecipientIsSetAside(t *testing.T) {
+func TestRecipientThatBurnsGasIsSetAside(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()), "SORTIE_PAYOUT_INTERVAL=3s", "SORTIE_ACCEPTANCE_HOLD=0s"))

@@ -18,7 +18,7 @@ func pictureSize(r io.Reader) (width, height int, err error) {
 
 // Files that say where they were made are served, to operators and to creators, without a word of
 // it.
-func TestServedFilesSayNoPlace(t *testing.T) {
+func TestServedFilesContainNoPlace(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), t.TempDir()))

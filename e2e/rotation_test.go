@@ -15,7 +15,7 @@ import (
 // A new settler is granted its role, the service is restarted with it, and the old one loses its
 // role. Receipts that were open have the new signature by then, for the same recipient, and the
 // contract pays them. The receipt of a slot that was paid stays as it was.
-func TestReceiptsOutliveTheSettlerThatSignedThem(t *testing.T) {
+func TestReceiptsAreRenewedForANewSettler(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()), "SORTIE_SENDER="))

@@ -95,7 +95,7 @@ func TestKeysAreSeparateOutsideOfDevelopment(t *testing.T) {
 
 // A sender with little left is told of in the status, in the health and in the metrics, while
 // nothing is sent.
-func TestALowGasBalanceIsTold(t *testing.T) {
+func TestLowGasBalanceIsReported(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, append(chain.serviceEnvironment(sqliteIn(t), "8"), "SORTIE_MIN_GAS_BALANCE=20000")) // anvil's accounts have 10000

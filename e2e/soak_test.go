@@ -116,7 +116,7 @@ func (s *soak) step() {
 		s.act()
 	}
 	if s.random.IntN(3) > 0 { // or it never sees what is replaced now
-		s.lookNow()
+		s.confirmFunding()
 		s.awaitTip()
 	}
 	depth := 1 + s.random.Uint64N(maxReorg)
@@ -129,16 +129,16 @@ func (s *soak) step() {
 	switch s.random.IntN(4) {
 	case 0: // the next comes before the service has seen anything of this one
 	case 1:
-		s.lookNow()
+		s.confirmFunding()
 		s.node.awaitRequests(1+s.random.IntN(6), s.service)
 	default:
-		s.lookNow()
+		s.confirmFunding()
 		s.awaitTip()
 	}
 }
 
-// lookNow gives the service the hint that creators give.
-func (s *soak) lookNow() {
+// confirmFunding gives the service the hint that creators give.
+func (s *soak) confirmFunding() {
 	s.t.Helper()
 	if mission := s.pick(); mission != nil {
 		if _, err := s.creator.ConfirmFunding(s.ctx, mission.draftID, sortie.Hash{}); err != nil {

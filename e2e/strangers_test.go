@@ -64,7 +64,7 @@ func (f *following) trickle(s submission, address string) {
 
 // Strangers at four addresses reserve all they can with new wallets, and let 64 uploads trickle.
 // The mission stays in the feed, and a newcomer at another address gets a slot and uploads a file.
-func TestStrangersDoNotKeepContributorsOut(t *testing.T) {
+func TestReservationsDoNotBlockContributors(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), t.TempDir()))

@@ -81,7 +81,7 @@ func (a *anvil) payments(missionID string) (count int) {
 // block is reorganized out: the mission takes work again, and was never said to be complete.
 func TestAStolenSettlerKeyThatClosesAMissionHalts(t *testing.T) {
 	t.Parallel()
-	onStage(t, "published", func(f *following, node *proxy) {
+	withTestChain(t, "published", func(f *following, node *proxy) {
 		mission := f.publish(photoMission(3))
 		theft := sortie.Close{MissionKey: sortie.MissionKey(mission.missionID)}
 		f.chain.transact("creator2", f.chain.FactoryAddress, theft.Calldata(f.settlerSignature(theft.Digest)))
@@ -93,7 +93,7 @@ func TestAStolenSettlerKeyThatClosesAMissionHalts(t *testing.T) {
 		if kinds := f.incidentKinds(); !slices.Equal(kinds, []string{"unexpected_close"}) {
 			f.t.Errorf("the incidents are %v, want unexpected_close", kinds)
 		}
-		f.checkStandsStill(node, mission, viewPublished)
+		f.checkNothingSent(node, mission, viewPublished)
 		f.chain.reorg(1) // the closing is gone
 		f.awaitTip()
 		f.checkHalted()

@@ -18,7 +18,7 @@ import (
 // keepingFiles is the environment of a service that keeps files in a directory and accepts what
 // passes the checks, at once and for good.
 func (a *anvil) keepingFiles(database, directory string) []string {
-	return append(a.serviceEnvironment(database, strconv.Itoa(stageFinality)),
+	return append(a.serviceEnvironment(database, strconv.Itoa(testFinality)),
 		"SORTIE_MEDIA=file:"+directory, "SORTIE_VERIFICATION=auto", "SORTIE_ACCEPTANCE_HOLD=0s")
 }
 

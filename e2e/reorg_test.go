@@ -11,12 +11,12 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// stageFinality is how many blocks deep funding is final in these tests.
-const stageFinality = 8
+// testFinality is how many blocks deep funding is final in these tests.
+const testFinality = 8
 
-// onStage runs a test on a chain and a service of its own, through a node that counts what it is
+// withTestChain runs a test on a chain and a service of its own, through a node that counts what it is
 // asked.
-func onStage(t *testing.T, name string, test func(f *following, node *proxy)) {
+func withTestChain(t *testing.T, name string, test func(f *following, node *proxy)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -31,7 +31,7 @@ func onStage(t *testing.T, name string, test func(f *following, node *proxy)) {
 func TestReorgAtEveryStage(t *testing.T) {
 	t.Parallel()
 
-	onStage(t, "quoted", func(f *following, _ *proxy) {
+	withTestChain(t, "quoted", func(f *following, _ *proxy) {
 		draft := f.draft()
 		f.chain.mine(3)
 		f.awaitTip()
@@ -43,7 +43,7 @@ func TestReorgAtEveryStage(t *testing.T) {
 		f.awaitView(draft, viewInReview)
 	})
 
-	onStage(t, "seen", func(f *following, _ *proxy) {
+	withTestChain(t, "seen", func(f *following, _ *proxy) {
 		draft := f.funded()
 		f.awaitView(draft, viewSeen)
 		f.chain.reorg(1)
@@ -52,7 +52,7 @@ func TestReorgAtEveryStage(t *testing.T) {
 		f.awaitView(draft, viewInReview)
 	})
 
-	onStage(t, "in review", func(f *following, _ *proxy) {
+	withTestChain(t, "in review", func(f *following, _ *proxy) {
 		draft := f.funded()
 		f.chain.mine(3)
 		f.awaitView(draft, viewInReview)
@@ -66,7 +66,7 @@ func TestReorgAtEveryStage(t *testing.T) {
 		f.awaitView(draft, viewInReview)
 	})
 
-	onStage(t, "moved to another block", func(f *following, _ *proxy) {
+	withTestChain(t, "moved to another block", func(f *following, _ *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
@@ -80,7 +80,7 @@ func TestReorgAtEveryStage(t *testing.T) {
 		}
 	})
 
-	onStage(t, "approved, not locked", func(f *following, _ *proxy) {
+	withTestChain(t, "approved, not locked", func(f *following, _ *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
@@ -88,17 +88,17 @@ func TestReorgAtEveryStage(t *testing.T) {
 		f.awaitView(draft, viewApproved)
 		f.chain.reorg(3)
 		f.awaitView(draft, viewQuoted)
-		f.chain.mine(stageFinality + 1)
+		f.chain.mine(testFinality + 1)
 		f.awaitTip()
 		f.awaitView(draft, viewQuoted) // approval alone publishes nothing
 		f.chain.fund(draft.creator, draft.quote)
 		f.chain.mine(2)
 		f.awaitView(draft, viewApproved)
-		f.chain.mine(stageFinality)
+		f.chain.mine(testFinality)
 		f.awaitView(draft, viewPublished)
 	})
 
-	onStage(t, "rejected, refund sent", func(f *following, node *proxy) {
+	withTestChain(t, "rejected, refund sent", func(f *following, node *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
@@ -118,7 +118,7 @@ func TestReorgAtEveryStage(t *testing.T) {
 		}
 	})
 
-	onStage(t, "rejected, funding and refund gone", func(f *following, node *proxy) {
+	withTestChain(t, "rejected, funding and refund gone", func(f *following, node *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
@@ -147,14 +147,14 @@ func TestReorgAtEveryStage(t *testing.T) {
 func TestReorgBelowTheLockHalts(t *testing.T) {
 	t.Parallel()
 
-	onStage(t, "published", func(f *following, node *proxy) {
+	withTestChain(t, "published", func(f *following, node *proxy) {
 		locked := f.funded() // before all that is taken back
 		f.chain.mine(1)
 		published, refundable := f.funded(), f.draft()
 		f.chain.mine(1)
 		f.awaitView(published, viewInReview)
 		f.approve(published)
-		f.chain.mine(stageFinality)
+		f.chain.mine(testFinality)
 		f.awaitView(published, viewPublished)
 
 		depth := uint64(f.chain.head().Number) - f.chain.followedLogs()[1].BlockNumber + 1
@@ -168,14 +168,14 @@ func TestReorgBelowTheLockHalts(t *testing.T) {
 
 		f.reject(refundable) // which sends nothing now
 		f.chain.fund(published.creator, published.quote)
-		f.chain.mine(2 * stageFinality)
+		f.chain.mine(2 * testFinality)
 		f.awaitTip()
-		f.checkStandsStill(node, published, viewApproved)
+		f.checkNothingSent(node, published, viewApproved)
 		f.checkHalted()
 
 		f.restart() // forgets nothing
 		f.awaitTip()
-		f.checkStandsStill(node, published, viewApproved)
+		f.checkNothingSent(node, published, viewApproved)
 		f.checkHalted()
 
 		f.clear()
@@ -186,13 +186,13 @@ func TestReorgBelowTheLockHalts(t *testing.T) {
 		f.service.await(f.t, "good health", func() bool { return f.health().Status == "ok" })
 	})
 
-	onStage(t, "refunded", func(f *following, node *proxy) {
+	withTestChain(t, "refunded", func(f *following, node *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
 		f.reject(draft)
 		f.mineUntilView(draft, viewRefunded)
-		f.chain.mine(stageFinality)
+		f.chain.mine(testFinality)
 		f.awaitTip()
 
 		logs := f.chain.followedLogs()
@@ -200,9 +200,9 @@ func TestReorgBelowTheLockHalts(t *testing.T) {
 		f.chain.reorg(uint64(f.chain.head().Number) - closed + 1) // the refund is gone, the funding is not
 		f.awaitView(draft, viewRejectedFunded)
 		f.checkHalted()
-		f.chain.mine(stageFinality)
+		f.chain.mine(testFinality)
 		f.awaitTip()
-		f.checkStandsStill(node, draft, viewRejectedFunded)
+		f.checkNothingSent(node, draft, viewRejectedFunded)
 
 		f.clear()
 		f.mineUntilView(draft, viewRefunded)
@@ -225,9 +225,9 @@ func (f *following) checkHalted() {
 	f.draft()                 // and so do writes that move no money
 }
 
-// checkStandsStill lets the service look at the chain many times over and finds that it sends
+// checkNothingSent lets the service look at the chain many times over and finds that it sends
 // nothing and leaves the draft where it is.
-func (f *following) checkStandsStill(node *proxy, d drafted, want view) {
+func (f *following) checkNothingSent(node *proxy, d drafted, want view) {
 	f.t.Helper()
 	sent, mined := node.count("eth_sendRawTransaction"), f.chain.minedBy("sender")
 	node.awaitRequests(20, f.service)

@@ -25,12 +25,12 @@ import (
 const (
 	callers         = 64 // clients that post at the same time
 	draftsPerCaller = 300
-	siegeLimit      = 8 * time.Minute
+	killTestLimit      = 8 * time.Minute
 )
 
-// siege is a service that is killed and started again while clients use it, and what those clients
+// killTest is a service that is killed and started again while clients use it, and what those clients
 // were told.
-type siege struct {
+type killTest struct {
 	t           *testing.T
 	ctx         context.Context
 	environment []string
@@ -54,11 +54,11 @@ func identify(draftID, missionID string, quote sortie.Quote) identity {
 	return identity{draftID, missionID, quote.Authorization.Nonce.String()}
 }
 
-func besiege(t *testing.T, environment []string) *siege {
+func startKillTest(t *testing.T, environment []string) *killTest {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), siegeLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), killTestLimit)
 	t.Cleanup(cancel)
-	s := &siege{
+	s := &killTest{
 		t: t, ctx: ctx, environment: environment, service: startServe(t, environment...),
 		moments: make(chan struct{}, 1024), acknowledged: make(map[*sortie.Client]map[string]identity),
 	}
@@ -75,7 +75,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // watch sends a request and counts what happens to it.
-func (s *siege) watch(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
+func (s *killTest) watch(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
 	moment := func() {
 		select {
 		case s.moments <- struct{}{}:
@@ -112,7 +112,7 @@ func newKey(t *testing.T) *sortie.Key {
 	return key
 }
 
-func (s *siege) client(key *sortie.Key) *sortie.Client {
+func (s *killTest) client(key *sortie.Key) *sortie.Client {
 	s.t.Helper()
 	client, err := sortie.NewClient(s.service.url, key, sortie.WithHTTPClient(s.http))
 	if err != nil {
@@ -121,8 +121,8 @@ func (s *siege) client(key *sortie.Key) *sortie.Client {
 	return client
 }
 
-// everNewKeys gives each caller a wallet of its own and a new key for every post.
-func (s *siege) everNewKeys() func(caller, turn int) (*sortie.Client, string) {
+// newKeyEachTurn gives each caller a wallet of its own and a new key for every post.
+func (s *killTest) newKeyEachTurn() func(caller, turn int) (*sortie.Client, string) {
 	s.t.Helper()
 	var clients [callers]*sortie.Client
 	for caller := range clients {
@@ -136,7 +136,7 @@ func (s *siege) everNewKeys() func(caller, turn int) (*sortie.Client, string) {
 
 // postWhile has every caller post, turn after turn, during the attack, and once more when the
 // service is left in peace. It returns when everything that was posted has been acknowledged.
-func (s *siege) postWhile(choose func(caller, turn int) (*sortie.Client, string), attack func()) {
+func (s *killTest) postWhile(choose func(caller, turn int) (*sortie.Client, string), attack func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
 	var posting sync.WaitGroup
@@ -161,28 +161,28 @@ func (s *siege) postWhile(choose func(caller, turn int) (*sortie.Client, string)
 	close(peace)
 	posting.Wait()
 	if s.ctx.Err() != nil {
-		s.t.Fatalf("not every caller was answered within %s", siegeLimit)
+		s.t.Fatalf("not every caller was answered within %s", killTestLimit)
 	}
 }
 
 // post sends a draft until the service acknowledges it. Nothing but a service that is not there
 // excuses a failure.
-func (s *siege) post(ctx context.Context, client *sortie.Client, key string) {
+func (s *killTest) post(ctx context.Context, client *sortie.Client, key string) {
 	for ctx.Err() == nil {
 		created, err := client.CreateDraft(ctx, titled(key), key)
 		switch {
 		case err == nil:
 			s.acknowledge(client, key, identify(created.DraftID, created.MissionID, created.FundingQuote))
 			return
-		case !isAbsence(err):
+		case !isUnavailable(err):
 			s.t.Errorf("post of %q: %v", key, err)
 			return
 		}
 	}
 }
 
-// isAbsence tells a service that went away from one that answers, in whatever form it does.
-func isAbsence(err error) bool {
+// isUnavailable tells a service that went away from one that answers, in whatever form it does.
+func isUnavailable(err error) bool {
 	var unsent *url.Error
 	var refusal *sortie.Error
 	return errors.As(err, &unsent) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
@@ -193,7 +193,7 @@ func titled(title string) sortie.Mission {
 	return sortie.Mission{Title: title, Reward: sortie.Reward{Token: sortie.TokenUSDC, Amount: "2.5"}, TargetCount: 4}
 }
 
-func (s *siege) acknowledge(client *sortie.Client, key string, told identity) {
+func (s *killTest) acknowledge(client *sortie.Client, key string, told identity) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.answers++
@@ -207,7 +207,7 @@ func (s *siege) acknowledge(client *sortie.Client, key string, told identity) {
 }
 
 // awaitMoments waits until so much more has happened between the service and its clients.
-func (s *siege) awaitMoments(count int) {
+func (s *killTest) awaitMoments(count int) {
 	s.t.Helper()
 	for len(s.moments) > 0 { // those are past
 		<-s.moments
@@ -225,7 +225,7 @@ func (s *siege) awaitMoments(count int) {
 
 // killAfter kills the service after so many moments and starts it again. The next kill may meet it
 // while it still starts.
-func (s *siege) killAfter(moments int) {
+func (s *killTest) killAfter(moments int) {
 	s.t.Helper()
 	s.awaitMoments(moments)
 	s.service.kill()
@@ -235,7 +235,7 @@ func (s *siege) killAfter(moments int) {
 
 // beginPost sends the head of a request, and returns when the service asks for its body. Finish
 // sends the body and takes the acknowledgement.
-func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
+func (s *killTest) beginPost(key *sortie.Key, title string) (finish func()) {
 	s.t.Helper()
 	body, err := json.Marshal(titled(title))
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
 	}
 	answered := make(chan result, 1)
 	go func() {
-		created, err := roundTrip(&http.Transport{ExpectContinueTimeout: siegeLimit, DisableKeepAlives: true}, request)
+		created, err := roundTrip(&http.Transport{ExpectContinueTimeout: killTestLimit, DisableKeepAlives: true}, request)
 		answered <- result{created, err}
 	}()
 	select {
@@ -319,7 +319,7 @@ func (s *server) refusesConnections() bool {
 
 // checkAcknowledged compares all that the service has with all that it acknowledged: nothing less,
 // and nothing more either, because every key that was ever posted was acknowledged in the end.
-func (s *siege) checkAcknowledged() {
+func (s *killTest) checkAcknowledged() {
 	s.t.Helper()
 	drafts := 0
 	for client, byKey := range s.acknowledged {
@@ -351,7 +351,7 @@ func (s *siege) checkAcknowledged() {
 	}
 }
 
-func (s *siege) checkReadable(client *sortie.Client, told identity) {
+func (s *killTest) checkReadable(client *sortie.Client, told identity) {
 	s.t.Helper()
 	status, err := client.Mission(s.ctx, told.draftID)
 	if err != nil {
