@@ -28,7 +28,7 @@ func TestAcceptanceIsHeldThenPaidByTheContract(t *testing.T) {
 	f.awaitStatus(revoked, sortie.SubmissionAccepted)
 	delivered := f.checkDelivered(mission, revoked, sortie.SubmissionAccepted)
 	f.checkHeld(revoked, long)
-	if _, err := f.operator.RejectSubmission(f.ctx, revoked.id, "Somebody else's photo."); err != nil {
+	if _, err := f.operator.RejectSubmission(f.ctx, revoked.id, "Another contributor's photo."); err != nil {
 		t.Fatalf("revoke: %v", err)
 	}
 	for _, link := range []string{delivered.MediaURL, *delivered.ThumbnailURL} {

@@ -91,7 +91,7 @@ func TestOnlyTheCreatorCanFund(t *testing.T) {
 	f.awaitTip()
 	for _, draft := range []drafted{copied, forged} {
 		if got := f.view(draft); got != viewQuoted {
-			t.Errorf("%s stands at %v", draft.missionID, got)
+			t.Errorf("view of %s: got %v, want it unfunded", draft.missionID, got)
 		}
 	}
 	chain.fund("creator", copied.quote)

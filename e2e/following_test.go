@@ -178,7 +178,7 @@ func (f *following) approve(d drafted) {
 
 func (f *following) reject(d drafted) {
 	f.t.Helper()
-	if _, err := f.operator.Reject(f.ctx, d.draftID, "Nobody may photograph that."); err != nil {
+	if _, err := f.operator.Reject(f.ctx, d.draftID, "That must not be photographed."); err != nil {
 		f.t.Fatalf("reject %s: %v", d.missionID, err)
 	}
 }

@@ -293,7 +293,7 @@ func (f *following) testTargets(t *testing.T, cert certificate) {
 		request.Header.Set(sortie.HeaderSignature, sortie.Bytes(signature).String())
 		response, err := cert.http.Do(request)
 		if err != nil {
-			t.Fatalf("%s: %v", target, err)
+			t.Fatalf("send a request for %s: %v", target, err)
 		}
 		code := errorCode(t, response.Body)
 		_ = response.Body.Close()

@@ -64,7 +64,7 @@ func TestGeneratedGoClient(t *testing.T) {
 		command.Dir, command.Env = directory, append(os.Environ(), environment...)
 		output, err := command.CombinedOutput()
 		if err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, lastLines(string(output)))
+			t.Fatalf("run %s %s: %v\n%s", name, strings.Join(args, " "), err, lastLines(string(output)))
 		}
 		return string(output)
 	}

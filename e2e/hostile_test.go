@@ -46,7 +46,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 
 	for name, s := range refused {
 		if seen := f.awaitStatus(s, sortie.SubmissionRejected); seen.Reason == "" || seen.Payout.Status != sortie.PayoutNone {
-			t.Errorf("%s: %+v", name, seen)
+			t.Errorf("%s: got reason %q and payout %s, want a reason and no payout", name, seen.Reason, seen.Payout.Status)
 		}
 	}
 	f.awaitStatus(double, sortie.SubmissionAccepted)

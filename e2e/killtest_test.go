@@ -25,11 +25,11 @@ import (
 const (
 	callers         = 64 // clients that post at the same time
 	draftsPerCaller = 300
-	killTestLimit      = 8 * time.Minute
+	killTestLimit   = 8 * time.Minute
 )
 
-// killTest is a service that is killed and started again while clients use it, and what those clients
-// were told.
+// killTest is a service that is killed and restarted while clients use it, with the answers that
+// the clients got.
 type killTest struct {
 	t           *testing.T
 	ctx         context.Context
@@ -37,9 +37,9 @@ type killTest struct {
 	service     *server
 	http        *http.Client
 
-	moments chan struct{} // one for each request that has gone out, and for each answer that begins to arrive
+	moments chan struct{} // one for each request that was sent, and for each answer that begins
 	kills   int
-	lost    atomic.Int64 // requests that went out and were never answered
+	lost    atomic.Int64 // requests that were sent and not answered
 	created atomic.Int64 // answers 201
 
 	lock         sync.Mutex
@@ -47,7 +47,7 @@ type killTest struct {
 	answers      int
 }
 
-// identity is what no two answers about one draft may differ in.
+// identity is what all answers about one draft must have in common.
 type identity struct{ draftID, missionID, nonce string }
 
 func identify(draftID, missionID string, quote sortie.Quote) identity {
@@ -79,7 +79,7 @@ func (s *killTest) watch(transport http.RoundTripper, r *http.Request) (*http.Re
 	moment := func() {
 		select {
 		case s.moments <- struct{}{}:
-		default: // nobody waits for one
+		default: // no test waits for one
 		}
 	}
 	var written atomic.Bool
@@ -121,7 +121,7 @@ func (s *killTest) client(key *sortie.Key) *sortie.Client {
 	return client
 }
 
-// newKeyEachTurn gives each caller a wallet of its own and a new key for every post.
+// newKeyEachTurn gives each caller its own wallet and a new idempotency key for every post.
 func (s *killTest) newKeyEachTurn() func(caller, turn int) (*sortie.Client, string) {
 	s.t.Helper()
 	var clients [callers]*sortie.Client
@@ -129,19 +129,19 @@ func (s *killTest) newKeyEachTurn() func(caller, turn int) (*sortie.Client, stri
 		clients[caller] = s.client(newKey(s.t))
 	}
 	return func(caller, turn int) (*sortie.Client, string) {
-		// A wallet may hold so many unfunded drafts and no more: a fast machine begins to replay.
+		// A wallet may hold a limited number of unfunded drafts: a fast machine replays keys.
 		return clients[caller], fmt.Sprintf("Turn %d", turn%draftsPerCaller)
 	}
 }
 
-// postWhile has every caller post, turn after turn, during the attack, and once more when the
-// service is left in peace. It returns when everything that was posted has been acknowledged.
+// postWhile posts with every caller during the attack, and once more after it. It returns when
+// every post has been acknowledged.
 func (s *killTest) postWhile(choose func(caller, turn int) (*sortie.Client, string), attack func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
 	var posting sync.WaitGroup
 	defer posting.Wait()
-	defer cancel() // comes first: when the attack failed, nobody needs an answer any more
+	defer cancel() // runs first: after a failed attack no answer is needed
 	peace := make(chan struct{})
 	for caller := range callers {
 		posting.Go(func() {
@@ -165,8 +165,8 @@ func (s *killTest) postWhile(choose func(caller, turn int) (*sortie.Client, stri
 	}
 }
 
-// post sends a draft until the service acknowledges it. Nothing but a service that is not there
-// excuses a failure.
+// post sends a draft until the service acknowledges it. Only an unavailable service excuses a
+// failure.
 func (s *killTest) post(ctx context.Context, client *sortie.Client, key string) {
 	for ctx.Err() == nil {
 		created, err := client.CreateDraft(ctx, titled(key), key)
@@ -181,7 +181,7 @@ func (s *killTest) post(ctx context.Context, client *sortie.Client, key string) 
 	}
 }
 
-// isUnavailable tells a service that went away from one that answers, in whatever form it does.
+// isUnavailable reports whether the error means that the service is down.
 func isUnavailable(err error) bool {
 	var unsent *url.Error
 	var refusal *sortie.Error
@@ -206,7 +206,7 @@ func (s *killTest) acknowledge(client *sortie.Client, key string, told identity)
 	s.acknowledged[client][key] = told
 }
 
-// awaitMoments waits until so much more has happened between the service and its clients.
+// awaitMoments waits for a number of requests and answers.
 func (s *killTest) awaitMoments(count int) {
 	s.t.Helper()
 	for len(s.moments) > 0 { // those are past
@@ -218,13 +218,13 @@ func (s *killTest) awaitMoments(count int) {
 		case <-s.service.ended:
 			s.t.Fatalf("the service ended by itself: %s", s.service.command.ProcessState)
 		case <-s.ctx.Done():
-			s.t.Fatalf("nothing moves any more between the service and its clients: %v", s.ctx.Err())
+			s.t.Fatalf("no more requests and answers: %v", s.ctx.Err())
 		}
 	}
 }
 
-// killAfter kills the service after so many moments and starts it again. The next kill may meet it
-// while it still starts.
+// killAfter kills the service after a number of moments and starts it again. The next kill may
+// happen during its start.
 func (s *killTest) killAfter(moments int) {
 	s.t.Helper()
 	s.awaitMoments(moments)
@@ -233,8 +233,8 @@ func (s *killTest) killAfter(moments int) {
 	s.service = launchServe(s.t, s.environment...)
 }
 
-// beginPost sends the head of a request, and returns when the service asks for its body. Finish
-// sends the body and takes the acknowledgement.
+// beginPost sends the header of a request, and returns when the service asks for its body. finish
+// sends the body and stores the acknowledgement.
 func (s *killTest) beginPost(key *sortie.Key, title string) (finish func()) {
 	s.t.Helper()
 	body, err := json.Marshal(titled(title))
@@ -275,14 +275,14 @@ func (s *killTest) beginPost(key *sortie.Key, title string) (finish func()) {
 		close(release)
 		answer := <-answered
 		if answer.err != nil {
-			s.t.Fatalf("the service did not finish a request that it had begun: %v", answer.err)
+			s.t.Fatalf("the service did not finish a request: %v", answer.err)
 		}
 		created := answer.created
 		s.acknowledge(s.client(key), title, identify(created.DraftID, created.MissionID, created.FundingQuote))
 	}
 }
 
-// gate is an empty reader that is done when it is open.
+// gate is an empty reader that ends when open is closed.
 type gate struct {
 	ctx  context.Context
 	open <-chan struct{}
@@ -317,8 +317,8 @@ func (s *server) refusesConnections() bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// checkAcknowledged compares all that the service has with all that it acknowledged: nothing less,
-// and nothing more either, because every key that was ever posted was acknowledged in the end.
+// checkAcknowledged compares the stored drafts with the acknowledged ones. They must be equal,
+// because every posted key was acknowledged.
 func (s *killTest) checkAcknowledged() {
 	s.t.Helper()
 	drafts := 0
@@ -347,7 +347,7 @@ func (s *killTest) checkAcknowledged() {
 	}
 	s.t.Logf("%d kills, %d answers about %d drafts, %d requests lost", s.kills, s.answers, drafts, s.lost.Load())
 	if s.kills > 0 && s.lost.Load() == 0 {
-		s.t.Error("no kill met a request under way: the test proves nothing")
+		s.t.Error("no kill interrupted a request: the test proves nothing")
 	}
 }
 
