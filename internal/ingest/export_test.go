@@ -6,10 +6,10 @@ import "os"
 func Misbehave(how func()) { misbehave = how }
 
 // OnChildEnd has a function called with the state of every child that ended.
-func (i *Ingester) OnChildEnd(fn func(*os.ProcessState)) { i.ended = fn }
+func (i *Ingester) OnChildEnd(fn func(*os.ProcessState)) { i.onChildEnd = fn }
 
-// OnComplaint has a function called with what ffmpeg said of each video.
-func (i *Ingester) OnComplaint(fn func(string)) { i.complained = fn }
+// OnStderr has a function called with what ffmpeg said of each video.
+func (i *Ingester) OnStderr(fn func(string)) { i.onStderr = fn }
 
 // SetStillMemory says how much memory ffmpeg may have.
 func (i *Ingester) SetStillMemory(bytes int64) { i.stillMemory = bytes }

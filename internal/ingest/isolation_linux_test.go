@@ -83,7 +83,7 @@ func runAttackedService(args []string) int {
 	config.FFmpeg = file(attackingFFmpeg)
 	attacked := ingest.New(config)
 	attacked.SetStillMemory(fakeMemory)
-	attacked.OnComplaint(func(said string) { report.FFmpeg = cmp.Or(report.FFmpeg, strings.TrimSpace(said)) }) // it is asked twice
+	attacked.OnStderr(func(said string) { report.FFmpeg = cmp.Or(report.FFmpeg, strings.TrimSpace(said)) }) // it is asked twice
 	_, _ = attacked.Ingest(ctx, file("film.mp4"), "video/mp4")
 	for name, said := range map[string]*string{attackingChild: &report.Child, bombingChild: &report.ChildBomb} {
 		config.Executable = file(name)

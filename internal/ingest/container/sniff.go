@@ -64,7 +64,7 @@ func describe(head []byte) string {
 	case bytes.HasPrefix(head, []byte{0x1a, 0x45, 0xdf, 0xa3}):
 		return "a Matroska file that is not WebM"
 	}
-	return "of a format that is not taken"
+	return "of a format that is not accepted"
 }
 
 // printable makes bytes of a file fit for a message.
