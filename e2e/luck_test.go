@@ -21,7 +21,7 @@ var harmless = map[string]string{
 	"example_test.go ExampleClient_Events":                                                   "an example for readers, without an output to compare",
 	"internal/chain/lease_test.go TestOneWorksAtATime":                                       "an interval between attempts, without a limit on their number",
 	"internal/jobs/sqlite_test.go TestIdleSQLiteWritesNothing":                               "time in which nothing must happen",
-	"internal/ingest/ingest_test.go TestOnlySoManyAtOnce":                                    "the time must run out",
+	"internal/ingest/ingest_test.go TestParallelLimit":                                       "the time must run out",
 	"internal/ingest/main_test.go dial":                                                      "it must fail, in a child without a network",
 	"internal/porttest/hold_other.go Hold":                                                   "the one place that chooses a port, where a port cannot be held",
 	"internal/porttest/porttest_linux_test.go TestAReservedPortCanBeListenedOnAgainAndAgain": "the port stays reserved",
