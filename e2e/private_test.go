@@ -29,7 +29,7 @@ func TestServedFilesSayNoPlace(t *testing.T) {
 	var all []submission
 	types := make(map[string]int)
 	for _, planted := range specimen.All() {
-		if !planted.SaysPlace || types[planted.Type] == 2 {
+		if !planted.HasPlace || types[planted.Type] == 2 {
 			continue
 		}
 		types[planted.Type]++

@@ -59,7 +59,7 @@ func received(directory string) (largest int64) {
 // A connection hangs when 99 % of a file are there; the service is killed when 99 % of another are,
 // and once more when all of a third is and nobody has been told so. Every upload goes on where it
 // was.
-func TestUploadGoesOnWhereItWas(t *testing.T) {
+func TestUploadResumes(t *testing.T) {
 	t.Parallel()
 	chain, directory := startAnvil(t), t.TempDir()
 	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), directory))

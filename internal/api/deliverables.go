@@ -9,7 +9,7 @@ import (
 )
 
 func (s *Server) deliverables(req *request) error {
-	page, err := req.parsePage("mediaUrlTtlSeconds")
+	page, err := req.parsePage()
 	if err != nil {
 		return err
 	}
@@ -24,15 +24,15 @@ func (s *Server) deliverables(req *request) error {
 	})
 }
 
-// parseTTL reads a number of seconds. Every number above the limit, also one that no integer holds,
-// means the limit.
+// parseTTL parses a number of seconds. A number above the limit counts as the limit, even if it
+// overflows an integer.
 func parseTTL(text string) (time.Duration, error) {
 	const longest = int64(app.MaxLinkTTL / time.Second)
 	if !isDigits(text) || text[0] == '0' {
-		return 0, invalidParameter("mediaUrlTtlSeconds", "want a whole number from 1; above "+strconv.FormatInt(longest, 10)+" it is "+strconv.FormatInt(longest, 10))
+		return 0, invalidParameter("mediaUrlTtlSeconds", "must be a whole number from 1; above "+strconv.FormatInt(longest, 10)+" it counts as "+strconv.FormatInt(longest, 10))
 	}
 	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil { // digits that do not fit
+	if err != nil { // overflow
 		seconds = longest
 	}
 	return time.Duration(min(seconds, longest)) * time.Second, nil

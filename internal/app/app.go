@@ -101,8 +101,27 @@ type Queue interface {
 	Reconcile(tx *store.Tx) error
 }
 
-// App runs the use cases. It may be used by many goroutines.
-type App struct {
+// App runs the use cases of creators, contributors and the public, and serves media. It may be used
+// by many goroutines.
+type App struct{ *core }
+
+// Ledger records what the chain holds and what follows from it: fundings, confirmations, refunds,
+// settlements, receipts and the books. The follower, the sender and periodic work call it. It may be
+// used by many goroutines.
+type Ledger struct{ *core }
+
+// Operators runs the use cases of operators. It may be used by many goroutines.
+type Operators struct{ *core }
+
+// Service holds the use cases, which share one state.
+type Service struct {
+	App       *App
+	Ledger    *Ledger
+	Operators *Operators
+}
+
+// core is the state that [App], [Ledger] and [Operators] share.
+type core struct {
 	store   *store.DB
 	issuer  *funding.Issuer
 	domain  sortie.Domain
@@ -143,7 +162,7 @@ type App struct {
 // New prepares the use cases: it reads, or on the first start makes, the keys that cursors and
 // links are signed with, and remembers the factory, whose events count from now on for as long as
 // the database lives.
-func New(ctx context.Context, config Config) (*App, error) {
+func New(ctx context.Context, config Config) (*Service, error) {
 	var fresh [32]byte
 	_, _ = rand.Read(fresh[:]) // never fails
 	var secret []byte
@@ -166,7 +185,7 @@ func New(ctx context.Context, config Config) (*App, error) {
 	for _, operator := range config.Operators {
 		operators[operator] = true
 	}
-	a := &App{
+	c := &core{
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
 		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
@@ -179,19 +198,19 @@ func New(ctx context.Context, config Config) (*App, error) {
 		solvency: solvency{contract: config.Contract, interval: config.SolvencyEvery, retryIn: contractWait, page: bookPageSize, recheck: recheckedBooks},
 		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}
-	if err := a.prepareSubmissions(ctx); err != nil {
+	if err := c.prepareSubmissions(ctx); err != nil {
 		return nil, fmt.Errorf("prepare the use cases: %w", err)
 	}
-	return a, nil
+	return &Service{App: &App{c}, Ledger: &Ledger{c}, Operators: &Operators{c}}, nil
 }
 
 // prepareSubmissions makes the first link key of a database, and slots for the missions that are
 // older than those.
-func (a *App) prepareSubmissions(ctx context.Context) error {
-	if err := a.RotateLinkKeys(ctx); err != nil {
+func (c *core) prepareSubmissions(ctx context.Context) error {
+	if err := c.rotateLinkKeys(ctx); err != nil {
 		return err
 	}
-	if err := a.publishOlder(ctx); err != nil {
+	if err := c.publishOlder(ctx); err != nil {
 		return fmt.Errorf("open published missions to contributors: %w", err)
 	}
 	return nil

@@ -283,7 +283,7 @@ func (a *App) inputOf(ctx context.Context, submission store.Submission) (verify.
 	input := verify.Input{
 		SubmissionID: submission.ID, MissionID: submission.Mission.MissionID, Mission: normalized, OpensAt: slots.OpensAt, EndsAt: slots.EndsAt,
 		Location: submission.Declaration.Location, CapturedAt: submission.Declaration.CapturedAt, DeclaredHash: submission.Declaration.Hash,
-		UploadedHash: submission.UploadedHash, ClockInDoubt: a.Clock().InDoubt,
+		UploadedHash: submission.UploadedHash, ClockInDoubt: a.clock.state().InDoubt,
 	}
 	if submission.UploadedAt != nil {
 		input.UploadedAt = *submission.UploadedAt

@@ -43,7 +43,7 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 		// Whoever looked at the same file meanwhile has lost nothing, and the rest goes on from
 		// there.
 		restarted := s.another(func(config *Config) { config.Ingester = nil }) // it cannot look again
-		s.must(restarted.CheckSubmission(ctx, declared.SubmissionID))
+		s.must(restarted.App.CheckSubmission(ctx, declared.SubmissionID))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionAccepted)
 		if slots := s.slots(draft); slots.Accepted != 1 || slots.Reserved != 0 {
 			t.Errorf("slots %+v", slots)
@@ -83,7 +83,7 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 		wantCode(t, err, sortie.CodeServiceUnavailable)
 		s.must(os.Rename(away, s.mediaDir))
 		// Whoever asks how far it came finishes it.
-		resumed, err := s.another(nil).OpenUpload(ctx, declared.SubmissionID, UploadTus, link)
+		resumed, err := s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, UploadTus, link)
 		s.must(err)
 		if !resumed.Done() || resumed.Offset() != int64(len(file)) {
 			t.Errorf("the upload is at %d of %d", resumed.Offset(), len(file))
@@ -211,8 +211,8 @@ func TestFilesThatAreLost(t *testing.T) {
 	s.pass(checkPatience)
 	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
-	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+	_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 	wantCode(t, err, sortie.CodeWrongState)
-	_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "We lost it. Please send it again.")
+	_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "We lost it. Please send it again.")
 	s.must(err)
 }

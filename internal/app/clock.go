@@ -75,7 +75,7 @@ func newClockWatch(now func() time.Time, trustBlocks bool, log *slog.Logger) *cl
 }
 
 // ObserveBlock tells of the newest block of the chain, each time that it is looked at.
-func (a *App) ObserveBlock(number uint64, at time.Time) { a.clock.sawBlock(number, at) }
+func (l *Ledger) ObserveBlock(number uint64, at time.Time) { l.clock.sawBlock(number, at) }
 
 // ObserveRequest tells of the timestamp of a signed request, and of the address that it came from.
 func (a *App) ObserveRequest(address netip.Prefix, signed time.Time) {

@@ -198,7 +198,7 @@ func TestAPhotoIsNotRejectedForAClockInDoubt(t *testing.T) {
 			for block := range uint64(10) {
 				s.pass(12 * time.Second)
 				if test.noticed {
-					s.app.ObserveBlock(block, s.clock().Add(behind))
+					s.ledger.ObserveBlock(block, s.clock().Add(behind))
 				}
 			}
 			if got := s.app.Clock().InDoubt; got != test.noticed {

@@ -11,23 +11,23 @@ import (
 
 // closeMissions makes the intents to close missions that have nothing left to pay: the contract
 // sends the rest back to the creator.
-func (a *App) closeMissions(ctx context.Context) error {
-	halted, err := a.paymentsHalted(ctx)
+func (l *Ledger) closeMissions(ctx context.Context) error {
+	halted, err := l.paymentsHalted(ctx)
 	if err != nil || halted {
 		return err
 	}
-	list, err := a.store.SlotsToClose(ctx, a.now(), maxDue)
+	list, err := l.store.SlotsToClose(ctx, l.now(), maxDue)
 	if err != nil {
 		return fmt.Errorf("look for missions to close: %w", err)
 	}
 	var failures []error
 	for _, draftID := range list {
-		if err := a.write(ctx, func(books *books) error { return books.startClosing(draftID) }); err != nil {
+		if err := l.write(ctx, func(books *books) error { return books.startClosing(draftID) }); err != nil {
 			failures = append(failures, fmt.Errorf("close draft %s: %w", draftID, err))
 		}
 	}
 	if len(list) > 0 {
-		a.settling.wake()
+		l.settling.wake()
 	}
 	return errors.Join(failures...)
 }
@@ -44,17 +44,17 @@ func (b *books) startClosing(draftID string) error {
 		return err
 	}
 	b.step(ClosingStarted, 1)
-	_, _, err = b.tx.AddIntent(IntentClose, draftID, b.app.domain.ChainID, b.app.sender)
+	_, _, err = b.tx.AddIntent(IntentClose, draftID, b.core.domain.ChainID, b.core.sender)
 	return err
 }
 
 // completeMissions ends the missions whose money has left the contract for good.
-func (a *App) completeMissions(ctx context.Context) error {
-	halted, err := a.store.Halted(ctx)
+func (l *Ledger) completeMissions(ctx context.Context) error {
+	halted, err := l.store.Halted(ctx)
 	if err != nil || halted {
 		return err
 	}
-	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	position, err := l.store.ChainPosition(ctx, l.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -63,13 +63,13 @@ func (a *App) completeMissions(ctx context.Context) error {
 	}
 	var failures []error
 	for after := ""; ; {
-		list, err := a.store.SlotsToComplete(ctx, position.Final, after, maxDue)
+		list, err := l.store.SlotsToComplete(ctx, position.Final, after, maxDue)
 		if err != nil {
 			return fmt.Errorf("look for missions that are complete: %w", err)
 		}
 		for _, draftID := range list {
 			after = draftID
-			if err := a.write(ctx, func(books *books) error { return books.complete(draftID) }); err != nil {
+			if err := l.write(ctx, func(books *books) error { return books.complete(draftID) }); err != nil {
 				failures = append(failures, fmt.Errorf("complete draft %s: %w", draftID, err))
 			}
 		}

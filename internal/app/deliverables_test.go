@@ -91,7 +91,7 @@ func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 			}
 			for _, id := range []string{seen[len(seen)-1], ids[len(ids)-1]} { // the last that was seen, and one that was not
 				if !revoked[id] {
-					_, err := s.app.RejectSubmission(ctx, testBase, by(reviewer), id, "No.")
+					_, err := s.operators.RejectSubmission(ctx, testBase, by(reviewer), id, "No.")
 					s.must(err)
 					revoked[id] = true
 				}
@@ -180,11 +180,11 @@ func TestLostFilesAreNotServed(t *testing.T) {
 	for range 2 {
 		for _, bad := range [][]byte{flipped, whole[:len(whole)-1]} {
 			write(bad)
-			_, err = s.fetch(s.app, delivered.MediaURL)
+			_, err = s.fetch(s.service, delivered.MediaURL)
 			wantCode(t, err, sortie.CodeNotFound)
 		}
 		write(whole)
-		for _, err := range together(slices.Repeat([]func() error{func() error { _, err := s.fetch(s.app, delivered.MediaURL); return err }}, 8)...) {
+		for _, err := range together(slices.Repeat([]func() error{func() error { _, err := s.fetch(s.service, delivered.MediaURL); return err }}, 8)...) {
 			s.must(err)
 		}
 	}
@@ -193,13 +193,13 @@ func TestLostFilesAreNotServed(t *testing.T) {
 	s.must(os.Chtimes(path, written, written))
 	s.pass(provenFor)
 	link := s.deliverables(draft, DeliverablesQuery{}).Submissions[0].MediaURL
-	_, err = s.fetch(s.app, link)
+	_, err = s.fetch(s.service, link)
 	wantCode(t, err, sortie.CodeNotFound)
 	delivered = s.deliverables(draft, DeliverablesQuery{}).Submissions[0]
 	s.must(os.Remove(path))
-	_, err = s.fetch(s.app, delivered.MediaURL)
+	_, err = s.fetch(s.service, delivered.MediaURL)
 	wantCode(t, err, sortie.CodeNotFound)
-	if _, err := s.fetch(s.app, *delivered.ThumbnailURL); err != nil {
+	if _, err := s.fetch(s.service, *delivered.ThumbnailURL); err != nil {
 		t.Error(err)
 	}
 }
@@ -219,7 +219,7 @@ func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
 		waiting, err := s.declare(contributor(2), draft, "three", photo(3))
 		s.must(err)
 		s.upload(waiting, photo(3))
-		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), gone.SubmissionID, "No.")
+		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), gone.SubmissionID, "No.")
 		s.must(err)
 		if removed, err := s.app.SweepMedia(ctx); err != nil || removed != 0 {
 			t.Errorf("removed %d at once, %v", removed, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -22,17 +23,17 @@ func (w *world) doctor(draft store.Draft) sortie.Doctor {
 
 func (w *world) reject(draft store.Draft) {
 	w.t.Helper()
-	_, err := w.app.Reject(context.Background(), reviewer, draft.ID, "The place is private.")
+	_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "The place is private.")
 	w.must(err)
 }
 
 func (w *world) approve(draft store.Draft) {
 	w.t.Helper()
-	_, err := w.app.Approve(context.Background(), reviewer, draft.ID, "")
+	_, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "")
 	w.must(err)
 }
 
-func (w *world) halt() { w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true)) }
+func (w *world) halt() { w.must(w.ledger.ReportIncident(context.Background(), "test", "Stop.", true)) }
 
 // endedLongAgo lets 40 days pass: a mission without an end of its own takes submissions for 30. The
 // chain goes on.
@@ -69,14 +70,14 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 		"in review, locked": {locked, nil, waiting, sortie.PartyOperator, blockers{sortie.BlockerReviewPending}, ""},
 		"in review, halted": {confirmed, func(w *world, _ store.Draft) { w.halt() }, blocked, sortie.PartyOperator,
 			blockers{sortie.BlockerServiceHalted, sortie.BlockerReviewPending}, "incident"},
-		"in review, reclaimed": {locked, func(w *world, draft store.Draft) { w.extend([]store.ChainEvent{closingOf(draft, 2)}) }, blocked, sortie.PartyChain,
+		"in review, reclaimed": {locked, func(w *world, draft store.Draft) { w.extend([]onchain.Event{closingOf(draft, 2)}) }, blocked, sortie.PartyChain,
 			blockers{sortie.BlockerMissionClosed}, "took the money back"},
 		"approved": {confirmed, (*world).approve, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingNotFinal}, "not final"},
 		"approved, halted": {confirmed, func(w *world, draft store.Draft) { w.approve(draft); w.halt() }, blocked, sortie.PartyOperator,
 			blockers{sortie.BlockerServiceHalted, sortie.BlockerFundingNotFinal}, ""},
 		"approved, closed": {confirmed, func(w *world, draft store.Draft) {
 			w.approve(draft)
-			w.extend([]store.ChainEvent{closingOf(draft, 2)})
+			w.extend([]onchain.Event{closingOf(draft, 2)})
 		}, blocked, sortie.PartyNone, blockers{sortie.BlockerMissionClosed}, "not be published"},
 		"published": {locked, (*world).approve, ready, sortie.PartyContributors, nil, "takes submissions until 2026-03-04"},
 		"published, halted": {locked, func(w *world, draft store.Draft) { w.approve(draft); w.halt() }, blocked, sortie.PartyOperator,
@@ -85,7 +86,7 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 			blockers{sortie.BlockerMissionEnded}, "ended at 2026-03-04"},
 		"published, closed": {locked, func(w *world, draft store.Draft) {
 			w.approve(draft)
-			w.extend([]store.ChainEvent{closingOf(draft, closedByCreator)})
+			w.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		}, ready, sortie.PartyNone, blockers{sortie.BlockerMissionClosed}, "is over"},
 		"rejected, unfunded": {none, (*world).reject, rejected, sortie.PartyNone, blockers{sortie.BlockerMissionRejected}, "The place is private."},
 		"rejected, seen": {seen, (*world).reject, rejected, sortie.PartyChain,
@@ -96,7 +97,7 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 			blockers{sortie.BlockerServiceHalted, sortie.BlockerMissionRejected, sortie.BlockerRefundPending}, ""},
 		"rejected, refund mined": {confirmed, func(w *world, draft store.Draft) {
 			w.reject(draft)
-			w.extend([]store.ChainEvent{closingOf(draft, 1)})
+			w.extend([]onchain.Event{closingOf(draft, 1)})
 		}, rejected, sortie.PartyChain, blockers{sortie.BlockerMissionRejected, sortie.BlockerRefundPending}, "returns the money"},
 		"refunded": {confirmed, func(w *world, draft store.Draft) { w.reject(draft); w.refund(draft, false) }, rejected, sortie.PartyNone,
 			blockers{sortie.BlockerMissionRejected}, "back with its creator"},
@@ -177,7 +178,7 @@ func (w *world) refund(draft store.Draft, deferred bool) {
 	w.t.Helper()
 	closing := closingOf(draft, 1)
 	closing.Closed.RefundDeferred = deferred
-	w.extend([]store.ChainEvent{closing})
+	w.extend([]onchain.Event{closing})
 	w.finalize(w.position.Tip.Number)
 	w.settle()
 }
@@ -203,7 +204,7 @@ func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 		!strings.Contains(after.Blockers[0].Message, sortie.FormatTime(ends)) {
 		t.Errorf("after its end: %+v", after)
 	}
-	w.extend([]store.ChainEvent{fundingOf(draft)})
+	w.extend([]onchain.Event{fundingOf(draft)})
 	w.bury(draft, mission.DepthConfirmed)
 	if late := w.doctor(draft); late.Health != sortie.HealthBlocked || late.WaitingOn != sortie.PartyChain || late.Blockers[0].Code != sortie.BlockerMissionEnded {
 		t.Errorf("funded too late: %+v", late)
@@ -217,7 +218,7 @@ func TestTheDoctorSaysWhereTheFundingIs(t *testing.T) {
 	if funding := w.doctor(draft).Funding; funding != (sortie.FundingDepth{Required: testConfirmations}) {
 		t.Errorf("unfunded: %+v", funding)
 	}
-	w.extend([]store.ChainEvent{fundingOf(draft)}, nil)
+	w.extend([]onchain.Event{fundingOf(draft)}, nil)
 	stored, err := w.db.FundingOf(context.Background(), draft.ID)
 	w.must(err)
 	funding := w.doctor(draft).Funding

@@ -92,7 +92,7 @@ func newApp(t *testing.T) *App {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return useCases
+	return useCases.App
 }
 
 func TestFailuresOfTheStore(t *testing.T) {

@@ -6,36 +6,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // setAside reports the next block, and follows it without its events.
 func (w *world) setAside(detail string) {
 	w.t.Helper()
-	next := store.Block{Number: w.position.Tip.Number + 1, Time: w.clock()}
-	w.must(w.app.SetAside(context.Background(), testChain, next, detail))
+	next := onchain.Block{Number: w.position.Tip.Number + 1, Time: w.clock()}
+	w.must(w.ledger.SetAside(context.Background(), testChain, next, detail))
 	w.extend(nil)
 }
 
-func (w *world) passPage(limit int) store.PassPage {
+func (w *world) passPage(limit int) onchain.PassPage {
 	w.t.Helper()
-	page, err := w.app.PassPage(context.Background(), testChain, limit)
+	page, err := w.ledger.PassPage(context.Background(), testChain, limit)
 	w.must(err)
 	return page
 }
 
-func (w *world) compared(page store.PassPage, settled, wantMore bool) {
+func (w *world) compared(page onchain.PassPage, settled, wantMore bool) {
 	w.t.Helper()
-	more, err := w.app.PassCompared(context.Background(), testChain, page, settled)
+	more, err := w.ledger.PassCompared(context.Background(), testChain, page, settled)
 	w.must(err)
 	if more != wantMore {
 		w.t.Errorf("after the page that follows draft %d: more is %t, want %t", page.After, more, wantMore)
 	}
 }
 
-func idsOf(page store.PassPage) (ids []string) {
+func idsOf(page onchain.PassPage) (ids []string) {
 	for _, each := range page.Missions {
-		ids = append(ids, each.Draft.ID)
+		ids = append(ids, each.Terms.DraftID)
 	}
 	return ids
 }
@@ -67,7 +67,7 @@ func TestADraftWhoseFundingWasSetAsideIsNotRemoved(t *testing.T) {
 		if got, want := idsOf(last), []string{funded.ID}; !slices.Equal(got, want) || !last.End {
 			t.Errorf("the last page: got %v, end %t, want %v, end true", got, last.End, want)
 		}
-		w.must(w.app.Adopt(context.Background(), testChain, w.missed(block, fundingOf(funded))))
+		w.must(w.ledger.Adopt(context.Background(), testChain, w.missed(block, fundingOf(funded))))
 		w.compared(last, true, false)
 		w.removeUnfunded(2)
 		w.checkGone(unfunded)
@@ -155,7 +155,7 @@ func TestAFullPassThatIsNotCompleteContinues(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	before := w.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`)
-	w.must(w.app.ContinueReconcile(context.Background()))
+	w.must(w.ledger.ContinueReconcile(context.Background()))
 	if got := w.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`); got != before+1 {
 		t.Errorf("got %d reconcile jobs, want %d", got, before+1)
 	}

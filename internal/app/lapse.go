@@ -16,25 +16,25 @@ import (
 // contract until it can be reclaimed. That cannot be undone, so a clock that is wrong must not
 // cause it: a mission lapses by the time of the chain or of the service, whichever is earlier.
 // Nothing lapses while the clock is in doubt or an incident halts the service.
-func (a *App) lapseMissions(ctx context.Context) error {
-	halted, err := a.store.Halted(ctx)
-	if err != nil || halted || a.Clock().InDoubt {
+func (l *Ledger) lapseMissions(ctx context.Context) error {
+	halted, err := l.store.Halted(ctx)
+	if err != nil || halted || l.clock.state().InDoubt {
 		return err
 	}
-	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+	position, err := l.store.ChainPosition(ctx, l.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) { // no block was followed, so nothing is funded
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read the time of the chain: %w", err)
 	}
-	list, err := a.store.DraftsToLapse(ctx, earlier(a.now(), position.Tip.Time), maxDue)
+	list, err := l.store.DraftsToLapse(ctx, earlier(l.now(), position.Tip.Time), maxDue)
 	if err != nil {
 		return fmt.Errorf("look for missions that cannot be published any more: %w", err)
 	}
 	var failures []error
 	for _, draft := range list {
-		if err := a.write(ctx, func(books *books) error { return books.lapse(draft.ID) }); err != nil {
+		if err := l.write(ctx, func(books *books) error { return books.lapse(draft.ID) }); err != nil {
 			failures = append(failures, fmt.Errorf("reject draft %s, which cannot be published any more: %w", draft.ID, err))
 		}
 	}
@@ -55,12 +55,12 @@ func (b *books) lapse(draftID string) error {
 	if err := b.hold(); err != nil {
 		return err
 	}
-	position, err := b.tx.ChainPosition(b.app.domain.ChainID)
+	position, err := b.tx.ChainPosition(b.core.domain.ChainID)
 	if err != nil {
 		return err
 	}
 	account, err := b.open(draftID)
-	if err != nil || !account.late(earlier(b.tx.Now, position.Tip.Time)) || b.app.Clock().InDoubt {
+	if err != nil || !account.late(earlier(b.tx.Now, position.Tip.Time)) || b.core.clock.state().InDoubt {
 		return err
 	}
 	if halted, err := b.tx.Halted(); err != nil || halted {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -20,12 +21,12 @@ func (w *world) ending(key string, after time.Duration) store.Draft {
 
 func (w *world) dueByTime() {
 	w.t.Helper()
-	w.must(w.app.DueByTime(context.Background()))
+	w.must(w.ledger.DueByTime(context.Background()))
 }
 
 func (w *world) approved(draft store.Draft) {
 	w.t.Helper()
-	_, err := w.app.Approve(context.Background(), reviewer, draft.ID, "")
+	_, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "")
 	w.must(err)
 }
 
@@ -41,7 +42,7 @@ func TestAnApprovalThatPublishesTooLateLapses(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		w := openWorld(t, database, worldOptions{})
 		draft := w.ending("k", 2*time.Hour)
-		w.extend([]store.ChainEvent{fundingOf(draft)})
+		w.extend([]onchain.Event{fundingOf(draft)})
 		w.bury(draft, mission.DepthConfirmed)
 		w.approved(draft)
 		w.pass(2 * time.Hour)
@@ -64,7 +65,7 @@ func TestAnApprovalThatPublishesTooLateLapses(t *testing.T) {
 		}
 		w.settle()
 		w.wantState(draft, rejectedLocked)
-		_, needed, err := w.app.CloseCall(context.Background(), draft.ID)
+		_, needed, err := w.ledger.CloseCall(context.Background(), draft.ID)
 		if err != nil || !needed {
 			t.Errorf("the close is needed: %t, %v; want true", needed, err)
 		}
@@ -76,7 +77,7 @@ func TestNothingIsApprovedByItselfAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
 	draft := w.ending("k", 2*time.Hour)
-	w.extend([]store.ChainEvent{fundingOf(draft)})
+	w.extend([]onchain.Event{fundingOf(draft)})
 	w.pass(2 * time.Hour)
 	w.bury(draft, mission.DepthLocked)
 	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
@@ -89,7 +90,7 @@ func TestAFundingThatIsOnlySeenAtTheEndIsRefunded(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.ending("k", 2*time.Hour)
-	w.extend([]store.ChainEvent{fundingOf(draft)})
+	w.extend([]onchain.Event{fundingOf(draft)})
 	w.pass(2 * time.Hour)
 	w.extend(nil)
 	w.dueByTime()
@@ -108,11 +109,11 @@ func TestNothingLapsesWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.ending("k", 2*time.Hour)
-	w.extend([]store.ChainEvent{fundingOf(draft)})
+	w.extend([]onchain.Event{fundingOf(draft)})
 	w.bury(draft, mission.DepthConfirmed)
 	w.pass(2 * time.Hour)
 	w.extend(nil)
-	w.must(w.app.ReportIncident(context.Background(), "test", "Stop.", true))
+	w.must(w.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 	w.dueByTime()
 	w.must(w.app.write(context.Background(), func(books *books) error { return books.lapse(draft.ID) })) // listed before the halt
 	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
@@ -128,11 +129,11 @@ func TestAMissionThatWasPublishedNeverLapses(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		w := openWorld(t, database, worldOptions{})
 		draft := w.ending("k", 2*time.Hour)
-		w.extend([]store.ChainEvent{fundingOf(draft)})
+		w.extend([]onchain.Event{fundingOf(draft)})
 		w.bury(draft, mission.DepthLocked)
 		w.approved(draft)
 		published := mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved}
-		elsewhere := w.step(testStart, []store.ChainEvent{fundingOf(draft)}) // the funding is in another block now
+		elsewhere := w.step(testStart, []onchain.Event{fundingOf(draft)}) // the funding is in another block now
 		elsewhere.Final, elsewhere.Head = testStart, testStart+1
 		w.advance(elsewhere)
 		w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionApproved})
@@ -157,7 +158,7 @@ func TestNothingLapsesByAClockThatJumpsAhead(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		w := openWorld(t, database, worldOptions{})
 		draft := w.ending("k", 2*time.Hour)
-		w.extend([]store.ChainEvent{fundingOf(draft)})
+		w.extend([]onchain.Event{fundingOf(draft)})
 		w.bury(draft, mission.DepthConfirmed)
 		inReview := mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone}
 		w.pass(24 * time.Hour) // by the service's clock alone
@@ -178,7 +179,7 @@ func TestNothingLapsesWhileTheClockIsInDoubt(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.ending("k", 2*time.Hour)
-	w.extend([]store.ChainEvent{fundingOf(draft)})
+	w.extend([]onchain.Event{fundingOf(draft)})
 	w.bury(draft, mission.DepthConfirmed)
 	w.pass(2 * time.Hour)
 	w.extend(nil)

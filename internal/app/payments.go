@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -14,8 +15,8 @@ import (
 // Payments of missions that are not in the database do not count. Contributors redeem their own
 // receipts; those payments are as the service promised them, whichever account sent the
 // transaction.
-func (b *books) applyPayments(chainID uint64, events []store.ChainEvent) error {
-	payments := make(map[sortie.Hash][]*store.ChainEvent)
+func (b *books) applyPayments(chainID uint64, events []onchain.Event) error {
+	payments := make(map[sortie.Hash][]*onchain.Event)
 	var order []sortie.Hash // of the missions, so that incidents open in the order of the chain
 	for i := range events {
 		if event := &events[i]; event.Payment != nil {
@@ -41,7 +42,7 @@ func (b *books) applyPayments(chainID uint64, events []store.ChainEvent) error {
 }
 
 // applyPaymentsOf notes and compares the payments of one mission.
-func (b *books) applyPaymentsOf(chainID uint64, c *account, payments []*store.ChainEvent) error {
+func (b *books) applyPaymentsOf(chainID uint64, c *account, payments []*onchain.Event) error {
 	slots := make([]uint64, len(payments))
 	for i, event := range payments {
 		slots[i] = event.Payment.Slot
@@ -72,12 +73,12 @@ func (b *books) applyPaymentsOf(chainID uint64, c *account, payments []*store.Ch
 
 // notePayments notes which slots were paid, by which transactions. No settlement pays them again,
 // and their receipts are not signed again.
-func (b *books) notePayments(chainID uint64, c *account, payments []*store.ChainEvent) error {
+func (b *books) notePayments(chainID uint64, c *account, payments []*onchain.Event) error {
 	var notes []store.PaymentNote
 	for _, event := range payments {
 		if c.fundedIn(chainID, event.Factory) {
 			notes = append(notes, store.PaymentNote{
-				Slot: event.Payment.Slot, Block: event.Block, Transaction: event.Transaction, Credited: event.Kind == store.EventPayoutDeferred,
+				Slot: event.Payment.Slot, Block: event.Block, Transaction: event.Transaction, Credited: event.Kind == onchain.EventPayoutDeferred,
 			})
 		}
 	}
@@ -90,7 +91,7 @@ func (b *books) notePayments(chainID uint64, c *account, payments []*store.Chain
 }
 
 // promisedPayment reports whether a payment goes to the contributor whose submission took its slot.
-func promisedPayment(taken map[uint64]store.SlotHolder, payment *store.Payment) bool {
+func promisedPayment(taken map[uint64]store.SlotHolder, payment *onchain.Payment) bool {
 	holder, found := taken[payment.Slot]
 	return found && holder.Contributor == payment.Recipient && sortie.SubmissionKey(holder.SubmissionID) == payment.SubmissionKey
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -18,7 +19,7 @@ const closedBySettler = 1
 // pay adds a block that pays the slots of submissions.
 func (s *studio) pay(ids ...string) {
 	s.t.Helper()
-	payments := make([]store.ChainEvent, len(ids))
+	payments := make([]onchain.Event, len(ids))
 	for i, id := range ids {
 		payments[i] = s.paymentOf(id)
 	}
@@ -26,8 +27,8 @@ func (s *studio) pay(ids ...string) {
 }
 
 // deferred is the event of a payment that the token refused.
-func deferred(payment store.ChainEvent) store.ChainEvent {
-	payment.Kind = store.EventPayoutDeferred
+func deferred(payment onchain.Event) onchain.Event {
+	payment.Kind = onchain.EventPayoutDeferred
 	return payment
 }
 
@@ -73,7 +74,7 @@ func (s *studio) payAll(draft store.Draft) {
 }
 
 // restOf is the event of a closing that sends back what a mission has not spent, in no block yet.
-func (s *studio) restOf(draft store.Draft, reason uint8) store.ChainEvent {
+func (s *studio) restOf(draft store.Draft, reason uint8) onchain.Event {
 	s.t.Helper()
 	slots := s.slots(draft)
 	closing := closingOf(draft, reason)
@@ -85,7 +86,7 @@ func (s *studio) restOf(draft store.Draft, reason uint8) store.ChainEvent {
 func (s *studio) closeMission(draft store.Draft) {
 	s.t.Helper()
 	s.wantClosing(draft, true)
-	s.extend([]store.ChainEvent{s.restOf(draft, closedBySettler)})
+	s.extend([]onchain.Event{s.restOf(draft, closedBySettler)})
 }
 
 // wantClosing says whether the service closes a mission: it then has an intent for it, exactly one
@@ -112,7 +113,7 @@ func (s *studio) complete(draft store.Draft) {
 // settlePayouts does what a worker does each second about payouts.
 func (s *studio) settlePayouts() {
 	s.t.Helper()
-	s.must(s.app.Settle(context.Background()))
+	s.must(s.ledger.Settle(context.Background()))
 }
 
 // wantPayout compares the status of a payout.
@@ -206,7 +207,7 @@ func TestPaymentsWithoutAPayoutChangeNothing(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s := openStudio(t, database, nil)
 		draft := s.publish("k", 2, "")
-		s.extend([]store.ChainEvent{paymentOf(draft, 1, bob, "sub_none")})
+		s.extend([]onchain.Event{paymentOf(draft, 1, bob, "sub_none")})
 		s.wantHalted(true)
 		s.clearIncidents()
 		id := s.submitQuickly(bob, draft, "one")

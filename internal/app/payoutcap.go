@@ -25,9 +25,9 @@ func newPayoutCaps(perHour map[sortie.Token]*big.Int, tokens map[sortie.Token]To
 
 // HeldByCap tells of each token whether payouts waited for room below the hourly cap when this
 // process last looked.
-func (a *App) HeldByCap() map[sortie.Token]bool {
-	held := make(map[sortie.Token]bool, len(a.settling.caps.holds))
-	for token, holds := range a.settling.caps.holds {
+func (l *Ledger) HeldByCap() map[sortie.Token]bool {
+	held := make(map[sortie.Token]bool, len(l.settling.caps.holds))
+	for token, holds := range l.settling.caps.holds {
 		held[token] = holds.Load()
 	}
 	return held
@@ -40,7 +40,7 @@ const incidentPayoutCap = "payout_cap"
 // of their token. Where some of them have to wait for that, it opens an incident; held says that
 // others of the token must not pass them.
 func (b *books) roomInHour(waiting store.WaitingMission, token sortie.Token, draft store.Draft) (size int, held bool, err error) {
-	limit := b.app.settling.caps.perHour[token]
+	limit := b.core.settling.caps.perHour[token]
 	if limit == nil {
 		return waiting.Batch, false, nil
 	}
@@ -76,5 +76,5 @@ func capFlag(token sortie.Token) string {
 }
 
 func (b *books) units(baseUnits *big.Int, token sortie.Token) string {
-	return sortie.FormatUnits(baseUnits, b.app.tokens[token].Decimals) + " " + string(token)
+	return sortie.FormatUnits(baseUnits, b.core.tokens[token].Decimals) + " " + string(token)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -33,9 +34,9 @@ func capped(wholeUSDC string) func(*Config) {
 func (s *studio) withPayouts(key string, token sortie.Token, reward string, payouts int) store.Draft {
 	s.t.Helper()
 	draft := s.createAs(alice, key, fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":%s},"targetCount":%d}`, token, reward, payouts+1))
-	s.extend([]store.ChainEvent{fundingOf(draft)})
+	s.extend([]onchain.Event{fundingOf(draft)})
 	draft = s.bury(draft, mission.DepthLocked)
-	_, err := s.app.Approve(context.Background(), reviewer, draft.ID, "")
+	_, err := s.operators.Approve(context.Background(), reviewer, draft.ID, "")
 	s.must(err)
 	for i := range payouts {
 		s.submitQuickly(contributor(i), draft, fmt.Sprintf("%s-%d", key, i))
@@ -63,12 +64,12 @@ func (s *studio) wantCarried(when string, draft store.Draft, want int) {
 
 func (s *studio) makeSettlements() {
 	s.t.Helper()
-	s.must(s.app.Settle(context.Background()))
+	s.must(s.ledger.Settle(context.Background()))
 }
 
 func (s *studio) wantHeld(when string, want bool) {
 	s.t.Helper()
-	if got := s.app.HeldByCap()[sortie.TokenUSDC]; got != want {
+	if got := s.ledger.HeldByCap()[sortie.TokenUSDC]; got != want {
 		s.t.Errorf("%s: payouts in USDC are held: got %t, want %t", when, got, want)
 	}
 }
@@ -134,7 +135,7 @@ func TestProcessesShareTheHourlyCap(t *testing.T) {
 		failures := make([]error, 6)
 		for i := range failures {
 			process := s.another(nil)
-			group.Go(func() { failures[i] = process.Settle(context.Background()) })
+			group.Go(func() { failures[i] = process.Ledger.Settle(context.Background()) })
 		}
 		group.Wait()
 		s.must(errors.Join(failures...))

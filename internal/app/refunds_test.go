@@ -8,6 +8,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -22,7 +23,7 @@ func (w *world) intents() []store.Intent {
 func (w *world) rejected(key string) store.Draft {
 	w.t.Helper()
 	draft := w.fund(alice, key, mission.DepthConfirmed)
-	_, err := w.app.Reject(context.Background(), reviewer, draft.ID, "No.")
+	_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
 	w.must(err)
 	return w.read(draft.ID)
 }
@@ -33,13 +34,13 @@ func TestARefundIsIntendedOnce(t *testing.T) {
 		w := openWorld(t, database, worldOptions{})
 		draft := w.rejected("k")
 		for range 3 {
-			w.must(w.app.StartRefund(context.Background(), draft.ID))
+			w.must(w.ledger.StartRefund(context.Background(), draft.ID))
 		}
 		intents := w.intents()
 		if len(intents) != 1 || intents[0].Kind != IntentClose || intents[0].Subject != draft.ID || intents[0].Status != store.IntentQueued {
 			t.Fatalf("the intents are %+v", intents)
 		}
-		call, needed, err := w.app.CloseCall(context.Background(), draft.ID)
+		call, needed, err := w.ledger.CloseCall(context.Background(), draft.ID)
 		want := CloseCall{Domain: sortie.Domain{ChainID: testChain, Factory: factory}, MissionKey: sortie.MissionKey(draft.MissionID), Token: usdc, Refund: call.Refund}
 		whole := new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount)))
 		if err != nil || !needed || call != want || call.Refund.Cmp(whole) != 0 {
@@ -53,9 +54,9 @@ func TestARefundThatIsNotDue(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(*world, store.Draft){
 		"funding gone": func(w *world, _ store.Draft) { w.advance(w.step(testStart, nil)) },
-		"closed":       func(w *world, draft store.Draft) { w.extend([]store.ChainEvent{closingOf(draft, 1)}) },
+		"closed":       func(w *world, draft store.Draft) { w.extend([]onchain.Event{closingOf(draft, 1)}) },
 		"refunded": func(w *world, draft store.Draft) {
-			w.extend([]store.ChainEvent{closingOf(draft, 1)})
+			w.extend([]onchain.Event{closingOf(draft, 1)})
 			w.finalize(w.position.Tip.Number)
 			w.settle()
 		},
@@ -65,22 +66,22 @@ func TestARefundThatIsNotDue(t *testing.T) {
 			w := openWorld(t, sqliteDatabase(t), worldOptions{})
 			draft := w.rejected("k")
 			meanwhile(w, draft)
-			w.must(w.app.StartRefund(context.Background(), draft.ID))
+			w.must(w.ledger.StartRefund(context.Background(), draft.ID))
 			if intents := w.intents(); len(intents) != 0 {
 				t.Errorf("the intents are %+v", intents)
 			}
-			if _, needed, err := w.app.CloseCall(context.Background(), draft.ID); needed || err != nil {
+			if _, needed, err := w.ledger.CloseCall(context.Background(), draft.ID); needed || err != nil {
 				t.Errorf("needed is %t, %v", needed, err)
 			}
 		})
 	}
 	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
 	published := w.fund(alice, "published", mission.DepthLocked)
-	w.must(w.app.StartRefund(context.Background(), published.ID))
-	if _, needed, err := w.app.CloseCall(context.Background(), published.ID); needed || err != nil || len(w.intents()) != 0 {
+	w.must(w.ledger.StartRefund(context.Background(), published.ID))
+	if _, needed, err := w.ledger.CloseCall(context.Background(), published.ID); needed || err != nil || len(w.intents()) != 0 {
 		t.Errorf("a published mission: needed is %t, %v, intents %v", needed, err, w.intents())
 	}
-	if err := w.app.StartRefund(context.Background(), "draft_00000000000000000000000000"); !errors.Is(err, store.ErrNotFound) {
+	if err := w.ledger.StartRefund(context.Background(), "draft_00000000000000000000000000"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown draft: %v", err)
 	}
 }
@@ -91,9 +92,9 @@ func TestARefundThatVanishesIsDueAgain(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t, sqliteDatabase(t), worldOptions{})
 	draft := w.rejected("k")
-	w.extend([]store.ChainEvent{closingOf(draft, 1)})
+	w.extend([]onchain.Event{closingOf(draft, 1)})
 	before := w.position.Tip.Number - 1
-	w.advance(w.step(before, nil, []store.ChainEvent{closingOf(draft, 1)}))
+	w.advance(w.step(before, nil, []onchain.Event{closingOf(draft, 1)}))
 	if jobs := w.refundJobs(draft); jobs != 1 {
 		t.Errorf("%d jobs after the close moved to another block", jobs)
 	}
@@ -111,14 +112,14 @@ func TestLostRefundsAreRetried(t *testing.T) {
 		w.fund(alice, "in review", mission.DepthConfirmed)
 		lost, underWay, void := w.rejected("lost"), w.rejected("under way"), w.rejected("void")
 		for _, draft := range []store.Draft{underWay, void} {
-			w.must(w.app.StartRefund(ctx, draft.ID))
+			w.must(w.ledger.StartRefund(ctx, draft.ID))
 		}
 		intent, err := w.db.IntentOf(ctx, IntentClose, void.ID)
 		w.must(err)
 		gone := intent
 		gone.Status = store.IntentVoid
 		w.must(w.db.Tx(ctx, func(tx *store.Tx) error { return tx.MoveIntent(intent, gone) }))
-		queued, err := w.app.RetryRefunds(ctx)
+		queued, err := w.ledger.RetryRefunds(ctx)
 		if err != nil || queued != 2 {
 			t.Errorf("%d queued, %v", queued, err)
 		}

@@ -120,9 +120,9 @@ func TestAShorterRetentionWaitsForQuotesOfALongerOne(t *testing.T) {
 	w.pass(10 * 24 * time.Hour)
 	w.extend(nil)
 	w.config.DraftRetention = 24 * time.Hour
-	var err error
-	w.app, err = New(context.Background(), w.config)
+	service, err := New(context.Background(), w.config)
 	w.must(err)
+	w.use(service)
 	w.removeUnfunded(0)
 	w.pass(retentionMargin - time.Second)
 	w.extend(nil)

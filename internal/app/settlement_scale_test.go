@@ -125,17 +125,17 @@ func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 			return count(`SELECT SUM(seq_tup_read + COALESCE(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE relname IN
 	('payouts', 'settlements', 'mission_slots', 'intents', 'attempts', 'drafts', 'fundings')`)
 		}
-		run := func(do func(*App) error) int {
+		run := func(do func(*Ledger) error) int {
 			t.Helper()
 			before := rows()
 			db, err := store.Open(context.Background(), database, store.Options{Clock: s.clock, Logger: slog.New(slog.DiscardHandler)})
 			s.must(err)
-			s.must(do(s.another(func(config *Config) { config.Store = db })))
+			s.must(do(s.another(func(config *Config) { config.Store = db }).Ledger))
 			s.must(db.Close())
 			return rows() - before
 		}
-		start := run(func(*App) error { return nil })
-		read[missions] = run(func(app *App) error { return app.Settle(context.Background()) }) - start
+		start := run(func(*Ledger) error { return nil })
+		read[missions] = run(func(ledger *Ledger) error { return ledger.Settle(context.Background()) }) - start
 		settlements, carried := count(`SELECT COUNT(*) FROM settlements`), count(`SELECT COUNT(*) FROM payouts WHERE settlement_id IS NOT NULL`)
 		if settlements != maxQueued || carried != maxQueued*store.MaxSettlement {
 			t.Errorf("with %d missions a tick made %d settlements of %d payouts, want %d of %d", missions, settlements, carried, maxQueued, maxQueued*store.MaxSettlement)

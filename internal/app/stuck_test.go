@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Nothing that funds a mission is handed out while a funding would not be noticed. What is funded
@@ -18,9 +18,9 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 		ctx := context.Background()
 		w := openWorld(t, database, worldOptions{})
 		draft, funded := w.create(alice, "k"), w.create(bob, "k")
-		w.extend([]store.ChainEvent{fundingOf(funded)}, nil, nil, nil)
+		w.extend([]onchain.Event{fundingOf(funded)}, nil, nil, nil)
 		w.settle()
-		w.must(w.app.ReportIncident(ctx, store.IncidentFollowerStuck, "it is stuck", false))
+		w.must(w.ledger.ReportIncident(ctx, onchain.IncidentFollowerStuck, "it is stuck", false))
 
 		asked := map[string]func() error{
 			"create": func() error {
@@ -46,7 +46,7 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 		if _, err := w.app.Mission(ctx, bob, funded.ID); err != nil {
 			t.Errorf("status of a funded mission: got %v, want none", err)
 		}
-		w.must(w.app.ResolveIncidents(ctx, store.IncidentFollowerStuck))
+		w.must(w.ledger.ResolveIncidents(ctx, onchain.IncidentFollowerStuck))
 		for name, ask := range asked {
 			if err := ask(); err != nil {
 				t.Errorf("%s, when it is not stuck: got %v, want none", name, err)
@@ -69,10 +69,10 @@ func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 		w.reject(rejected)
 		listed := func() (ids []string) {
 			for after := ""; ; {
-				page, next, err := w.app.OpenMissions(ctx, testChain, after, 1)
+				page, next, err := w.ledger.OpenMissions(ctx, testChain, after, 1)
 				w.must(err)
 				for _, each := range page {
-					ids = append(ids, each.Draft.ID)
+					ids = append(ids, each.Terms.DraftID)
 				}
 				if after = next; next == "" {
 					return ids
@@ -101,13 +101,13 @@ func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
 			drafts = append(drafts, w.create(alice, key).ID)
 		}
 		walk := func(after string) (ids []string) {
-			page, next, err := w.app.OpenMissions(ctx, testChain, after, 10)
+			page, next, err := w.ledger.OpenMissions(ctx, testChain, after, 10)
 			w.must(err)
 			if next != "" {
 				t.Errorf("the walk from %q continues at %q, want its end", after, next)
 			}
 			for _, each := range page {
-				ids = append(ids, each.Draft.ID)
+				ids = append(ids, each.Terms.DraftID)
 			}
 			return ids
 		}
@@ -130,7 +130,7 @@ func TestClearingSetAsideEventsReconciles(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
 		w := openWorld(t, database, worldOptions{})
-		w.must(w.app.SetAside(ctx, testChain, store.Block{Number: 7, Time: w.clock()}, "Block 7."))
+		w.must(w.ledger.SetAside(ctx, testChain, onchain.Block{Number: 7, Time: w.clock()}, "Block 7."))
 		incidents, err := w.db.OpenIncidents(ctx)
 		if err != nil || len(incidents) != 1 {
 			t.Fatalf("the incidents are %v, %v, want one", incidents, err)
@@ -139,7 +139,7 @@ func TestClearingSetAsideEventsReconciles(t *testing.T) {
 		if got := jobs(); got != 1 {
 			t.Errorf("opened: got %d reconcile jobs, want 1", got)
 		}
-		_, err = w.app.ClearIncident(ctx, reviewer, incidents[0].ID, "the node was repaired")
+		_, err = w.operators.ClearIncident(ctx, reviewer, incidents[0].ID, "the node was repaired")
 		w.must(err)
 		if got := jobs(); got != 2 {
 			t.Errorf("cleared: got %d reconcile jobs, want 2", got)

@@ -42,7 +42,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, UploadTus, s.queryOf(declared.Upload.TusURL))
 		wantCode(t, err, sortie.CodeIdempotencyInProgress)
 		upload.Close()
-		upload, err = s.another(nil).OpenUpload(ctx, declared.SubmissionID, UploadTus, s.queryOf(declared.Upload.TusURL))
+		upload, err = s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, UploadTus, s.queryOf(declared.Upload.TusURL))
 		s.must(err)
 		if upload.Offset() != half || upload.Size() != int64(len(file)) || upload.Done() {
 			t.Errorf("after a restart the upload is at %d of %d", upload.Offset(), upload.Size())
@@ -77,7 +77,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 		s.pass(time.Second)
 		s.due()
 		s.wantReceipt(declared.SubmissionID, 0)
-		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Too late.")
+		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Too late.")
 		wantCode(t, err, sortie.CodeWrongState)
 
 		second := s.submit(contributor(2), draft, "two", photo(2))
@@ -131,14 +131,14 @@ func (s *studio) wantDelivered(draftID, submissionID string, file []byte) {
 		got.Provenance != sortie.Provenance{Source: "service_submission", MissionID: draft.MissionID, SubmissionID: submissionID}:
 		s.t.Errorf("deliverable %+v", got)
 	}
-	opened, err := s.fetch(s.app, got.MediaURL)
+	opened, err := s.fetch(s.service, got.MediaURL)
 	s.must(err)
 	served, err := io.ReadAll(opened.File)
 	s.must(err)
 	if hash := sha256.Sum256(served); "sha256:"+hexHash(hash) != got.Media.Hash || opened.Hash != hash || opened.Size != int64(len(served)) || opened.ContentType != "image/jpeg" {
 		s.t.Errorf("the link serves %d bytes, which are not those that were promised: %+v", len(served), opened)
 	}
-	thumbnail, err := s.fetch(s.app, *got.ThumbnailURL)
+	thumbnail, err := s.fetch(s.service, *got.ThumbnailURL)
 	s.must(err)
 	if thumbnail.Hash == opened.Hash || thumbnail.Size <= 0 || thumbnail.ContentType != "image/jpeg" {
 		s.t.Errorf("thumbnail %+v", thumbnail)
@@ -292,12 +292,12 @@ func TestDuplicatesAreFlagged(t *testing.T) {
 		near := s.submit(contributor(2), draft, "near", append(photo(1), 0)) // other bytes, the same picture
 		for _, duplicate := range []sortie.Submission{exact, near} {
 			s.wantStatus(duplicate.SubmissionID, sortie.SubmissionFlagged)
-			seen, err := s.app.ReviewedSubmission(ctx, testBase, reviewer, duplicate.SubmissionID)
+			seen, err := s.operators.ReviewedSubmission(ctx, testBase, reviewer, duplicate.SubmissionID)
 			s.must(err)
 			if seen.Submission.DuplicateOf == nil || *seen.Submission.DuplicateOf != first.SubmissionID {
 				t.Errorf("duplicate of %v, want %s", seen.Submission.DuplicateOf, first.SubmissionID)
 			}
-			if _, err := s.fetch(s.app, *seen.Submission.MediaURL); err != nil {
+			if _, err := s.fetch(s.service, *seen.Submission.MediaURL); err != nil {
 				t.Error(err)
 			}
 		}

@@ -286,12 +286,14 @@ func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
 // DropUpload removes what came of a file that is not waited for any more, so that files nobody
 // waits for do not fill the disk. What cannot be removed now, because somebody still writes to it
 // or it is in another process's directory, is tidied later.
-func (a *App) DropUpload(id string) {
-	if a.incoming == nil {
+func (a *App) DropUpload(id string) { a.dropUpload(id) }
+
+func (c *core) dropUpload(id string) {
+	if c.incoming == nil {
 		return
 	}
-	if err := a.incoming.Discard(id); err != nil && !errors.Is(err, blob.ErrUploadBusy) {
-		a.log.Warn("an upload that nobody waits for cannot be removed", "submissionId", id, "error", err)
+	if err := c.incoming.Discard(id); err != nil && !errors.Is(err, blob.ErrUploadBusy) {
+		c.log.Warn("an upload that nobody waits for cannot be removed", "submissionId", id, "error", err)
 	}
 }
 

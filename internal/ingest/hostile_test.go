@@ -97,7 +97,7 @@ func polyglots() []hostileFile {
 		{name: "E28 JPEG and PDF", declared: "image/jpeg", data: is(append(specimen.JPEG(picture, specimen.Segment(0xe5, []byte("%PDF-1.4 obj"))), "%%EOF"...)), gone: []string{"%PDF", "%%EOF"}},
 		{name: "E28 PDF with a JPEG in it", declared: "image/jpeg", data: is(append([]byte("%PDF-1.4\n"), specimen.JPEG(picture)...)), codes: wrongType},
 		{name: "E29 ZIP behind a PNG", declared: "image/png", data: is(append(specimen.PNG(picture), "PK\x03\x04evil"...)), gone: []string{"PK\x03\x04", "evil"}},
-		{name: "E29 ZIP among the data of a PNG", declared: "image/png", data: is(specimen.BehindData(specimen.PNG(picture), specimen.Chunk("IDAT"), specimen.Chunk("IDAT", []byte("PK\x03\x04evil")), specimen.Chunk("IDAT", []byte("PK\x05\x06")))), gone: []string{"PK", "evil"}},
+		{name: "E29 ZIP among the data of a PNG", declared: "image/png", data: is(specimen.AfterData(specimen.PNG(picture), specimen.Chunk("IDAT"), specimen.Chunk("IDAT", []byte("PK\x03\x04evil")), specimen.Chunk("IDAT", []byte("PK\x05\x06")))), gone: []string{"PK", "evil"}},
 		{name: "E29 ZIP behind the data of a PNG in one piece", declared: "image/png", data: func() []byte {
 			return pngOf(8, 8, 8, 0, 0, append(specimen.Deflate(make([]byte, 8*9)), "PK\x03\x04evil"...))
 		}, gone: []string{"PK", "evil"}},

@@ -108,7 +108,7 @@ func TestPrivateThingsAreGoneAndKnown(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)
 	for _, planted := range specimen.All() {
-		if !planted.SaysTime {
+		if !planted.HasTime {
 			continue
 		}
 		t.Run(planted.Name, func(t *testing.T) {

@@ -46,6 +46,7 @@ const (
 // mediaWork is what a process does with submissions beside answering requests.
 type mediaWork struct {
 	app      *app.App
+	ledger   *app.Ledger
 	objects  *blob.Objects // nil: nobody can submit anything, or this process has nothing to do with it
 	incoming *blob.Incoming
 	ingester *ingest.Ingester
@@ -156,8 +157,8 @@ func (w *mediaWork) run(ctx context.Context, roles Roles) error {
 	if roles.Worker {
 		repeat(dueInterval, "do what is due", w.due)
 		repeat(dueInterval, "sign receipts", w.sign)
-		repeat(dueInterval, "move payouts on", w.app.Settle)
-		repeat(renewInterval, "sign receipts of former settlers again", w.app.RenewReceipts)
+		repeat(dueInterval, "move payouts on", w.ledger.Settle)
+		repeat(renewInterval, "sign receipts of former settlers again", w.ledger.RenewReceipts)
 		repeat(sweepInterval, "rotate link keys", w.app.RotateLinkKeys)
 		repeat(sweepInterval, "remove drafts that were never funded", w.removeDrafts)
 	}
@@ -203,7 +204,7 @@ func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string
 }
 
 func (w *mediaWork) due(ctx context.Context) error {
-	if err := w.app.DueByTime(ctx); err != nil {
+	if err := w.ledger.DueByTime(ctx); err != nil {
 		return err
 	}
 	if !w.unsigned.Load() {
@@ -223,7 +224,7 @@ func (w *mediaWork) removeDrafts(ctx context.Context) error {
 
 // sign is beside what is due by time, which does not wait for a signer.
 func (w *mediaWork) sign(ctx context.Context) error {
-	err := w.app.SignReceipts(ctx)
+	err := w.ledger.SignReceipts(ctx)
 	w.unsigned.Store(err != nil)
 	return err
 }

@@ -47,12 +47,14 @@ type moneyService struct {
 	database string
 	files    string
 
-	objects  *blob.Objects
-	incoming *blob.Incoming
-	store    *store.DB
-	nodes    *chain.Nodes
-	app      *app.App
-	work     *chainWork
+	objects   *blob.Objects
+	incoming  *blob.Incoming
+	store     *store.DB
+	nodes     *chain.Nodes
+	app       *app.App
+	ledger    *app.Ledger
+	operators *app.Operators
+	work      *chainWork
 
 	mu  sync.Mutex
 	now time.Time
@@ -119,17 +121,18 @@ func (s *moneyService) start() {
 		SettlerRole: s.nodes.HoldsSettlerRole, PayoutInterval: moneyPayoutInterval, PaidSlots: s.nodes.PaidSlots,
 	}
 	(&mediaWork{objects: s.objects, incoming: s.incoming, ingester: ingest.New(ingest.Config{TempDir: s.files})}).configure(&use, config, moneyBase)
-	s.app, err = app.New(s.ctx, use)
+	opened, err := app.New(s.ctx, use)
 	s.must(err)
-	s.work = newChainWork(&Service{config: config, store: s.store, nodes: s.nodes, app: s.app})
+	s.app, s.ledger, s.operators = opened.App, opened.Ledger, opened.Operators
+	s.work = newChainWork(&Service{config: config, store: s.store, nodes: s.nodes, app: s.app, ledger: s.ledger})
 	s.work.follower = chain.NewFollower(chain.FollowerConfig{
-		Nodes: s.nodes, Ledger: s.app, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations, Finality: config.Finality,
-		Clock: s.clock, Logger: logger, OnHead: s.app.ObserveBlock,
+		Nodes: s.nodes, Ledger: s.ledger, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations, Finality: config.Finality,
+		Clock: s.clock, Logger: logger, OnHead: s.ledger.ObserveBlock,
 	})
 	s.work.sender = chain.NewSender(chain.SenderConfig{
 		Nodes: s.nodes, Store: s.store, Signer: funding.TransactionSigner{Signer: config.Sender}, ChainID: config.Deployment.ChainID,
 		Prepare: map[string]chain.Prepare{app.IntentClose: s.work.prepareClose, store.IntentSettle: s.work.prepareSettle},
-		Halted:  s.app.Halted, Final: s.work.finalBlock, Clock: s.clock, Logger: logger,
+		Halted:  s.ledger.Halted, Final: s.work.finalBlock, Clock: s.clock, Logger: logger,
 	})
 }
 
@@ -163,9 +166,9 @@ func (s *moneyService) follow() {
 // due does what a worker does each second, and the jobs.
 func (s *moneyService) due() {
 	s.t.Helper()
-	s.must(s.app.DueByTime(s.ctx))
-	s.must(s.app.SignReceipts(s.ctx))
-	s.must(s.app.Settle(s.ctx))
+	s.must(s.ledger.DueByTime(s.ctx))
+	s.must(s.ledger.SignReceipts(s.ctx))
+	s.must(s.ledger.Settle(s.ctx))
 	var drafts []string
 	s.must(s.store.Tx(s.ctx, func(tx *store.Tx) error {
 		drafts = nil
@@ -184,7 +187,7 @@ func (s *moneyService) due() {
 		return rows.Err()
 	}))
 	for _, draftID := range drafts {
-		s.must(s.app.StartRefund(s.ctx, draftID))
+		s.must(s.ledger.StartRefund(s.ctx, draftID))
 	}
 }
 

@@ -7,48 +7,21 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Block is a block of a chain.
-type Block struct {
-	Number uint64
-	Hash   sortie.Hash
-	Time   time.Time
-}
-
-// Position is how far a chain was followed.
-type Position struct {
-	ChainID uint64
-	Start   uint64 // the block after which following began
-	Tip     Block  // the newest block whose events are applied
-	Head    uint64 // the newest block that the node had
-	Final   uint64 // the newest block that was final
-	Version int64  // grows with every move
-}
-
-// Advance is one move of a position: everything above After is taken back, then Blocks and Events
-// are added. The new tip is the last of Blocks, or After where there are none.
-type Advance struct {
-	ChainID     uint64
-	Was         Position // what the move was made for
-	After       Block    // Was.Tip, or below it after a reorganization
-	Blocks      []Block
-	Events      []ChainEvent
-	Head, Final uint64
-}
-
 // ChainPosition reads how far a chain was followed. Not at all yet: [ErrNotFound].
-func (db *DB) ChainPosition(ctx context.Context, chainID uint64) (Position, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Position, error) { return s.chainPosition(ctx, chainID) })
+func (db *DB) ChainPosition(ctx context.Context, chainID uint64) (onchain.Position, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (onchain.Position, error) { return s.chainPosition(ctx, chainID) })
 }
 
 // ChainPosition is [DB.ChainPosition] inside the transaction.
-func (tx *Tx) ChainPosition(chainID uint64) (Position, error) {
+func (tx *Tx) ChainPosition(chainID uint64) (onchain.Position, error) {
 	return tx.session.chainPosition(tx.ctx, chainID)
 }
 
-func (s *session) chainPosition(ctx context.Context, chainID uint64) (Position, error) {
-	position := Position{ChainID: chainID}
+func (s *session) chainPosition(ctx context.Context, chainID uint64) (onchain.Position, error) {
+	position := onchain.Position{ChainID: chainID}
 	var hash string
 	var blockTime int64
 	err := s.one(ctx, selectPosition, []any{int64(chainID)}, func(row scanner) error {
@@ -58,7 +31,7 @@ func (s *session) chainPosition(ctx context.Context, chainID uint64) (Position, 
 		err = parse(&position.Tip.Hash, hash, sortie.ParseHash)
 	}
 	if err != nil {
-		return Position{}, fmt.Errorf("read position on chain %d: %w", chainID, err)
+		return onchain.Position{}, fmt.Errorf("read position on chain %d: %w", chainID, err)
 	}
 	position.Tip.Time = time.UnixMicro(blockTime).UTC()
 	return position, nil
@@ -66,7 +39,7 @@ func (s *session) chainPosition(ctx context.Context, chainID uint64) (Position, 
 
 // StartChain stores the first position of a chain, and its tip as the first of the followed blocks.
 // When there is a position already, it fails with [ErrConflict] and changes nothing.
-func (tx *Tx) StartChain(position Position) error {
+func (tx *Tx) StartChain(position onchain.Position) error {
 	changed, err := tx.session.exec(tx.ctx, insertPosition, int64(position.ChainID), int64(position.Start),
 		int64(position.Tip.Number), position.Tip.Hash.String(), position.Tip.Time.UnixMicro(),
 		int64(position.Head), int64(position.Final), tx.Now.UnixMicro())
@@ -76,19 +49,19 @@ func (tx *Tx) StartChain(position Position) error {
 	if err != nil {
 		return fmt.Errorf("start to follow chain %d: %w", position.ChainID, err)
 	}
-	return tx.AddBlocks(position.ChainID, []Block{position.Tip})
+	return tx.AddBlocks(position.ChainID, []onchain.Block{position.Tip})
 }
 
 // MoveChain moves the position that was read to another, and returns it as it is then. When
 // somebody else moved it first, it fails with [ErrConflict] and changes nothing.
-func (tx *Tx) MoveChain(was Position, tip Block, head, final uint64) (Position, error) {
+func (tx *Tx) MoveChain(was onchain.Position, tip onchain.Block, head, final uint64) (onchain.Position, error) {
 	changed, err := tx.session.exec(tx.ctx, movePosition, int64(was.ChainID), was.Version,
 		int64(tip.Number), tip.Hash.String(), tip.Time.UnixMicro(), int64(head), int64(final), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}
 	if err != nil {
-		return Position{}, fmt.Errorf("move position on chain %d: %w", was.ChainID, err)
+		return onchain.Position{}, fmt.Errorf("move position on chain %d: %w", was.ChainID, err)
 	}
 	moved := was
 	moved.Tip, moved.Head, moved.Final, moved.Version = tip, head, final, was.Version+1
@@ -107,16 +80,16 @@ func (tx *Tx) HoldChain(chainID uint64) error {
 }
 
 // ChainBlocks reads up to limit of the followed blocks below a number, newest first.
-func (db *DB) ChainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]Block, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]Block, error) {
+func (db *DB) ChainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) ([]onchain.Block, error) {
 		return s.chainBlocks(ctx, chainID, below, limit)
 	})
 }
 
-func (s *session) chainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]Block, error) {
-	var blocks []Block
+func (s *session) chainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error) {
+	var blocks []onchain.Block
 	err := s.each(ctx, selectBlocks, []any{int64(chainID), int64(min(below, math.MaxInt64)), limit}, func(row scanner) error {
-		var block Block
+		var block onchain.Block
 		var hash string
 		var blockTime int64
 		if err := row.Scan(&block.Number, &hash, &blockTime); err != nil {
@@ -135,8 +108,8 @@ func (s *session) chainBlocks(ctx context.Context, chainID, below uint64, limit 
 
 // AddBlocks adds to the followed blocks. A number that is there already is [ErrConflict], and fails
 // the transaction.
-func (tx *Tx) AddBlocks(chainID uint64, blocks []Block) error {
-	err := insertRows(tx, insertBlocks, int64(chainID), blocks, func(args []any, blocks []Block) []any {
+func (tx *Tx) AddBlocks(chainID uint64, blocks []onchain.Block) error {
+	err := insertRows(tx, insertBlocks, int64(chainID), blocks, func(args []any, blocks []onchain.Block) []any {
 		for i := range blocks {
 			args = append(args, int64(blocks[i].Number), blocks[i].Hash.String(), blocks[i].Time.UnixMicro())
 		}
@@ -150,7 +123,7 @@ func (tx *Tx) AddBlocks(chainID uint64, blocks []Block) error {
 
 // RemoveBlocksAbove takes back everything above a block: the followed blocks and their events. It
 // returns the events newest first, the order in which their effects are to be taken back.
-func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []ChainEvent, err error) {
+func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []onchain.Event, err error) {
 	args := []any{int64(chainID), int64(number)}
 	removed, err = tx.session.chainEvents(tx.ctx, selectEventsAbove, args)
 	if err == nil && len(removed) > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // CreditedAccounts reads the accounts, up to limit, that blocks deferred payments of these missions
@@ -29,7 +30,7 @@ func (db *DB) CreditedAccounts(ctx context.Context, draftID string, after sortie
 }
 
 // AddCreditHolders remembers accounts that may have a credit.
-func (tx *Tx) AddCreditHolders(chainID uint64, holders []CreditHolder) error {
+func (tx *Tx) AddCreditHolders(chainID uint64, holders []onchain.CreditHolder) error {
 	for _, holder := range holders {
 		if _, err := tx.session.exec(tx.ctx, insertCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account)); err != nil {
 			return fmt.Errorf("remember the credit of %s: %w", holder.Account, err)
@@ -40,7 +41,7 @@ func (tx *Tx) AddCreditHolders(chainID uint64, holders []CreditHolder) error {
 
 // EmptyCreditHolders notes which accounts had no credit after a block, and forgets those that had
 // none in a final one.
-func (tx *Tx) EmptyCreditHolders(chainID, block uint64, empty []CreditHolder) error {
+func (tx *Tx) EmptyCreditHolders(chainID, block uint64, empty []onchain.CreditHolder) error {
 	for _, holder := range empty {
 		if _, err := tx.session.exec(tx.ctx, emptyCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account), int64(block)); err != nil {
 			return fmt.Errorf("note that %s has no credit: %w", holder.Account, err)
@@ -53,7 +54,7 @@ func (tx *Tx) EmptyCreditHolders(chainID, block uint64, empty []CreditHolder) er
 }
 
 // FillCreditHolders notes that accounts have a credit.
-func (tx *Tx) FillCreditHolders(chainID uint64, holders []CreditHolder) error {
+func (tx *Tx) FillCreditHolders(chainID uint64, holders []onchain.CreditHolder) error {
 	for _, holder := range holders {
 		if _, err := tx.session.exec(tx.ctx, fillCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account)); err != nil {
 			return fmt.Errorf("note that %s has a credit: %w", holder.Account, err)
@@ -63,12 +64,12 @@ func (tx *Tx) FillCreditHolders(chainID uint64, holders []CreditHolder) error {
 }
 
 // CreditHolders reads up to limit accounts that may have a credit, after one.
-func (db *DB) CreditHolders(ctx context.Context, chainID uint64, after CreditHolder, limit int) ([]CreditHolder, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (holders []CreditHolder, err error) {
+func (db *DB) CreditHolders(ctx context.Context, chainID uint64, after onchain.CreditHolder, limit int) ([]onchain.CreditHolder, error) {
+	return read(ctx, db, func(ctx context.Context, s *session) (holders []onchain.CreditHolder, err error) {
 		args := []any{int64(chainID), hexAddress(after.Factory), hexAddress(after.TokenAddress), hexAddress(after.Account), limit}
 		err = s.each(ctx, selectCreditHolders, args, func(row scanner) error {
 			var factory, token, account string
-			var holder CreditHolder
+			var holder onchain.CreditHolder
 			if err := row.Scan(&factory, &token, &account, &holder.Empty); err != nil {
 				return err
 			}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Incident is something that an operator must look at and clear. A halting one stops publication,
@@ -72,17 +74,9 @@ func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
 	return ids, nil
 }
 
-// IncidentFollowerStuck is the kind of the incident that the chain advances and cannot be followed.
-// Every quote asks for it, so it has an index of its own.
-const IncidentFollowerStuck = "follower_stuck"
-
-// IncidentEventsSetAside is the kind of the incident that a block was followed without a part of
-// its events.
-const IncidentEventsSetAside = "events_set_aside"
-
-// FollowerStuck reports whether an incident of the kind [IncidentFollowerStuck] is open.
+// FollowerStuck reports whether an incident of the kind [onchain.IncidentFollowerStuck] is open.
 func (db *DB) FollowerStuck(ctx context.Context) (bool, error) {
-	return db.exists(ctx, "look for the incident "+IncidentFollowerStuck, selectFollowerStuck)
+	return db.exists(ctx, "look for the incident "+onchain.IncidentFollowerStuck, selectFollowerStuck)
 }
 
 // IncidentOpen reports whether an incident of a kind is open.
@@ -150,7 +144,7 @@ ORDER BY halting DESC, opened_at, id LIMIT $1 + 0`
 )
 
 var (
-	selectFollowerStuck  = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + IncidentFollowerStuck + `' LIMIT 1`)
+	selectFollowerStuck  = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + onchain.IncidentFollowerStuck + `' LIMIT 1`)
 	selectOpenIncidentOf = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = $1 LIMIT 1`)
 	selectHalted         = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`)
 )

@@ -8,6 +8,7 @@ import (
 	"math/big"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Book is what the rows say about the money of one funded mission, as of a block.
@@ -67,38 +68,11 @@ type BookPage struct {
 	Final uint64
 }
 
-// Vault is a token in a factory.
-type Vault struct {
-	Factory, TokenAddress sortie.Address
-	Token                 sortie.Token
-}
-
 // BookTotal is the sum of the closed books of a vault.
 type BookTotal struct {
-	Vault
+	onchain.Vault
 	Missions int64
 	BookSums
-}
-
-// CreditHolder is an account that may have a credit in a vault.
-type CreditHolder struct {
-	Factory, TokenAddress, Account sortie.Address
-	Empty                          bool // it had none when the contract was last asked
-}
-
-// ContractMission is what a factory holds of a mission.
-type ContractMission struct {
-	Exists         bool
-	Creator, Token sortie.Address
-	Reward         *big.Int
-	Target, Paid   uint64
-	Closed         uint8 // 0: open, 1: closed by the service, 2: reclaimed by its creator
-}
-
-// ContractKey is where a mission is on the chain.
-type ContractKey struct {
-	Factory    sortie.Address
-	MissionKey sortie.Hash
 }
 
 // OpenBooks reads up to limit books that are not closed, as of a block, of the drafts after one, in
@@ -264,7 +238,7 @@ func (tx *Tx) CloseBooks(chainID uint64, books []Book, sums []BookSums) (closed 
 		}
 		at := key{book.Factory, book.TokenAddress}
 		if added[at] == nil {
-			added[at] = &BookTotal{Vault: Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token}, BookSums: zeroSums()}
+			added[at] = &BookTotal{Vault: onchain.Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token}, BookSums: zeroSums()}
 			order = append(order, at)
 		}
 		added[at].Missions++

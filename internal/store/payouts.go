@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // MaxSettlement is how many payouts a settlement carries at most.
@@ -64,7 +65,7 @@ func (s *session) payoutOf(ctx context.Context, submissionID string) (Payout, er
 // PayoutsToFinalize reads up to limit payouts that a block up to the final one paid or deferred and
 // that do not count as that yet, in the order of the chain, after a place: a block and the number
 // of a payout.
-func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after ChainPlace, limit int) ([]Payout, error) {
+func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after onchain.Place, limit int) ([]Payout, error) {
 	return read(ctx, db, func(ctx context.Context, s *session) ([]Payout, error) {
 		return s.payouts(ctx, selectPayoutsToFinalize, int64(final), int64(after.Block), int64(after.Index), limit)
 	})
@@ -139,7 +140,7 @@ func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payou
 
 // RemovePayment notes that a slot was not paid by the block of an event, which a reorganization
 // removed. A payout whose settlement is still under way stays with it; others wait for a new one.
-func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
+func (tx *Tx) RemovePayment(chainID uint64, event *onchain.Event) error {
 	var draftID string
 	err := tx.session.one(tx.ctx, selectPaidMission, []any{event.MissionKey.String(), int64(chainID), hexAddress(event.Factory)},
 		func(row scanner) error { return row.Scan(&draftID) })
