@@ -12,19 +12,15 @@ import (
 
 // ChainPosition reads how far a chain was followed. Not at all yet: [ErrNotFound].
 func (db *DB) ChainPosition(ctx context.Context, chainID uint64) (onchain.Position, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (onchain.Position, error) { return s.chainPosition(ctx, chainID) })
+	return read(ctx, db, func(r reader) (onchain.Position, error) { return r.ChainPosition(chainID) })
 }
 
 // ChainPosition is [DB.ChainPosition] inside the transaction.
-func (tx *Tx) ChainPosition(chainID uint64) (onchain.Position, error) {
-	return tx.session.chainPosition(tx.ctx, chainID)
-}
-
-func (s *session) chainPosition(ctx context.Context, chainID uint64) (onchain.Position, error) {
+func (r reader) ChainPosition(chainID uint64) (onchain.Position, error) {
 	position := onchain.Position{ChainID: chainID}
 	var hash string
 	var blockTime int64
-	err := s.one(ctx, selectPosition, []any{int64(chainID)}, func(row scanner) error {
+	err := r.one(selectPosition, []any{int64(chainID)}, func(row scanner) error {
 		return row.Scan(&position.Start, &position.Tip.Number, &hash, &blockTime, &position.Head, &position.Final, &position.Version)
 	})
 	if err == nil {
@@ -40,7 +36,7 @@ func (s *session) chainPosition(ctx context.Context, chainID uint64) (onchain.Po
 // StartChain stores the first position of a chain, and its tip as the first of the followed blocks.
 // When there is a position already, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) StartChain(position onchain.Position) error {
-	changed, err := tx.session.exec(tx.ctx, insertPosition, int64(position.ChainID), int64(position.Start),
+	changed, err := tx.exec(insertPosition, int64(position.ChainID), int64(position.Start),
 		int64(position.Tip.Number), position.Tip.Hash.String(), position.Tip.Time.UnixMicro(),
 		int64(position.Head), int64(position.Final), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
@@ -55,7 +51,7 @@ func (tx *Tx) StartChain(position onchain.Position) error {
 // MoveChain moves the position that was read to another, and returns it as it is then. When
 // somebody else moved it first, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) MoveChain(was onchain.Position, tip onchain.Block, head, final uint64) (onchain.Position, error) {
-	changed, err := tx.session.exec(tx.ctx, movePosition, int64(was.ChainID), was.Version,
+	changed, err := tx.exec(movePosition, int64(was.ChainID), was.Version,
 		int64(tip.Number), tip.Hash.String(), tip.Time.UnixMicro(), int64(head), int64(final), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
@@ -73,7 +69,7 @@ func (tx *Tx) MoveChain(was onchain.Position, tip onchain.Block, head, final uin
 // waits. What is read afterwards therefore stays true of the chain. One that is not followed needs
 // no holding.
 func (tx *Tx) HoldChain(chainID uint64) error {
-	if _, err := tx.session.exec(tx.ctx, holdPosition, int64(chainID)); err != nil {
+	if _, err := tx.exec(holdPosition, int64(chainID)); err != nil {
 		return fmt.Errorf("hold chain %d: %w", chainID, err)
 	}
 	return nil
@@ -81,14 +77,14 @@ func (tx *Tx) HoldChain(chainID uint64) error {
 
 // ChainBlocks reads up to limit of the followed blocks below a number, newest first.
 func (db *DB) ChainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]onchain.Block, error) {
-		return s.chainBlocks(ctx, chainID, below, limit)
+	return read(ctx, db, func(r reader) ([]onchain.Block, error) {
+		return r.chainBlocks(chainID, below, limit)
 	})
 }
 
-func (s *session) chainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error) {
+func (r reader) chainBlocks(chainID, below uint64, limit int) ([]onchain.Block, error) {
 	var blocks []onchain.Block
-	err := s.each(ctx, selectBlocks, []any{int64(chainID), int64(min(below, math.MaxInt64)), limit}, func(row scanner) error {
+	err := r.each(selectBlocks, []any{int64(chainID), int64(min(below, math.MaxInt64)), limit}, func(row scanner) error {
 		var block onchain.Block
 		var hash string
 		var blockTime int64
@@ -125,12 +121,12 @@ func (tx *Tx) AddBlocks(chainID uint64, blocks []onchain.Block) error {
 // returns the events newest first, the order in which their effects are to be taken back.
 func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []onchain.Event, err error) {
 	args := []any{int64(chainID), int64(number)}
-	removed, err = tx.session.chainEvents(tx.ctx, selectEventsAbove, args)
+	removed, err = tx.chainEvents(selectEventsAbove, args)
 	if err == nil && len(removed) > 0 {
-		_, err = tx.session.exec(tx.ctx, deleteEventsAbove, args...)
+		_, err = tx.exec(deleteEventsAbove, args...)
 	}
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, deleteBlocksAbove, args...)
+		_, err = tx.exec(deleteBlocksAbove, args...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take back chain %d to block %d: %w", chainID, number, err)
@@ -140,7 +136,7 @@ func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []onchain.Event
 
 // PruneBlocks forgets the followed blocks below a number. Their events stay.
 func (tx *Tx) PruneBlocks(chainID, below uint64) error {
-	if _, err := tx.session.exec(tx.ctx, deleteBlocksBelow, int64(chainID), int64(below)); err != nil {
+	if _, err := tx.exec(deleteBlocksBelow, int64(chainID), int64(below)); err != nil {
 		return fmt.Errorf("forget blocks of chain %d: %w", chainID, err)
 	}
 	return nil
@@ -148,7 +144,7 @@ func (tx *Tx) PruneBlocks(chainID, below uint64) error {
 
 // AddFactory remembers that quotes are made for a factory. It may be known already.
 func (tx *Tx) AddFactory(chainID uint64, factory sortie.Address) error {
-	if _, err := tx.session.exec(tx.ctx, insertFactory, int64(chainID), hexAddress(factory)); err != nil {
+	if _, err := tx.exec(insertFactory, int64(chainID), hexAddress(factory)); err != nil {
 		return fmt.Errorf("add factory %s: %w", factory, err)
 	}
 	return nil
@@ -156,8 +152,8 @@ func (tx *Tx) AddFactory(chainID uint64, factory sortie.Address) error {
 
 // Factories reads every factory that quotes were ever made for on a chain.
 func (db *DB) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (factories []sortie.Address, err error) {
-		err = s.each(ctx, selectFactories, []any{int64(chainID)}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (factories []sortie.Address, err error) {
+		err = r.each(selectFactories, []any{int64(chainID)}, func(row scanner) error {
 			var text string
 			if err := row.Scan(&text); err != nil {
 				return err

@@ -32,7 +32,7 @@ func (tx *Tx) AddEvents(chainID uint64, events []onchain.Event) error {
 
 // RemoveEvent takes back one event, which need not be there: it is for repairs.
 func (tx *Tx) RemoveEvent(chainID, block, logIndex uint64) error {
-	if _, err := tx.session.exec(tx.ctx, deleteEvent, int64(chainID), int64(block), int64(logIndex)); err != nil {
+	if _, err := tx.exec(deleteEvent, int64(chainID), int64(block), int64(logIndex)); err != nil {
 		return fmt.Errorf("remove event %d of block %d: %w", logIndex, block, err)
 	}
 	return nil
@@ -41,9 +41,9 @@ func (tx *Tx) RemoveEvent(chainID, block, logIndex uint64) error {
 // ChainEvents reads the events of the blocks from one number to another, both included, in the
 // order of the chain.
 func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]onchain.Event, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]onchain.Event, error) {
+	return read(ctx, db, func(r reader) ([]onchain.Event, error) {
 		args := []any{int64(chainID), int64(min(from, math.MaxInt64)), int64(min(to, math.MaxInt64))}
-		events, err := s.chainEvents(ctx, selectChainEvents, args)
+		events, err := r.chainEvents(selectChainEvents, args)
 		if err != nil {
 			return nil, fmt.Errorf("read events of chain %d: %w", chainID, err)
 		}
@@ -51,9 +51,9 @@ func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]onch
 	})
 }
 
-func (s *session) chainEvents(ctx context.Context, query string, args []any) ([]onchain.Event, error) {
+func (r reader) chainEvents(query string, args []any) ([]onchain.Event, error) {
 	var events []onchain.Event
-	err := s.each(ctx, query, args, func(row scanner) error {
+	err := r.each(query, args, func(row scanner) error {
 		event, err := scanChainEvent(row)
 		events = append(events, event)
 		return err

@@ -158,7 +158,7 @@ func runUpdates(t *testing.T, db *DB, url, suffix string) {
 	}
 	mustTx(t, db, func(tx *Tx) error {
 		for _, statement := range statements {
-			if _, err := tx.session.exec(tx.ctx, statement); err != nil {
+			if _, err := tx.exec(statement); err != nil {
 				return err
 			}
 		}

@@ -30,7 +30,7 @@ type FundedDraft struct {
 // AddFunding stores that a draft is funded. When it is already, or another draft has the mission
 // key, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) AddFunding(funding onchain.Funding) error {
-	changed, err := tx.session.exec(tx.ctx, insertFunding, funding.DraftID, int64(funding.ChainID), funding.MissionKey.String(),
+	changed, err := tx.exec(insertFunding, funding.DraftID, int64(funding.ChainID), funding.MissionKey.String(),
 		int64(funding.Block), funding.BlockHash.String(), funding.Transaction.String(), int64(funding.LogIndex), int64(funding.ReclaimAfter))
 	if err == nil && changed == 0 {
 		err = ErrConflict
@@ -66,7 +66,7 @@ func (tx *Tx) SetClosing(draftID string, closing *onchain.Closing) error {
 }
 
 func (tx *Tx) changeFunding(what, draftID, statement string, args ...any) error {
-	changed, err := tx.session.exec(tx.ctx, statement, append([]any{draftID}, args...)...)
+	changed, err := tx.exec(statement, append([]any{draftID}, args...)...)
 	if err == nil && changed == 0 {
 		err = ErrNotFound
 	}
@@ -81,36 +81,32 @@ func (tx *Tx) followRefund(draft *Draft, to mission.State) error {
 	if to.Decision == draft.State.Decision && to.Refunded == draft.State.Refunded {
 		return nil
 	}
-	_, err := tx.session.exec(tx.ctx, updateRefundDue, draft.ID, to.Decision != mission.DecisionApproved && !to.Refunded)
+	_, err := tx.exec(updateRefundDue, draft.ID, to.Decision != mission.DecisionApproved && !to.Refunded)
 	return err
 }
 
 // FundingOf reads the funding of a draft. Not funded: [ErrNotFound].
 func (db *DB) FundingOf(ctx context.Context, draftID string) (onchain.Funding, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (onchain.Funding, error) {
-		return s.funding(ctx, selectFunding, draftID)
-	})
+	return read(ctx, db, func(r reader) (onchain.Funding, error) { return r.FundingOf(draftID) })
 }
 
 // FundingOf is [DB.FundingOf] inside the transaction.
-func (tx *Tx) FundingOf(draftID string) (onchain.Funding, error) {
-	return tx.session.funding(tx.ctx, selectFunding, draftID)
+func (r reader) FundingOf(draftID string) (onchain.Funding, error) {
+	return r.funding(selectFunding, draftID)
 }
 
 // FundingByKey reads the funding with a mission key, or fails with [ErrNotFound].
 func (db *DB) FundingByKey(ctx context.Context, missionKey sortie.Hash) (onchain.Funding, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (onchain.Funding, error) {
-		return s.funding(ctx, selectFundingByKey, missionKey.String())
-	})
+	return read(ctx, db, func(r reader) (onchain.Funding, error) { return r.FundingByKey(missionKey) })
 }
 
 // FundingByKey is [DB.FundingByKey] inside the transaction.
-func (tx *Tx) FundingByKey(missionKey sortie.Hash) (onchain.Funding, error) {
-	return tx.session.funding(tx.ctx, selectFundingByKey, missionKey.String())
+func (r reader) FundingByKey(missionKey sortie.Hash) (onchain.Funding, error) {
+	return r.funding(selectFundingByKey, missionKey.String())
 }
 
-func (s *session) funding(ctx context.Context, query, key string) (funding onchain.Funding, err error) {
-	err = s.one(ctx, query, []any{key}, func(row scanner) error {
+func (r reader) funding(query, key string) (funding onchain.Funding, err error) {
+	err = r.one(query, []any{key}, func(row scanner) error {
 		var columns fundingRow
 		if err := row.Scan(columns.destinations(&funding.DraftID, &funding.ChainID)...); err != nil {
 			return err
@@ -152,8 +148,8 @@ func (db *DB) DraftsInReview(ctx context.Context, afterSeq int64, limit int) ([]
 }
 
 func (db *DB) fundedDrafts(ctx context.Context, query string, args ...any) ([]FundedDraft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (drafts []FundedDraft, err error) {
-		err = s.each(ctx, query, args, func(row scanner) error {
+	return read(ctx, db, func(r reader) (drafts []FundedDraft, err error) {
+		err = r.each(query, args, func(row scanner) error {
 			var columns fundingRow
 			draft, err := scanDraft(joined{row: row, more: columns.destinations()})
 			if err != nil {
@@ -174,8 +170,8 @@ func (db *DB) fundedDrafts(ctx context.Context, query string, args ...any) ([]Fu
 // FundableDrafts reads up to limit drafts of a chain that are not funded and whose quotes are live,
 // or were until a moment (Unix seconds) or longer, after the one numbered seq, oldest first.
 func (db *DB) FundableDrafts(ctx context.Context, chainID uint64, quotedSince, afterSeq int64, limit int) ([]Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
-		err = s.each(ctx, selectFundableDrafts, []any{int64(chainID), afterSeq, limit, quotedSince}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (drafts []Draft, err error) {
+		err = r.each(selectFundableDrafts, []any{int64(chainID), afterSeq, limit, quotedSince}, func(row scanner) error {
 			draft, err := scanDraft(row)
 			drafts = append(drafts, draft)
 			return err
@@ -189,34 +185,30 @@ func (db *DB) FundableDrafts(ctx context.Context, chainID uint64, quotedSince, a
 
 // DraftByMissionID finds a draft of any wallet, for the chain and the review.
 func (db *DB) DraftByMissionID(ctx context.Context, missionID string) (Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) {
-		return s.draft(ctx, selectAnyDraftByMissionID, missionID)
-	})
+	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByMissionID(missionID) })
 }
 
 // DraftByMissionID is [DB.DraftByMissionID] inside the transaction.
-func (tx *Tx) DraftByMissionID(missionID string) (Draft, error) {
-	return tx.session.draft(tx.ctx, selectAnyDraftByMissionID, missionID)
+func (r reader) DraftByMissionID(missionID string) (Draft, error) {
+	return r.draft(selectAnyDraftByMissionID, missionID)
 }
 
 // DraftByDraftID finds a draft of any wallet, for the chain and the review.
 func (db *DB) DraftByDraftID(ctx context.Context, draftID string) (Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) {
-		return s.draft(ctx, selectAnyDraftByDraftID, draftID)
-	})
+	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByDraftID(draftID) })
 }
 
 // DraftByDraftID is [DB.DraftByDraftID] inside the transaction.
-func (tx *Tx) DraftByDraftID(draftID string) (Draft, error) {
-	return tx.session.draft(tx.ctx, selectAnyDraftByDraftID, draftID)
+func (r reader) DraftByDraftID(draftID string) (Draft, error) {
+	return r.draft(selectAnyDraftByDraftID, draftID)
 }
 
 // OldestDraft tells when the first draft was made. Draft ids sort by creation. None yet:
 // [ErrNotFound].
 func (db *DB) OldestDraft(ctx context.Context) (time.Time, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (time.Time, error) {
+	return read(ctx, db, func(r reader) (time.Time, error) {
 		var createdAt int64
-		err := s.one(ctx, selectOldestDraft, nil, func(row scanner) error { return row.Scan(&createdAt) })
+		err := r.one(selectOldestDraft, nil, func(row scanner) error { return row.Scan(&createdAt) })
 		if err != nil {
 			return time.Time{}, fmt.Errorf("read oldest draft: %w", err)
 		}

@@ -37,7 +37,7 @@ func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
 		incident.ID = "incident_" + strings.ToLower(rand.Text())
 	}
 	fingerprint := sha256.Sum256([]byte(incident.Kind + "\x00" + incident.Detail))
-	changed, err := tx.session.exec(tx.ctx, insertIncident, incident.ID, incident.Kind, incident.Halting, incident.Detail,
+	changed, err := tx.exec(insertIncident, incident.ID, incident.Kind, incident.Halting, incident.Detail,
 		hex.EncodeToString(fingerprint[:]), tx.Now.UnixMicro())
 	if err != nil {
 		return false, fmt.Errorf("open incident %s: %w", incident.Kind, err)
@@ -48,9 +48,9 @@ func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
 // ClearIncident stores that somebody looked at an incident. Unknown: [ErrNotFound]. Cleared before:
 // [ErrConflict].
 func (tx *Tx) ClearIncident(id, by string) error {
-	changed, err := tx.session.exec(tx.ctx, clearIncident, id, tx.Now.UnixMicro(), by)
+	changed, err := tx.exec(clearIncident, id, tx.Now.UnixMicro(), by)
 	if err == nil && changed == 0 {
-		if _, err = tx.session.incident(tx.ctx, id); err == nil {
+		if _, err = tx.incident(id); err == nil {
 			err = ErrConflict
 		}
 	}
@@ -62,7 +62,7 @@ func (tx *Tx) ClearIncident(id, by string) error {
 
 // ClearIncidents clears the open incidents of a kind and gives their ids.
 func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
-	err = tx.session.each(tx.ctx, clearIncidentsOfKind, []any{kind, tx.Now.UnixMicro(), by}, func(row scanner) error {
+	err = tx.each(clearIncidentsOfKind, []any{kind, tx.Now.UnixMicro(), by}, func(row scanner) error {
 		var id string
 		err := row.Scan(&id)
 		ids = append(ids, id)
@@ -86,15 +86,15 @@ func (db *DB) IncidentOpen(ctx context.Context, kind string) (bool, error) {
 
 // Incident reads one incident, open or cleared, or fails with [ErrNotFound].
 func (tx *Tx) Incident(id string) (Incident, error) {
-	incident, err := tx.session.incident(tx.ctx, id)
+	incident, err := tx.incident(id)
 	if err != nil {
 		return Incident{}, fmt.Errorf("read incident %s: %w", id, err)
 	}
 	return incident, nil
 }
 
-func (s *session) incident(ctx context.Context, id string) (incident Incident, err error) {
-	err = s.one(ctx, selectIncident, []any{id}, func(row scanner) error {
+func (r reader) incident(id string) (incident Incident, err error) {
+	err = r.one(selectIncident, []any{id}, func(row scanner) error {
 		incident, err = scanIncident(row)
 		return err
 	})
@@ -104,8 +104,8 @@ func (s *session) incident(ctx context.Context, id string) (incident Incident, e
 // OpenIncidents reads the open incidents, halting ones first and then the oldest; of very many, the
 // first 256.
 func (db *DB) OpenIncidents(ctx context.Context) ([]Incident, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (incidents []Incident, err error) {
-		err = s.each(ctx, selectOpenIncidents, []any{maxIncidents}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (incidents []Incident, err error) {
+		err = r.each(selectOpenIncidents, []any{maxIncidents}, func(row scanner) error {
 			incident, err := scanIncident(row)
 			incidents = append(incidents, incident)
 			return err
@@ -119,14 +119,12 @@ func (db *DB) OpenIncidents(ctx context.Context) ([]Incident, error) {
 
 // Halted reports whether a halting incident is open.
 func (db *DB) Halted(ctx context.Context) (bool, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (bool, error) { return s.halted(ctx) })
+	return read(ctx, db, func(r reader) (bool, error) { return r.Halted() })
 }
 
 // Halted is [DB.Halted] inside the transaction.
-func (tx *Tx) Halted() (bool, error) { return tx.session.halted(tx.ctx) }
-
-func (s *session) halted(ctx context.Context) (bool, error) {
-	return s.exists(ctx, "look for halting incidents", selectHalted)
+func (r reader) Halted() (bool, error) {
+	return r.exists("look for halting incidents", selectHalted)
 }
 
 const (

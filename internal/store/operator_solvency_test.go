@@ -249,7 +249,7 @@ func testEarnings(t *testing.T, url string) {
 	final := finalIn(t, db, slots, contributor(0))
 	for i := range 2 { // of other missions, with amounts that no integer of an engine holds
 		mustTx(t, db, func(tx *Tx) error {
-			_, err := tx.session.exec(tx.ctx, insertPayout, fmt.Sprintf("sub_%d", i), slots.DraftID, int64(100+i), hexAddress(contributor(0)), string(sortie.TokenUSDC),
+			_, err := tx.exec(insertPayout, fmt.Sprintf("sub_%d", i), slots.DraftID, int64(100+i), hexAddress(contributor(0)), string(sortie.TokenUSDC),
 				"9223372036854775807000", int64(1000+i))
 			return err
 		})

@@ -78,8 +78,8 @@ func finalAcceptance(t testing.TB, db *DB, slots Slots, wallet sortie.Address, k
 func (m *payoutModel) all() []Payout {
 	m.t.Helper()
 	var all []Payout
-	_, err := read(context.Background(), m.db, func(ctx context.Context, s *session) (struct{}, error) {
-		found, err := s.payouts(ctx, `SELECT `+payoutColumns+` FROM payouts WHERE draft_id = $1 ORDER BY slot`, m.slots.DraftID)
+	_, err := read(context.Background(), m.db, func(r reader) (struct{}, error) {
+		found, err := r.payouts(`SELECT `+payoutColumns+` FROM payouts WHERE draft_id = $1 ORDER BY slot`, m.slots.DraftID)
 		all = found
 		return struct{}{}, err
 	})
@@ -168,7 +168,7 @@ func (m *payoutModel) step(rt *rapid.T) {
 
 func (m *payoutModel) start(rt *rapid.T, tx *Tx) error {
 	waiting := WaitingMission{DraftID: m.slots.DraftID}
-	err := tx.session.one(tx.ctx, `SELECT waiting_since FROM mission_slots WHERE draft_id = $1`, []any{m.slots.DraftID}, func(row scanner) error {
+	err := tx.one(`SELECT waiting_since FROM mission_slots WHERE draft_id = $1`, []any{m.slots.DraftID}, func(row scanner) error {
 		var since int64
 		err := row.Scan(&since)
 		waiting.Since = microTime(since)

@@ -134,7 +134,7 @@ func testPaymentsBeforeTheMigration(t *testing.T, url string) {
 	ran := 0
 	for _, statement := range migrations[at].statements {
 		if strings.HasPrefix(statement, "UPDATE submissions SET paid_block") {
-			mustTx(t, db, func(tx *Tx) error { _, err := tx.session.exec(tx.ctx, statement); return err })
+			mustTx(t, db, func(tx *Tx) error { _, err := tx.exec(statement); return err })
 			ran++
 		}
 	}
@@ -180,7 +180,7 @@ func testPayoutsBeforeTheMigration(t *testing.T, url string) {
 			`UPDATE submissions SET paid_block = 9 WHERE slot < 2 AND draft_id = $1`, `DELETE FROM payouts WHERE draft_id = $1`,
 			`UPDATE mission_slots SET waiting = 0, waiting_since = NULL, token = '', completed_at = 5 WHERE draft_id = $1`,
 		} {
-			mustTx(t, db, func(tx *Tx) error { _, err := tx.session.exec(tx.ctx, statement, m.slots.DraftID); return err })
+			mustTx(t, db, func(tx *Tx) error { _, err := tx.exec(statement, m.slots.DraftID); return err })
 		}
 		if closed {
 			mustTx(t, db, func(tx *Tx) error { return tx.CloseSlots(m.slots.DraftID, true) })
@@ -196,7 +196,7 @@ func testPayoutsBeforeTheMigration(t *testing.T, url string) {
 	ran := 0
 	for _, statement := range migrations[at].statements {
 		if strings.Contains(statement, "INSERT INTO payouts") || strings.Contains(statement, "UPDATE payouts") || strings.Contains(statement, "UPDATE mission_slots") {
-			mustTx(t, db, func(tx *Tx) error { _, err := tx.session.exec(tx.ctx, statement); return err })
+			mustTx(t, db, func(tx *Tx) error { _, err := tx.exec(statement); return err })
 			ran++
 		}
 	}
