@@ -63,7 +63,8 @@ var forbidden = map[string]struct {
 	"internal/app": {[]string{"net/http", "net/url"}, "use cases know no HTTP: package api builds URLs and reads queries"},
 }
 
-// sdkDependencies is all that a program importing the SDK compiles beside the standard library.
+// sdkDependencies are the packages that a program importing the SDK compiles besides the standard
+// library.
 var sdkDependencies = []string{"github.com/decred/dcrd/dcrec/secp256k1/v4", "golang.org/x/crypto/sha3", "golang.org/x/sys/cpu"}
 
 type listedPackage struct {
@@ -130,7 +131,7 @@ func TestTheSDKStaysLight(t *testing.T) {
 		if !slices.ContainsFunc(sdkDependencies, func(allowed string) bool {
 			return listed.ImportPath == allowed || strings.HasPrefix(listed.ImportPath, allowed+"/")
 		}) {
-			t.Errorf("the SDK now depends on %s: whoever imports it would too", listed.ImportPath)
+			t.Errorf("the SDK now depends on %s: every program that imports it would too", listed.ImportPath)
 		}
 	}
 }
