@@ -182,9 +182,9 @@ func follows(event, earlier *onchain.Event) bool {
 	return event.LogIndex > earlier.LogIndex && event.BlockHash == earlier.BlockHash
 }
 
-// Belong checks events against the header of the block that they say they are in. The bloom filter
+// CheckInBlock checks events against the header of the block that they say they are in. The bloom filter
 // of a block has the address and the topics of every log in it.
-func (s *LogFilter) Belong(events []onchain.Event, h *Header) error {
+func (s *LogFilter) CheckInBlock(events []onchain.Event, h *Header) error {
 	for i := range events {
 		event := &events[i]
 		if event.Block != h.Number || event.BlockHash != h.Hash {

@@ -35,16 +35,16 @@ func (r Reply) LogsByKey() (map[sortie.Hash][]onchain.Event, error) {
 	return byKey, err
 }
 
-// IsLogged refuses logs that do not have exactly this event of its mission.
-func IsLogged(event *onchain.Event, logs map[sortie.Hash][]onchain.Event) error {
+// CheckLogged refuses logs that do not have exactly this event of its mission.
+func CheckLogged(event *onchain.Event, logs map[sortie.Hash][]onchain.Event) error {
 	if found := logs[event.MissionKey]; len(found) != 1 || !same(event, &found[0]) {
 		return BadAnswer("the block has no such log")
 	}
 	return nil
 }
 
-// Holds reads a reply to a missionCall and refuses a mission of which the event does not tell.
-func (r Reply) Holds(event *onchain.Event) error {
+// CheckMission reads a reply to a missionCall and refuses a mission of which the event does not tell.
+func (r Reply) CheckMission(event *onchain.Event) error {
 	m, err := r.Mission()
 	if err != nil {
 		return fmt.Errorf("contract: %w", err)

@@ -37,7 +37,7 @@ type Node struct {
 	endpoint string // with its secrets
 	http     *http.Client
 	limit    batchLimit
-	heavy    heavyReceipts
+	large    largeReceipts
 }
 
 // Dial prepares a node for use. It makes no request: a node that is down is found out when it is
@@ -64,14 +64,14 @@ func (n *Node) SetTimeout(limit time.Duration) { n.http.Timeout = limit }
 // Name is the node's URL without what may be secret in it.
 func (n *Node) Name() string { return n.name }
 
-// asker is the sender of calls that nobody mines. It is not the zero address, which some contracts
+// callSender is the sender of calls that nobody mines. It is not the zero address, which some contracts
 // treat specially.
-var asker = common.HexToAddress("0x000000000000000000000000000000000000dEaD")
+var callSender = common.HexToAddress("0x000000000000000000000000000000000000dEaD")
 
 // RunCreationCode runs code as a contract creation that nobody mines and gives what it returns: how
 // signatures of contract wallets are checked.
 func (n *Node) RunCreationCode(ctx context.Context, code []byte, gas uint64) ([]byte, error) {
-	answer, err := n.CallContract(ctx, ethereum.CallMsg{From: asker, Gas: gas, GasPrice: new(big.Int), Data: code}, nil)
+	answer, err := n.CallContract(ctx, ethereum.CallMsg{From: callSender, Gas: gas, GasPrice: new(big.Int), Data: code}, nil)
 	if err != nil {
 		return nil, n.Redact(err)
 	}

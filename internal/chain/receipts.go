@@ -26,29 +26,29 @@ import (
 // logs with the missions' keys and for the missions themselves, whose sizes the contract bounds.
 
 const (
-	maxReceiptGas      = 1_200_000 // of a transaction; a log takes 375, so that there are at most 3,200 of them
-	maxReceiptBytes    = 3 << 19   // of one answer with receipts or transactions
-	receiptsAtOnce     = 16        // in one request
-	maxHeavyRemembered = 4096      // transactions of one node
+	maxReceiptGas    = 1_200_000 // of a transaction; a log takes 375, so that there are at most 3,200 of them
+	maxReceiptBytes  = 3 << 19   // of one answer with receipts or transactions
+	receiptsAtOnce   = 16        // in one request
+	maxLargeReceipts = 4096      // transactions of one node
 )
 
-// heavyReceipts are the transactions whose receipts a node could not give within the limits. They
+// largeReceipts are the transactions whose receipts a node could not give within the limits. They
 // are not asked for again.
-type heavyReceipts struct {
+type largeReceipts struct {
 	mutex  sync.Mutex
 	hashes map[sortie.Hash]bool
 }
 
-func (h *heavyReceipts) has(transaction sortie.Hash) bool {
+func (h *largeReceipts) has(transaction sortie.Hash) bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	return h.hashes[transaction]
 }
 
-func (h *heavyReceipts) add(transaction sortie.Hash) {
+func (h *largeReceipts) add(transaction sortie.Hash) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if h.hashes == nil || len(h.hashes) >= maxHeavyRemembered {
+	if h.hashes == nil || len(h.hashes) >= maxLargeReceipts {
 		h.hashes = make(map[sortie.Hash]bool)
 	}
 	h.hashes[transaction] = true
@@ -147,8 +147,8 @@ func (r Reply) receipt() (*Receipt, error) {
 	return one, err
 }
 
-// HasEvent refuses a receipt that does not have exactly this event.
-func (one *Receipt) HasEvent(event *onchain.Event) error {
+// CheckEvent refuses a receipt that does not have exactly this event.
+func (one *Receipt) CheckEvent(event *onchain.Event) error {
 	switch {
 	case one.transaction != event.Transaction:
 		return BadAnswer("the receipt of another transaction")
@@ -205,7 +205,7 @@ func (n *Node) Receipts(ctx context.Context, transactions []sortie.Hash) (map[so
 	readings := make(map[sortie.Hash]ReceiptResult, len(transactions))
 	var light []sortie.Hash
 	for _, transaction := range transactions {
-		if n.heavy.has(transaction) {
+		if n.large.has(transaction) {
 			readings[transaction] = ReceiptResult{Err: ErrReceiptTooLarge}
 		} else {
 			light = append(light, transaction)
@@ -216,7 +216,7 @@ func (n *Node) Receipts(ctx context.Context, transactions []sortie.Hash) (map[so
 	group.SetLimit(parallelBatches)
 	for part := range slices.Chunk(light, receiptsAtOnce) {
 		group.Go(func() error {
-			some, err := n.readLightReceipts(ctx, part)
+			some, err := n.readBoundedReceipts(ctx, part)
 			mutex.Lock()
 			defer mutex.Unlock()
 			maps.Copy(readings, some)
@@ -226,8 +226,8 @@ func (n *Node) Receipts(ctx context.Context, transactions []sortie.Hash) (map[so
 	return readings, group.Wait()
 }
 
-// readLightReceipts reads the receipts of those transactions whose gas bounds their size.
-func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
+// readBoundedReceipts reads the receipts of those transactions whose gas bounds their size.
+func (n *Node) readBoundedReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
 	calls := make([]Call, len(transactions))
 	for i, transaction := range transactions {
 		calls[i] = Call{"eth_getTransactionByHash", `["` + transaction.String() + `"]`}
@@ -239,7 +239,7 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 	var light []sortie.Hash
 	for i, transaction := range transactions {
 		if gas, known := replies[i].gas(); known && gas > maxReceiptGas || tooLarge(replies[i].Err) {
-			n.heavy.add(transaction)
+			n.large.add(transaction)
 		} else {
 			light = append(light, transaction)
 		}
@@ -294,7 +294,7 @@ func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (ma
 		return nil, err
 	case len(transactions) == 1:
 		if timedOut(err) {
-			n.heavy.add(transactions[0])
+			n.large.add(transactions[0])
 		}
 		return map[sortie.Hash]ReceiptResult{transactions[0]: {Err: ErrReceiptTooLarge}}, nil
 	}
@@ -310,7 +310,7 @@ func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (ma
 
 func (n *Node) readReceipt(transaction sortie.Hash, r Reply) ReceiptResult {
 	if tooLarge(r.Err) {
-		n.heavy.add(transaction)
+		n.large.add(transaction)
 	}
 	if r.Err != nil {
 		return ReceiptResult{Err: ErrReceiptTooLarge} // a refusal, whatever it says

@@ -285,6 +285,6 @@ func (c *receiptCheck) readError(what string, err error) error {
 // simulate runs a call in the newest block, sent by an account without a part in it.
 func simulate(ctx context.Context, node Reader, to sortie.Address, data []byte) error {
 	address := common.Address(to)
-	_, err := node.CallContract(ctx, ethereum.CallMsg{From: asker, To: &address, Data: data}, nil)
+	_, err := node.CallContract(ctx, ethereum.CallMsg{From: callSender, To: &address, Data: data}, nil)
 	return err
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// ErrLeaseLost says that somebody else may hold the lease now: whoever worked under it must stop.
-var ErrLeaseLost = errors.New("the lease is lost")
+// ErrLost says that somebody else may hold the lease now: whoever worked under it must stop.
+var ErrLost = errors.New("the lease is lost")
 
-// LeaseStore is where leases are kept. A *store.DB is one.
-type LeaseStore interface {
+// Store is where leases are kept. A *store.DB is one.
+type Store interface {
 	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (store.Lease, error)
 	RenewLease(ctx context.Context, lease store.Lease, ttl time.Duration) (store.Lease, error)
 	ReleaseLease(ctx context.Context, lease store.Lease) error
@@ -28,7 +28,7 @@ type LeaseStore interface {
 // after its lease went to another. That is why everything it writes must also check the lease in
 // the same transaction ([store.Tx.CheckLease]).
 type Holder struct {
-	Leases LeaseStore
+	Leases Store
 	Name   string        // of the lease: what is done
 	ID     string        // of the process, unlike any other's
 	TTL    time.Duration // after which others may take over from a holder that has died
@@ -38,8 +38,8 @@ type Holder struct {
 	after func(time.Duration) <-chan time.Time // nil: time.After
 }
 
-// WhileLeased runs work whenever this process holds the lease. See [Holder.Run].
-func WhileLeased(ctx context.Context, leases LeaseStore, name, holder string, ttl time.Duration, work func(context.Context, store.Lease) error) error {
+// Run runs work whenever this process holds the lease. See [Holder.Run].
+func Run(ctx context.Context, leases Store, name, holder string, ttl time.Duration, work func(context.Context, store.Lease) error) error {
 	return Holder{Leases: leases, Name: name, ID: holder, TTL: ttl}.Run(ctx, work)
 }
 
@@ -55,7 +55,7 @@ func (h Holder) Run(ctx context.Context, work func(context.Context, store.Lease)
 		if err == nil {
 			h.Logger.Info("lease acquired", "lease", h.Name, "epoch", lease.Epoch)
 			err = h.hold(ctx, lease, begun, work)
-			if !errors.Is(err, ErrLeaseLost) {
+			if !errors.Is(err, ErrLost) {
 				return err
 			}
 			h.Logger.Warn("lease lost", "lease", h.Name, "epoch", lease.Epoch)
@@ -107,10 +107,10 @@ func (h Holder) hold(ctx context.Context, lease store.Lease, renewed time.Time, 
 		case err == nil:
 			lease, renewed = next, asked
 		case errors.Is(err, store.ErrConflict), h.now().Sub(renewed) >= 2*h.TTL/3:
-			stop(ErrLeaseLost)
+			stop(ErrLost)
 			<-ended
 			h.release(ctx, lease) // in vain, unless the store was only out of reach
-			return ErrLeaseLost
+			return ErrLost
 		}
 	}
 }

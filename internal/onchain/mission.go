@@ -42,17 +42,17 @@ type Closing struct {
 	RefundDeferred bool
 }
 
-// Deepening is what the chain may say about a funded draft next.
-type Deepening struct {
+// Confirmation is what the chain may say about a funded draft next.
+type Confirmation struct {
 	Terms
 	Funding
 	To     mission.Depth // confirmed or locked
 	Refund bool          // instead: the closing is confirmed
 }
 
-// DeepenPlace is where a page of [Deepening] begins: after the last of the page before, for each of
+// ConfirmationPlace is where a page of [Deepening] begins: after the last of the page before, for each of
 // the lists that it is made of. The zero value is the beginning.
-type DeepenPlace struct{ Seen, Confirmed, Closed Place }
+type ConfirmationPlace struct{ Seen, Confirmed, Closed Place }
 
 // Expected is what the chain should hold of a draft: its funding, or nothing.
 type Expected struct {
