@@ -21,8 +21,6 @@ var unclean = map[string]bool{
 	"contracts/test":           true,
 	"contracts/test/attackers": true,
 	"contracts/test/fixtures":  true,
-	"docs":                     true,
-	"docs/adr":                 true,
 	"internal/api":             true,
 	"internal/apidocs":         true,
 	"internal/app":             true,
@@ -48,7 +46,6 @@ var unclean = map[string]bool{
 	"internal/wallet":          true,
 	"internal/wallet/testdata": true,
 	"mutants":                  true,
-	"spec":                     true,
 }
 
 // unchecked are files that cannot change, with the reason, or that are not ours. A name that ends
