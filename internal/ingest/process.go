@@ -82,6 +82,10 @@ func runWithRequest(process *exec.Cmd, request childRequest) error {
 	return writeErr
 }
 
+// ErrReaderFailed is in the error, next to the *[Problem], when the file made the child process
+// crash.
+var ErrReaderFailed = errors.New("the child process failed")
+
 // childDeath says whose fault it was that a child ended without an answer.
 func (i *Ingester) childDeath(ctx context.Context, state *os.ProcessState, output, complaint string, cause error) error {
 	sawFile := strings.HasPrefix(output, childReady)
@@ -99,9 +103,7 @@ func (i *Ingester) childDeath(ctx context.Context, state *os.ProcessState, outpu
 	case strings.Contains(complaint, "out of memory") || strings.Contains(complaint, "cannot allocate memory"):
 		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes more memory than a file is given"}
 	}
-	// Our own code gave up on the file in a way that it could not survive. The log gets to know
-	// how.
-	return fmt.Errorf("%w (the child process: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, cause, firstLine(complaint))
+	return fmt.Errorf("%w (%w: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, ErrReaderFailed, cause, firstLine(complaint))
 }
 
 func firstLine(text string) string {
@@ -121,7 +123,7 @@ func parseAnswer(output []byte) (answer childAnswer, err error) {
 	case answer.Fault != "" || !found:
 		return childAnswer{}, fmt.Errorf("look at media: %s", answer.Fault)
 	case answer.Panic != "":
-		return childAnswer{}, fmt.Errorf("%w (the child process panicked: %s)", answer.Problem, answer.Panic)
+		return childAnswer{}, fmt.Errorf("%w (%w: panic: %s)", answer.Problem, ErrReaderFailed, answer.Panic)
 	case answer.Problem != nil:
 		return childAnswer{}, answer.Problem
 	}
