@@ -15,8 +15,7 @@ func (s *Server) listPayouts(req *request) error {
 	}
 	query := app.PayoutQuery{Page: page, MissionID: req.query.Get("missionId")}
 	if given := req.query.Get("status"); given != "" {
-		if query.Status, err = oneOf("status", sortie.PayoutStatus(given), sortie.PayoutQueued, sortie.PayoutSent, sortie.PayoutPaid,
-			sortie.PayoutDeferred, sortie.PayoutFailed); err != nil {
+		if query.Status, err = oneOf("status", sortie.PayoutStatus(given), sortie.PayoutStatuses()...); err != nil {
 			return err
 		}
 	}

@@ -28,8 +28,6 @@ const (
 	faultMediaType     = "wrong_media_type"  // of a file that the mission does not ask for
 )
 
-const maxFaults = 50
-
 // faults collects what is wrong with a mission, so that its author can correct everything at once.
 type faults struct {
 	listed []sortie.FieldError
@@ -37,7 +35,7 @@ type faults struct {
 }
 
 func (f *faults) add(path, code, format string, args ...any) {
-	if len(f.listed) == maxFaults {
+	if len(f.listed) == sortie.MaxFieldErrors {
 		f.more++
 		return
 	}
