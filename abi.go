@@ -5,9 +5,9 @@ import (
 	"math/big"
 )
 
-// The Ethereum ABI and EIP-712 both speak in words of 32 bytes. What this package encodes has few
-// fields of known shape, so the words are appended by hand: several times cheaper than reflection,
-// and short enough to be read against the standard.
+// The Ethereum ABI and EIP-712 both encode values as words of 32 bytes. This package encodes few
+// structs of fixed shape, so it appends the words by hand, which is several times cheaper than
+// reflection.
 
 const wordSize = 32
 
@@ -17,8 +17,7 @@ func appendUint64(dst []byte, value uint64) []byte {
 	return append(dst, word[:]...)
 }
 
-// appendUint appends an unsigned number. A negative or too large one has no such word; callers
-// refuse those before.
+// appendUint appends an unsigned number. Callers refuse numbers that are negative or do not fit.
 func appendUint(dst []byte, value *big.Int) []byte {
 	var word [wordSize]byte
 	if value != nil {
@@ -41,8 +40,8 @@ func appendBytes[T string | []byte](dst []byte, value T) []byte {
 
 func padded(length int) int { return (length + wordSize - 1) / wordSize * wordSize }
 
-// words reads consecutive words. The first failure sticks, so that a decoder can read everything
-// and ask once.
+// words reads consecutive words. The first failure sets bad, so a decoder reads all fields and
+// checks once.
 type words struct {
 	data []byte
 	at   int

@@ -22,8 +22,8 @@ type Hash [32]byte
 // Bytes is binary data whose text form is 0x and lower-case hex digits.
 type Bytes []byte
 
-// ParseAddress reads an address. An address in one case is taken as it is; one in mixed case must
-// satisfy its EIP-55 checksum, because a mistyped digit in it is money sent to nobody.
+// ParseAddress reads an address. An address in mixed case must satisfy its EIP-55 checksum, because
+// money sent to a mistyped address is lost.
 func ParseAddress(text string) (Address, error) {
 	var address Address
 	digits, found := strings.CutPrefix(text, "0x")

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// The two ways in which an amount can be wrong. They are separate because a person fixes them
-// differently.
+// The errors of [ParseUnits].
 var (
 	ErrInvalidAmount   = errors.New("not an amount: want digits with an optional fraction and exponent, such as 2.5")
 	ErrTooManyDecimals = errors.New("more decimals than the token has: the amount cannot be paid exactly")

@@ -36,7 +36,7 @@ func TestParseUnitsReadsNumbersAsJSONDoes(t *testing.T) {
 	}
 }
 
-func TestUnitsSurviveFormattingAndParsing(t *testing.T) {
+func TestUnitsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		decimals := rapid.IntRange(0, 18).Draw(t, "decimals")

@@ -16,17 +16,17 @@ const (
 	SignatureLength    = 65      // r, s, v with v 27 or 28
 )
 
-// FunctionCreateMission is the contract function a creator calls to fund a mission, as quotes name
-// it.
+// FunctionCreateMission is the contract function that funds a mission.
 const FunctionCreateMission = "createAuthorizedFundedMission"
 
-// Domain is where a signature of the service counts: one factory contract on one chain.
+// Domain is the EIP-712 domain of the service's signatures: one factory contract on one chain.
 type Domain struct {
 	ChainID uint64
 	Factory Address
 }
 
-// Separator is the EIP-712 domain separator. It costs a hash: keep it when signing more than once.
+// Separator is the EIP-712 domain separator. It computes a hash: keep it when signing more than
+// once.
 func (d Domain) Separator() Hash {
 	encoded := make([]byte, 0, 5*wordSize)
 	encoded = append(encoded, domainType[:]...)
@@ -51,13 +51,13 @@ func selector(signature string) [4]byte {
 	return [4]byte(sum[:])
 }
 
-// typedDigest is the EIP-712 digest: what is signed.
+// typedDigest is the EIP-712 digest of a struct.
 func typedDigest(separator, structHash Hash) Hash {
 	return keccak256([]byte{0x19, 0x01}, separator[:], structHash[:])
 }
 
-// MissionAuthorization is the service's permission to fund one mission on these terms until the
-// deadline. The contract takes it once, from Creator only.
+// MissionAuthorization permits Creator to fund one mission on these terms until the deadline. The
+// contract accepts it once.
 type MissionAuthorization struct {
 	MissionID           string
 	Token               Address
@@ -68,13 +68,13 @@ type MissionAuthorization struct {
 	Deadline            uint64 // Unix seconds
 }
 
-// MissionKey is how the contract names a mission: the hash of its id.
+// MissionKey is the contract's key of a mission: the hash of its id.
 func MissionKey(missionID string) Hash { return keccak256([]byte(missionID)) }
 
-// SubmissionKey is how the contract names a submission: the hash of its id.
+// SubmissionKey is the contract's key of a submission: the hash of its id.
 func SubmissionKey(submissionID string) Hash { return keccak256([]byte(submissionID)) }
 
-// Validate refuses what the contract would refuse whatever the signature says.
+// Validate returns an error for terms that the contract refuses with any signature.
 func (a MissionAuthorization) Validate() error {
 	switch {
 	case a.MissionID == "" || len(a.MissionID) > MaxMissionIDLength || !utf8.ValidString(a.MissionID):
@@ -91,7 +91,7 @@ func (a MissionAuthorization) Validate() error {
 	return nil
 }
 
-// TotalBudget is the money that funding locks, in base units.
+// TotalBudget is the amount that funding locks, in base units.
 func (a MissionAuthorization) TotalBudget() *big.Int {
 	if a.RewardPerSubmission == nil {
 		return new(big.Int)
@@ -99,8 +99,8 @@ func (a MissionAuthorization) TotalBudget() *big.Int {
 	return new(big.Int).Mul(a.RewardPerSubmission, new(big.Int).SetUint64(a.TargetCount))
 }
 
-// Digest is what the authorizer signs and the contract recovers from, under the domain with this
-// separator. The authorization must pass Validate.
+// Digest is the hash that the authorizer signs, under the domain with this separator. The
+// authorization must pass Validate.
 func (a MissionAuthorization) Digest(separator Hash) Hash {
 	missionKey := MissionKey(a.MissionID)
 	var buffer [8 * wordSize]byte
@@ -137,10 +137,9 @@ func (a MissionAuthorization) Calldata(signature []byte) Bytes {
 
 var errCalldata = errors.New("calldata: not a canonical call of " + FunctionCreateMission)
 
-// DecodeCalldata reads the input of createAuthorizedFundedMission. It takes exactly what
-// [MissionAuthorization.Calldata] writes: an encoding with other offsets, set padding or bytes
-// behind the end is refused, although the contract might read it, because two readers of it could
-// see two things.
+// DecodeCalldata reads the input of createAuthorizedFundedMission. It accepts only what
+// [MissionAuthorization.Calldata] writes. An encoding with other offsets, nonzero padding or
+// trailing bytes is refused, because two decoders could read it differently.
 func DecodeCalldata(data []byte) (a MissionAuthorization, signature []byte, err error) {
 	const longest = 4 + 4*wordSize + authorizationHead + MaxMissionIDLength + 3*wordSize
 	if len(data) < 4 || len(data) > longest || [4]byte(data) != createSelector {

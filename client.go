@@ -15,43 +15,43 @@ import (
 	"time"
 )
 
-// Client speaks to a Sortie service as one wallet. It may be used by many goroutines.
+// Client calls the API of a Sortie service as one wallet. It is safe for concurrent use.
 //
-// A request that the service could not answer for now (429, 503, a lost connection) is sent again,
-// freshly signed: reads may repeat, and a draft is safe because its idempotency key is signed.
-// Errors of the service are of type [*Error].
+// A request that fails temporarily (429, 503, a lost connection) is signed and sent again. That is
+// safe: reads change nothing, and drafts and submissions have an idempotency key. Errors of the
+// service are of type [*Error].
 type Client struct {
 	baseURL  string
 	signer   Signer // nil: the public requests only
 	http     *http.Client
-	files    *http.Client // for bodies of any size: no time limit for the whole, see watch
+	files    *http.Client // for media: no time limit for the whole transfer, see watch
 	stall    time.Duration
 	now      func() time.Time
 	attempts int
 	wait     func(context.Context, time.Duration) error
 }
 
-// ClientOption changes how a client works.
+// ClientOption configures a client.
 type ClientOption func(*Client)
 
-// WithHTTPClient sends requests through the given client. The default has a timeout of 30 seconds.
-// Files go through it too, without its timeout: see [WithStallTimeout].
+// WithHTTPClient sets the HTTP client. The default has a timeout of 30 seconds. Uploads and
+// downloads use it without its timeout: see [WithStallTimeout].
 func WithHTTPClient(client *http.Client) ClientOption {
 	return func(c *Client) { c.http = client }
 }
 
-// WithClock gives the time that requests are signed at.
+// WithClock sets the clock that requests are signed by.
 func WithClock(now func() time.Time) ClientOption {
 	return func(c *Client) { c.now = now }
 }
 
-// WithAttempts sets how often a request is sent in all; the default is 3.
+// WithAttempts sets how many times a request is sent before it fails; the default is 3.
 func WithAttempts(attempts int) ClientOption {
 	return func(c *Client) { c.attempts = max(1, attempts) }
 }
 
-// WithStallTimeout sets how long an upload or a download may stand still before it counts as lost;
-// the default is 30 seconds. There is no limit for the whole of it, which depends on the file.
+// WithStallTimeout sets how long an upload or a download may transfer no byte before it fails; the
+// default is 30 seconds. There is no limit for the whole transfer.
 func WithStallTimeout(stall time.Duration) ClientOption {
 	return func(c *Client) { c.stall = stall }
 }
@@ -63,16 +63,16 @@ const (
 	headerReplayed = "Idempotent-Replayed"
 )
 
-// NewClient makes a client of the service at baseURL, such as https://api.example.com.
+// NewClient returns a client of the service at baseURL, such as https://api.example.com.
 func NewClient(baseURL string, signer Signer, options ...ClientOption) (*Client, error) {
 	if signer == nil {
-		return nil, errors.New("client: it needs a signer; NewPublicClient makes one without")
+		return nil, errors.New("client: signer is nil; use NewPublicClient for public requests")
 	}
 	return newClient(baseURL, signer, options)
 }
 
-// NewPublicClient makes a client without a wallet. It reads what is public, [Client.Feed] and
-// [Client.OpenMission], and follows links; every other request fails.
+// NewPublicClient returns a client without a wallet. It can call the public requests, such as
+// [Client.Feed] and [Client.OpenMission], and use links; every other request fails.
 func NewPublicClient(baseURL string, options ...ClientOption) (*Client, error) {
 	return newClient(baseURL, nil, options)
 }
@@ -100,7 +100,7 @@ func newClient(baseURL string, signer Signer, options []ClientOption) (*Client, 
 	return client, nil
 }
 
-// A signature is for one URL; following a redirect would send it to another.
+// A signature is valid for one URL only, so a redirect cannot be followed.
 func refuseRedirect(*http.Request, []*http.Request) error {
 	return errors.New("the service answered with a redirect: use the URL it points to as base URL")
 }
@@ -116,7 +116,7 @@ func waitFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Wallet is the wallet the client speaks for; the zero address without one.
+// Wallet is the address of the client's wallet; the zero address without one.
 func (c *Client) Wallet() Address {
 	if c.signer == nil {
 		return Address{}
@@ -124,7 +124,7 @@ func (c *Client) Wallet() Address {
 	return c.signer.Address()
 }
 
-// walk goes through the elements of every page, from the one at the cursor to the last.
+// walk yields the elements of every page, from the page at the cursor to the last.
 func walk[T any](cursor string, page func(cursor string) (elements []T, next *string, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for at := cursor; ; {
@@ -152,17 +152,17 @@ type call struct {
 	method, path   string
 	body           []byte // nil: none
 	idempotencyKey string
-	replayed       *bool // if not nil, told whether the answer is that of an earlier call with the same key
-	public         bool  // not signed, so that the same request of everybody is the same and can be answered from a cache
+	replayed       *bool // if not nil, set to whether the answer is that of an earlier call with the same key
+	public         bool  // not signed, so that caches can answer it
 }
 
-// send makes the call, again while that can help, and decodes the answer into result.
+// send makes the call with retries and decodes the answer into result.
 func (c *Client) send(ctx context.Context, call call, result any) error {
 	var answer []byte
 	err := c.again(ctx, func() (retryIn time.Duration, err error) {
 		answer, retryIn, err = c.sendOnce(ctx, call)
 		if err != nil {
-			call.replayed = nil // the earlier call may be this one, whose answer was lost
+			call.replayed = nil // the earlier call may be this call's first attempt
 		}
 		return retryIn, err
 	})
@@ -175,8 +175,8 @@ func (c *Client) send(ctx context.Context, call call, result any) error {
 	return nil
 }
 
-// again tries something until it works or trying again cannot help. After an error, retryIn says
-// when to: negative never, zero soon.
+// again calls try until it succeeds or must not be retried. After an error, retryIn is the time to
+// wait: negative means no retry, zero the default.
 func (c *Client) again(ctx context.Context, try func() (retryIn time.Duration, err error)) error {
 	for attempt := 1; ; attempt++ {
 		retryIn, err := try()
@@ -192,7 +192,7 @@ func (c *Client) again(ctx context.Context, try func() (retryIn time.Duration, e
 	}
 }
 
-// sendOnce sends a freshly signed request. After an error, retryIn is that of again.
+// sendOnce signs and sends a request. retryIn is as in again.
 func (c *Client) sendOnce(ctx context.Context, call call) (answer []byte, retryIn time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, call.method, c.baseURL+call.path, bytes.NewReader(call.body))
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *Client) sendOnce(ctx context.Context, call call) (answer []byte, retryI
 	}
 	if !call.public {
 		if c.signer == nil {
-			return nil, -1, errors.New("this request is signed: make the client with NewClient and a signer")
+			return nil, -1, errors.New("this request needs a wallet: make the client with NewClient and a signer")
 		}
 		if err := SignRequest(ctx, request, call.body, c.signer, c.now()); err != nil {
 			return nil, -1, fmt.Errorf("sign request: %w", err)
@@ -244,8 +244,7 @@ func retryAfter(response *http.Response) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// decodeError reads the service's error. Something else in between, such as a proxy, may have
-// answered instead.
+// decodeError reads the service's error. The answer may be that of a proxy instead.
 func decodeError(response *http.Response, answer []byte) error {
 	var envelope struct {
 		Error *Error `json:"error"`
@@ -257,16 +256,17 @@ func decodeError(response *http.Response, answer []byte) error {
 	if response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusBadGateway || response.StatusCode == http.StatusGatewayTimeout {
 		code = CodeServiceUnavailable
 	}
-	return NewError(code, "%s answered %s without an error of the service; is the base URL right?", response.Request.URL.Host, response.Status)
+	return NewError(code, "%s answered %s without a Sortie error; check the base URL", response.Request.URL.Host, response.Status)
 }
 
 // PageQuery selects a page of a list that has no filters. Its zero value selects the first.
 type PageQuery struct {
-	Limit  int    // 0: as many as the service gives at once
+	Limit  int    // 0: the service's default
 	Cursor string // the NextCursor of the page before
 }
 
-// apply adds the page to a path, and filters as pairs of name and value; empty ones are left out.
+// apply adds the page and the filters, pairs of name and value, to a path. Empty values are left
+// out.
 func (q PageQuery) apply(path string, filters ...string) string {
 	values := url.Values{}
 	for i := 0; i+1 < len(filters); i += 2 {
@@ -286,7 +286,7 @@ func (q PageQuery) apply(path string, filters ...string) string {
 	return path + "?" + values.Encode()
 }
 
-// encodeReason is the body of a request that says why.
+// encodeReason is the body of a request with a reason.
 func encodeReason(reason string) ([]byte, error) {
 	body, err := json.Marshal(DecisionRequest{Reason: reason})
 	if err != nil {
@@ -295,7 +295,7 @@ func encodeReason(reason string) ([]byte, error) {
 	return body, nil
 }
 
-// order posts an operator's order with its reason.
+// order sends an operator's request with its reason.
 func (c *Client) order(ctx context.Context, path, reason string, answer any) error {
 	body, err := encodeReason(reason)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// DeliverablesQuery selects a page of deliverables. Its zero value selects the first, with links of
-// the service's usual life.
+// DeliverablesQuery selects a page of deliverables. Its zero value selects the first page, with
+// links of the default lifetime.
 type DeliverablesQuery struct {
 	Limit   int           // up to 100; 0: the service's default
 	Cursor  string        // the NextCursor of the page before
-	LinkTTL time.Duration // how long the media links live, up to 15 minutes, in whole seconds
+	LinkTTL time.Duration // lifetime of the media links, up to 15 minutes, in whole seconds
 }
 
-// Deliverables gives one page of a mission's accepted submissions, in the order of acceptance, by
-// its draft id or mission id. Its links are short-lived: see [Client.Download], and ask again for
-// new ones.
+// Deliverables returns one page of a mission's accepted submissions, in the order of acceptance, by
+// its draft id or mission id. Its links expire: see [Client.Download], and call it again for new
+// ones.
 //
-// It fails with not_found for an id that is not of this wallet, with mission_not_published, and
+// It fails with not_found for an id of another wallet, with mission_not_published, and
 // with invalid_cursor.
 func (c *Client) Deliverables(ctx context.Context, id string, query DeliverablesQuery) (Deliverables, error) {
 	ttl := ""
@@ -36,10 +36,9 @@ func (c *Client) Deliverables(ctx context.Context, id string, query Deliverables
 	return deliverables, err
 }
 
-// AllDeliverables walks through every page. What is accepted all the while is given, also while
-// others are being accepted. A submission whose acceptance is taken back and made again during the
-// walk moves to the end, and may be given twice: the later one counts. One that was given may have
-// been taken back since; its link tells.
+// AllDeliverables yields the deliverables of every page. A submission that is accepted again during
+// the walk moves to the end and may be yielded twice: the later one counts. A submission whose
+// acceptance was taken back since has a link that fails with not_found.
 func (c *Client) AllDeliverables(ctx context.Context, id string, query DeliverablesQuery) iter.Seq2[Deliverable, error] {
 	return walk(query.Cursor, func(cursor string) ([]Deliverable, *string, error) {
 		query.Cursor = cursor
@@ -48,7 +47,7 @@ func (c *Client) AllDeliverables(ctx context.Context, id string, query Deliverab
 	})
 }
 
-// SHA256 is the hash that the bytes behind the media link must have.
+// SHA256 is the hash of the bytes that the media link serves.
 func (m Media) SHA256() (sum [32]byte, err error) {
 	digits, found := strings.CutPrefix(m.Hash, "sha256:")
 	decoded, err := hex.DecodeString(digits)

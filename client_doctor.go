@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// Doctor says what holds a mission up, who must act, and until when.
+// Doctor returns what a mission waits for, who must act, and until when.
 //
-// It fails with not_found for an id that is not of this wallet.
+// It fails with not_found for an id of another wallet.
 func (c *Client) Doctor(ctx context.Context, id string) (Doctor, error) {
 	var doctor Doctor
 	err := c.send(ctx, call{method: http.MethodGet, path: missionPath(id) + "/doctor"}, &doctor)

@@ -21,19 +21,19 @@ func (c *Client) Preview(ctx context.Context, mission Mission) (Preview, error) 
 	return c.PreviewJSON(ctx, definition)
 }
 
-// PreviewJSON is [Client.Preview] for a definition that is JSON already, such as a file.
+// PreviewJSON is [Client.Preview] for a definition in JSON.
 func (c *Client) PreviewJSON(ctx context.Context, definition json.RawMessage) (Preview, error) {
 	var preview Preview
 	err := c.send(ctx, call{method: http.MethodPost, path: "/api/external/missions/preview", body: definition}, &preview)
 	return preview, err
 }
 
-// CreateDraft creates a draft, or returns the one that the same key created before. Use one key for
-// one intention, kept across retries: it is what makes a mission exist once. Check the answer's
-// quote with [VerifyQuote] before funding.
+// CreateDraft creates a draft, or returns the draft that the same idempotency key created before.
+// Keep the key across retries, so that the mission is created once. Check the quote with
+// [VerifyQuote] before funding.
 //
 // It fails with validation_failed, unsupported_reward_token, creator_mismatch, and with
-// idempotency_conflict when the key stands for a different mission.
+// idempotency_conflict when the key was used for a different mission.
 func (c *Client) CreateDraft(ctx context.Context, mission Mission, idempotencyKey string) (DraftCreated, error) {
 	definition, err := json.Marshal(mission)
 	if err != nil {
@@ -42,8 +42,7 @@ func (c *Client) CreateDraft(ctx context.Context, mission Mission, idempotencyKe
 	return c.CreateDraftJSON(ctx, definition, idempotencyKey)
 }
 
-// CreateDraftJSON is [Client.CreateDraft] for a definition that is JSON already, such as a file. It
-// is sent byte for byte.
+// CreateDraftJSON is [Client.CreateDraft] for a definition in JSON, which is sent unchanged.
 func (c *Client) CreateDraftJSON(ctx context.Context, definition json.RawMessage, idempotencyKey string) (DraftCreated, error) {
 	var created DraftCreated
 	var replayed bool
@@ -54,10 +53,10 @@ func (c *Client) CreateDraftJSON(ctx context.Context, definition json.RawMessage
 	return created, err
 }
 
-// Mission gives the current state of a mission by its draft id or mission id, with a live quote
+// Mission returns the current state of a mission by its draft id or mission id, with a valid quote
 // while it is unfunded.
 //
-// It fails with not_found for an id that is not of this wallet.
+// It fails with not_found for an id of another wallet.
 func (c *Client) Mission(ctx context.Context, id string) (MissionStatus, error) {
 	var status MissionStatus
 	err := c.send(ctx, call{method: http.MethodGet, path: missionPath(id)}, &status)
@@ -67,13 +66,13 @@ func (c *Client) Mission(ctx context.Context, id string) (MissionStatus, error) 
 // ListQuery selects drafts. Its zero value selects all.
 type ListQuery struct {
 	Status ListStatus
-	Limit  int    // 1-1000; 0: as many as the service gives at once
+	Limit  int    // 1-1000; 0: the service's default
 	Cursor string // the NextCursor of the page before
 }
 
-// Drafts gives one page of the wallet's drafts, newest first. A page ends at the limit or at 4 MiB:
-// there are more while Summary.NextCursor is not nil, also without a limit. [Client.AllDrafts]
-// follows it.
+// Drafts returns one page of the wallet's drafts, newest first. A page ends at the limit or at 4
+// MiB; there are more pages while Summary.NextCursor is not nil. [Client.AllDrafts] reads all of
+// them.
 func (c *Client) Drafts(ctx context.Context, query ListQuery) (DraftList, error) {
 	values := url.Values{}
 	if query.Status != "" {
@@ -94,7 +93,7 @@ func (c *Client) Drafts(ctx context.Context, query ListQuery) (DraftList, error)
 	return list, err
 }
 
-// AllDrafts walks through every page.
+// AllDrafts yields the drafts of every page.
 func (c *Client) AllDrafts(ctx context.Context, query ListQuery) iter.Seq2[ListedDraft, error] {
 	return walk(query.Cursor, func(cursor string) ([]ListedDraft, *string, error) {
 		query.Cursor = cursor
@@ -103,11 +102,11 @@ func (c *Client) AllDrafts(ctx context.Context, query ListQuery) iter.Seq2[Liste
 	})
 }
 
-// ConfirmFunding asks the service to look at the chain now instead of at its next turn, for
-// instance after a funding transaction was mined. The transaction's hash is a hint and may be zero:
-// funding is found by the contract's event.
+// ConfirmFunding asks the service to read the chain now, for instance after a funding transaction
+// was mined. The transaction's hash may be zero: the service finds the funding by the contract's
+// event.
 //
-// It fails with not_found for an id that is not of this wallet.
+// It fails with not_found for an id of another wallet.
 func (c *Client) ConfirmFunding(ctx context.Context, id string, transaction Hash) (FundingCheck, error) {
 	request := call{method: http.MethodPost, path: missionPath(id) + "/confirm-funding"}
 	if transaction != (Hash{}) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Earnings says what the wallet was paid as a contributor, and what is on its way.
+// Earnings returns what the wallet earned as a contributor: paid, on the way, deferred and failed.
 func (c *Client) Earnings(ctx context.Context) (Earnings, error) {
 	var earnings Earnings
 	err := c.send(ctx, call{method: http.MethodGet, path: "/api/earnings"}, &earnings)

@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// Events gives one page of what happened to the wallet's missions, oldest first. Keep the page's
-// NextCursor and ask with it again, now or next week: nothing is missed and nothing comes twice.
+// Events returns one page of the wallet's events, oldest first. Call it again with the page's
+// NextCursor, at any later time, to get the events after it.
 func (c *Client) Events(ctx context.Context, query PageQuery) (EventPage, error) {
 	var page EventPage
 	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/external/events")}, &page)
 	return page, err
 }
 
-// AllEvents walks through the events there are, from the query's cursor to the newest.
+// AllEvents yields all events from the query's cursor to the newest.
 func (c *Client) AllEvents(ctx context.Context, query PageQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {

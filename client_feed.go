@@ -9,15 +9,15 @@ import (
 
 // FeedQuery selects missions that take submissions. Its zero value selects all, newest first.
 type FeedQuery struct {
-	Near      *Point // those within 100 km, nearest first, and behind them those that can be done anywhere
+	Near      *Point // missions within 100 km, nearest first, then those without an area
 	MediaType MediaType
-	Limit     int    // 0: as many as the service gives at once
+	Limit     int    // 0: the service's default
 	Cursor    string // the NextCursor of the page before
 }
 
-// Feed gives one page of the published missions that take submissions. It needs no wallet.
+// Feed returns one page of the published missions that take submissions. It needs no wallet.
 //
-// It fails with invalid_parameter for a point that is none.
+// It fails with invalid_parameter for an invalid point.
 func (c *Client) Feed(ctx context.Context, query FeedQuery) (MissionFeed, error) {
 	near := ""
 	if query.Near != nil {
@@ -31,7 +31,7 @@ func (c *Client) Feed(ctx context.Context, query FeedQuery) (MissionFeed, error)
 	return feed, err
 }
 
-// AllFeed walks through every page.
+// AllFeed yields the missions of every page.
 func (c *Client) AllFeed(ctx context.Context, query FeedQuery) iter.Seq2[OpenMission, error] {
 	return walk(query.Cursor, func(cursor string) ([]OpenMission, *string, error) {
 		query.Cursor = cursor
@@ -40,7 +40,7 @@ func (c *Client) AllFeed(ctx context.Context, query FeedQuery) iter.Seq2[OpenMis
 	})
 }
 
-// OpenMission gives a published mission as everybody sees it, also when it takes no more
+// OpenMission returns the public view of a published mission, also when it takes no more
 // submissions. It needs no wallet.
 //
 // It fails with not_found.

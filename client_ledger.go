@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// MissionLedger says where the money of a published mission is, with one page of its payments. It
-// needs no wallet.
+// MissionLedger returns the ledger of a published mission with one page of its payments. It needs
+// no wallet.
 //
 // It fails with not_found.
 func (c *Client) MissionLedger(ctx context.Context, missionID string, query PageQuery) (MissionLedger, error) {
@@ -16,8 +16,8 @@ func (c *Client) MissionLedger(ctx context.Context, missionID string, query Page
 	return ledger, err
 }
 
-// AllPayments walks through the payments of a published mission that are in blocks, in the order of
-// their slots. It needs no wallet.
+// AllPayments yields the payments of a published mission that are in blocks, by slot. It needs no
+// wallet.
 func (c *Client) AllPayments(ctx context.Context, missionID string, query PageQuery) iter.Seq2[LedgerPayment, error] {
 	return walk(query.Cursor, func(cursor string) ([]LedgerPayment, *string, error) {
 		query.Cursor = cursor

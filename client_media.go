@@ -11,31 +11,30 @@ import (
 	"time"
 )
 
-// MediaStream is the bytes behind a media link, from an offset on. It survives lost connections:
-// reading goes on where it was, while that helps. Close it.
+// MediaStream reads the bytes of a media link from an offset. It resumes after a lost connection.
+// The caller must close it.
 type MediaStream struct {
-	Size        int64 // of the whole, -1 when the other side does not say
+	Size        int64 // of the whole file, -1 when unknown
 	ContentType string
 	ETag        string
 
 	client   *Client
-	ctx      context.Context // of the call that opened it, for opening it again
+	ctx      context.Context // of the call to Download
 	link     string
 	offset   int64
-	failures int // in a row, without a byte between
+	failures int // in a row
 	ended    error
 	body     io.ReadCloser
 	watch    *watch
 }
 
-// Download opens a media link, such as the MediaURL of a [Deliverable], from an offset on: 0 for
-// all of it, or as many bytes as are there from an earlier attempt. The stream begins exactly
-// there, also when something on the way does not know ranges. Compare the whole with
-// [Media.SHA256].
+// Download opens a media link, such as the MediaURL of a [Deliverable], at an offset: 0, or the
+// number of bytes that an earlier download got. The stream begins at the offset even if a proxy
+// ignores ranges. Compare the hash of the whole file with [Media.SHA256].
 //
-// It and the stream fail with media_url_expired and media_url_invalid when the link is over, then
-// ask for the deliverables again; with not_found when the submission is no longer accepted; and
-// with range_not_satisfiable for an offset behind the end.
+// It and the stream fail with media_url_expired or media_url_invalid when the link is no longer
+// valid (get a new one from [Client.Deliverables]), with not_found when the submission is no longer
+// accepted, and with range_not_satisfiable for an offset past the end.
 func (c *Client) Download(ctx context.Context, link string, offset int64) (*MediaStream, error) {
 	stream := &MediaStream{client: c, ctx: ctx, link: link, offset: offset}
 	if err := c.again(ctx, stream.open); err != nil {
@@ -44,7 +43,7 @@ func (c *Client) Download(ctx context.Context, link string, offset int64) (*Medi
 	return stream, nil
 }
 
-// open sends the request for what is left.
+// open requests the rest of the file.
 func (s *MediaStream) open() (retryIn time.Duration, err error) {
 	ctx, watch := s.client.watched(s.ctx)
 	defer func() {
@@ -56,7 +55,7 @@ func (s *MediaStream) open() (retryIn time.Duration, err error) {
 	if err != nil {
 		return -1, err
 	}
-	request.Header.Set("Accept-Encoding", "identity") // what is hashed is the file
+	request.Header.Set("Accept-Encoding", "identity") // the hash is that of the file
 	if s.offset > 0 {
 		request.Header.Set("Range", "bytes="+strconv.FormatInt(s.offset, 10)+"-")
 	}
@@ -72,7 +71,7 @@ func (s *MediaStream) open() (retryIn time.Duration, err error) {
 	return 0, nil
 }
 
-// begin takes the answer as the stream's body, at the stream's offset.
+// begin makes the answer the stream's body, at the stream's offset.
 func (s *MediaStream) begin(response *http.Response, watch *watch) error {
 	size, etag := response.ContentLength, response.Header.Get("ETag")
 	if response.StatusCode == http.StatusPartialContent {
@@ -83,7 +82,7 @@ func (s *MediaStream) begin(response *http.Response, watch *watch) error {
 		size = whole
 	}
 	if s.ETag != "" && etag != s.ETag {
-		return NewError(CodeInternal, "the file of the link changed while it was read")
+		return NewError(CodeInternal, "the file changed while it was downloaded")
 	}
 	s.body, s.watch = response.Body, watch
 	s.Size, s.ETag, s.ContentType = size, etag, response.Header.Get("Content-Type")
@@ -93,7 +92,7 @@ func (s *MediaStream) begin(response *http.Response, watch *watch) error {
 	return nil
 }
 
-// skip passes over what the reader has, in an answer that begins at the beginning.
+// skip discards the first n bytes of an answer that ignored the range.
 func (s *MediaStream) skip(n int64) error {
 	skipped, err := io.CopyN(io.Discard, watchedReader{s.body, s.watch}, n)
 	if errors.Is(err, io.EOF) && skipped < n {
@@ -102,7 +101,7 @@ func (s *MediaStream) skip(n int64) error {
 	return err
 }
 
-// retryOf says whether opening again can help after the answer itself was wrong.
+// retryOf returns -1 for an error that a retry cannot help.
 func retryOf(err error) time.Duration {
 	var final *Error
 	if errors.As(err, &final) {
@@ -141,9 +140,9 @@ func (s *MediaStream) Read(p []byte) (int, error) {
 		switch {
 		case err == nil:
 			return 0, nil
-		case errors.Is(err, io.EOF) && s.offset >= s.Size: // also when nobody said how large it is
+		case errors.Is(err, io.EOF) && s.offset >= s.Size: // also when the size is unknown
 			s.ended = io.EOF
-		case errors.Is(err, io.EOF): // part of what was asked for
+		case errors.Is(err, io.EOF): // the answer was cut short
 			s.ended = s.reopen(io.ErrUnexpectedEOF)
 		default:
 			s.ended = s.reopen(transferError(s.watch.ctx, err))
@@ -152,7 +151,7 @@ func (s *MediaStream) Read(p []byte) (int, error) {
 	return 0, s.ended
 }
 
-// reopen goes on after a lost connection, or gives the error that the stream ends with.
+// reopen resumes after a lost connection, or returns the stream's final error.
 func (s *MediaStream) reopen(lost error) error {
 	_ = s.Close()
 	if s.failures++; s.failures > 2*s.client.attempts || s.ctx.Err() != nil {
@@ -170,7 +169,7 @@ func (s *MediaStream) Close() error {
 	return s.body.Close()
 }
 
-// watchedReader tells a watch of every byte.
+// watchedReader resets a watch on every read.
 type watchedReader struct {
 	io.Reader
 	watch *watch

@@ -16,17 +16,16 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// mediaService serves one file under a link, as the media proxy does, and badly where a test wants
-// it to.
+// mediaService serves one file under a link, with the faults that a test asks for.
 type mediaService struct {
 	*httptest.Server
 	file     []byte
 	noRanges bool
 
 	mu       sync.Mutex
-	requests []string           // their Range
-	cuts     []int              // the connection of each request is dropped after so many bytes
-	before   []http.HandlerFunc // each answers one request instead
+	requests []string           // the Range of each
+	cuts     []int              // the connection of each request is closed after this many bytes
+	before   []http.HandlerFunc // answer the first requests instead
 }
 
 func newMediaService(t *testing.T, file []byte) *mediaService {
@@ -65,7 +64,7 @@ func (s *mediaService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "x.jpg", time.Time{}, bytes.NewReader(s.file))
 }
 
-// cutWriter drops the connection after so many bytes.
+// cutWriter closes the connection after left bytes.
 type cutWriter struct {
 	http.ResponseWriter
 	left int
@@ -90,7 +89,7 @@ func download(client *sortie.Client, ctx context.Context, link string, offset in
 	return data, stream, err
 }
 
-func TestDownloadGoesOnWhereItWas(t *testing.T) {
+func TestDownloadResumes(t *testing.T) {
 	t.Parallel()
 	file := randomBytes(1 << 20)
 	for name, c := range map[string]struct {
@@ -100,15 +99,15 @@ func TestDownloadGoesOnWhereItWas(t *testing.T) {
 		before   []http.HandlerFunc
 		want     string
 	}{
-		"in one go":               {want: ""},
-		"after another run":       {offset: 700_000, want: "700000-"},
-		"nothing left but a byte": {offset: 1<<20 - 1, want: "1048575-"},
-		"cut at 99 %":             {cuts: []int{1_038_000}, want: "|1038000-"},
-		"cut twice behind a run":  {offset: 5, cuts: []int{10, 10}, want: "5-|15-|25-"},
-		"no ranges":               {offset: 700_000, noRanges: true, want: "700000-"},
-		"no ranges and cut":       {noRanges: true, cuts: []int{700_000}, want: "|700000-"},
-		"overloaded at first":     {before: []http.HandlerFunc{unavailable("0"), unavailable("0")}, want: "||"},
-		"a smaller range than asked for": {offset: 10, before: []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+		"without interruption":      {want: ""},
+		"from an offset":            {offset: 700_000, want: "700000-"},
+		"the last byte":             {offset: 1<<20 - 1, want: "1048575-"},
+		"cut at 99 %":               {cuts: []int{1_038_000}, want: "|1038000-"},
+		"cut twice after an offset": {offset: 5, cuts: []int{10, 10}, want: "5-|15-|25-"},
+		"no ranges":                 {offset: 700_000, noRanges: true, want: "700000-"},
+		"no ranges and cut":         {noRanges: true, cuts: []int{700_000}, want: "|700000-"},
+		"unavailable at first":      {before: []http.HandlerFunc{unavailable("0"), unavailable("0")}, want: "||"},
+		"a smaller range than requested": {offset: 10, before: []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
 			r.Header.Set("Range", "bytes=10-19")
 			w.Header().Set("ETag", `"v1"`)
 			http.ServeContent(w, r, "x.jpg", time.Time{}, bytes.NewReader(file))
@@ -121,13 +120,13 @@ func TestDownloadGoesOnWhereItWas(t *testing.T) {
 			waits := 0
 			data, stream, err := download(newClient(t, service.URL, patient(&waits)), t.Context(), service.link(), c.offset)
 			if err != nil || !bytes.Equal(data, file[c.offset:]) || stream.Size != int64(len(file)) || stream.ContentType != "image/jpeg" || strings.Join(service.requests, "|") != c.want {
-				t.Errorf("%v: %d bytes, %+v, asked for %v", err, len(data), stream, service.requests)
+				t.Errorf("download: got %d bytes, error %v, stream %+v, ranges %v; want %d bytes, ranges %s", len(data), err, stream, service.requests, len(file)-int(c.offset), c.want)
 			}
 		})
 	}
 }
 
-func TestDownloadEndsWhereTryingAgainCannotHelp(t *testing.T) {
+func TestDownloadStopsOnFinalErrors(t *testing.T) {
 	t.Parallel()
 	file := randomBytes(100_000)
 	refuse := func(status int, code sortie.Code) http.HandlerFunc {
@@ -143,16 +142,16 @@ func TestDownloadEndsWhereTryingAgainCannotHelp(t *testing.T) {
 		code   sortie.Code
 		read   int
 	}{
-		"expired":                     {0, []http.HandlerFunc{refuse(410, "media_url_expired")}, sortie.CodeMediaURLExpired, 0},
-		"expired in the middle":       {0, []http.HandlerFunc{serve, refuse(410, "media_url_expired")}, sortie.CodeMediaURLExpired, 50_000},
-		"no longer accepted":          {0, []http.HandlerFunc{refuse(404, "not_found")}, sortie.CodeNotFound, 0},
-		"not this link":               {0, []http.HandlerFunc{refuse(403, "media_url_invalid")}, sortie.CodeMediaURLInvalid, 0},
-		"behind the end":              {100_001, nil, sortie.CodeRangeNotSatisfiable, 0},
-		"behind the end, by the word": {100_001, []http.HandlerFunc{refuse(416, "range_not_satisfiable")}, sortie.CodeRangeNotSatisfiable, 0},
-		"behind the end, no ranges":   {100_001, []http.HandlerFunc{answerWith(200, string(file))}, sortie.CodeRangeNotSatisfiable, 0},
-		"another range":               {5, []http.HandlerFunc{answerWith(206, "xxxxx", "Content-Range", "bytes 4-9/10")}, sortie.CodeInternal, 0},
-		"a range that is none":        {5, []http.HandlerFunc{answerWith(206, "xxxxx", "Content-Range", "5-9")}, sortie.CodeInternal, 0},
-		"another file in the middle":  {0, []http.HandlerFunc{serve, answerWith(200, string(file), "ETag", `"v2"`)}, sortie.CodeInternal, 50_000},
+		"expired":                       {0, []http.HandlerFunc{refuse(410, "media_url_expired")}, sortie.CodeMediaURLExpired, 0},
+		"expired in the middle":         {0, []http.HandlerFunc{serve, refuse(410, "media_url_expired")}, sortie.CodeMediaURLExpired, 50_000},
+		"no longer accepted":            {0, []http.HandlerFunc{refuse(404, "not_found")}, sortie.CodeNotFound, 0},
+		"invalid link":                  {0, []http.HandlerFunc{refuse(403, "media_url_invalid")}, sortie.CodeMediaURLInvalid, 0},
+		"past the end":                  {100_001, nil, sortie.CodeRangeNotSatisfiable, 0},
+		"past the end, refused by code": {100_001, []http.HandlerFunc{refuse(416, "range_not_satisfiable")}, sortie.CodeRangeNotSatisfiable, 0},
+		"past the end, no ranges":       {100_001, []http.HandlerFunc{answerWith(200, string(file))}, sortie.CodeRangeNotSatisfiable, 0},
+		"another range":                 {5, []http.HandlerFunc{answerWith(206, "xxxxx", "Content-Range", "bytes 4-9/10")}, sortie.CodeInternal, 0},
+		"a malformed range":             {5, []http.HandlerFunc{answerWith(206, "xxxxx", "Content-Range", "5-9")}, sortie.CodeInternal, 0},
+		"another file in the middle":    {0, []http.HandlerFunc{serve, answerWith(200, string(file), "ETag", `"v2"`)}, sortie.CodeInternal, 50_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -161,13 +160,13 @@ func TestDownloadEndsWhereTryingAgainCannotHelp(t *testing.T) {
 			waits := 0
 			data, _, err := download(newClient(t, service.URL, patient(&waits)), t.Context(), service.link(), c.offset)
 			if sortie.ErrorCode(err) != c.code || len(data) != c.read || !bytes.Equal(data, file[:c.read]) || strings.Contains(fmt.Sprint(err), "secret") {
-				t.Errorf("%v after %d bytes and %d waits", err, len(data), waits)
+				t.Errorf("download: got %v after %d bytes and %d waits, want %s after %d bytes", err, len(data), waits, c.code, c.read)
 			}
 		})
 	}
 }
 
-func TestADownloadThatStandsStillIsLost(t *testing.T) {
+func TestStalledDownloadIsResumed(t *testing.T) {
 	t.Parallel()
 	file := randomBytes(200_000)
 	service := newMediaService(t, file)
@@ -183,11 +182,11 @@ func TestADownloadThatStandsStillIsLost(t *testing.T) {
 	waits := 0
 	client := newClient(t, service.URL, patient(&waits), sortie.WithStallTimeout(3*time.Second))
 	if data, _, err := download(client, t.Context(), service.link(), 0); err != nil || !bytes.Equal(data, file) || waits == 0 || service.requests[1] != "1000-" {
-		t.Errorf("%v: %d bytes after %d waits, %v", err, len(data), waits, service.requests)
+		t.Errorf("download: got %d bytes after %d waits, error %v, ranges %v; want %d bytes, the second range from 1000", len(data), waits, err, service.requests, len(file))
 	}
 }
 
-func TestADownloadIsGivenUpWhenNothingComesAnyMore(t *testing.T) {
+func TestDownloadFailsWithoutProgress(t *testing.T) {
 	t.Parallel()
 	file := randomBytes(1000)
 	service := newMediaService(t, file)
@@ -203,11 +202,11 @@ func TestADownloadIsGivenUpWhenNothingComesAnyMore(t *testing.T) {
 	}))
 	data, _, err := download(client, t.Context(), service.link(), 0)
 	if err == nil || len(data) != 10 || waits > 10 {
-		t.Errorf("%v: %d bytes after %d waits", err, len(data), waits)
+		t.Errorf("download: got %d bytes after %d waits, error %v; want an error after 10 bytes and at most 10 waits", len(data), waits, err)
 	}
 }
 
-func TestADownloadEndsWithItsCaller(t *testing.T) {
+func TestDownloadIsCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	service := newMediaService(t, randomBytes(100_000))
@@ -217,10 +216,10 @@ func TestADownloadEndsWithItsCaller(t *testing.T) {
 		return ctx.Err()
 	}))
 	if data, _, err := download(client, ctx, service.link(), 0); err == nil || len(data) != 50_000 || len(service.requests) != 1 {
-		t.Errorf("%v: %d bytes, %v", err, len(data), service.requests)
+		t.Errorf("download: got %d bytes, error %v, ranges %v; want an error after 50000 bytes and one request", len(data), err, service.requests)
 	}
 	_, err := client.Download(ctx, service.link(), 0)
 	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
+		t.Errorf("download with a cancelled context: got %v, want %v", err, context.Canceled)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// Audit gives one page of what operators, and the service in their name, did; newest first.
+// Audit returns one page of the audit log, newest first: what operators, and the service for them,
+// did.
 func (c *Client) Audit(ctx context.Context, query PageQuery) (AuditPage, error) {
 	var page AuditPage
 	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/operator/audit")}, &page)

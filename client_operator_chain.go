@@ -6,21 +6,21 @@ import (
 	"net/url"
 )
 
-// Chain says how far the service has followed the chain, and what is out of order.
+// Chain returns how far the service has followed the chain, with incidents and alarms.
 func (c *Client) Chain(ctx context.Context) (ChainOverview, error) {
 	var overview ChainOverview
 	err := c.send(ctx, call{method: http.MethodGet, path: "/api/operator/chain"}, &overview)
 	return overview, err
 }
 
-// Reconcile asks the service to compare the contract's state with its database, over all open
-// missions. It happens after the answer; LastReconcile of [Client.Chain] has the outcome.
+// Reconcile asks the service to compare the contract's state with its database, for all open
+// missions. That happens after the answer; LastReconcile of [Client.Chain] has the outcome.
 func (c *Client) Reconcile(ctx context.Context) error {
 	var requested ReconcileRequested
 	return c.send(ctx, call{method: http.MethodPost, path: "/api/operator/chain/reconcile"}, &requested)
 }
 
-// ClearIncident says that a person has looked at an incident, and why things may go on.
+// ClearIncident closes an incident, with the reason why the service may continue.
 //
 // It fails with not_found, with validation_failed for a reason that is empty or too long, and with
 // wrong_state when the incident was cleared before.

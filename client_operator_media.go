@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// RotateLinkKeys ends every media and upload link that is out, at once: for when links got into
-// wrong hands. Whoever may see media asks again and gets new ones.
+// RotateLinkKeys makes every media and upload link invalid at once, for when links have leaked.
+// Clients get new links by asking again.
 //
 // It fails with validation_failed for a reason that is empty or too long.
 func (c *Client) RotateLinkKeys(ctx context.Context, reason string) error {

@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// The requests below are for operators, too.
+// The requests below are for operators.
 
 // PayoutQuery chooses payouts. Empty members choose all.
 type PayoutQuery struct {
 	Status    PayoutStatus
 	MissionID string // or a draft id
 	Recipient string // an address
-	Cursor    string // empty: from the newest
-	Limit     int    // of a page, 1 to 100; 0: 50
+	Cursor    string // empty: the newest
+	Limit     int    // 1 to 100; 0: 50
 }
 
 func (q PayoutQuery) apply(path string) string {
@@ -37,7 +37,7 @@ func (q PayoutQuery) apply(path string) string {
 
 const payoutsPath = "/api/operator/payouts"
 
-// Payouts gives one page of payouts, newest first.
+// Payouts returns one page of payouts, newest first.
 //
 // It fails with not_found for a mission that is not published.
 func (c *Client) Payouts(ctx context.Context, query PayoutQuery) (PayoutPage, error) {
@@ -46,7 +46,7 @@ func (c *Client) Payouts(ctx context.Context, query PayoutQuery) (PayoutPage, er
 	return page, err
 }
 
-// AllPayouts walks through every page.
+// AllPayouts yields the payouts of every page.
 func (c *Client) AllPayouts(ctx context.Context, query PayoutQuery) iter.Seq2[ListedPayout, error] {
 	return walk(query.Cursor, func(cursor string) ([]ListedPayout, *string, error) {
 		query.Cursor = cursor
@@ -55,7 +55,7 @@ func (c *Client) AllPayouts(ctx context.Context, query PayoutQuery) iter.Seq2[Li
 	})
 }
 
-// Payout gives everything about the payout of a submission: what it waits for, and the transactions
+// Payout returns the payout of a submission: its state, what it waits for, and the transactions
 // that were signed for it.
 //
 // It fails with not_found when the submission has no payout.
@@ -65,7 +65,7 @@ func (c *Client) Payout(ctx context.Context, submissionID string) (PayoutDetail,
 	return detail, err
 }
 
-// RetryPayout lets a payout that was set aside be sent again.
+// RetryPayout queues a payout that was set aside again.
 //
 // It fails with not_found, with validation_failed for a reason that is empty or too long, and with
 // wrong_state when the payout was not set aside, or its mission's money has left the contract.
@@ -76,15 +76,15 @@ func (c *Client) RetryPayout(ctx context.Context, submissionID, reason string) (
 }
 
 // HaltPayouts stops new settlements and closings of published missions until
-// [Client.ResumePayouts]. What is sent already is followed to its end. Halted before: the answer is
-// the halt that holds.
+// [Client.ResumePayouts]. Transactions that are sent already are followed to their end. If payouts
+// are halted already, the answer is the existing halt.
 func (c *Client) HaltPayouts(ctx context.Context, reason string) (PayoutsHalted, error) {
 	var answer PayoutsHalted
 	err := c.order(ctx, payoutsPath+"/halt", reason, &answer)
 	return answer, err
 }
 
-// ResumePayouts ends the halt of [Client.HaltPayouts]. Incidents that halt the service stay.
+// ResumePayouts ends the halt of [Client.HaltPayouts]. It clears no incident.
 func (c *Client) ResumePayouts(ctx context.Context, reason string) (PayoutsHalted, error) {
 	var answer PayoutsHalted
 	err := c.order(ctx, payoutsPath+"/resume", reason, &answer)

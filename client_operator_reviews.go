@@ -7,18 +7,17 @@ import (
 	"net/url"
 )
 
-// The requests below are for operators: wallets on the service's list. For any other they fail with
-// wallet_not_allowed.
+// The requests below are for operators: wallets on the service's list. For other wallets they fail
+// with wallet_not_allowed.
 
-// Reviews gives one page of the missions that wait for a decision, the one that waits longest
-// first.
+// Reviews returns one page of the missions that wait for a decision, oldest first.
 func (c *Client) Reviews(ctx context.Context, query PageQuery) (ReviewPage, error) {
 	var page ReviewPage
 	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/operator/reviews")}, &page)
 	return page, err
 }
 
-// AllReviews walks through every page.
+// AllReviews yields the reviews of every page.
 func (c *Client) AllReviews(ctx context.Context, query PageQuery) iter.Seq2[Review, error] {
 	return walk(query.Cursor, func(cursor string) ([]Review, *string, error) {
 		query.Cursor = cursor
@@ -27,20 +26,19 @@ func (c *Client) AllReviews(ctx context.Context, query PageQuery) iter.Seq2[Revi
 	})
 }
 
-// Review gives a mission of any creator, in review or not, by its draft id or mission id.
+// Review returns a mission of any creator, in review or not, by its draft id or mission id.
 //
 // It fails with not_found.
 func (c *Client) Review(ctx context.Context, id string) (Review, error) {
 	return c.review(ctx, call{method: http.MethodGet, path: "/api/operator/reviews/" + url.PathEscape(id)})
 }
 
-// Approve lets a funded mission be published, at once or when its funding is final; the reason may
-// be empty. A decision is made once and is for good: the same one by the same operator again is
-// answered as it was the first time.
+// Approve approves a funded mission: it is published at once, or when its funding is final. The
+// reason may be empty. A decision cannot be changed; repeating it as the same operator returns the
+// first answer.
 //
-// It fails with not_found, with wrong_state when the mission is not funded or was decided by
-// somebody else or otherwise, and with service_unavailable when it would be published while an
-// incident halts the service.
+// It fails with not_found, with wrong_state when the mission is not funded or has another decision,
+// and with service_unavailable when it would be published while an incident halts the service.
 func (c *Client) Approve(ctx context.Context, id, reason string) (Review, error) {
 	request := call{method: http.MethodPost, path: operatorMissionPath(id) + "/approve"}
 	if reason != "" {
@@ -52,11 +50,11 @@ func (c *Client) Approve(ctx context.Context, id, reason string) (Review, error)
 	return c.review(ctx, request)
 }
 
-// Reject refuses a mission, for a reason that its creator is shown. If it is funded, now or later,
-// the money goes back. As an approval, a rejection is made once.
+// Reject rejects a mission, for a reason that its creator is shown. If it is funded, now or later,
+// it is refunded. Like an approval, a rejection cannot be changed.
 //
 // It fails with not_found, with validation_failed for a reason that is empty or too long, and with
-// wrong_state when the mission was decided by somebody else or otherwise.
+// wrong_state when the mission has another decision.
 func (c *Client) Reject(ctx context.Context, id, reason string) (Review, error) {
 	body, err := encodeReason(reason)
 	if err != nil {
@@ -73,12 +71,12 @@ func (c *Client) review(ctx context.Context, request call) (Review, error) {
 
 func operatorMissionPath(id string) string { return "/api/operator/missions/" + url.PathEscape(id) }
 
-// CloseMission ends a published mission now, at its creator's request. What is submitted is still
-// decided and what is accepted is paid; then the rest of its money goes back. Ended before: the
-// answer says what it still waits for.
+// CloseMission ends a published mission now, at its creator's request. Existing submissions are
+// still decided and paid; then the rest of its money is refunded. The answer says what the mission
+// still waits for, also when it has ended already.
 //
-// It fails with not_found, and with wrong_state when the mission is not published or its money has
-// left the contract.
+// It fails with not_found, and with wrong_state when the mission is not published or is closed in
+// the contract.
 func (c *Client) CloseMission(ctx context.Context, id, reason string) (MissionClose, error) {
 	var answer MissionClose
 	err := c.order(ctx, operatorMissionPath(id)+"/close", reason, &answer)

@@ -7,18 +7,18 @@ import (
 	"net/url"
 )
 
-// The requests below are for operators, as those on missions are.
+// The requests below are for operators.
 
-// QueueQuery selects submissions of all contributors. Its zero value selects those that a person
-// must look at.
+// QueueQuery selects submissions of all contributors. Its zero value selects those that wait for an
+// operator.
 type QueueQuery struct {
 	Status    SubmissionStatus // empty: flagged
 	MissionID string           // empty: of every mission
-	Limit     int              // 0: as many as the service gives at once
+	Limit     int              // 0: the service's default
 	Cursor    string           // the NextCursor of the page before
 }
 
-// Submissions gives one page of submissions with links to their media, oldest first.
+// Submissions returns one page of submissions with links to their media, oldest first.
 func (c *Client) Submissions(ctx context.Context, query QueueQuery) (ReviewedSubmissionPage, error) {
 	page := PageQuery{Limit: query.Limit, Cursor: query.Cursor}
 	path := page.apply("/api/operator/submissions", "status", string(query.Status), "missionId", query.MissionID)
@@ -27,7 +27,7 @@ func (c *Client) Submissions(ctx context.Context, query QueueQuery) (ReviewedSub
 	return submissions, err
 }
 
-// AllSubmissions walks through every page.
+// AllSubmissions yields the submissions of every page.
 func (c *Client) AllSubmissions(ctx context.Context, query QueueQuery) iter.Seq2[ReviewedSubmission, error] {
 	return walk(query.Cursor, func(cursor string) ([]ReviewedSubmission, *string, error) {
 		query.Cursor = cursor
@@ -36,15 +36,15 @@ func (c *Client) AllSubmissions(ctx context.Context, query QueueQuery) iter.Seq2
 	})
 }
 
-// Submission gives a submission of any contributor, with links to its media.
+// Submission returns a submission of any contributor, with links to its media.
 //
 // It fails with not_found.
 func (c *Client) Submission(ctx context.Context, id string) (ReviewedSubmission, error) {
 	return c.submission(ctx, call{method: http.MethodGet, path: operatorSubmissionPath(id)})
 }
 
-// AcceptSubmission accepts what was flagged; the reason may be empty. When the acceptance is final
-// its receipt is signed; until then it can be taken back with [Client.RejectSubmission] or
+// AcceptSubmission accepts a flagged submission; the reason may be empty. When the acceptance is
+// final its receipt is signed; until then it can be taken back with [Client.RejectSubmission] or
 // [Client.FlagSubmission].
 //
 // It fails with not_found, and with wrong_state when the submission is not flagged.
@@ -52,17 +52,17 @@ func (c *Client) AcceptSubmission(ctx context.Context, id, reason string) (Revie
 	return c.decide(ctx, id, "accept", reason)
 }
 
-// RejectSubmission refuses a submission, or takes an acceptance back, for a reason that its
+// RejectSubmission rejects a submission, or takes an acceptance back, for a reason that its
 // contributor is shown.
 //
 // It fails with not_found, with validation_failed for a reason that is empty or too long, and with
-// wrong_state when the acceptance is final or the submission is over.
+// wrong_state when the acceptance is final, or the submission was rejected or withdrawn.
 func (c *Client) RejectSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {
 	return c.decide(ctx, id, "reject", reason)
 }
 
-// FlagSubmission puts a submission before a person: one that is being checked, or one that was
-// accepted and is not final.
+// FlagSubmission leaves a submission to an operator's decision: one that is being checked, or one
+// whose acceptance is not final.
 //
 // It fails as [Client.RejectSubmission] does.
 func (c *Client) FlagSubmission(ctx context.Context, id, reason string) (ReviewedSubmission, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// recorded answers every request with one body and keeps what came, after a look at its signature:
-// which is there, but for requests that say "unsigned", and under "key" its idempotency key.
+// recorded answers every request with one body and stores a description of the request: "key" with
+// its idempotency key, "unsigned" without a signature, method, URI and body. It checks signatures.
 func recorded(t *testing.T, answer string, got *string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -37,18 +37,18 @@ func recorded(t *testing.T, answer string, got *string) http.HandlerFunc {
 		if signed.Wallet == "" && len(signature) == 0 {
 			prefix += "unsigned "
 		} else if signer, err := sortie.RecoverAddress(signed.Digest(), signature); err != nil || signer.String() != signed.Wallet {
-			t.Errorf("%s %s is signed by %v, %v", r.Method, r.RequestURI, signer, err)
+			t.Errorf("%s %s: got signer %v, %v; want %s", r.Method, r.RequestURI, signer, err, signed.Wallet)
 		}
 		if r.Header.Get("Content-Type") != contentType {
-			t.Errorf("%s %s: Content-Type %q", r.Method, r.RequestURI, r.Header.Get("Content-Type"))
+			t.Errorf("%s %s: got Content-Type %q, want %q", r.Method, r.RequestURI, r.Header.Get("Content-Type"), contentType)
 		}
 		*got = strings.TrimSpace(prefix + r.Method + " " + r.RequestURI + " " + string(body))
 		answerWith(http.StatusOK, answer)(w, r)
 	}
 }
 
-// Every request goes where the service expects it, signed with its body, and its answer comes back.
-func TestRequestsBeyondTheInterface(t *testing.T) {
+// Every method sends the expected signed request and decodes its answer.
+func TestOperatorAndEventRequests(t *testing.T) {
 	t.Parallel()
 	hash := sortie.MissionKey("x")
 	for name, c := range map[string]struct {
@@ -63,7 +63,7 @@ func TestRequestsBeyondTheInterface(t *testing.T) {
 				return fmt.Sprint(d.Health, " ", d.WaitingOn, " ", *d.Funding.BlockNumber, " ", d.Funding.Required), err
 			},
 		},
-		"an id that is none": {
+		"an id that must be escaped": {
 			`{}`, "GET /api/external/missions/a%2F..%2Fb%3Fc/doctor", "", func(c *sortie.Client) (any, error) {
 				d, err := c.Doctor(t.Context(), "a/../b?c")
 				return d.Health, err
@@ -111,7 +111,7 @@ func TestRequestsBeyondTheInterface(t *testing.T) {
 				return review.ReviewStatus, err
 			},
 		},
-		"approve with a remark": {
+		"approve with a reason": {
 			`{"ok":true,"review":{}}`, `POST /api/operator/missions/draft_a/approve {"reason":"fine"}`, "",
 			func(c *sortie.Client) (any, error) {
 				review, err := c.Approve(t.Context(), "draft_a", "fine")
@@ -175,13 +175,14 @@ func TestOperatorErrorsAreTyped(t *testing.T) {
 		"clear":     func() error { _, err := client.ClearIncident(t.Context(), "x", "y"); return err },
 	} {
 		if err := call(); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want wallet_not_allowed", name, err)
 		}
 	}
 }
 
-// A feed has no end, so its walk ends where nothing is new; a list's where there is no cursor.
-func TestWalksThroughPages(t *testing.T) {
+// Events have a cursor on every page, so AllEvents ends at an empty page. AllReviews ends at a page
+// without a cursor.
+func TestAllEventsAndAllReviewsReadEveryPage(t *testing.T) {
 	t.Parallel()
 	page := func(next string, ids ...string) http.HandlerFunc {
 		var events []string
@@ -199,7 +200,7 @@ func TestWalksThroughPages(t *testing.T) {
 		got = append(got, event.ID)
 	}
 	if strings.Join(got, " ") != "1 2 3" || requests.Load() != 3 {
-		t.Errorf("events %v in %d requests", got, requests.Load())
+		t.Errorf("AllEvents: got %v in %d requests, want 1 2 3 in 3", got, requests.Load())
 	}
 	url, requests = fakeService(t, page(`"a"`, "1", "2"), page("null", "3"))
 	got = nil
@@ -210,13 +211,13 @@ func TestWalksThroughPages(t *testing.T) {
 		got = append(got, review.DraftID)
 	}
 	if strings.Join(got, " ") != "1 2 3" || requests.Load() != 2 {
-		t.Errorf("reviews %v in %d requests", got, requests.Load())
+		t.Errorf("AllReviews: got %v in %d requests, want 1 2 3 in 2", got, requests.Load())
 	}
 	url, _ = fakeService(t, page(`"a"`, "1"), answerWith(400, `{"ok":false,"error":{"code":"invalid_cursor","message":"no"}}`))
 	var last error
 	for _, last = range newClient(t, url).AllEvents(t.Context(), sortie.PageQuery{}) {
 	}
 	if sortie.ErrorCode(last) != sortie.CodeInvalidCursor {
-		t.Errorf("a failing page: %v", last)
+		t.Errorf("AllEvents with a failing page: got %v, want invalid_cursor", last)
 	}
 }

@@ -9,14 +9,13 @@ import (
 	"net/url"
 )
 
-// Declare reserves a slot of a mission for a file, and says where to upload it: see
-// [Client.UploadResumable]. The same declaration under the same key is answered with the same
-// submission, with fresh links while the file is waited for. So use one key for one file, kept
-// across retries.
+// Declare reserves a slot of a mission for a file and returns upload links: see
+// [Client.UploadResumable]. The same declaration under the same idempotency key returns the same
+// submission, with new links until the file is uploaded. Keep one key per file across retries.
 //
 // It fails with not_found; with mission_full, mission_closed and contributor_limit when there is no
 // slot; with validation_failed, unsupported_media_type and payload_too_large; and with
-// idempotency_conflict when the key stands for another declaration.
+// idempotency_conflict when the key was used for another declaration.
 func (c *Client) Declare(ctx context.Context, missionID string, declaration Declaration, idempotencyKey string) (SubmissionDeclared, error) {
 	body, err := json.Marshal(declaration)
 	if err != nil {
@@ -29,14 +28,14 @@ func (c *Client) Declare(ctx context.Context, missionID string, declaration Decl
 	return declared, err
 }
 
-// MySubmissions gives one page of the wallet's submissions, newest first.
+// MySubmissions returns one page of the wallet's submissions, newest first.
 func (c *Client) MySubmissions(ctx context.Context, query PageQuery) (SubmissionPage, error) {
 	var page SubmissionPage
 	err := c.send(ctx, call{method: http.MethodGet, path: query.apply("/api/submissions")}, &page)
 	return page, err
 }
 
-// AllMySubmissions walks through every page.
+// AllMySubmissions yields the submissions of every page.
 func (c *Client) AllMySubmissions(ctx context.Context, query PageQuery) iter.Seq2[Submission, error] {
 	return walk(query.Cursor, func(cursor string) ([]Submission, *string, error) {
 		query.Cursor = cursor
@@ -45,18 +44,17 @@ func (c *Client) AllMySubmissions(ctx context.Context, query PageQuery) iter.Seq
 	})
 }
 
-// MySubmission gives a submission of the wallet: where it stands and why, and once its acceptance
-// is final, the receipt.
+// MySubmission returns a submission of the wallet: its status with the reason, and once its
+// acceptance is final, the receipt.
 //
-// It fails with not_found for an id that is not of this wallet.
+// It fails with not_found for an id of another wallet.
 func (c *Client) MySubmission(ctx context.Context, id string) (Submission, error) {
 	return c.mySubmission(ctx, call{method: http.MethodGet, path: submissionPath(id)})
 }
 
-// Withdraw takes a submission back and gives its slot to others. What was withdrawn is answered the
-// same when it is again.
+// Withdraw withdraws a submission and frees its slot. Repeating it returns the same answer.
 //
-// It fails with not_found, and with wrong_state once the submission was accepted or rejected.
+// It fails with not_found, and with wrong_state when the submission was accepted or rejected.
 func (c *Client) Withdraw(ctx context.Context, id string) (Submission, error) {
 	return c.mySubmission(ctx, call{method: http.MethodPost, path: submissionPath(id) + "/withdraw"})
 }

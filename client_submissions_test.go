@@ -9,9 +9,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Every request about submissions goes where the service expects it, signed unless it is public,
-// and its answer comes back.
-func TestRequestsAboutSubmissions(t *testing.T) {
+// Every method sends the expected request, signed unless it is public, and decodes its answer.
+func TestSubmissionRequests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer, sent, want string
@@ -52,7 +51,7 @@ func TestRequestsAboutSubmissions(t *testing.T) {
 				return declared.SubmissionID + " " + declared.Upload.TusURL, err
 			},
 		},
-		"declared and uploaded before": {
+		"declare a file that is uploaded": {
 			`{"ok":true,"submissionId":"sub_1","status":"accepted","upload":null}`,
 			`key k POST /api/missions/a%2Fb/submissions {"location":{"lat":0,"lng":0,"accuracyMeters":1},"capturedAt":"","contentType":"","sizeBytes":0,"sha256":""}`, "true",
 			func(c *sortie.Client) (any, error) {
@@ -140,7 +139,7 @@ func TestRequestsAboutSubmissions(t *testing.T) {
 	}
 }
 
-func TestAClientWithoutAWalletReadsWhatIsPublic(t *testing.T) {
+func TestPublicClient(t *testing.T) {
 	t.Parallel()
 	url, requests := fakeService(t, answerWith(200, `{"ok":true,"missions":[],"mission":{"missionId":"m-1"}}`))
 	client, err := sortie.NewPublicClient(url)
@@ -151,17 +150,17 @@ func TestAClientWithoutAWalletReadsWhatIsPublic(t *testing.T) {
 		t.Error(err)
 	}
 	if mission, err := client.OpenMission(t.Context(), "m-1"); err != nil || mission.MissionID != "m-1" {
-		t.Error(mission, err)
+		t.Errorf("OpenMission: got %q, %v; want m-1", mission.MissionID, err)
 	}
 	if _, err := client.MySubmissions(t.Context(), sortie.PageQuery{}); err == nil || !strings.Contains(err.Error(), "signer") {
-		t.Errorf("a signed request without a signer: %v", err)
+		t.Errorf("signed request without a signer: got %v, want an error about the signer", err)
 	}
 	if !client.Wallet().IsZero() || requests.Load() != 2 {
-		t.Errorf("wallet %s, %d requests", client.Wallet(), requests.Load())
+		t.Errorf("got wallet %s and %d requests, want none and 2", client.Wallet(), requests.Load())
 	}
 }
 
-func TestWalksThroughSubmissions(t *testing.T) {
+func TestAllSubmissionsReadEveryPage(t *testing.T) {
 	t.Parallel()
 	page := func(next, id string) string {
 		return `{"ok":true,"missions":[{"missionId":"` + id + `"}],"submissions":[{"submissionId":"` + id + `"}],"summary":{"nextCursor":` + next + `}}`
@@ -194,26 +193,26 @@ func TestWalksThroughSubmissions(t *testing.T) {
 	} {
 		url, requests := fakeService(t, answerWith(200, page(`"a"`, "1")), answerWith(200, page(`"b"`, "2")), answerWith(200, page("null", "3")))
 		if got := fmt.Sprint(walk(newClient(t, url))); got != "[1 2 3]" || requests.Load() != 3 {
-			t.Errorf("%s: %s in %d requests", name, got, requests.Load())
+			t.Errorf("%s: got %s in %d requests, want [1 2 3] in 3", name, got, requests.Load())
 		}
 		url, _ = fakeService(t, answerWith(200, page(`"a"`, "1")), answerWith(400, `{"ok":false,"error":{"code":"invalid_cursor","message":"no"}}`))
 		if got := fmt.Sprint(walk(newClient(t, url))); got != "[1 invalid_cursor]" {
-			t.Errorf("%s with a page that fails: %s", name, got)
+			t.Errorf("%s with a failing page: got %s, want [1 invalid_cursor]", name, got)
 		}
 	}
 }
 
 func errorText(err error) string { return string(sortie.ErrorCode(err)) }
 
-func TestMediaHashesAreRead(t *testing.T) {
+func TestMediaSHA256(t *testing.T) {
 	t.Parallel()
 	good := sortie.Media{Hash: "sha256:" + strings.Repeat("0a", 32)}
 	if sum, err := good.SHA256(); err != nil || sum[31] != 0x0a {
-		t.Errorf("%x %v", sum, err)
+		t.Errorf("SHA256 of %s: got %x, %v; want the last byte 0a", good.Hash, sum, err)
 	}
 	for _, hash := range []string{"", "sha256:", strings.Repeat("0a", 32), "sha256:" + strings.Repeat("0a", 31), "sha256:" + strings.Repeat("zz", 32), "md5:" + strings.Repeat("0a", 32)} {
 		if sum, err := (sortie.Media{Hash: hash}).SHA256(); err == nil {
-			t.Errorf("%q is %x", hash, sum)
+			t.Errorf("SHA256 of %q: got %x, want an error", hash, sum)
 		}
 	}
 }

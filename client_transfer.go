@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// ErrStalled says that an upload or a download stood still for longer than [WithStallTimeout]
-// allows.
-var ErrStalled = errors.New("nothing moved for too long")
+// ErrStalled means that an upload or a download transferred no byte for longer than
+// [WithStallTimeout] allows.
+var ErrStalled = errors.New("transfer stalled: no byte moved within the stall timeout")
 
-// watch ends a transfer that stands still. A deadline for the whole would be wrong for a large
-// file, and none hangs for ever.
+// watch cancels a transfer that stalls. A deadline for the whole transfer would have to depend on
+// the size of the file.
 type watch struct {
 	ctx    context.Context // of the transfer
 	stall  time.Duration
@@ -24,17 +24,17 @@ type watch struct {
 	cancel context.CancelCauseFunc
 }
 
-// watched gives a context for one request under a link, which ends when nothing has moved for a
-// while.
+// watched returns a context for one request under a link, which is cancelled when the transfer
+// stalls.
 func (c *Client) watched(ctx context.Context) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return ctx, &watch{ctx: ctx, stall: c.stall, cancel: cancel, timer: time.AfterFunc(c.stall, func() { cancel(ErrStalled) })}
 }
 
-// moved is called whenever bytes went either way.
+// moved resets the timer. It is called for every read or write.
 func (w *watch) moved() { w.timer.Reset(w.stall) }
 
-// allow gives the other side time for work that is not seen from here.
+// allow gives the service time for work without transfer.
 func (w *watch) allow(d time.Duration) { w.timer.Reset(max(d, w.stall)) }
 
 func (w *watch) stop() {
@@ -42,8 +42,8 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// follow sends a request under a link, which is its own permission: it is not signed. Any answer
-// but the wanted statuses is an error; retryIn is that of again.
+// follow sends a request under a link. It is not signed: the link is the permission. Any status but
+// the wanted ones is an error; retryIn is as in again.
 func (c *Client) follow(request *http.Request, wanted ...int) (response *http.Response, retryIn time.Duration, err error) {
 	response, err = c.files.Do(request)
 	if err != nil {
@@ -62,26 +62,26 @@ func (c *Client) follow(request *http.Request, wanted ...int) (response *http.Re
 	return nil, retryUnderLink(response), linkError(response, answer)
 }
 
-// transferError is the reason why a transfer ended, where its context knows a better one than
-// "canceled".
+// transferError returns ErrStalled for a transfer that stalled, and removes the link from the
+// error's text.
 func transferError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), ErrStalled) {
 		return ErrStalled
 	}
 	var failed *url.Error
 	if errors.As(err, &failed) && failed.URL != "" {
-		failed.URL, _, _ = strings.Cut(failed.URL, "?") // a link is a permission: it must not get into logs
+		failed.URL, _, _ = strings.Cut(failed.URL, "?") // a link is a permission: keep it out of logs
 	}
 	return err
 }
 
-// backoff is how long to wait after so many failures in a row, from a quarter of a second on.
+// backoff is the time to wait after a number of failures in a row, from 250 ms.
 func backoff(failures int) time.Duration {
 	return min(250*time.Millisecond<<min(failures-1, 6), maxRetryIn)
 }
 
-// retryUnderLink says when to send again what failed with this status. Besides what may pass
-// anywhere, another request may have the file in its hands (409 and, of tus, 423).
+// retryUnderLink returns when to retry after this status. 409 and 423 (tus) mean that another
+// request holds the upload.
 func retryUnderLink(response *http.Response) time.Duration {
 	switch status := response.StatusCode; {
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
@@ -93,9 +93,8 @@ func retryUnderLink(response *http.Response) time.Duration {
 	}
 }
 
-// linkError reads the error of a request under a link. An answer to HEAD has no body, and something
-// in between may have answered instead, so that the status must do where nothing else says what is
-// wrong.
+// linkError reads the error of a request under a link. An answer to HEAD, or of a proxy, has no
+// error body: then the status gives the code.
 func linkError(response *http.Response, answer []byte) error {
 	err := decodeError(response, answer)
 	if ErrorCode(err) != CodeInternal {
@@ -112,7 +111,7 @@ func linkError(response *http.Response, answer []byte) error {
 	return NewError(code, "%s answered %s", response.Request.URL.Host, response.Status)
 }
 
-// parseLink refuses what is no link of a service.
+// parseLink refuses URLs that cannot be links of a service.
 func parseLink(link string) (*url.URL, error) {
 	parsed, err := url.Parse(link)
 	if err != nil || (parsed.Scheme != "https" && parsed.Scheme != "http") || parsed.Host == "" || parsed.User != nil {
@@ -121,7 +120,7 @@ func parseLink(link string) (*url.URL, error) {
 	return parsed, nil
 }
 
-// newLinkRequest makes a request under a link.
+// newLinkRequest returns a request under a link.
 func newLinkRequest(ctx context.Context, method, link string, body io.Reader) (*http.Request, error) {
 	if _, err := parseLink(link); err != nil {
 		return nil, err

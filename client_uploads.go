@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// answerTime is how long the service may take between the last byte of a file and its answer: it
-// hashes and stores the file.
+// answerTime is how long the service may take to answer after the last byte of a file: it hashes
+// and stores the file.
 const answerTime = 3 * time.Minute
 
-// Upload sends a file of exactly size bytes in one go. A lost connection loses all of it;
-// [Client.UploadResumable] goes on where it was. The checks begin with the last byte, so the
-// submission is pending when this returns: see [Client.MySubmission].
+// Upload sends a file of exactly size bytes in one request. After a lost connection it must start
+// again; [Client.UploadResumable] resumes. The checks begin after the upload, so the submission is
+// pending when Upload returns: see [Client.MySubmission].
 //
-// It fails with media_url_expired when the reservation is over, with validation_failed when the
-// bytes are not those declared, which rejects the submission, and with service_unavailable when
-// they cannot be stored for now.
+// It fails with media_url_expired when the reservation has ended, with validation_failed when the
+// bytes differ from the declaration, which rejects the submission, and with service_unavailable
+// when they cannot be stored now.
 func (c *Client) Upload(ctx context.Context, links UploadLinks, file io.Reader, size int64) (Submission, error) {
 	ctx, watch := c.watched(ctx)
 	defer watch.stop()
@@ -34,7 +34,7 @@ func (c *Client) Upload(ctx context.Context, links UploadLinks, file io.Reader, 
 	}
 	request.ContentLength = size
 	request.Header.Set("Content-Type", "application/octet-stream")
-	request.Header.Set("Expect", "100-continue") // a refusal comes before the file goes
+	request.Header.Set("Expect", "100-continue") // the service can refuse before the file is sent
 	response, _, err := c.follow(request, http.StatusOK, http.StatusCreated)
 	if err != nil {
 		return Submission{}, err
@@ -47,13 +47,13 @@ func (c *Client) Upload(ctx context.Context, links UploadLinks, file io.Reader, 
 	return detail.Submission, nil
 }
 
-// UploadResumable sends a file of size bytes, going on where an earlier attempt ended: after a lost
-// connection by itself, and after a restart of this program when it is called again with links of
-// the same submission. It returns when the service has all of it; then the checks begin. progress,
-// if not nil, is told how many bytes the service has or is being sent; it may go back.
+// UploadResumable sends a file of size bytes in pieces. It resumes after a lost connection, and
+// after a restart of the program when it is called again with links of the same submission. It
+// returns when the service has the whole file. progress, if not nil, is called with the number of
+// bytes sent, which may decrease.
 //
-// It fails as [Client.Upload] does, and after several attempts without progress with the error of
-// the last.
+// It fails as [Client.Upload] does, and after several attempts without progress with the last
+// error.
 func (c *Client) UploadResumable(ctx context.Context, links UploadLinks, file io.ReaderAt, size int64, progress func(sent int64)) error {
 	if progress == nil {
 		progress = func(int64) {}
@@ -64,7 +64,7 @@ func (c *Client) UploadResumable(ctx context.Context, links UploadLinks, file io
 		if err == nil {
 			return nil
 		}
-		if offset > reached { // it moves, however slowly
+		if offset > reached { // progress resets the count of attempts
 			reached, attempt = offset, 1
 		}
 		if retryIn < 0 || attempt >= 2*c.attempts || ctx.Err() != nil {
@@ -79,15 +79,15 @@ func (c *Client) UploadResumable(ctx context.Context, links UploadLinks, file io
 	}
 }
 
-// The protocol of resumable uploads, tus 1.0.
+// Headers and values of tus 1.0, the protocol of resumable uploads.
 const (
 	headerTusResumable = "Tus-Resumable"
 	headerUploadOffset = "Upload-Offset"
 	tusContentType     = "application/offset+octet-stream"
 )
 
-// A file goes in pieces that take a second or two each, so that it is known how much has arrived: a
-// whole photo fits into the buffers on the way. One piece is enough for most.
+// A file is sent in pieces that take about a second each, so that progress is known: a whole photo
+// would fit into the buffers on the way.
 const (
 	firstPiece   = 1 << 20
 	smallestOne  = 256 << 10
@@ -105,18 +105,18 @@ func nextPiece(piece int64, took time.Duration) int64 {
 	}
 }
 
-// uploadRest asks how much the service has and sends the rest. offset is what it has then, -1 if it
-// did not say.
+// uploadRest asks how much the service has and sends the rest. offset is how much it has at the
+// end, -1 if unknown.
 func (c *Client) uploadRest(ctx context.Context, link string, file io.ReaderAt, size int64, progress func(int64)) (offset int64, retryIn time.Duration, err error) {
 	offset, retryIn, err = c.uploadOffset(ctx, link)
 	if err != nil {
 		return -1, retryIn, err
 	}
 	if offset < 0 || offset > size {
-		return offset, -1, fmt.Errorf("the service has %d bytes of a file of %d: these links are for another file", offset, size)
+		return offset, -1, fmt.Errorf("the service has %d bytes of a file of %d bytes: the links belong to another file", offset, size)
 	}
-	// All of it may be there and not be stored yet, so that a request without bytes is sent too:
-	// its answer says that it is.
+	// When all bytes are there the file may not be stored yet, so an empty piece is sent too: its
+	// answer confirms that.
 	for piece := int64(firstPiece); ; {
 		progress(offset)
 		length, started := min(piece, size-offset), time.Now()
@@ -146,12 +146,13 @@ func (c *Client) uploadOffset(ctx context.Context, link string) (offset int64, r
 	_ = response.Body.Close()
 	offset, err = strconv.ParseInt(response.Header.Get(headerUploadOffset), 10, 64)
 	if err != nil {
-		return 0, -1, errors.New("the upload link does not answer as tus 1.0 does: it says no Upload-Offset")
+		return 0, -1, errors.New("the answer of the upload link has no Upload-Offset: not a tus 1.0 server")
 	}
 	return offset, 0, nil
 }
 
-// sendPiece sends a part of the file. After the last one, the service has work to do.
+// sendPiece sends a part of the file. After the last piece it waits for the service to store the
+// file.
 func (c *Client) sendPiece(ctx context.Context, link string, body *uploadBody, last bool) (retryIn time.Duration, err error) {
 	ctx, watch := c.watched(ctx)
 	defer watch.stop()
@@ -176,18 +177,18 @@ func (c *Client) sendPiece(ctx context.Context, link string, body *uploadBody, l
 	}
 	_ = response.Body.Close()
 	if got := response.Header.Get(headerUploadOffset); got != strconv.FormatInt(body.before+body.size, 10) {
-		return 0, fmt.Errorf("the service was sent the file up to byte %d and says that it has %q", body.before+body.size, got)
+		return 0, fmt.Errorf("Upload-Offset after the piece: got %[2]q, want %[1]d", body.before+body.size, got)
 	}
 	return 0, nil
 }
 
-// uploadBody is a request body that tells how far it is. The transport may read on after the answer
-// came; then nobody is told.
+// uploadBody is a request body that reports progress until end is called. The transport may read it
+// after the answer.
 type uploadBody struct {
 	source   io.Reader
 	size     int64
-	before   int64 // bytes of the file before these
-	last     bool  // nothing comes behind these
+	before   int64 // offset of this piece in the file
+	last     bool  // the last piece
 	watch    *watch
 	progress func(sent int64)
 
@@ -200,7 +201,7 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
-		return 0, errors.New("the upload is over")
+		return 0, errors.New("the upload has ended")
 	}
 	n, err := b.source.Read(p)
 	b.read += int64(n)
@@ -213,7 +214,7 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close leaves the file open, which is its owner's.
+// Close leaves the file open: its owner closes it.
 func (b *uploadBody) Close() error { return nil }
 
 func (b *uploadBody) end() {

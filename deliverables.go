@@ -8,7 +8,7 @@ type Deliverables struct {
 	Submissions []Deliverable       `json:"submissions"`
 }
 
-// DeliverablesMission says what was asked for.
+// DeliverablesMission describes the mission.
 type DeliverablesMission struct {
 	MissionID   string    `json:"missionId"`
 	DraftID     string    `json:"draftId"`
@@ -30,7 +30,7 @@ type DeliverablesSummary struct {
 type Deliverable struct {
 	SubmissionID      string       `json:"submissionId"`
 	MediaType         MediaType    `json:"mediaType"`
-	MediaURL          string       `json:"mediaUrl"` // short-lived; ask for the deliverables again to get a new one
+	MediaURL          string       `json:"mediaUrl"` // expires; ask for the deliverables again to get a new one
 	MediaURLExpiresAt string       `json:"mediaUrlExpiresAt"`
 	ThumbnailURL      *string      `json:"thumbnailUrl"`
 	CreatedAt         string       `json:"createdAt"`  // as SubmissionTime
@@ -41,8 +41,7 @@ type Deliverable struct {
 	Provenance        Provenance   `json:"provenance"`
 }
 
-// SubmissionTime is the form, for package time, in which a submission says when it was made and
-// verified. It is in UTC.
+// SubmissionTime is the layout of a submission's times, in UTC, for package time.
 const SubmissionTime = "2006-01-02 15:04:05"
 
 // Verification is why a submission was accepted.
@@ -60,12 +59,12 @@ type Media struct {
 	ContentType   string `json:"contentType"`
 }
 
-// Provenance says where a deliverable comes from.
+// Provenance names the origin of a deliverable.
 type Provenance struct {
 	Source       string `json:"source"`
 	MissionID    string `json:"missionId"`
 	SubmissionID string `json:"submissionId"`
 }
 
-// SourceSubmission is the source of everything that contributors submitted.
+// SourceSubmission is the source of contributors' submissions.
 const SourceSubmission = "service_submission"

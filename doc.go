@@ -1,5 +1,5 @@
 // Package sortie is the protocol of Sortie and its Go SDK: paid missions for real-world photos and
-// videos, with the money locked on chain before anybody works.
+// videos, with the money locked on chain before the work begins.
 //
 // It holds what a creator's program and the service must agree on to the byte: the text a wallet
 // signs for every request ([Request]), the structs the mission factory contract verifies
@@ -9,5 +9,5 @@
 // declarations, so the two sides cannot drift apart.
 //
 // The package depends on the standard library, a secp256k1 implementation and Keccak only. It reads
-// no environment, no files and no clock; whatever it needs to know it is given.
+// no environment, no files and no clock.
 package sortie

@@ -10,7 +10,7 @@ type DraftCreated struct {
 	NextAction    NextAction    `json:"nextAction"`
 	FundingQuote  Quote         `json:"fundingQuote"`
 
-	Replayed bool `json:"-"` // the service had it before this call; a header of the answer says so
+	Replayed bool `json:"-"` // an earlier call created it, by the answer's header
 }
 
 // MissionStatus is the answer to a status request.
@@ -73,7 +73,7 @@ type FieldError struct {
 	Message string `json:"message"`
 }
 
-// FundingDepth says where in the chain a mission's funding is.
+// FundingDepth describes a mission's funding on the chain.
 type FundingDepth struct {
 	Seen            bool    `json:"seen"`
 	TransactionHash *Hash   `json:"transactionHash"` // nil until seen
@@ -83,8 +83,8 @@ type FundingDepth struct {
 	Locked          bool    `json:"locked"`          // final: publication needs it
 }
 
-// FundingCheck is the answer to confirm-funding: what the service knew when it was asked to look.
-// The look itself comes after the answer; ask for the status again.
+// FundingCheck is the answer to confirm-funding: what the service knew before it read the chain
+// again. Ask for the status later.
 type FundingCheck struct {
 	OK            bool          `json:"ok"`
 	DraftID       string        `json:"draftId"`

@@ -1,10 +1,10 @@
 package sortie
 
-// Earnings is what a contributor was paid and will be.
+// Earnings is what a contributor earned, by token.
 type Earnings struct {
 	OK          bool            `json:"ok"`
 	Wallet      Address         `json:"wallet"`
-	Tokens      []TokenEarnings `json:"tokens"` // those that anything was earned in
+	Tokens      []TokenEarnings `json:"tokens"` // tokens with at least one payout
 	GeneratedAt string          `json:"generatedAt"`
 }
 
@@ -14,10 +14,10 @@ type TokenEarnings struct {
 	Decimals int          `json:"decimals"`
 	Since    string       `json:"since"` // when the first payout was queued
 	Paid     EarnedAmount `json:"paid"`
-	OnTheWay EarnedAmount `json:"onTheWay"` // accepted for good and not paid yet
-	Deferred EarnedAmount `json:"deferred"` // kept by the contract as a credit, claimed or not
-	Failed   EarnedAmount `json:"failed"`   // set aside until an operator lets them be tried again
-	Advice   string       `json:"advice"`   // what to do about deferred and failed ones; empty if there are none
+	OnTheWay EarnedAmount `json:"onTheWay"` // final acceptances that are not paid yet
+	Deferred EarnedAmount `json:"deferred"` // deferred credits, claimed or not
+	Failed   EarnedAmount `json:"failed"`   // set aside until an operator retries them
+	Advice   string       `json:"advice"`   // what to do about deferred and failed payouts; empty if there are none
 }
 
 // EarnedAmount is a number of payouts and their sum.

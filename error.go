@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Code is a stable, machine-readable name of what went wrong. Codes never change meaning; new ones
-// may appear.
+// Code is a stable, machine-readable name of an error. Codes never change their meaning; new ones
+// may be added.
 type Code string
 
 // The codes of the API.
@@ -57,7 +57,7 @@ const (
 	CodeServiceUnavailable               Code = "service_unavailable"
 )
 
-// The one table of codes and HTTP statuses.
+// httpStatus is the table of codes and HTTP statuses.
 var httpStatus = map[Code]int{
 	CodeInvalidRequest:         http.StatusBadRequest,
 	CodeInvalidJSON:            http.StatusBadRequest,
@@ -104,8 +104,7 @@ var httpStatus = map[Code]int{
 	CodeServiceUnavailable:               http.StatusServiceUnavailable,
 }
 
-// HTTPStatus is the status an error with this code is answered with. An unknown code is an internal
-// error.
+// HTTPStatus is the HTTP status of the code; 500 for an unknown code.
 func (c Code) HTTPStatus() int {
 	if status, known := httpStatus[c]; known {
 		return status
@@ -113,7 +112,7 @@ func (c Code) HTTPStatus() int {
 	return http.StatusInternalServerError
 }
 
-// Error is the one error type of the API: the service answers with it and the client gives it back.
+// Error is the error type of the API: the service answers with it and the client returns it.
 type Error struct {
 	Code      Code           `json:"code"`
 	Message   string         `json:"message"` // for people: what is wrong and what to do
@@ -123,7 +122,7 @@ type Error struct {
 	cause error // for the log only; never sent
 }
 
-// NewError makes an error that tells its reader what is wrong and what to do.
+// NewError returns an error. The message says what is wrong and what to do.
 func NewError(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -137,7 +136,7 @@ func (e *Error) Detail(name string, value any) *Error {
 	return e
 }
 
-// Because records the cause, which goes to the log and never over the wire, and returns the error.
+// Because records the cause, which is logged and never sent, and returns the error.
 func (e *Error) Because(cause error) *Error {
 	e.cause = cause
 	return e
@@ -152,7 +151,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
 // ErrorCode is the code of the first [Error] in err's chain, [CodeInternal] for any other error,

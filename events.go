@@ -2,18 +2,17 @@ package sortie
 
 import "encoding/json"
 
-// EventType says what happened to a mission. New types may appear: a reader passes over those it
-// does not know.
+// EventType is the kind of an event. New types may be added: ignore those you do not know.
 type EventType string
 
 // The event types. Every change of a mission's state has exactly one event.
 const (
 	EventDraftCreated     EventType = "draft.created"
 	EventFundingDetected  EventType = "funding.detected"  // in a block
-	EventFundingConfirmed EventType = "funding.confirmed" // deep enough: the review begins
-	EventFundingLocked    EventType = "funding.locked"    // final, and not published by it
+	EventFundingConfirmed EventType = "funding.confirmed" // the review begins
+	EventFundingLocked    EventType = "funding.locked"    // final; not sent if this publishes the mission
 	EventFundingReverted  EventType = "funding.reverted"  // a reorganization of the chain took it back
-	EventMissionApproved  EventType = "mission.approved"  // and not published by it: the funding is not final yet
+	EventMissionApproved  EventType = "mission.approved"  // not sent if this publishes the mission
 	EventMissionPublished EventType = "mission.published"
 	EventMissionRejected  EventType = "mission.rejected"
 	EventRefundConfirmed  EventType = "refund.confirmed"
@@ -23,19 +22,19 @@ const (
 	EventSubmissionRevoked  EventType = "submission.revoked" // an acceptance was taken back before it was final
 	EventPayoutSent         EventType = "payout.sent"        // a transaction that pays a submission was sent
 	EventPayoutPaid         EventType = "payout.paid"        // a final block paid it
-	EventPayoutDeferred     EventType = "payout.deferred"    // a final block made it a credit: the token refused the transfer
+	EventPayoutDeferred     EventType = "payout.deferred"    // a final block made it a deferred credit: the token refused the transfer
 	EventMissionEnded       EventType = "mission.ended"      // an operator ended it early, at the creator's request
-	EventMissionCompleted   EventType = "mission.completed"  // everything accepted is paid, and the rest of the money left the contract
+	EventMissionCompleted   EventType = "mission.completed"  // the close is final
 )
 
-// Event is something that happened to a mission of the wallet. Events are never changed or removed.
+// Event is one change that concerns the wallet. Events are never changed.
 type Event struct {
-	ID        string          `json:"id"` // the same in every answer, and nobody else's
+	ID        string          `json:"id"` // unique and stable
 	Type      EventType       `json:"type"`
 	CreatedAt string          `json:"createdAt"`
-	DraftID   string          `json:"draftId"` // empty in events about missions of other wallets, which pay this one
+	DraftID   string          `json:"draftId"` // empty in a contributor's events
 	MissionID string          `json:"missionId"`
-	Data      json.RawMessage `json:"data"` // an object: the ids again, and the facts of this type
+	Data      json.RawMessage `json:"data"` // an object: the ids, and the facts of this type
 }
 
 // EventPage is one page of the wallet's events, oldest first.
@@ -48,10 +47,9 @@ type EventPage struct {
 // EventSummary describes a page of events.
 type EventSummary struct {
 	ReturnedEvents int `json:"returnedEvents"`
-	// NextCursor is the position after the last event of this page. It is there on every page, the
-	// last and an empty one included, because more will come: whoever keeps it and asks again later
-	// misses nothing and sees nothing twice. A page with fewer events than the limit was the last
-	// for now.
+	// NextCursor is the position after the last event of this page. Every page has one, also an
+	// empty page: a client that asks again with it misses no event and gets none twice. A page with
+	// fewer events than the limit is the newest.
 	NextCursor  string `json:"nextCursor"`
 	GeneratedAt string `json:"generatedAt"`
 }

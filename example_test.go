@@ -51,8 +51,8 @@ func Example() {
 	fmt.Println(draft.DraftID)
 }
 
-// A program that keeps up with all missions of a wallet. It keeps the cursor with the work it did,
-// so that it misses nothing and does nothing twice, however often it is restarted.
+// A program that follows the events of a wallet. It stores the cursor with the work it did, so that
+// after a restart it misses no event and handles none twice.
 func ExampleClient_Events() {
 	key, err := sortie.ParseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80") // a development key
 	if err != nil {
@@ -62,7 +62,7 @@ func ExampleClient_Events() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var cursor string // as it was kept last time; empty: from the very first event
+	var cursor string // the stored one; empty: the first event
 	for {
 		page, err := client.Events(context.Background(), sortie.PageQuery{Cursor: cursor})
 		if err != nil {
@@ -87,7 +87,7 @@ func ExampleClient_Events() {
 	}
 }
 
-// An operator who decides about everything that waits.
+// An operator who approves every mission in review.
 func ExampleClient_Approve() {
 	key, err := sortie.ParseKey("92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e") // a development key
 	if err != nil {
@@ -99,13 +99,13 @@ func ExampleClient_Approve() {
 	}
 	for review, err := range client.AllReviews(context.Background(), sortie.PageQuery{}) {
 		if err != nil {
-			log.Fatal(err) // wallet_not_allowed for a wallet that is no operator's
+			log.Fatal(err) // wallet_not_allowed if the wallet is not an operator
 		}
 		decided, err := client.Approve(context.Background(), review.DraftID, "")
 		switch sortie.ErrorCode(err) {
 		case "":
 			fmt.Println(decided.MissionID, decided.ReviewStatus)
-		case sortie.CodeWrongState: // somebody else was faster
+		case sortie.CodeWrongState: // another operator has decided
 		default:
 			log.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func ExampleClient_Declare() {
 	if err != nil {
 		log.Fatal(err) // mission_full, mission_closed or contributor_limit when there is no slot
 	}
-	if declared.Upload != nil { // nil when it was uploaded before
+	if declared.Upload != nil { // nil if it is uploaded
 		err = client.UploadResumable(ctx, *declared.Upload, bytes.NewReader(photo), int64(len(photo)), nil)
 		if err != nil {
 			log.Fatal(err)
@@ -148,10 +148,10 @@ func ExampleClient_Declare() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(submission.Status, submission.Reason) // pending until it is checked: ask again
+	fmt.Println(submission.Status, submission.Reason) // pending until the checks are done
 }
 
-// A creator who fetches everything that was accepted.
+// A creator who downloads all deliverables.
 func ExampleClient_AllDeliverables() {
 	ctx := context.Background()
 	key, err := sortie.ParseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80") // a development key
@@ -164,20 +164,20 @@ func ExampleClient_AllDeliverables() {
 	}
 	for file, err := range client.AllDeliverables(ctx, "photo-of-the-main-entrance-7k2m9qx4", sortie.DeliverablesQuery{}) {
 		if err != nil {
-			log.Fatal(err) // mission_not_published before anybody could submit
+			log.Fatal(err) // mission_not_published before publication
 		}
 		media, err := client.Download(ctx, file.MediaURL, 0)
 		if err != nil {
-			log.Fatal(err) // media_url_expired when it was long ago that the deliverables were asked for
+			log.Fatal(err) // media_url_expired if the page is too old
 		}
 		hash := sha256.New()
-		size, err := io.Copy(hash, media) // and into a file of yours
+		size, err := io.Copy(hash, media) // and into a file
 		if err != nil {
 			log.Fatal(err)
 		}
 		want, err := file.Media.SHA256()
 		if err != nil || !bytes.Equal(hash.Sum(nil), want[:]) {
-			log.Fatal("these are not the bytes that were accepted")
+			log.Fatal("the downloaded bytes have another hash")
 		}
 		fmt.Println(file.SubmissionID, file.Verification.Score, size)
 		_ = media.Close()

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// WithWait lets tests decide how time passes between attempts.
+// WithWait sets the function that waits between attempts.
 func WithWait(wait func(context.Context, time.Duration) error) ClientOption {
 	return func(c *Client) { c.wait = wait }
 }
 
-// BeforeEachWait calls a function before the client waits, as long as it waits without a test.
+// BeforeEachWait calls a function before each wait between attempts.
 func BeforeEachWait(call func()) ClientOption {
 	return func(c *Client) {
 		wait := c.wait

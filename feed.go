@@ -2,16 +2,16 @@ package sortie
 
 import "encoding/json"
 
-// OpenMission is a published mission as everyone sees it.
+// OpenMission is the public view of a published mission.
 type OpenMission struct {
 	MissionID         string          `json:"missionId"`
 	NormalizedMission json.RawMessage `json:"normalizedMission"` // a [NormalizedMission]
 	Reward            Reward          `json:"reward"`
 	SlotsLeft         int             `json:"slotsLeft"`      // free now
-	SlotsReserved     int             `json:"slotsReserved"`  // for files that are on their way or not decided about
-	NextSlotAt        *string         `json:"nextSlotAt"`     // when a reserved slot may be free; nil while slots are left, and when that is unknown
-	Open              bool            `json:"open"`           // takes submissions now; false for a mission that is full, all reserved, over, or not begun
-	DistanceMeters    *int64          `json:"distanceMeters"` // from the asked-for point to the middle of its area; nil without either
+	SlotsReserved     int             `json:"slotsReserved"`  // for files that are being uploaded or checked
+	NextSlotAt        *string         `json:"nextSlotAt"`     // when a reserved slot may become free; nil while slots are left, or if unknown
+	Open              bool            `json:"open"`           // takes submissions now; false if it is full, all reserved, ended, or not started
+	DistanceMeters    *int64          `json:"distanceMeters"` // from the requested point to the middle of its area; nil without a point or an area
 	PublishedAt       string          `json:"publishedAt"`
 	StartsAt          string          `json:"startsAt"`
 	EndsAt            string          `json:"endsAt"`
@@ -23,8 +23,8 @@ type OpenMissionDetail struct {
 	Mission OpenMission `json:"mission"`
 }
 
-// MissionFeed is one page of the missions that are not full of accepted submissions: nearest first
-// where a point was asked for, otherwise newest first.
+// MissionFeed is one page of the missions with slots that are not accepted: nearest first if a
+// point was given, otherwise newest first.
 type MissionFeed struct {
 	OK       bool          `json:"ok"`
 	Missions []OpenMission `json:"missions"`

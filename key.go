@@ -11,8 +11,7 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 )
 
-// Key is a private key in memory. It implements [Signer], and prints as its address whatever the
-// verb.
+// Key is a private key in memory. It implements [Signer]. Every formatting verb prints its address.
 type Key struct {
 	secret  *secp256k1.PrivateKey
 	address Address
@@ -28,7 +27,7 @@ func ParseKey(text string) (*Key, error) {
 	return NewKey([32]byte(secret))
 }
 
-// NewKey makes a key of its 32 secret bytes.
+// NewKey returns the key with these 32 secret bytes.
 func NewKey(secret [32]byte) (*Key, error) {
 	var scalar secp256k1.ModNScalar
 	if overflow := scalar.SetBytes(&secret); overflow != 0 || scalar.IsZero() {
@@ -62,12 +61,11 @@ func (k *Key) GoString() string { return k.address.String() }
 // LogValue is the key's address.
 func (k *Key) LogValue() slog.Value { return slog.StringValue(k.address.String()) }
 
-// ErrInvalidSignature says that bytes are no signature of a plain key: wrong length, v, r or s, or
-// no key fits.
+// ErrInvalidSignature means that bytes are not a signature of a plain key.
 var ErrInvalidSignature = errors.New("not a signature of a plain key: want 65 bytes r, s, v with low s and v 27 or 28")
 
-// RecoverAddress gives the address whose key signed the digest. It takes 65 bytes r, s, v with v 27
-// or 28 and refuses the high-s twin of a signature, as the contract does.
+// RecoverAddress returns the address whose key signed the digest. The signature is 65 bytes r, s, v
+// with v 27 or 28; like the contract, it refuses high s.
 func RecoverAddress(digest Hash, signature []byte) (Address, error) {
 	if len(signature) != SignatureLength {
 		return Address{}, ErrInvalidSignature

@@ -1,13 +1,13 @@
 package sortie
 
-// MissionLedger is where the money of a published mission is. Funded is paid, deferred, remaining
-// and refunded together.
+// MissionLedger is the account of a published mission's money. Funded is the sum of paid, deferred,
+// remaining and refunded.
 type MissionLedger struct {
 	OK           bool    `json:"ok"`
 	MissionID    string  `json:"missionId"`
 	ChainID      uint64  `json:"chainId"`
 	Factory      Address `json:"factoryAddress"`
-	MissionKey   Hash    `json:"missionKey"` // the contract's name of the mission
+	MissionKey   Hash    `json:"missionKey"` // the contract's key of the mission
 	Token        Token   `json:"token"`
 	TokenAddress Address `json:"tokenAddress"`
 	Decimals     int     `json:"decimals"`
@@ -17,7 +17,7 @@ type MissionLedger struct {
 	PaidCount       int             `json:"paidCount"`     // in final blocks
 	DeferredCount   int             `json:"deferredCount"` // likewise
 	AcceptedCount   int             `json:"acceptedCount"`
-	Final           bool            `json:"final"`   // nothing will change any more
+	Final           bool            `json:"final"`   // nothing can change
 	Funding         *LedgerEntry    `json:"funding"` // nil while a reorganization has taken it
 	Closing         *LedgerEntry    `json:"closing"` // nil while the mission is open
 	Payments        []LedgerPayment `json:"payments"`

@@ -17,8 +17,7 @@ type Reward struct {
 	Amount json.Number `json:"amount"` // whole tokens; text, so that it is never rounded
 }
 
-// VerificationRules say, to the people and programs that check submissions, what makes one right or
-// wrong.
+// VerificationRules tell operators and verifiers what to accept and what to reject.
 type VerificationRules struct {
 	Accept []string `json:"accept"`
 	Reject []string `json:"reject"`
@@ -75,5 +74,5 @@ type NormalizedMission struct {
 	Tags                         []string                   `json:"tags"`
 	ExternalReference            *string                    `json:"externalReference"`
 	Metadata                     map[string]string          `json:"metadata"`
-	Extra                        map[string]json.RawMessage `json:"extra"` // members the service does not know, kept as they came
+	Extra                        map[string]json.RawMessage `json:"extra"` // unknown members, unchanged
 }

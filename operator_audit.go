@@ -2,9 +2,9 @@ package sortie
 
 import "encoding/json"
 
-// AuditEntry is one thing that an operator, or the service in their name, did.
+// AuditEntry is one action of an operator, or of the service for an operator.
 type AuditEntry struct {
-	ID      int64           `json:"id"` // later ones have greater ones
+	ID      int64           `json:"id"` // increasing
 	At      string          `json:"at"`
 	Actor   string          `json:"actor"` // an operator's address; auto, reclaim or chain when no person acted
 	Action  string          `json:"action"`

@@ -6,27 +6,26 @@ type ChainOverview struct {
 	ChainID       uint64           `json:"chainId"`
 	Factories     []Address        `json:"factories"`
 	Position      *ChainPosition   `json:"position"` // nil before the first block was followed
-	Halted        bool             `json:"halted"`   // publication, payouts and sends stand still until a person clears the incident
+	Halted        bool             `json:"halted"`   // publication, payouts and sends are stopped until an operator clears the incident
 	Incidents     []Incident       `json:"incidents"`
 	Sender        SenderBacklog    `json:"sender"`
 	PayoutHalt    *PayoutHalt      `json:"payoutHalt"`    // nil while no operator has halted payouts
 	LastReconcile *ReconcileReport `json:"lastReconcile"` // nil before the first
-	Follower      *FollowerStatus  `json:"follower"`      // nil where the answering process is not the one that follows
-	Sending       *SenderStatus    `json:"sending"`       // nil where the answering process is not the one that sends
+	Follower      *FollowerStatus  `json:"follower"`      // nil if the answering process does not follow
+	Sending       *SenderStatus    `json:"sending"`       // nil if the answering process does not send
 	Warnings      []string         `json:"warnings"`      // about the configuration of the answering process
 	GeneratedAt   string           `json:"generatedAt"`
 }
 
-// SenderStatus is how the process does that sends transactions.
+// SenderStatus is the state of the sender in the answering process.
 type SenderStatus struct {
 	Account    Address       `json:"account"`
 	BalanceWei *string       `json:"balanceWei"` // nil before it was read
-	DaysLeft   *float64      `json:"daysLeft"`   // for which the balance lasts at the present pace; nil while no pace is known
+	DaysLeft   *float64      `json:"daysLeft"`   // how long the balance lasts at the current rate; nil while the rate is unknown
 	Alarms     []SenderAlarm `json:"alarms"`
 }
 
-// SenderAlarm is something that keeps transactions from getting through, or soon will. It ends by
-// itself.
+// SenderAlarm is a problem that delays transactions, or soon will. It ends by itself.
 type SenderAlarm struct {
 	Kind   string `json:"kind"`
 	Detail string `json:"detail"`
@@ -34,7 +33,7 @@ type SenderAlarm struct {
 
 // ChainPosition is how far the chain has been followed.
 type ChainPosition struct {
-	Start   uint64 `json:"start"` // nothing before it can concern the service
+	Start   uint64 `json:"start"` // the first block that can concern the service
 	Tip     uint64 `json:"tip"`   // the newest block whose events are applied
 	TipHash Hash   `json:"tipHash"`
 	TipTime string `json:"tipTime"`
@@ -42,8 +41,8 @@ type ChainPosition struct {
 	Final   uint64 `json:"final"`
 }
 
-// Incident is something that a person must look at. A halting one stops publication, payouts and
-// sends until it is cleared.
+// Incident is a problem that an operator must clear. A halting incident stops publication, payouts
+// and sends until then.
 type Incident struct {
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
@@ -59,11 +58,11 @@ type IncidentCleared struct {
 	Halted bool   `json:"halted"` // another incident still halts the service
 }
 
-// SenderBacklog counts the transactions that the service has yet to see mined.
+// SenderBacklog counts the intents that are not mined.
 type SenderBacklog struct {
 	Queued   int     `json:"queued"`
 	Sent     int     `json:"sent"`
-	OldestAt *string `json:"oldestAt"` // nil when there is none
+	OldestAt *string `json:"oldestAt"` // nil if there is none
 }
 
 // ReconcileReport is the outcome of one comparison of the contract's state with the database.
@@ -80,17 +79,16 @@ type ReconcileRequested struct {
 	OK bool `json:"ok"`
 }
 
-// FollowerStatus is what the process that follows the chain sees.
+// FollowerStatus is the state of the follower in the answering process.
 type FollowerStatus struct {
-	Node         string       `json:"node"` // which of the nodes is followed, without secrets
+	Node         string       `json:"node"` // the node that is followed, without secrets
 	Lag          uint64       `json:"lag"`  // blocks between tip and head
 	Reorgs       uint64       `json:"reorgs"`
 	LastProgress *string      `json:"lastProgress"` // nil before the first
 	Alarms       []ChainAlarm `json:"alarms"`
 }
 
-// ChainAlarm is something about the nodes that is out of order now. It ends by itself when it is in
-// order again.
+// ChainAlarm is a problem with the nodes. It ends by itself.
 type ChainAlarm struct {
 	Kind   string `json:"kind"`
 	Detail string `json:"detail"`

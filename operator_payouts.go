@@ -1,6 +1,6 @@
 package sortie
 
-// PayoutHalt says who halted payouts, since when and why.
+// PayoutHalt is an operator's halt of payouts.
 type PayoutHalt struct {
 	By     string `json:"by"` // an operator's address
 	Since  string `json:"since"`
@@ -17,10 +17,10 @@ type ListedPayout struct {
 	Token           Token        `json:"token"`
 	AmountBaseUnits string       `json:"amountBaseUnits"`
 	Status          PayoutStatus `json:"status"`
-	SettlementID    *int64       `json:"settlementId"`    // the batch that carries it, or carried it; nil: none
-	TransactionHash *Hash        `json:"transactionHash"` // that pays it, as far as known
-	BlockNumber     *uint64      `json:"blockNumber"`     // that paid or deferred it; nil: none did
-	Problem         string       `json:"problem"`         // of failed ones: why they were set aside
+	SettlementID    *int64       `json:"settlementId"`    // the settlement that pays it; nil: none yet
+	TransactionHash *Hash        `json:"transactionHash"` // of the payment; nil if unknown
+	BlockNumber     *uint64      `json:"blockNumber"`     // of the payment; nil if not in a block
+	Problem         string       `json:"problem"`         // if failed: why it was set aside
 	QueuedAt        string       `json:"queuedAt"`        // when the acceptance became final
 	UpdatedAt       string       `json:"updatedAt"`
 }
@@ -40,7 +40,7 @@ type PayoutSummary struct {
 	GeneratedAt     string  `json:"generatedAt"`
 }
 
-// PayoutWaitCode is a stable name of what a payout waits for. New ones may appear.
+// PayoutWaitCode is a stable name of what a payout waits for. New codes may be added.
 type PayoutWaitCode string
 
 // The codes of what a payout waits for.
@@ -62,20 +62,20 @@ type PayoutWait struct {
 	Message string         `json:"message"` // for people: what, who must act, until when
 }
 
-// PayoutSettlement is the batch that carries a payout, and its transaction.
+// PayoutSettlement is the settlement that pays a payout, with its transactions.
 type PayoutSettlement struct {
 	ID           int64           `json:"id"`
-	Size         int             `json:"size"` // payouts that it began with
+	Size         int             `json:"size"` // number of payouts at its creation
 	CreatedAt    string          `json:"createdAt"`
 	Ended        bool            `json:"ended"`
-	IntentStatus string          `json:"intentStatus"` // queued, sent, mined, done or void; empty: none was stored
+	IntentStatus string          `json:"intentStatus"` // queued, sent, mined, done or void; empty: no intent
 	Problem      string          `json:"problem"`      // what keeps the sender from sending it
 	MinedBlock   *uint64         `json:"minedBlock"`
 	Attempts     []PayoutAttempt `json:"attempts"` // the transactions that were signed for it, oldest first
 }
 
 // PayoutAttempt is a transaction that was signed for a settlement. At most one of those with the
-// same nonce is ever mined.
+// same nonce is mined.
 type PayoutAttempt struct {
 	TransactionHash Hash   `json:"transactionHash"`
 	Nonce           uint64 `json:"nonce"`
@@ -87,7 +87,7 @@ type PayoutAttempt struct {
 type PayoutDetail struct {
 	OK         bool              `json:"ok"`
 	Payout     ListedPayout      `json:"payout"`
-	WaitsFor   []PayoutWait      `json:"waitsFor"` // the most important first; empty: paid
+	WaitsFor   []PayoutWait      `json:"waitsFor"` // most important first; empty if paid
 	Settlement *PayoutSettlement `json:"settlement"`
 }
 
@@ -98,13 +98,13 @@ type PayoutsHalted struct {
 	Halt   *PayoutHalt `json:"halt"` // nil while payouts are not halted
 }
 
-// MissionClose is the answer to closing a mission early: what it still waits for.
+// MissionClose is the answer to ending a mission early: what it still waits for.
 type MissionClose struct {
 	OK        bool   `json:"ok"`
 	MissionID string `json:"missionId"`
-	EndsAt    string `json:"endsAt"`    // it takes no submissions from then on
-	Accepted  int    `json:"accepted"`  // submissions that are paid, or will be
-	Unpaid    int    `json:"unpaid"`    // of those, the ones that are not paid or deferred yet
+	EndsAt    string `json:"endsAt"`    // from then on it takes no submissions
+	Accepted  int    `json:"accepted"`  // submissions that are or will be paid
+	Unpaid    int    `json:"unpaid"`    // accepted submissions that are not paid or deferred yet
 	Undecided int    `json:"undecided"` // submissions that must be decided before it is closed
-	Closing   bool   `json:"closing"`   // nothing is left to wait for but the transaction that closes it
+	Closing   bool   `json:"closing"`   // it waits only for the transaction that closes it
 }

@@ -2,10 +2,10 @@ package sortie
 
 import "encoding/json"
 
-// Decision is what was decided about a mission in review. It is made once.
+// Decision is the decision about a mission. It cannot be changed.
 type Decision struct {
 	ReviewStatus ReviewStatus `json:"reviewStatus"` // approved or rejected
-	DecidedBy    string       `json:"decidedBy"`    // an operator's address; auto, reclaim or chain when no person decided
+	DecidedBy    string       `json:"decidedBy"`    // an operator's address; auto, reclaim or chain if the service decided
 	Reason       string       `json:"reason"`
 	DecidedAt    string       `json:"decidedAt"`
 }
@@ -24,7 +24,7 @@ type Review struct {
 	TargetCount       int             `json:"targetCount"`
 	Funding           FundingDepth    `json:"funding"`
 	NormalizedMission json.RawMessage `json:"normalizedMission"` // a [NormalizedMission]
-	Warnings          []string        `json:"warnings"`          // what is allowed and probably not meant
+	Warnings          []string        `json:"warnings"`          // allowed, but probably a mistake
 	Decision          *Decision       `json:"decision"`          // nil until decided
 	CreatedAt         string          `json:"createdAt"`
 	UpdatedAt         string          `json:"updatedAt"`

@@ -7,12 +7,12 @@ type ReviewedSubmission struct {
 	Title             string   `json:"title"` // of the mission
 	Location          Location `json:"location"`
 	CapturedAt        string   `json:"capturedAt"`
-	DuplicateOf       *string  `json:"duplicateOf"` // the submission it looks like
-	Policy            string   `json:"policy"`      // the version of the rules that decided
+	DuplicateOf       *string  `json:"duplicateOf"` // the submission that it duplicates
+	Policy            string   `json:"policy"`      // the policy that decided
 	DecidedBy         string   `json:"decidedBy"`   // an operator's address, or checks; empty before a decision
-	EndorsedBy        *string  `json:"endorsedBy"`  // the operator who accepted it above an hourly limit: a second one must accept it, too
-	FinalAt           *string  `json:"finalAt"`     // from when an acceptance cannot be taken back; nil while not accepted
-	Media             *Media   `json:"media"`       // nil before the file was looked at, and after it was removed
+	EndorsedBy        *string  `json:"endorsedBy"`  // the operator who accepted it above the hourly limit: a second operator must accept it too
+	FinalAt           *string  `json:"finalAt"`     // when the hold ends; nil while not accepted
+	Media             *Media   `json:"media"`       // nil before the ingest, and after the file was removed
 	MediaURL          *string  `json:"mediaUrl"`
 	ThumbnailURL      *string  `json:"thumbnailUrl"`
 	MediaURLExpiresAt *string  `json:"mediaUrlExpiresAt"`

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Quote is what a creator needs to fund a mission: the terms, the service's authorization and the
-// calldata to send to FactoryAddress as it is. Check it with [VerifyQuote] before sending money
-// anywhere.
+// Quote is what a creator needs to fund a mission: the terms, the authorization and the calldata to
+// send to FactoryAddress. Check it with [VerifyQuote] before funding.
 type Quote struct {
 	ChainID                      uint64             `json:"chainId"`
 	FactoryAddress               Address            `json:"factoryAddress"`
@@ -25,7 +24,7 @@ type Quote struct {
 	Calldata                     Bytes              `json:"calldata"`
 }
 
-// QuoteAuthorization is the part of a quote that the authorizer signed, beside the terms.
+// QuoteAuthorization is the authorizer's part of a quote.
 type QuoteAuthorization struct {
 	Signer    Address `json:"signer"`
 	Creator   Address `json:"creator"`
@@ -35,7 +34,7 @@ type QuoteAuthorization struct {
 	Signature Bytes   `json:"signature"`
 }
 
-// NewQuote writes a signed authorization as a quote.
+// NewQuote returns the quote for a signed authorization.
 func NewQuote(domain Domain, authorization MissionAuthorization, signer Address, signature []byte) Quote {
 	return Quote{
 		ChainID:                      domain.ChainID,
@@ -62,9 +61,8 @@ func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05
 
 func formatDeadline(deadline uint64) string { return FormatTime(time.Unix(int64(deadline), 0)) }
 
-// UnmarshalJSON takes a quote exactly as the service writes it, in any order and spacing: every
-// member once, none unknown, numbers and hex in their canonical form. A quote that two JSON parsers
-// could read in two ways is no quote.
+// UnmarshalJSON decodes a quote strictly, so that two JSON parsers cannot read it differently:
+// every member once, no unknown member, numbers and hex in canonical form.
 func (q *Quote) UnmarshalJSON(data []byte) error {
 	type wire Quote // without this method
 	var decoded wire
@@ -89,14 +87,13 @@ func (q *Quote) UnmarshalJSON(data []byte) error {
 				return fmt.Errorf("funding quote: member %s is missing or not in its canonical form", name)
 			}
 		}
-		return errors.New("funding quote: it has members that a quote does not have")
+		return errors.New("funding quote: unknown members")
 	}
 	*q = Quote(decoded)
 	return nil
 }
 
-// flatten gives the scalars of nested JSON objects by path. It refuses arrays, which a quote has
-// none of, and repeated names.
+// flatten returns the scalars of nested JSON objects by path. It refuses arrays and repeated names.
 func flatten(data []byte) (map[string]json.Token, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -111,7 +108,7 @@ func flatten(data []byte) (map[string]json.Token, error) {
 			}
 			path := prefix + name.(string)
 			if seen[path] {
-				return fmt.Errorf("member %s is there twice", path)
+				return fmt.Errorf("member %s appears twice", path)
 			}
 			seen[path] = true
 			value, err := decoder.Token()
@@ -139,7 +136,7 @@ func flatten(data []byte) (map[string]json.Token, error) {
 		return nil, err
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return nil, errors.New("data behind the object")
+		return nil, errors.New("data after the object")
 	}
 	return scalars, nil
 }

@@ -2,8 +2,8 @@ package sortie
 
 import "fmt"
 
-// ReceiptError says which member of a receipt is wrong. A receipt with this error must not be sent:
-// it was altered, or it is the receipt of another contract.
+// ReceiptError names the member of a receipt that is wrong. Do not send such a receipt: it was
+// altered, or belongs to another contract.
 type ReceiptError struct {
 	Field   string // path in the receipt
 	Problem string
@@ -12,16 +12,15 @@ type ReceiptError struct {
 // Error implements error.
 func (e *ReceiptError) Error() string { return "receipt: " + e.Field + " " + e.Problem }
 
-// Domain is the contract that the receipt names. It is zero for a receipt of a release that did not
-// name it.
+// Domain is the contract that the receipt names. It is zero for a receipt of an older release.
 func (r Receipt) Domain() Domain { return Domain{ChainID: r.ChainID, Factory: r.Factory} }
 
-// Verify checks a receipt against the contract that shall pay it, without asking the chain, and
-// recovers the signer. A caller must then check that the signer holds the contract's settler role.
-// Members that a receipt of an earlier release lacks are not checked.
+// Verify checks a receipt for the contract of this domain, without asking the chain, and recovers
+// the signer. The caller must then check that the signer has the contract's settler role. Members
+// that a receipt of an older release lacks are not checked.
 //
-// The token, the amount and the date are no part of what is signed: compare them with the mission
-// in the contract. The error is nil or of type *[ReceiptError].
+// The token, the amount and the date are not signed: compare them with the mission in the contract.
+// The error is nil or of type *[ReceiptError].
 func (r Receipt) Verify(domain Domain) (signer Address, err error) {
 	if err := r.verifyShape(domain); err != nil {
 		return Address{}, err
@@ -42,7 +41,7 @@ func (r Receipt) Verify(domain Domain) (signer Address, err error) {
 	return signer, nil
 }
 
-// verifyShape refuses what the contract can never pay, whatever the signature.
+// verifyShape refuses what the contract cannot pay with any signature.
 func (r Receipt) verifyShape(domain Domain) error {
 	switch {
 	case r.ChainID != 0 && r.ChainID != domain.ChainID:
@@ -59,29 +58,29 @@ func (r Receipt) verifyShape(domain Domain) error {
 	return nil
 }
 
-// Receipt is a settlement of one payment with the settler's signature: the contributor can redeem
-// it without the service, as long as what it depends on holds.
+// Receipt is a settlement of one payment with the settler's signature. The contributor can redeem
+// it without the service while its conditions (DependsOn) hold.
 type Receipt struct {
 	Settlement
 	Signature       Bytes              `json:"signature"`
-	Signer          *Address           `json:"signer"` // whose signature it is; nil for a receipt from before this was stored
+	Signer          *Address           `json:"signer"` // the settler; nil for a receipt of an older release
 	ChainID         uint64             `json:"chainId"`
 	Factory         Address            `json:"factory"` // the contract that pays it
 	MissionID       string             `json:"missionId"`
 	SubmissionID    string             `json:"submissionId"`
 	Token           Token              `json:"token"`
 	AmountBaseUnits string             `json:"amountBaseUnits"` // what it pays
-	ReclaimAfter    *string            `json:"reclaimAfter"`    // from when the creator may take the money back
+	ReclaimAfter    *string            `json:"reclaimAfter"`    // when the creator may reclaim the money
 	DependsOn       []ReceiptCondition `json:"dependsOn"`
 }
 
-// ReceiptCondition is something that a receipt depends on.
+// ReceiptCondition is a condition for redeeming a receipt.
 type ReceiptCondition struct {
 	Code    ReceiptConditionCode `json:"code"`
 	Message string               `json:"message"` // for people
 }
 
-// ReceiptConditionCode names what a receipt depends on. New ones may appear.
+// ReceiptConditionCode names a condition. New codes may be added.
 type ReceiptConditionCode string
 
 // The conditions of a receipt.

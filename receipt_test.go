@@ -22,9 +22,8 @@ func receiptOf(t *testing.T, v vectors) sortie.Receipt {
 	}
 }
 
-// The signature of the vectors is over more than one payment, so it is recovered from the
-// settlement itself.
-func TestAReceiptGivesItsSigner(t *testing.T) {
+// The vectors' signature covers several payments, so it is checked on the settlement.
+func TestReceiptVerifyReturnsSigner(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
 	receipt := receiptOf(t, v)
@@ -43,7 +42,7 @@ func TestAReceiptGivesItsSigner(t *testing.T) {
 	}
 }
 
-func TestAnAlteredReceiptIsRefused(t *testing.T) {
+func TestReceiptVerifyRefusesAlteredReceipts(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
 	for name, test := range map[string]struct {

@@ -9,15 +9,15 @@ var (
 	closeSelector  = selector("close(bytes32,uint256,bytes)")
 )
 
-// Payment pays one slot of a mission, which the contract does at most once.
+// Payment pays one slot of a mission. The contract pays a slot at most once.
 type Payment struct {
 	Slot          uint32  `json:"slot"` // below the mission's target count
 	Recipient     Address `json:"recipient"`
 	SubmissionKey Hash    `json:"submissionKey"`
 }
 
-// Settlement pays slots of one mission. With the settler's signature anyone may send it; one of a
-// single payment is a contributor's receipt, which can be redeemed without the service.
+// Settlement pays slots of one mission. Any account may send it with the settler's signature. A
+// settlement of a single payment is a contributor's receipt.
 type Settlement struct {
 	MissionKey Hash      `json:"missionKey"`
 	Payments   []Payment `json:"payments"`
@@ -58,8 +58,8 @@ func (p Payment) appendTo(dst []byte) []byte {
 	return append(dst, p.SubmissionKey[:]...)
 }
 
-// Close ends a mission with this many slots paid and refunds the rest to its creator. With the
-// settler's signature anyone may send it.
+// Close closes a mission with this many slots paid and refunds the rest to its creator. Any account
+// may send it with the settler's signature.
 type Close struct {
 	MissionKey Hash   `json:"missionKey"`
 	PaidCount  uint64 `json:"paidCount"`

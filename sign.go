@@ -24,23 +24,21 @@ const (
 const MaxClockSkew = 300 * time.Second
 
 // EmptyBodySHA256 is the SHA-256 of no bytes. The body hash of a request without a body is the
-// empty string; a plain-key signature over this one is accepted as well, because "empty body hash"
-// can be read either way.
+// empty string; a plain-key signature over this hash is accepted too.
 const EmptyBodySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 // Signer is a wallet that signs messages the EIP-191 way (personal_sign): a key in memory such as
 // [Key], a hardware wallet, a remote signer or a smart account.
 type Signer interface {
-	// Address is the wallet the signatures speak for: of a smart account its own address, never its
-	// owner's.
+	// Address is the wallet's address: that of a smart account, not of its owner.
 	Address() Address
 	// SignMessage signs the message with the EIP-191 prefix. A plain key gives 65 bytes r, s, v; a
-	// smart account whatever its contract accepts.
+	// smart account the bytes that its contract accepts.
 	SignMessage(ctx context.Context, message []byte) ([]byte, error)
 }
 
-// Request is what a wallet signs to authenticate one HTTP request. Every value is exactly what goes
-// over the wire: nothing is sorted, decoded or folded.
+// Request is what a wallet signs to authenticate one HTTP request. Every value is exactly as sent:
+// nothing is sorted, decoded or folded.
 type Request struct {
 	Method         string
 	URL            string // public base URL without a trailing slash, then the raw request target
@@ -50,7 +48,7 @@ type Request struct {
 	Timestamp      string // Unix seconds (10 digits) or milliseconds (13 digits)
 }
 
-// Text is the message to sign: seven lines without a line end behind the last.
+// Text is the message to sign: seven lines, without a line end after the last.
 func (r Request) Text() string {
 	var b strings.Builder
 	b.Grow(160 + len(r.URL) + len(r.IdempotencyKey))
@@ -88,8 +86,8 @@ func BodySHA256(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SignRequest sets the three wallet headers on a request whose body is given. What is signed are
-// the request's URL and its Idempotency-Key header as they are now, so sign last.
+// SignRequest sets the three wallet headers of a request with this body. It signs the request's URL
+// and Idempotency-Key header, so set them first.
 func SignRequest(ctx context.Context, request *http.Request, body []byte, signer Signer, now time.Time) error {
 	if request.URL.Scheme == "" || request.URL.Host == "" {
 		return errors.New("sign request: the URL must be absolute")

@@ -21,7 +21,7 @@ func TestParseAddress(t *testing.T) {
 	for _, text := range []string{address, strings.ToLower(address), "0x" + strings.ToUpper(address[2:])} {
 		parsed, err := sortie.ParseAddress(text)
 		if err != nil || parsed.String() != address {
-			t.Errorf("%s: %v, %v", text, parsed, err)
+			t.Errorf("ParseAddress(%s): got %v, %v; want %s", text, parsed, err, address)
 		}
 	}
 	for name, text := range map[string]string{
@@ -30,12 +30,12 @@ func TestParseAddress(t *testing.T) {
 		"other digits": "0x" + strings.Repeat("é", 20), "not hex": "0x" + strings.Repeat("g", 40),
 	} {
 		if parsed, err := sortie.ParseAddress(text); err == nil {
-			t.Errorf("%s: accepted as %v", name, parsed)
+			t.Errorf("%s: got %v, want an error", name, parsed)
 		}
 	}
 }
 
-func TestRecoverAddressTakesOneFormOfASignature(t *testing.T) {
+func TestRecoverAddressRefusesOtherForms(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
 	digest, good := v.Authorization.Digest, v.Authorization.Signature
@@ -56,7 +56,7 @@ func TestRecoverAddressTakesOneFormOfASignature(t *testing.T) {
 		"64 bytes": good[:64], "66 bytes": append(bytes.Clone(good), 0), "nothing": nil,
 	} {
 		if signer, err := sortie.RecoverAddress(digest, signature); !errors.Is(err, sortie.ErrInvalidSignature) {
-			t.Errorf("%s: recovered %v, %v", name, signer, err)
+			t.Errorf("%s: got signer %v, error %v; want %v", name, signer, err, sortie.ErrInvalidSignature)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestKeysAreNeverPrinted(t *testing.T) {
 	for _, text := range []string{secret[:62] + "zz", secret + "00", "", strings.Repeat("0", 64), strings.Repeat("f", 64)} {
 		_, err := sortie.ParseKey(text)
 		if err == nil || (text != "" && strings.Contains(err.Error(), text)) {
-			t.Errorf("key of %d characters: %v", len(text), err)
+			t.Errorf("ParseKey of %d characters: got %v, want an error without the text", len(text), err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func Tokens() []Token { return []Token{TokenService, TokenUSDC} }
 // Valid reports whether t is a reward token, spelled exactly.
 func (t Token) Valid() bool { return slices.Contains(Tokens(), t) }
 
-// FundingStatus says where a mission's money is.
+// FundingStatus is the state of a mission's funding.
 type FundingStatus string
 
 // The funding statuses.
@@ -27,7 +27,7 @@ const (
 	FundingRefunded FundingStatus = "refunded"
 )
 
-// ReviewStatus says what the operator decided.
+// ReviewStatus is the state of a mission's review.
 type ReviewStatus string
 
 // The review statuses.
@@ -38,7 +38,7 @@ const (
 	ReviewRejected ReviewStatus = "rejected"
 )
 
-// NextAction tells a creator's client what to do, or whom to wait for.
+// NextAction is what a creator's client must do or wait for.
 type NextAction string
 
 // The next actions.
@@ -55,7 +55,7 @@ const (
 // ListStatus is a filter of the draft list. Every draft has exactly one at any time.
 type ListStatus string
 
-// The list statuses. The two in the middle are legacy names that stay valid.
+// The list statuses.
 const (
 	ListPendingFunding      ListStatus = "pending_funding"
 	ListFundedPendingReview ListStatus = "funded_pending_review"
@@ -72,13 +72,13 @@ func ListStatuses() []ListStatus {
 // Valid reports whether s is a list status, spelled exactly.
 func (s ListStatus) Valid() bool { return slices.Contains(ListStatuses(), s) }
 
-// VerificationStatus is what became of a submission.
+// VerificationStatus is the outcome of a submission.
 type VerificationStatus string
 
 // The verification statuses.
 const (
 	VerificationPending          VerificationStatus = "pending"
-	VerificationFlagged          VerificationStatus = "flagged" // a person must look
+	VerificationFlagged          VerificationStatus = "flagged" // waits for an operator
 	VerificationAccepted         VerificationStatus = "accepted"
 	VerificationCurationAccepted VerificationStatus = "curation_accepted"
 	VerificationRejected         VerificationStatus = "rejected"

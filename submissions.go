@@ -2,30 +2,30 @@ package sortie
 
 import "encoding/json"
 
-// SubmissionStatus is where a submission stands.
+// SubmissionStatus is the state of a submission.
 type SubmissionStatus string
 
 // The submission statuses. Creators see those of accepted submissions only.
 const (
 	SubmissionPending          SubmissionStatus = "pending"           // declared or uploaded, being checked
-	SubmissionFlagged          SubmissionStatus = "flagged"           // a person must look at it
+	SubmissionFlagged          SubmissionStatus = "flagged"           // waits for an operator
 	SubmissionAccepted         SubmissionStatus = "accepted"          // by the checks
-	SubmissionCurationAccepted SubmissionStatus = "curation_accepted" // by a person
+	SubmissionCurationAccepted SubmissionStatus = "curation_accepted" // by an operator
 	SubmissionRejected         SubmissionStatus = "rejected"
 	SubmissionWithdrawn        SubmissionStatus = "withdrawn" // by its contributor
 )
 
-// PayoutStatus is where the payment for a submission stands.
+// PayoutStatus is the state of a payout.
 type PayoutStatus string
 
 // The payout statuses.
 const (
-	PayoutNone     PayoutStatus = "none"     // not accepted for good
-	PayoutQueued   PayoutStatus = "queued"   // accepted for good
+	PayoutNone     PayoutStatus = "none"     // the acceptance is not final
+	PayoutQueued   PayoutStatus = "queued"   // the acceptance is final
 	PayoutSent     PayoutStatus = "sent"     // in a transaction
 	PayoutPaid     PayoutStatus = "paid"     // in a final block
-	PayoutDeferred PayoutStatus = "deferred" // the recipient could not receive it; the contract holds it for them
-	PayoutFailed   PayoutStatus = "failed"   // set aside until an operator lets it be tried again
+	PayoutDeferred PayoutStatus = "deferred" // the token refused the transfer: a deferred credit
+	PayoutFailed   PayoutStatus = "failed"   // set aside until an operator retries it
 )
 
 // PayoutStatuses lists the statuses of payouts, without PayoutNone.
@@ -55,11 +55,12 @@ type SubmissionDeclared struct {
 	OK                bool             `json:"ok"`
 	SubmissionID      string           `json:"submissionId"`
 	Status            SubmissionStatus `json:"status"`
-	SlotReservedUntil string           `json:"slotReservedUntil"` // moves while bytes arrive; [Client.MySubmission] tells the current one
-	Upload            *UploadLinks     `json:"upload"`            // nil when nothing is waited for any more: the answer to a repeated request
+	SlotReservedUntil string           `json:"slotReservedUntil"` // extended while bytes arrive: see [Client.MySubmission]
+	Upload            *UploadLinks     `json:"upload"`            // nil if the file is uploaded or the reservation has ended
 }
 
-// UploadLinks are where a file is uploaded, whole or in resumable pieces. Who has them may upload.
+// UploadLinks are the links for one upload, whole or in resumable pieces. They are the permission
+// to upload.
 type UploadLinks struct {
 	PutURL    string `json:"putUrl"`
 	TusURL    string `json:"tusUrl"`    // tus 1.0
@@ -73,13 +74,13 @@ type SubmissionCheck struct {
 	Reason string `json:"reason"`
 }
 
-// Payout is the payment for a submission.
+// Payout is the payout of a submission.
 type Payout struct {
 	Status          PayoutStatus `json:"status"`
 	Token           Token        `json:"token"`
 	AmountBaseUnits string       `json:"amountBaseUnits"`
 	TransactionHash *Hash        `json:"transactionHash"`
-	Reason          string       `json:"reason"` // what it waits for, or why it is deferred or failed, and what to do
+	Reason          string       `json:"reason"` // what it waits for; or why it is deferred or failed, and what to do
 }
 
 // Submission is a submission as its contributor sees it.
@@ -94,8 +95,8 @@ type Submission struct {
 	VerifiedAt   *string           `json:"verifiedAt"` // likewise; nil before the checks
 	Payout       Payout            `json:"payout"`
 	Receipt      *Receipt          `json:"receipt"` // nil until the acceptance is final
-	// SlotReservedUntil is when the slot is given to others unless bytes of the file arrive; nil
-	// when no file is waited for.
+	// SlotReservedUntil is when the reservation ends unless bytes of the file arrive; nil without a
+	// reservation.
 	SlotReservedUntil *string `json:"slotReservedUntil"`
 }
 

@@ -127,7 +127,7 @@ func TestVectorRequests(t *testing.T) {
 			equal(t, "signature", key.SignDigest(request.Digest()).String(), want.Signature.String())
 			signer, err := sortie.RecoverAddress(want.Digest, want.Signature)
 			if err != nil || signer != v.Keys.Creator.Address {
-				t.Errorf("recovered %v, %v", signer, err)
+				t.Errorf("RecoverAddress: got %v, %v; want %v", signer, err, v.Keys.Creator.Address)
 			}
 		})
 	}

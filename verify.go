@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Ask is what a creator asked for: the terms a quote must match.
+// Ask holds the creator's terms, which a quote must match.
 type Ask struct {
 	Creator     Address // the wallet that will send the funding transaction
 	MissionID   string  // as the draft names it
@@ -19,8 +19,8 @@ type Ask struct {
 	TargetCount uint64
 }
 
-// Trust is what a creator knows about a deployment from somewhere else than the answer being
-// checked: its documentation, its configuration. Values taken from the quote itself prove nothing.
+// Trust holds facts about a deployment from a source other than the quote, such as its
+// documentation. Values taken from the quote prove nothing.
 type Trust struct {
 	ChainID     uint64
 	Factory     Address
@@ -37,33 +37,32 @@ type TrustedToken struct {
 // MaxAuthorizationLifetime is the farthest deadline the contract accepts.
 const MaxAuthorizationLifetime = 24 * time.Hour
 
-// MismatchKind says in which way a field of a quote is wrong.
+// MismatchKind is the way in which a field of a quote is wrong.
 type MismatchKind string
 
 // The kinds of mismatch.
 const (
-	MismatchDiffers   MismatchKind = "differs"   // it is not what was asked for or what is trusted
-	MismatchMalformed MismatchKind = "malformed" // it cannot be read
-	MismatchExpired   MismatchKind = "expired"   // its time is over: fetch the draft again
-	MismatchTooFar    MismatchKind = "too_far"   // its deadline is beyond what the contract accepts
-	MismatchUntrusted MismatchKind = "untrusted" // the trusted values do not know it
+	MismatchDiffers   MismatchKind = "differs"   // not the value of Ask or Trust
+	MismatchMalformed MismatchKind = "malformed" // cannot be decoded
+	MismatchExpired   MismatchKind = "expired"   // the deadline has passed: fetch the draft again
+	MismatchTooFar    MismatchKind = "too_far"   // the deadline is later than the contract accepts
+	MismatchUntrusted MismatchKind = "untrusted" // not in Trust
 )
 
 // Mismatch is one reason not to send money.
 type Mismatch struct {
-	Field string       `json:"field"` // path in the quote; behind "calldata." an argument of the call, behind "asked." the question
+	Field string       `json:"field"` // path in the quote; "calldata." is followed by an argument of the call, "asked." by a field of Ask
 	Kind  MismatchKind `json:"kind"`
 	Want  string       `json:"want"`
 	Got   string       `json:"got"`
 }
 
-// String is the mismatch as one readable line.
+// String is the mismatch in one line.
 func (m Mismatch) String() string {
 	return fmt.Sprintf("%s %s: want %s, got %s", m.Field, m.Kind, m.Want, m.Got)
 }
 
-// Mismatches is everything that is wrong with a quote. As an error it says so in one line per
-// mismatch.
+// Mismatches is everything that is wrong with a quote. The error text has one line per mismatch.
 type Mismatches []Mismatch
 
 // Error implements error.
@@ -76,15 +75,14 @@ func (m Mismatches) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// OnlyExpired reports whether the quote was right and is merely too old: fetching the draft again
-// gives a fresh one.
+// OnlyExpired reports whether the quote has only expired: fetch the draft again for a new one.
 func (m Mismatches) OnlyExpired() bool {
 	return len(m) > 0 && !slices.ContainsFunc(m, func(one Mismatch) bool { return one.Kind != MismatchExpired })
 }
 
-// VerifyQuote checks a quote against what the creator asked for and what it trusts, before any
-// money moves: it decodes the calldata, encodes it again to the same bytes, compares every field of
-// the quote and every argument of the call, and recovers the authorizer from the signature.
+// VerifyQuote checks a quote against the creator's terms and trusted values, before any money
+// moves. It decodes the calldata, encodes it again to the same bytes, compares every field of the
+// quote and every argument of the call, and recovers the authorizer from the signature.
 //
 // The error is nil or of type [Mismatches].
 func VerifyQuote(quote Quote, asked Ask, trust Trust, now time.Time) error {
@@ -117,8 +115,8 @@ func (c *quoteCheck) same(field, want, got string) {
 	}
 }
 
-// expected is the authorization that the creator asked for. What the service alone chooses comes
-// from the quote.
+// expected is the authorization with the creator's terms. Nonce and deadline, which the service
+// chooses, are taken from the quote.
 func (c *quoteCheck) expected() (MissionAuthorization, bool) {
 	token, known := c.trust.Tokens[c.asked.Token]
 	if !known {
@@ -176,7 +174,7 @@ func (c *quoteCheck) authorization(now time.Time) {
 	}
 }
 
-// call compares what would really be sent, argument by argument, with what was asked for.
+// call compares the arguments of the calldata with the expected authorization.
 func (c *quoteCheck) call(expected MissionAuthorization) {
 	sent, signature, err := DecodeCalldata(c.quote.Calldata)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// quoteCase is the vectors' authorization as a quote, with the question it answers.
+// quoteCase is the vectors' authorization as a quote, with the creator's terms.
 type quoteCase struct {
 	quote sortie.Quote
 	asked sortie.Ask
@@ -50,7 +50,7 @@ func mismatches(t testing.TB, err error) sortie.Mismatches {
 	t.Helper()
 	var found sortie.Mismatches
 	if err != nil && !errors.As(err, &found) {
-		t.Fatalf("VerifyQuote gave %T: %v", err, err)
+		t.Fatalf("VerifyQuote: got an error of type %T, want Mismatches: %v", err, err)
 	}
 	return found
 }
@@ -84,7 +84,7 @@ func TestVerifyQuoteRefusesEveryAlteredByteOfCalldata(t *testing.T) {
 			altered.Calldata = bytes.Clone(good)
 			altered.Calldata[i] ^= 1 << bit
 			if c.verify(altered) == nil {
-				t.Fatalf("byte %d with bit %d turned was accepted", i, bit)
+				t.Fatalf("byte %d with bit %d flipped was accepted", i, bit)
 			}
 		}
 	}
@@ -95,12 +95,12 @@ func TestVerifyQuoteRefusesEveryAlteredByteOfCalldata(t *testing.T) {
 	}
 	for extra := 1; extra <= 64; extra++ {
 		if altered.Calldata = append(bytes.Clone(good), make([]byte, extra)...); c.verify(altered) == nil {
-			t.Fatalf("calldata with %d bytes behind it was accepted", extra)
+			t.Fatalf("calldata with %d trailing bytes was accepted", extra)
 		}
 	}
 }
 
-// Every byte of the quote's JSON is turned in every bit: it must not decode, or not verify.
+// Every bit of the quote's JSON is flipped: the quote must fail to decode or to verify.
 func TestVerifyQuoteRefusesEveryAlteredByteOfJSON(t *testing.T) {
 	t.Parallel()
 	c := newQuoteCase(t)
@@ -145,18 +145,18 @@ func TestVerifyQuoteNamesEveryMismatch(t *testing.T) {
 			c.quote.Authorization.Signature = bytes.Clone(c.quote.Authorization.Signature)
 			c.quote.Authorization.Signature[3] ^= 1
 		}, []string{"calldata.signature differs"}},
-		"calldata":            {func(c *quoteCase) { c.quote.Calldata = nil }, []string{"calldata malformed"}},
-		"untrusted key":       {func(c *quoteCase) { c.trust.Authorizers = []sortie.Address{stranger} }, []string{"authorization.signer untrusted"}},
-		"nobody trusted":      {func(c *quoteCase) { c.trust.Authorizers = nil }, []string{"authorization.signer untrusted"}},
-		"expired":             {func(c *quoteCase) { c.now = c.now.Add(900 * time.Second) }, []string{"authorization.deadline expired"}},
-		"deadline a day away": {func(c *quoteCase) { c.now = c.now.Add(-25 * time.Hour) }, []string{"authorization.deadline too_far"}},
-		"other creator asked": {func(c *quoteCase) { c.asked.Creator = stranger }, []string{"authorization.creator differs", "calldata.creator differs"}},
-		"other mission asked": {func(c *quoteCase) { c.asked.MissionID += "x" }, []string{"calldata.missionId differs"}},
-		"other amount asked":  {func(c *quoteCase) { c.asked.Amount = "2.4" }, []string{"rewardPerSubmissionBaseUnits differs", "totalBudgetBaseUnits differs", "calldata.rewardPerSubmission differs"}},
-		"other count asked":   {func(c *quoteCase) { c.asked.TargetCount = 3 }, []string{"targetCount differs", "totalBudgetBaseUnits differs", "calldata.targetCount differs"}},
-		"unknown token asked": {func(c *quoteCase) { c.asked.Token = "DAI" }, []string{"asked.token untrusted"}},
-		"inexact amount":      {func(c *quoteCase) { c.asked.Amount = "0.0000001" }, []string{"asked.amount malformed"}},
-		"impossible terms":    {func(c *quoteCase) { c.asked.TargetCount = 0 }, []string{"asked malformed"}},
+		"calldata":              {func(c *quoteCase) { c.quote.Calldata = nil }, []string{"calldata malformed"}},
+		"untrusted key":         {func(c *quoteCase) { c.trust.Authorizers = []sortie.Address{stranger} }, []string{"authorization.signer untrusted"}},
+		"no trusted authorizer": {func(c *quoteCase) { c.trust.Authorizers = nil }, []string{"authorization.signer untrusted"}},
+		"expired":               {func(c *quoteCase) { c.now = c.now.Add(900 * time.Second) }, []string{"authorization.deadline expired"}},
+		"deadline a day away":   {func(c *quoteCase) { c.now = c.now.Add(-25 * time.Hour) }, []string{"authorization.deadline too_far"}},
+		"other creator asked":   {func(c *quoteCase) { c.asked.Creator = stranger }, []string{"authorization.creator differs", "calldata.creator differs"}},
+		"other mission asked":   {func(c *quoteCase) { c.asked.MissionID += "x" }, []string{"calldata.missionId differs"}},
+		"other amount asked":    {func(c *quoteCase) { c.asked.Amount = "2.4" }, []string{"rewardPerSubmissionBaseUnits differs", "totalBudgetBaseUnits differs", "calldata.rewardPerSubmission differs"}},
+		"other count asked":     {func(c *quoteCase) { c.asked.TargetCount = 3 }, []string{"targetCount differs", "totalBudgetBaseUnits differs", "calldata.targetCount differs"}},
+		"unknown token asked":   {func(c *quoteCase) { c.asked.Token = "DAI" }, []string{"asked.token untrusted"}},
+		"inexact amount":        {func(c *quoteCase) { c.asked.Amount = "0.0000001" }, []string{"asked.amount malformed"}},
+		"impossible terms":      {func(c *quoteCase) { c.asked.TargetCount = 0 }, []string{"asked malformed"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestVerifyQuoteNamesEveryMismatch(t *testing.T) {
 	}
 }
 
-// A quote that is right for somebody else, or elsewhere, is signed correctly and still wrong.
+// A correct signature for another chain or factory is refused.
 func TestVerifyQuoteRefusesAnotherDeploymentsSignature(t *testing.T) {
 	t.Parallel()
 	v := loadVectors(t)
@@ -188,21 +188,21 @@ func TestVerifyQuoteRefusesAnotherDeploymentsSignature(t *testing.T) {
 		quote := sortie.NewQuote(v.domain(), v.authorization(), key.Address(), signature)
 		found := mismatches(t, c.verify(quote))
 		if len(found) != 1 || found[0].Field != "authorization.signature" {
-			t.Errorf("%s: %v", name, found)
+			t.Errorf("%s: got %v, want a mismatch of authorization.signature", name, found)
 		}
 	}
 }
 
-func TestMismatchesSayWhetherAFreshQuoteWouldDo(t *testing.T) {
+func TestMismatchesOnlyExpired(t *testing.T) {
 	t.Parallel()
 	c := newQuoteCase(t)
 	c.now = c.now.Add(time.Hour)
 	if found := mismatches(t, c.verify(c.quote)); !found.OnlyExpired() {
-		t.Errorf("merely old: %v", found)
+		t.Errorf("OnlyExpired of an expired quote: got false, want true: %v", found)
 	}
 	c.quote.ChainID++
 	if found := mismatches(t, c.verify(c.quote)); found.OnlyExpired() {
-		t.Errorf("old and wrong: %v", found)
+		t.Errorf("OnlyExpired of an expired quote for another chain: got true, want false: %v", found)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestQuoteDecodingIsStrict(t *testing.T) {
 		"no checksum":      strings.ToLower(good),
 		"array":            "[" + good + "]",
 		"nested array":     strings.Replace(good, `"targetCount":4`, `"targetCount":[4]`, 1),
-		"data behind":      good + "{}",
+		"trailing data":    good + "{}",
 		"null":             "null",
 		"empty":            "",
 		"no authorization": `{"chainId":1}`,
@@ -285,13 +285,13 @@ func TestErrorCodesHaveStatuses(t *testing.T) {
 	cause := errors.New("disk on fire")
 	err := sortie.NewError(sortie.CodeNotFound, "no draft %s", "x").Detail("id", "x").Because(cause)
 	if !errors.Is(err, cause) || sortie.ErrorCode(err) != sortie.CodeNotFound || sortie.ErrorCode(cause) != sortie.CodeInternal {
-		t.Errorf("%v", err)
+		t.Errorf("error %v: got code %s, want not_found with its cause", err, sortie.ErrorCode(err))
 	}
 	encoded, _ := json.Marshal(err)
 	if strings.Contains(string(encoded), "fire") {
-		t.Errorf("the cause went over the wire: %s", encoded)
+		t.Errorf("the encoded error contains its cause: %s", encoded)
 	}
 	if !maps.Equal(err.Details, map[string]any{"id": "x"}) {
-		t.Errorf("details %v", err.Details)
+		t.Errorf("details: got %v, want id x", err.Details)
 	}
 }

@@ -42,7 +42,7 @@ func openFollowing(ctx context.Context, task assignment) (work, error) {
 	return f, nil
 }
 
-func openLedger(ctx context.Context, db *store.DB, deployment chain.Deployment, logger *slog.Logger) (*app.App, error) {
+func openLedger(ctx context.Context, db *store.DB, deployment chain.Deployment, logger *slog.Logger) (*app.Ledger, error) {
 	signer, err := funding.NewKeySigner([32]byte{31: 1}) // it signs nothing here
 	if err != nil {
 		return nil, err
@@ -52,7 +52,11 @@ func openLedger(ctx context.Context, db *store.DB, deployment chain.Deployment, 
 	if err != nil {
 		return nil, err
 	}
-	return app.New(ctx, app.Config{Store: db, Issuer: issuer, Domain: domain, Now: time.Now, Logger: logger})
+	opened, err := app.New(ctx, app.Config{Store: db, Issuer: issuer, Domain: domain, Now: time.Now, Logger: logger})
+	if err != nil {
+		return nil, err
+	}
+	return opened.Ledger, nil
 }
 
 // run follows until there is nothing more to do: every event is stored and has had its effects.

@@ -6,8 +6,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// admit counts a request against its address, before anything is read or computed for it. Those
-// with a link do not count: a page of deliverables has a hundred pictures.
+// admit counts a request against the limit of its address, before its body is read. Requests with a
+// link do not count, because a page of deliverables has a hundred images.
 func (s *Server) admit(req *request, route route) error {
 	if route.access == public || route.access.byLink() {
 		return nil
@@ -15,14 +15,14 @@ func (s *Server) admit(req *request, route route) error {
 	return s.limits.requests.take(req.address, s.config.Now()).refusal(req.Header())
 }
 
-// authenticate finds out who asks, and counts the request against the wallet. An address with too
-// many failures is refused further failures, and questions to contract wallets, which cost a call
-// of a node. A plain key's signature costs microseconds and is let in: a stranger at the same
-// address must not lock out its other clients.
+// authenticate verifies the signature and counts the request against its wallet. For an address
+// with too many failures, checks of contract wallets are refused, because each costs a call of a
+// node. Signatures of plain keys, which cost microseconds, are still accepted, so that one client
+// cannot lock out the others of its address.
 func (s *Server) authenticate(req *request, route route) error {
 	now := s.config.Now()
 	identity, err := s.config.Verifier.Verify(req.http.Context(), req.http, req.body, func(*http.Request) error {
-		if err := s.limits.failures.look(req.address, now).refusal(req.Header()); err != nil {
+		if err := s.limits.failures.peek(req.address, now).refusal(req.Header()); err != nil {
 			return err
 		}
 		return s.limits.contractChecks.take(req.address, now).refusal(req.Header())
@@ -45,22 +45,21 @@ func (s *Server) authenticate(req *request, route route) error {
 	return left.refusal(req.Header())
 }
 
-// takeDraftBytes counts the size of a posted draft against its address: wallets cost nothing, so
-// one address could fill the disk with drafts of wallets that it makes up. It counts before the
-// draft is stored, so that requests at the same time are bounded too; giveBack is for a draft that
-// was not stored, so that refused requests lock out no other client of the address.
-func (s *Server) takeDraftBytes(req *request) (giveBack func(), err error) {
+// chargeDraftBytes counts the size of a draft against its address, because one address could
+// otherwise fill the disk with drafts of new wallets. It counts before the draft is stored, so that
+// concurrent requests are bounded. The caller calls refund if the draft was not stored.
+func (s *Server) chargeDraftBytes(req *request) (refund func(), err error) {
 	now := s.config.Now()
 	if err := s.limits.draftKiB.take(req.address, now).refusal(req.Header()); err != nil {
 		return nil, err
 	}
-	more := len(req.body) / 1024 // with the one that was taken, rounded up
+	more := len(req.body) / 1024 // in addition to the 1 KiB above
 	s.limits.draftKiB.charge(req.address, now, more)
-	return func() { s.limits.draftKiB.giveBack(req.address, now, 1+more) }, nil
+	return func() { s.limits.draftKiB.refund(req.address, now, 1+more) }, nil
 }
 
 // failAuthentication counts a failed authentication against its address. It returns the failure, or
-// the refusal of an address that has too many.
+// a rate limit error if the address has too many.
 func (s *Server) failAuthentication(req *request, failure error) error {
 	if err := s.limits.failures.take(req.address, s.config.Now()).refusal(req.Header()); err != nil {
 		return err
@@ -68,11 +67,11 @@ func (s *Server) failAuthentication(req *request, failure error) error {
 	return failure
 }
 
-// takeListShare takes one of the shares in lists that the wallet and its address have. Operators
-// share none with other clients of their address.
-func (s *Server) takeListShare(req *request, route route) (release func(), err error) {
+// acquireList counts a list as in flight for its address and its wallet. Lists of operators do not
+// count against the address.
+func (s *Server) acquireList(req *request, route route) (release func(), err error) {
 	if route.access != operator {
-		if err := s.limits.lists.take(req.address); err != nil {
+		if err := s.limits.lists.acquire(req.address); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +83,7 @@ func (s *Server) takeListShare(req *request, route route) (release func(), err e
 	if !route.access.isSigned() {
 		return releaseAddress, nil
 	}
-	if err := s.limits.walletLists.take(req.wallet); err != nil {
+	if err := s.limits.walletLists.acquire(req.wallet); err != nil {
 		releaseAddress()
 		return nil, err
 	}
@@ -94,7 +93,7 @@ func (s *Server) takeListShare(req *request, route route) (release func(), err e
 	}, nil
 }
 
-// chargeCost counts a costly answer as several requests, of the address and of the wallet.
+// chargeCost counts a large answer as several requests of the address and of the wallet.
 func (s *Server) chargeCost(req *request, route route) {
 	cost := req.cost()
 	if cost == 0 || route.access == public || route.access.byLink() {
@@ -107,8 +106,8 @@ func (s *Server) chargeCost(req *request, route route) {
 	}
 }
 
-// observeRefusal tells what time a client has whose own key signed a request that was refused
-// because of its timestamp: those say most about the service's clock.
+// observeRefusal records the clock of a client whose signature is valid but whose timestamp was
+// refused. Such requests show best whether the service's own clock is wrong.
 func (s *Server) observeRefusal(req *request, refusal error) {
 	if sortie.ErrorCode(refusal) != sortie.CodeTimestampOutOfRange {
 		return
@@ -118,11 +117,10 @@ func (s *Server) observeRefusal(req *request, refusal error) {
 	}
 }
 
-// requireOperator refuses wallets that are not on the operator list, before anything is looked up
-// for them.
+// requireOperator refuses wallets that are not on the operator list.
 func (s *Server) requireOperator(req *request) error {
-	if s.config.App.IsOperator(req.wallet) {
+	if s.config.Operators.IsOperator(req.wallet) {
 		return nil
 	}
-	return sortie.NewError(sortie.CodeWalletNotAllowed, "%s is not an operator of this service; sign with a wallet that is on its list (--operators)", req.wallet)
+	return sortie.NewError(sortie.CodeWalletNotAllowed, "%s is not an operator of this service; sign with a wallet on its operator list", req.wallet)
 }

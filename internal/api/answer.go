@@ -14,21 +14,21 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Answers are appended to buffers that are kept.
+// buffers holds the buffers that answers are appended to.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const (
-	keptBuffer = 1 << 20
-	minGzip    = 1400 // bytes; below, the answer fits one packet anyway
-	jsonType   = "application/json; charset=utf-8"
+	maxPooledBuffer = 1 << 20
+	minGzip         = 1400 // bytes; a shorter answer fits one packet
+	jsonType        = "application/json; charset=utf-8"
 )
 
-// answer sends JSON that appendTo writes.
+// answer sends the JSON that appendTo appends.
 func (req *request) answer(status int, appendTo func([]byte) []byte) error {
 	return req.answerAppended(status, func(dst []byte) ([]byte, error) { return appendTo(dst), nil })
 }
 
-// answerAppended sends JSON that appendTo writes, unless it fails.
+// answerAppended sends the JSON that appendTo appends, or returns its error.
 func (req *request) answerAppended(status int, appendTo func([]byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	written, err := appendTo((*buffer)[:0])
@@ -36,22 +36,22 @@ func (req *request) answerAppended(status int, appendTo func([]byte) ([]byte, er
 		written = append(written, '\n')
 		req.send(status, written)
 	}
-	if written != nil && cap(written) <= keptBuffer {
+	if written != nil && cap(written) <= maxPooledBuffer {
 		*buffer = written
 		buffers.Put(buffer)
 	}
 	return err
 }
 
-// answerEmpty sends an answer that is told by its status and headers.
+// answerEmpty sends an answer without a body.
 func (req *request) answerEmpty(status int) error {
 	req.status = status
 	req.WriteHeader(status)
 	return nil
 }
 
-// answerJSON sends a value that is rarely asked for, so that reflection may encode it. The & of
-// links stays what it is: people copy them from answers.
+// answerJSON encodes a value by reflection and sends it. It does not escape the & of links, because
+// people copy links from answers.
 func (req *request) answerJSON(status int, value any) error {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -77,7 +77,7 @@ func (req *request) send(status int, body []byte) {
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	req.WriteHeader(status)
-	_, _ = req.Write(body) // a client that went away is nobody's error
+	_, _ = req.Write(body) // fails only if the client disconnected
 }
 
 func setDefault(header http.Header, name, value string) {
@@ -101,7 +101,7 @@ func (req *request) sendGzip(status int, body []byte) {
 	compressors.Put(compressor)
 }
 
-// acceptsGzip reads Accept-Encoding: gzip must be named and not be refused with q=0.
+// acceptsGzip reports whether Accept-Encoding names gzip with a quality above 0.
 func acceptsGzip(header http.Header) bool {
 	for _, accepted := range strings.Split(header.Get("Accept-Encoding"), ",") {
 		coding, quality, _ := strings.Cut(strings.ToLower(accepted), ";")
@@ -113,8 +113,8 @@ func acceptsGzip(header http.Header) bool {
 	return false
 }
 
-// answerError is the one place that writes errors. What is not an error of the API is internal: its
-// text goes to the log.
+// answerError sends an error. An error that is not a [sortie.Error] is internal: its text is logged
+// and not sent.
 func (req *request) answerError(err error) {
 	var coded *sortie.Error
 	switch {
@@ -126,13 +126,13 @@ func (req *request) answerError(err error) {
 	}
 	status := coded.Code.HTTPStatus()
 	header := req.Header()
-	header.Del("Content-Type") // of the answer that there would have been
+	header.Del("Content-Type") // of a successful answer
 	header.Set("Cache-Control", "no-store")
 	switch status {
 	case http.StatusUnauthorized:
 		header.Set("WWW-Authenticate", `ServiceWallet error="`+string(coded.Code)+`"`)
 	case http.StatusConflict:
-		if _, mayFree := coded.Details["retryAfterSeconds"]; mayFree {
+		if _, canRetry := coded.Details["retryAfterSeconds"]; canRetry {
 			setDefault(header, "Retry-After", strconv.Itoa(retryAfterSeconds(coded)))
 		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

@@ -10,20 +10,21 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// How many bodies are received at a time, for each place of work: one costs memory, but no work.
+// How many bodies are received at a time for each request that may be in flight: a body costs
+// memory but no work.
 const (
-	bodiesPerPlace         = 4
-	operatorBodiesPerPlace = 1
+	bodiesPerRequest         = 4
+	operatorBodiesPerRequest = 1
 )
 
 // bodyPool bounds how many bodies are received at a time, in all, of one address and of one IPv6
-// /48. Nothing is known about who sends a body before it is complete, because the signature covers
-// it. So no new body is refused: where a bound is reached, the body that has been arriving for
-// longest within that bound gives way. An honest one arrives within a round trip; to displace it,
-// an attacker would have to begin as many bodies as the bound allows in that time.
+// /48. The sender of a body is unknown until it is complete, because the signature covers it. So no
+// new body is refused: at a bound, it displaces the oldest body within that bound. An honest body
+// arrives within a round trip; to displace it, an attacker has to start as many bodies as the bound
+// allows in that time.
 type bodyPool struct {
 	size  int
-	share int // of one address; 0: as many as there are places
+	share int // of one address; 0: no bound
 
 	mu     sync.Mutex
 	queues map[netip.Prefix]*list.List // of *arrival, the oldest first; by address, by network and for everyone
@@ -35,27 +36,27 @@ var everyone = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 // arrival is a body that is being received.
 type arrival struct {
 	controller *http.ResponseController
-	queued     []queued // empty once the body is complete or gave way
+	queued     []queued // empty when the body is complete or displaced
 	displaced  bool
 }
 
-// queued is an arrival's place in one queue.
+// queued is an arrival's element in one queue.
 type queued struct {
 	network netip.Prefix
 	element *list.Element
 }
 
-// bodyBound is the largest number of bodies of a network.
+// bodyBound is the limit on bodies of one network.
 type bodyBound struct {
 	network netip.Prefix
-	most    int
+	limit   int
 }
 
 func newBodyPool(size, share int) *bodyPool {
 	return &bodyPool{size: size, share: share, queues: make(map[netip.Prefix]*list.List)}
 }
 
-// bounds are those that hold for a body of an address, the narrowest first.
+// bounds returns the bounds for a body of an address, the narrowest first.
 func (p *bodyPool) bounds(address netip.Prefix) []bodyBound {
 	all := bodyBound{everyone, p.size}
 	if p.share == 0 {
@@ -68,12 +69,12 @@ func (p *bodyPool) bounds(address netip.Prefix) []bodyBound {
 	return []bodyBound{own, all}
 }
 
-// receive runs read, which receives the body of a request.
+// receive calls read, which reads the body of the request.
 func (p *bodyPool) receive(req *request, read func() error) error {
 	mine := p.begin(req)
 	err := read()
 	if p.end(mine) {
-		return sortie.NewError(sortie.CodeServiceUnavailable, "too many requests are being received, and the body of this one took too long; send it again").Because(err)
+		return sortie.NewError(sortie.CodeServiceUnavailable, "too many bodies are being received, and the body of this request took too long; send it again").Because(err)
 	}
 	return err
 }
@@ -84,9 +85,9 @@ func (p *bodyPool) begin(req *request) *arrival {
 	mine := &arrival{controller: http.NewResponseController(req.ResponseWriter)}
 	for _, bound := range p.bounds(req.address) {
 		queue := p.queues[bound.network]
-		if queue != nil && queue.Len() >= bound.most {
+		if queue != nil && queue.Len() >= bound.limit {
 			p.displace(queue.Front().Value.(*arrival))
-			queue = p.queues[bound.network] // the last of a queue takes the queue with it
+			queue = p.queues[bound.network] // displace deletes a queue that becomes empty
 		}
 		if queue == nil {
 			queue = list.New()
@@ -100,7 +101,7 @@ func (p *bodyPool) begin(req *request) *arrival {
 func (p *bodyPool) displace(oldest *arrival) {
 	p.remove(oldest)
 	oldest.displaced = true
-	_ = oldest.controller.SetReadDeadline(time.Now()) // only a writer without a connection cannot
+	_ = oldest.controller.SetReadDeadline(time.Now()) // fails only without a connection
 }
 
 func (p *bodyPool) remove(a *arrival) {
@@ -113,15 +114,15 @@ func (p *bodyPool) remove(a *arrival) {
 	a.queued = nil
 }
 
-// prolong gives a body until end, and reports whether it may be received until then.
+// prolong sets the deadline of a body. It reports false if the body was displaced.
 func (p *bodyPool) prolong(mine *arrival, end time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !mine.displaced && mine.controller.SetReadDeadline(end) == nil
 }
 
-// end reports whether the body was displaced. Its connection has a deadline in the past then: the
-// request cannot go on, even if the body is complete.
+// end reports whether the body was displaced. If so, the connection's deadline has passed, and the
+// request must fail even if the body is complete.
 func (p *bodyPool) end(mine *arrival) (displaced bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,9 +140,9 @@ func (p *bodyPool) len() int {
 	return 0
 }
 
-// bodyPools are the pools of bodies: one for the requests of operators, and one for all others. A
-// request belongs to the operators' pool if its path is one of theirs and its wallet header names
-// one of them; anyone can write that, which is why the pool has shares and displaces.
+// bodyPools holds one pool for requests of operators and one for all others. A request belongs to
+// the operators' pool if its path is an operator path and its wallet header names an operator. Any
+// client can send such a header, so this pool has bounds too.
 type bodyPools struct{ signed, operator *bodyPool }
 
 func newBodyPools(inFlight int, limits *Limits) bodyPools {
@@ -150,19 +151,19 @@ func newBodyPools(inFlight int, limits *Limits) bodyPools {
 		share = limits.AddressBodies
 	}
 	return bodyPools{
-		signed:   newBodyPool(bodiesPerPlace*inFlight, share),
-		operator: newBodyPool(operatorBodiesPerPlace*inFlight, (share+operatorBodyShare-1)/operatorBodyShare),
+		signed:   newBodyPool(bodiesPerRequest*inFlight, share),
+		operator: newBodyPool(operatorBodiesPerRequest*inFlight, (share+operatorBodyShare-1)/operatorBodyShare),
 	}
 }
 
-// operatorBodyShare is by how much the share of an address in the operators' pool is smaller.
+// operatorBodyShare divides the share of an address for the operators' pool.
 const operatorBodyShare = 4
 
-// bodyPool is the pool for the body of a request.
+// bodyPool returns the pool for the body of a request.
 func (s *Server) bodyPool(req *request, route route) *bodyPool {
 	if route.access == operator {
 		wallet, err := sortie.ParseAddress(req.http.Header.Get(sortie.HeaderWallet))
-		if err == nil && s.config.App.IsOperator(wallet) {
+		if err == nil && s.config.Operators.IsOperator(wallet) {
 			return s.bodies.operator
 		}
 	}

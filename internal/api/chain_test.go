@@ -12,6 +12,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -21,8 +22,9 @@ type testChain struct {
 	t        testing.TB
 	now      func() time.Time
 	app      *app.App
-	position store.Position
-	blocks   []store.Block // all of them
+	ledger   *app.Ledger
+	position onchain.Position
+	blocks   []onchain.Block // all of them
 
 	woken      atomic.Int64
 	reconciles atomic.Int64
@@ -66,10 +68,10 @@ func (c *testChain) Reconcile(*store.Tx) error {
 }
 
 // block is the block of a number on a fork.
-func (c *testChain) block(number uint64, fork byte) store.Block {
+func (c *testChain) block(number uint64, fork byte) onchain.Block {
 	hash := sortie.Hash{31: fork}
 	binary.BigEndian.PutUint64(hash[:], number)
-	return store.Block{Number: number, Hash: hash, Time: c.now()}
+	return onchain.Block{Number: number, Hash: hash, Time: c.now()}
 }
 
 func (c *testChain) begin() {
@@ -77,11 +79,11 @@ func (c *testChain) begin() {
 	if len(c.blocks) > 0 {
 		return
 	}
-	c.blocks = []store.Block{c.block(100, 0)}
-	if err := c.app.Begin(context.Background(), testDomain.ChainID, c.blocks[0]); err != nil {
+	c.blocks = []onchain.Block{c.block(100, 0)}
+	if err := c.ledger.Begin(context.Background(), testDomain.ChainID, c.blocks[0]); err != nil {
 		c.t.Fatal(err)
 	}
-	position, err := c.app.Position(context.Background(), testDomain.ChainID)
+	position, err := c.ledger.Position(context.Background(), testDomain.ChainID)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func (c *testChain) begin() {
 }
 
 // mine adds a block with these events, and lets the service see it.
-func (c *testChain) mine(events ...store.ChainEvent) {
+func (c *testChain) mine(events ...onchain.Event) {
 	c.t.Helper()
 	c.begin()
 	next := c.block(c.position.Tip.Number+1, 0)
@@ -97,14 +99,14 @@ func (c *testChain) mine(events ...store.ChainEvent) {
 		events[i].Block, events[i].BlockHash, events[i].LogIndex = next.Number, next.Hash, uint64(i)
 	}
 	c.blocks = append(c.blocks, next)
-	c.advance(store.Advance{After: c.position.Tip, Blocks: []store.Block{next}, Events: events, Head: next.Number, Final: c.position.Final})
+	c.advance(onchain.Advance{After: c.position.Tip, Blocks: []onchain.Block{next}, Events: events, Head: next.Number, Final: c.position.Final})
 }
 
 // finalize makes all blocks final.
 func (c *testChain) finalize() {
 	c.t.Helper()
 	c.begin()
-	c.advance(store.Advance{After: c.position.Tip, Head: c.position.Head, Final: c.position.Tip.Number})
+	c.advance(onchain.Advance{After: c.position.Tip, Head: c.position.Head, Final: c.position.Tip.Number})
 }
 
 // reorganize replaces the last blocks by one that holds nothing, final or not.
@@ -114,34 +116,34 @@ func (c *testChain) reorganize(depth int) {
 	after := c.blocks[len(c.blocks)-1]
 	next := c.block(after.Number+1, 1)
 	c.blocks = append(c.blocks, next)
-	c.advance(store.Advance{After: after, Blocks: []store.Block{next}, Head: next.Number, Final: min(c.position.Final, after.Number)})
+	c.advance(onchain.Advance{After: after, Blocks: []onchain.Block{next}, Head: next.Number, Final: min(c.position.Final, after.Number)})
 }
 
-func (c *testChain) advance(step store.Advance) {
+func (c *testChain) advance(step onchain.Advance) {
 	c.t.Helper()
 	ctx := context.Background()
 	step.ChainID, step.Was = testDomain.ChainID, c.position
 	var err error
-	if c.position, err = c.app.Advance(ctx, step); err != nil {
+	if c.position, err = c.ledger.Advance(ctx, step); err != nil {
 		c.t.Fatal(err)
 	}
-	deepenings, _, err := c.app.ToDeepen(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final, store.DeepenPlace{})
+	deepenings, _, err := c.ledger.PendingConfirmations(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final, onchain.DeepenPlace{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if err := c.app.Deepen(ctx, deepenings); err != nil {
+	if err := c.ledger.Confirm(ctx, deepenings); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
 // fundingOf is what the contract reports when a draft's quote was used.
-func fundingOf(draft sortie.DraftCreated) store.ChainEvent {
+func fundingOf(draft sortie.DraftCreated) onchain.Event {
 	quote := draft.FundingQuote
 	reward, _ := new(big.Int).SetString(quote.RewardPerSubmissionBaseUnits, 10)
-	return store.ChainEvent{
-		Transaction: sortie.MissionKey("funding of " + draft.MissionID), Factory: quote.FactoryAddress, Kind: store.EventMissionFunded,
+	return onchain.Event{
+		Transaction: sortie.MissionKey("funding of " + draft.MissionID), Factory: quote.FactoryAddress, Kind: onchain.EventMissionFunded,
 		MissionKey: sortie.MissionKey(draft.MissionID),
-		Funded: &store.MissionFunded{
+		Funded: &onchain.MissionFunded{
 			MissionID: draft.MissionID, Creator: quote.Authorization.Creator, Token: quote.TokenAddress, Reward: reward,
 			TargetCount: new(big.Int).SetUint64(quote.TargetCount), Nonce: quote.Authorization.Nonce, ReclaimAfter: quote.Authorization.Deadline + 180*24*3600,
 		},
@@ -149,11 +151,11 @@ func fundingOf(draft sortie.DraftCreated) store.ChainEvent {
 }
 
 // refundOf is what the contract reports when the service closed a draft's mission.
-func refundOf(draft sortie.DraftCreated) store.ChainEvent {
+func refundOf(draft sortie.DraftCreated) onchain.Event {
 	total, _ := new(big.Int).SetString(draft.FundingQuote.TotalBudgetBaseUnits, 10)
-	return store.ChainEvent{
-		Transaction: sortie.MissionKey("refund of " + draft.MissionID), Factory: draft.FundingQuote.FactoryAddress, Kind: store.EventMissionClosed,
-		MissionKey: sortie.MissionKey(draft.MissionID), Closed: &store.MissionClosed{Refund: total, Reason: 1},
+	return onchain.Event{
+		Transaction: sortie.MissionKey("refund of " + draft.MissionID), Factory: draft.FundingQuote.FactoryAddress, Kind: onchain.EventMissionClosed,
+		MissionKey: sortie.MissionKey(draft.MissionID), Closed: &onchain.MissionClosed{Refund: total, Reason: 1},
 	}
 }
 

@@ -9,21 +9,21 @@ import (
 
 const headerForwardedFor = "X-Forwarded-For"
 
-// clientAddress is the address that limits count a request against. The first X-Forwarded-For of a
-// peer that is not trusted is logged: if the peer is a proxy, all its clients share one client's
-// limits.
+// clientAddress returns the address that limits count a request against. It logs the first
+// X-Forwarded-For of an untrusted peer: if the peer is a proxy, all its clients share the limits of
+// one client.
 func (s *Server) clientAddress(r *http.Request) netip.Prefix {
 	if s.config.Limits != nil && r.Header.Get(headerForwardedFor) != "" && !isTrusted(peerAddress(r), s.config.TrustedProxies) {
 		s.proxyWarning.Do(func() {
-			s.config.Logger.Warn("X-Forwarded-For of a peer that is not trusted is ignored: limits count the peer, not its clients; if it is your proxy, add it to --trusted-proxies",
+			s.config.Logger.Warn("ignored X-Forwarded-For of an untrusted peer: limits count the peer, not its clients; if it is your proxy, configure it as a trusted proxy",
 				"peer", peerAddress(r).String())
 		})
 	}
 	return clientAddress(r, s.config.TrustedProxies)
 }
 
-// clientAddress is the peer, or, for a peer that is a trusted proxy, the last address in
-// X-Forwarded-For that is not one. IPv6 hosts own a /64 and count as one client.
+// clientAddress returns the peer's address or, if the peer is a trusted proxy, the last address in
+// X-Forwarded-For that is not a trusted proxy. The addresses of an IPv6 /64 count as one client.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Prefix {
 	address := peerAddress(r)
 	if !address.IsValid() {
@@ -45,7 +45,7 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Prefix {
 	return prefix
 }
 
-// peerAddress is the other end of the connection; invalid where that is no IP address.
+// peerAddress returns the address of the peer. It is invalid if the peer has no IP address.
 func peerAddress(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -58,8 +58,8 @@ func peerAddress(r *http.Request) netip.Addr {
 	return address.Unmap().WithZone("")
 }
 
-// parseForwarded reads an address as proxies write it: alone, in brackets, or with a port, as
-// Azure's and HAProxy's can.
+// parseForwarded parses an address as proxies write it: alone, in brackets, or with a port (Azure,
+// HAProxy).
 func parseForwarded(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().Unmap().WithZone(""), true

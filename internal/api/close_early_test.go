@@ -101,7 +101,7 @@ func TestAMissionIsClosedEarly(t *testing.T) {
 		s.clock.advance(time.Second)
 		mustBe(t, "halt again", s.order(reviewer, payoutsTarget+"/halt"), http.StatusOK)
 		var halted *app.PayoutsHaltedError
-		if _, _, err := s.app.CloseCall(t.Context(), draft.DraftID); !errors.As(err, &halted) {
+		if _, _, err := s.ledger.CloseCall(t.Context(), draft.DraftID); !errors.As(err, &halted) {
 			t.Errorf("the call that closes it while payouts are halted: got error %v, want that they are", err)
 		}
 		if doctor := string(s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}).body); !strings.Contains(doctor, `"code":"closing"`) {

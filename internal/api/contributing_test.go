@@ -15,7 +15,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 const (
@@ -155,7 +155,7 @@ func (s *testService) follow(link string, header http.Header) answer {
 func (s *testService) due() {
 	s.t.Helper()
 	ctx := context.Background()
-	if err := errors.Join(s.app.DueByTime(ctx), s.app.SignReceipts(ctx), s.app.Settle(ctx)); err != nil {
+	if err := errors.Join(s.ledger.DueByTime(ctx), s.ledger.SignReceipts(ctx), s.ledger.Settle(ctx)); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -375,17 +375,17 @@ func TestTheEventOfACompleteMission(t *testing.T) {
 	s.due()
 	key, reward := sortie.MissionKey(draft.MissionID), draft.FundingQuote.RewardPerSubmissionBaseUnits
 	amount, _ := new(big.Int).SetString(reward, 10)
-	payment := func(slot uint64, id string, kind store.EventKind) store.ChainEvent {
-		return store.ChainEvent{
+	payment := func(slot uint64, id string, kind onchain.EventKind) onchain.Event {
+		return onchain.Event{
 			Transaction: sortie.Hash{1, byte(slot)}, Factory: testDomain.Factory, Kind: kind, MissionKey: key,
-			Payment: &store.Payment{SubmissionKey: sortie.SubmissionKey(id), Recipient: contributor.Address(), Slot: slot, Amount: amount},
+			Payment: &onchain.Payment{SubmissionKey: sortie.SubmissionKey(id), Recipient: contributor.Address(), Slot: slot, Amount: amount},
 		}
 	}
-	closing := store.ChainEvent{
-		Transaction: sortie.Hash{2}, Factory: testDomain.Factory, Kind: store.EventMissionClosed, MissionKey: key,
-		Closed: &store.MissionClosed{Refund: amount, Reason: 2},
+	closing := onchain.Event{
+		Transaction: sortie.Hash{2}, Factory: testDomain.Factory, Kind: onchain.EventMissionClosed, MissionKey: key,
+		Closed: &onchain.MissionClosed{Refund: amount, Reason: 2},
 	}
-	s.chain.mine(payment(0, paid.SubmissionID, store.EventSubmissionPaid), payment(1, deferred.SubmissionID, store.EventPayoutDeferred))
+	s.chain.mine(payment(0, paid.SubmissionID, onchain.EventSubmissionPaid), payment(1, deferred.SubmissionID, onchain.EventPayoutDeferred))
 	s.chain.mine(closing)
 	last := func() sortie.Event {
 		t.Helper()

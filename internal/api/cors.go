@@ -9,7 +9,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The headers that pages of allowed origins may send, and those of answers that they may read.
+// The request headers that pages of allowed origins may send, and the response headers that they
+// may read.
 var (
 	sendableHeaders = strings.Join([]string{
 		"Content-Type", sortie.HeaderIdempotencyKey, sortie.HeaderWallet, sortie.HeaderTimestamp, sortie.HeaderSignature,
@@ -23,13 +24,13 @@ var (
 	}, ", ")
 )
 
-// allowOrigin lets pages of the allowed origins read the answer.
+// allowOrigin sets the CORS headers that let pages of the allowed origins read the answer.
 func (s *Server) allowOrigin(req *request) {
 	if len(s.config.AllowedOrigins) == 0 {
 		return
 	}
 	header := req.Header()
-	header.Add("Vary", "Origin") // also without one: a cache must not give that answer to a page
+	header.Add("Vary", "Origin") // also for a request without Origin: a cache must not reuse its answer for a page
 	origin := req.http.Header.Get("Origin")
 	switch {
 	case origin == "":
@@ -44,8 +45,7 @@ func (s *Server) allowOrigin(req *request) {
 	header.Set("Access-Control-Expose-Headers", readableHeaders)
 }
 
-// preflight answers a browser that asks what a page may send, and a tus client that asks what the
-// server can do.
+// preflight answers OPTIONS: the CORS preflight of a browser, and the discovery of a tus client.
 func (s *Server) preflight(req *request, found *resource) error {
 	header := req.Header()
 	header.Set("Allow", found.methods())

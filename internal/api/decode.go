@@ -10,20 +10,19 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// maxSmallBody is more than the longest reason needs, every character of it escaped, and far below
-// what costs anything.
+// maxSmallBody fits the longest reason with every character escaped.
 const maxSmallBody = 16 << 10
 
-// The codes of faults in these bodies. They mean what they mean in a mission's fields.
+// The codes of invalid fields, as in a mission.
 const (
-	faultWrongType   = "wrong_type"
-	faultUnsupported = "unsupported"
-	faultFormat      = "invalid_format"
+	fieldWrongType   = "wrong_type"
+	fieldUnsupported = "unsupported"
+	fieldFormat      = "invalid_format"
 )
 
-// readReason reads {"reason": "..."} or nothing. Whether there must be one, and what it may hold,
-// the use cases decide.
-func readReason(body []byte) (string, error) {
+// decodeReason decodes {"reason": "..."} or an empty body. The use cases decide whether a reason is
+// required and what it may contain.
+func decodeReason(body []byte) (string, error) {
 	var given sortie.DecisionRequest
 	if len(body) == 0 {
 		return "", nil
@@ -32,9 +31,9 @@ func readReason(body []byte) (string, error) {
 	return given.Reason, err
 }
 
-// readFundingHint reads {"transactionHash": "0x..."} or nothing. The hash is held to its form and
-// is no more than a hint: funding is found by the factory's event, whatever a client says.
-func readFundingHint(body []byte) error {
+// checkFundingHint checks {"transactionHash": "0x..."} or an empty body. The hash must be
+// well-formed, but is not used: the factory's event proves a funding.
+func checkFundingHint(body []byte) error {
 	if len(body) == 0 {
 		return nil
 	}
@@ -48,13 +47,13 @@ func readFundingHint(body []byte) error {
 		return nil
 	}
 	if _, err := sortie.ParseHash(*given.TransactionHash); err != nil {
-		return errFault("transactionHash", faultFormat, "must be 0x and 64 hex digits")
+		return errInvalidField("transactionHash", fieldFormat, "must be 0x and 64 hex digits")
 	}
 	return nil
 }
 
-// decodeBody reads one JSON object whose members are all known, strictly: what two parsers could
-// read in different ways is not read at all.
+// decodeBody decodes one JSON object. It is strict: unknown or repeated members and invalid UTF-8
+// are errors, because two parsers could read them differently.
 func decodeBody(body []byte, target any) error {
 	if jsontext.Value(body).Kind() != jsontext.KindBeginObject {
 		return errInvalidJSON()
@@ -67,9 +66,9 @@ func decodeBody(body []byte, target any) error {
 	case !errors.As(err, &wrong):
 		return errInvalidJSON().Because(err)
 	case errors.Is(err, json.ErrUnknownName):
-		return errFault(wrong.JSONPointer.LastToken(), faultUnsupported, "is not a member that this request takes")
+		return errInvalidField(wrong.JSONPointer.LastToken(), fieldUnsupported, "is not a member of this request")
 	default:
-		return errFault(wrong.JSONPointer.LastToken(), faultWrongType, "must be a string")
+		return errInvalidField(wrong.JSONPointer.LastToken(), fieldWrongType, "must be a string")
 	}
 }
 
@@ -77,9 +76,9 @@ func errInvalidJSON() *sortie.Error {
 	return sortie.NewError(sortie.CodeInvalidJSON, "the body is not one strict JSON object in UTF-8; correct it and sign the new body")
 }
 
-// errFault is the error of a body with one fault, in the form of a mission's faults.
-func errFault(path, code, message string) error {
-	const longest = 60 // the name came from outside
+// errInvalidField is the error of a body with one invalid field, in the form of a mission's errors.
+func errInvalidField(path, code, message string) error {
+	const longest = 60 // the client chooses the name
 	if len(path) > longest {
 		path = strings.ToValidUTF8(path[:longest], "") + "..."
 	}

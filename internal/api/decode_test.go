@@ -19,7 +19,7 @@ func TestReasonsAreRead(t *testing.T) {
 		" {\"reason\" : \" x \\n\"}\n":  " x \n",
 		`{"r\u0065ason":"\u00d6de \ud83d\ude00"}`: "Öde 😀",
 	} {
-		if got, err := readReason([]byte(body)); err != nil || got != want {
+		if got, err := decodeReason([]byte(body)); err != nil || got != want {
 			t.Errorf("%s: %q %v, want %q", body, got, err, want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestReasonsThatCannotBeRead(t *testing.T) {
 		`{"reason":"x","note":"y"}`:             "note unsupported",
 		`{"` + strings.Repeat("入", 30) + `":1}`: strings.Repeat("入", 20) + "... unsupported",
 	} {
-		if _, err := readReason([]byte(body)); fault(err) != want {
+		if _, err := decodeReason([]byte(body)); fault(err) != want {
 			t.Errorf("%s: %q, want %q", body, fault(err), want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestFundingHints(t *testing.T) {
 		`{"transaction_hash":"` + hash + `"}`:                      "transaction_hash unsupported",
 		`{"transactionHash":"` + hash + `","blockNumber":5}`:       "blockNumber unsupported",
 	} {
-		if got := fault(readFundingHint([]byte(body))); got != want {
+		if got := fault(checkFundingHint([]byte(body))); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}

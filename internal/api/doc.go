@@ -1,6 +1,7 @@
-// Package api is the HTTP door of the service and nothing else: it decodes a request, has its
-// signature checked, calls one use case of package app and encodes the answer.
+// Package api serves the HTTP API. It decodes a request, verifies its signature, calls one use case
+// of package app and encodes the answer.
 //
-// server.go holds the table of routes and the way every request goes. Handlers return errors; one
-// place writes them. The package knows no SQL, no chain and no keys.
+// routes.go is the table of routes; server.go does what all requests have in common. Handlers
+// return errors, and answerError sends them. The package has no access to the database, the chain
+// or keys.
 package api

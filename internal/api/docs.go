@@ -13,8 +13,8 @@ import (
 
 const docsCaching = "public, max-age=300"
 
-// staticPage is a document that never changes while the process runs. It is compressed once: it is
-// asked for without a wallet and without limits, so sending it must cost next to nothing.
+// staticPage is a document that does not change while the process runs. It is compressed once,
+// because it is served without limits and must cost little.
 type staticPage struct{ plain, gzipped []byte }
 
 func newStaticPage(plain []byte) (staticPage, error) {
@@ -32,7 +32,7 @@ func newStaticPage(plain []byte) (staticPage, error) {
 	return staticPage{plain, gzipped.Bytes()}, nil
 }
 
-// sendPage sends the page as the client understands it.
+// sendPage sends the page, compressed if the client accepts that.
 func (req *request) sendPage(p staticPage) {
 	header := req.Header()
 	header.Set("Cache-Control", docsCaching)
@@ -45,7 +45,7 @@ func (req *request) sendPage(p staticPage) {
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	req.status = http.StatusOK
 	req.WriteHeader(http.StatusOK)
-	_, _ = req.Write(body) // a client that went away is no error
+	_, _ = req.Write(body) // fails only if the client disconnected
 }
 
 func (s *Server) openAPI(req *request) error {

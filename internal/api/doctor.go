@@ -1,14 +1,7 @@
 package api
 
-import "net/http"
+import "github.com/sortie-labs/sortie"
 
-func (s *Server) doctor(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	doctor, err := s.config.App.Doctor(req.http.Context(), req.wallet, req.http.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, doctor)
+func (s *Server) doctor(req *request) (sortie.Doctor, error) {
+	return s.config.App.Doctor(req.http.Context(), req.wallet, req.http.PathValue("id"))
 }

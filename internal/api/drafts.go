@@ -11,20 +11,17 @@ import (
 const maxIdempotencyKey = 255
 
 func (s *Server) createDraft(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
 	key, err := idempotencyKey(req.http.Header)
 	if err != nil {
 		return err
 	}
-	giveBack, err := s.takeDraftBytes(req)
+	refund, err := s.chargeDraftBytes(req)
 	if err != nil {
 		return err
 	}
 	view, created, err := s.config.App.CreateDraft(req.http.Context(), req.wallet, key, req.body)
 	if isRefused := err != nil && sortie.ErrorCode(err).HTTPStatus() < http.StatusInternalServerError; isRefused || err == nil && !created {
-		giveBack() // after any other error, the draft may be stored
+		refund() // after any other error, the draft may be stored
 	}
 	if err != nil {
 		return err
@@ -39,14 +36,14 @@ func (s *Server) createDraft(req *request) error {
 	return req.answer(status, func(dst []byte) []byte { return appendCreated(dst, view) })
 }
 
-// idempotencyKey takes 1-255 printable ASCII characters.
+// idempotencyKey returns the idempotency key, 1-255 printable ASCII characters.
 func idempotencyKey(header http.Header) (string, error) {
 	given := header.Values(sortie.HeaderIdempotencyKey)
 	switch {
 	case len(given) == 0:
-		return "", sortie.NewError(sortie.CodeIdempotencyKeyRequired, "set the %s header to a value that stands for this one request, and keep it when you send the request again", sortie.HeaderIdempotencyKey)
+		return "", sortie.NewError(sortie.CodeIdempotencyKeyRequired, "set the %s header to a value that is unique to this request, and send the same value when you repeat the request", sortie.HeaderIdempotencyKey)
 	case len(given) > 1:
-		return "", sortie.NewError(sortie.CodeInvalidIdempotencyKey, "the %s header must stand once", sortie.HeaderIdempotencyKey)
+		return "", sortie.NewError(sortie.CodeInvalidIdempotencyKey, "the %s header must appear once", sortie.HeaderIdempotencyKey)
 	}
 	key := given[0]
 	valid := len(key) >= 1 && len(key) <= maxIdempotencyKey
@@ -59,21 +56,11 @@ func idempotencyKey(header http.Header) (string, error) {
 	return key, nil
 }
 
-func (s *Server) previewMission(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	preview, err := s.config.App.Preview(req.wallet, req.body)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, preview)
+func (s *Server) previewMission(req *request) (sortie.Preview, error) {
+	return s.config.App.Preview(req.wallet, req.body)
 }
 
 func (s *Server) missionStatus(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
 	view, err := s.config.App.Mission(req.http.Context(), req.wallet, req.http.PathValue("id"))
 	if err != nil {
 		return err
@@ -82,9 +69,6 @@ func (s *Server) missionStatus(req *request) error {
 }
 
 func (s *Server) listDrafts(req *request) error {
-	if err := req.parseQuery("status", "limit", "cursor"); err != nil {
-		return err
-	}
 	query := app.DraftQuery{Status: sortie.ListStatus(req.query.Get("status")), Cursor: req.query.Get("cursor")}
 	if query.Status != "" && !query.Status.Valid() {
 		return sortie.NewError(sortie.CodeInvalidParameter, "query parameter status: unknown value %.60q", string(query.Status)).
@@ -93,17 +77,17 @@ func (s *Server) listDrafts(req *request) error {
 	if text := req.query.Get("limit"); text != "" {
 		limit, err := strconv.Atoi(text)
 		if err != nil || limit < 1 || limit > app.MaxDraftsPerPage || text != strconv.Itoa(limit) {
-			return invalidParameter("limit", "want a whole number from 1 to "+strconv.Itoa(app.MaxDraftsPerPage))
+			return invalidParameter("limit", "must be a whole number from 1 to "+strconv.Itoa(app.MaxDraftsPerPage))
 		}
 		query.Limit = limit
 	}
 	return s.streamDrafts(req, query)
 }
 
-// maxListTail is more than what follows the drafts of a list.
+// maxListTail bounds the part of a list after its drafts.
 const maxListTail = 1 << 10
 
-// streamDrafts sends a page of drafts while it is read. The page ends before the draft that would
+// streamDrafts sends a page of drafts while it reads them. The page ends before the draft that would
 // make it larger than maxListBytes.
 func (s *Server) streamDrafts(req *request, query app.DraftQuery) error {
 	out := req.newStream()
@@ -129,18 +113,10 @@ func (s *Server) streamDrafts(req *request, query app.DraftQuery) error {
 	return out.end()
 }
 
-// confirmFunding answers with what is known at once. The look at the chain that it asks for comes
-// after.
-func (s *Server) confirmFunding(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
+// confirmFunding answers with the known state at once. The chain is read later.
+func (s *Server) confirmFunding(req *request) (sortie.FundingCheck, error) {
+	if err := checkFundingHint(req.body); err != nil {
+		return sortie.FundingCheck{}, err
 	}
-	if err := readFundingHint(req.body); err != nil {
-		return err
-	}
-	check, err := s.config.App.ConfirmFunding(req.http.Context(), req.wallet, req.http.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, check)
+	return s.config.App.ConfirmFunding(req.http.Context(), req.wallet, req.http.PathValue("id"))
 }

@@ -1,14 +1,7 @@
 package api
 
-import "net/http"
+import "github.com/sortie-labs/sortie"
 
-func (s *Server) earnings(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	earnings, err := s.config.App.Earnings(req.http.Context(), req.wallet)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, earnings)
+func (s *Server) earnings(req *request) (sortie.Earnings, error) {
+	return s.config.App.Earnings(req.http.Context(), req.wallet)
 }

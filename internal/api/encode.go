@@ -11,10 +11,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// The answers that are asked for most are appended by hand: their members are known, most of their
-// values are ids, numbers and hex, which need no escaping, and the normalized mission is stored as
-// the JSON it is sent as. A test holds the result against encoding/json of the wire types in
-// package sortie.
+// The most frequent answers are encoded without reflection: most values are ids, numbers and hex,
+// which need no escaping, and the normalized mission is stored as JSON. A test compares the result
+// with encoding/json of the wire types in package sortie.
 
 func appendCreated(dst []byte, view app.View) []byte {
 	dst = append(dst, `{"status":"`...)
@@ -60,7 +59,7 @@ func appendListed(dst []byte, view app.View) []byte {
 	return append(appendTime(dst, view.UpdatedAt), '}')
 }
 
-// appendListSummary appends what follows the elements of the list of drafts.
+// appendListSummary appends the members after the elements of the list of drafts.
 func appendListSummary(dst []byte, summary app.DraftSummary) []byte {
 	dst = append(dst, `"summary":{"returnedDrafts":`...)
 	dst = strconv.AppendInt(dst, int64(summary.Returned), 10)
@@ -107,9 +106,9 @@ func appendQuote(dst []byte, quote *sortie.Quote) []byte {
 	return append(dst, `"}`...)
 }
 
-// addressTexts remembers how addresses are written: the case of the digits costs a hash, and
-// answers name the same contracts, signer and creator again and again. An address has one place,
-// which it may lose to another.
+// addressTexts caches the texts of addresses, because the EIP-55 checksum costs a hash and answers
+// repeat the same contracts, signer and creator. An address has one entry, which another address
+// may replace.
 var addressTexts [1 << 10]atomic.Pointer[addressText]
 
 type addressText struct {
@@ -118,11 +117,11 @@ type addressText struct {
 }
 
 func appendAddress(dst []byte, address sortie.Address) []byte {
-	place := &addressTexts[binary.BigEndian.Uint16(address[18:])%uint16(len(addressTexts))]
-	known := place.Load()
+	entry := &addressTexts[binary.BigEndian.Uint16(address[18:])%uint16(len(addressTexts))]
+	known := entry.Load()
 	if known == nil || known.address != address {
 		known = &addressText{address, address.String()}
-		place.Store(known)
+		entry.Store(known)
 	}
 	return append(dst, known.text...)
 }

@@ -1,17 +1,10 @@
 package api
 
 import (
-	"net/http"
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
 )
 
-func (s *Server) events(req *request) error {
-	page, err := req.parsePage()
-	if err != nil {
-		return err
-	}
-	events, err := s.config.App.Events(req.http.Context(), req.wallet, page)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, events)
+func (s *Server) events(req *request, page app.Page) (sortie.EventPage, error) {
+	return s.config.App.Events(req.http.Context(), req.wallet, page)
 }

@@ -136,7 +136,7 @@ func TestSlowBodiesTakeNoPlace(t *testing.T) {
 	s := newService(t, serviceOptions{config: func(config *Config) { config.MaxInFlight, config.BodyTimeout = 1, time.Minute }})
 	bodies := s.Config.Handler.(*Server).bodies.signed
 	var slow []*wire
-	for i := range bodiesPerPlace {
+	for i := range bodiesPerRequest {
 		slow = append(slow, s.halfSent(s.post(draftsPath, fmt.Sprint("k", i), goodMission).String()))
 		eventually(t, "the body is on its way", func() bool { return bodies.len() == i+1 })
 	}
@@ -148,7 +148,7 @@ func TestSlowBodiesTakeNoPlace(t *testing.T) {
 		t.Fatal("the oldest body: got no answer, want one before its time is over")
 	}
 	unavailable(t, "the oldest body", *a, sortie.CodeServiceUnavailable)
-	if got, want := bodies.len(), bodiesPerPlace-1; got != want {
+	if got, want := bodies.len(), bodiesPerRequest-1; got != want {
 		t.Errorf("bodies on their way: got %d, want %d", got, want)
 	}
 	_, _ = io.WriteString(slow[1].connection, goodMission[len(goodMission)-10:])

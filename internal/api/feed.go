@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -9,59 +8,54 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// feedCache lets a crowd that looks at the same feed be answered by a cache. Slots that are taken
-// in between are refused when they are asked for.
-const feedCache = "public, max-age=5"
+// feedCaching is the Cache-Control of the feed. A cached answer may list a slot that was reserved
+// meanwhile; a declaration for it is refused.
+const feedCaching = "public, max-age=5"
 
-func (s *Server) feed(req *request) error {
-	page, err := req.parsePage("near", "mediaType")
-	if err != nil {
-		return err
+func (s *Server) feed(req *request) (feed sortie.MissionFeed, err error) {
+	query := app.FeedQuery{}
+	if query.Page, err = req.parsePage(); err != nil {
+		return feed, err
 	}
-	query := app.FeedQuery{Page: page}
 	if near := req.query.Get("near"); near != "" {
 		if query.Near, err = parsePoint(near); err != nil {
-			return err
+			return feed, err
 		}
 	}
 	if given := req.query.Get("mediaType"); given != "" {
 		if query.MediaType, err = oneOf("mediaType", sortie.MediaType(given), sortie.MediaPhoto, sortie.MediaVideo); err != nil {
-			return err
+			return feed, err
 		}
 	}
-	feed, err := s.config.App.Feed(req.http.Context(), query)
-	if err != nil {
-		return err
+	if feed, err = s.config.App.Feed(req.http.Context(), query); err != nil {
+		return feed, err
 	}
-	req.Header().Set("Cache-Control", feedCache)
-	return req.answerJSON(http.StatusOK, feed)
+	req.Header().Set("Cache-Control", feedCaching)
+	return feed, nil
 }
 
-func (s *Server) openMission(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
+func (s *Server) openMission(req *request) (sortie.OpenMissionDetail, error) {
 	mission, err := s.config.App.OpenMission(req.http.Context(), req.http.PathValue("missionId"))
 	if err != nil {
-		return err
+		return sortie.OpenMissionDetail{}, err
 	}
-	req.Header().Set("Cache-Control", feedCache)
-	return req.answerJSON(http.StatusOK, mission)
+	req.Header().Set("Cache-Control", feedCaching)
+	return mission, nil
 }
 
-// parsePoint reads "lat,lng" in degrees.
+// parsePoint parses "lat,lng" in degrees.
 func parsePoint(text string) (*app.Point, error) {
 	latText, lngText, found := strings.Cut(text, ",")
 	lat, okLat := parseDegrees(latText, 90)
 	lng, okLng := parseDegrees(lngText, 180)
 	if !found || !okLat || !okLng {
-		return nil, invalidParameter("near", "want a latitude and a longitude in degrees, such as 52.516275,13.377704")
+		return nil, invalidParameter("near", "must be a latitude and a longitude in degrees, such as 52.516275,13.377704")
 	}
 	return &app.Point{Lat: lat, Lng: lng}, nil
 }
 
-// parseDegrees reads a decimal without an exponent into millionths of a degree. Digits beyond
-// those, which are a tenth of a meter, are left off: browsers give as many as a float has.
+// parseDegrees parses a decimal without an exponent into millionths of a degree, a tenth of a
+// meter. It drops further digits, because browsers send as many as a float has.
 func parseDegrees(text string, limit int64) (micro int64, ok bool) {
 	const longest, decimals = 24, 6
 	digits, negative := strings.CutPrefix(text, "-")

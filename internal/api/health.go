@@ -2,21 +2,21 @@ package api
 
 import "net/http"
 
-// Health is how the service is doing.
+// Health is the health of the service.
 type Health struct {
-	// Ready: requests can be served. A service that is not ready is taken out of a load balancer.
+	// Ready reports whether requests can be served. Load balancers send no requests to a service
+	// that is not ready.
 	Ready bool
-	// Halted: something happened that a person must look at before money moves again. Requests are
-	// served all the same.
+	// Halted reports an incident that an operator must clear before money moves again. Requests
+	// are still served.
 	Halted bool
-	// Parts holds one word for each part: "ok", or what is wrong. A part may be out of order while
-	// the service is ready.
+	// Parts maps each part to "ok" or to what is wrong. A part may fail while the service is ready.
 	Parts map[string]string
 }
 
 const (
 	partOK  = "ok"
-	partOff = "off" // this process was not asked to do it
+	partOff = "off" // not configured in this process
 )
 
 func (h Health) status() string {
@@ -40,14 +40,14 @@ type healthAnswer struct {
 	Parts  map[string]string `json:"parts"`
 }
 
-// health says whether the process lives, and what it lacks. It fails while the service is halted,
-// so that whoever watches it is woken, and never because a node or the database is away.
+// health answers the liveness probe. It fails while the service is halted, to alert an operator,
+// and does not fail because a node or the database is unavailable.
 func (s *Server) health(req *request) error {
 	health := s.config.Health(req.http.Context())
 	return req.answerHealth(health, !health.Halted)
 }
 
-// ready says whether requests should be sent here. A halted service still answers them.
+// ready answers the readiness probe. A halted service is ready.
 func (s *Server) ready(req *request) error {
 	health := s.config.Health(req.http.Context())
 	return req.answerHealth(health, health.Ready)

@@ -7,110 +7,110 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// places bounds how many requests do something at a time. There is no queue: whoever waited in one
-// would give up before its end, and be worked for all the same.
-type places chan struct{}
+// semaphore bounds how many requests are in flight. There is no queue: a client that waits in one
+// often gives up before its turn, and its request would still be handled.
+type semaphore chan struct{}
 
-// take takes a place, to be released again, if there is one.
-func (p places) take() error {
+// acquire fails at once when the semaphore is full. The caller calls release after a success.
+func (s semaphore) acquire() error {
 	select {
-	case p <- struct{}{}:
+	case s <- struct{}{}:
 		return nil
 	default:
-		return sortie.NewError(sortie.CodeServiceUnavailable, "too many requests are being worked on; try again shortly")
+		return sortie.NewError(sortie.CodeServiceUnavailable, "too many requests are in flight; try again shortly")
 	}
 }
 
-func (p places) release() { <-p }
+func (s semaphore) release() { <-s }
 
-// counts is how many of something each client has at a time.
+// counts is how many operations each key has in flight.
 type counts[K comparable] struct {
 	mu    sync.Mutex
-	taken map[K]int
+	byKey map[K]int
 }
 
-// take counts one more, to be released again, unless the client has most of them.
-func (c *counts[K]) take(key K, most int) bool {
+// acquire counts one more operation of the key, unless it has limit of them in flight.
+func (c *counts[K]) acquire(key K, limit int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.taken[key] >= most {
+	if c.byKey[key] >= limit {
 		return false
 	}
-	if c.taken == nil {
-		c.taken = make(map[K]int)
+	if c.byKey == nil {
+		c.byKey = make(map[K]int)
 	}
-	c.taken[key]++
+	c.byKey[key]++
 	return true
 }
 
 func (c *counts[K]) release(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.taken[key]--; c.taken[key] == 0 {
-		delete(c.taken, key)
+	if c.byKey[key]--; c.byKey[key] == 0 {
+		delete(c.byKey, key)
 	}
 }
 
-// shares bounds how many transfers of one address are under way at a time: they may take long, so a
-// single client that begins many and lets them trickle would keep all others out of the places. All
-// addresses of an IPv6 /48 have networkShares of them.
-type shares struct {
-	most  int // 0: as many as there are places
-	taken counts[netip.Prefix]
+// perClient bounds how many transfers of one address are in flight. Transfers can be slow, so a
+// single client could otherwise fill the semaphore. All addresses of an IPv6 /48 together have
+// networkShares times the limit of one.
+type perClient struct {
+	limit  int // 0: no limit
+	counts counts[netip.Prefix]
 }
 
-// networkShares is how many shares of one address all addresses of an IPv6 /48 have together.
+// networkShares is by how much the limit of an IPv6 /48 is larger than that of one address.
 const networkShares = 4
 
-func newShares(most int) *shares { return &shares{most: most} }
+func newPerClient(limit int) *perClient { return &perClient{limit: limit} }
 
-// take takes a share, to be released again, if the address has one left.
-func (s *shares) take(address netip.Prefix) error {
-	if s.most == 0 {
+// acquire fails at once when the address or its network is at its limit.
+func (p *perClient) acquire(address netip.Prefix) error {
+	if p.limit == 0 {
 		return nil
 	}
-	if !s.taken.take(address, s.most) {
-		return s.refusal(s.most, "address")
+	if !p.counts.acquire(address, p.limit) {
+		return errClientBusy(p.limit, "address")
 	}
-	if network, ok := networkOf(address); ok && !s.taken.take(network, networkShares*s.most) {
-		s.taken.release(address)
-		return s.refusal(networkShares*s.most, "network ("+network.String()+")")
+	if network, ok := networkOf(address); ok && !p.counts.acquire(network, networkShares*p.limit) {
+		p.counts.release(address)
+		return errClientBusy(networkShares*p.limit, "network ("+network.String()+")")
 	}
 	return nil
 }
 
-func (*shares) refusal(most int, client string) error {
-	return sortie.NewError(sortie.CodeServiceUnavailable, "%d transfers of this %s are under way, which is the most; wait for one of them to end", most, client)
+func errClientBusy(limit int, client string) error {
+	return sortie.NewError(sortie.CodeServiceUnavailable, "this %s has %d transfers in flight, which is the limit; wait for one to end", client, limit)
 }
 
-func (s *shares) release(address netip.Prefix) {
-	if s.most == 0 {
+func (p *perClient) release(address netip.Prefix) {
+	if p.limit == 0 {
 		return
 	}
-	s.taken.release(address)
+	p.counts.release(address)
 	if network, ok := networkOf(address); ok {
-		s.taken.release(network)
+		p.counts.release(network)
 	}
 }
 
-// walletShares bounds how many lists of one wallet are under way at a time.
-type walletShares struct {
-	most  int // 0: no bound
-	taken counts[sortie.Address]
+// perWallet bounds how many lists of one wallet are in flight.
+type perWallet struct {
+	limit  int // 0: no limit
+	counts counts[sortie.Address]
 }
 
-func newWalletShares(most int) *walletShares { return &walletShares{most: most} }
+func newPerWallet(limit int) *perWallet { return &perWallet{limit: limit} }
 
-// take takes a share, to be released again, if the wallet has one left.
-func (s *walletShares) take(wallet sortie.Address) error {
-	if s.most == 0 || s.taken.take(wallet, s.most) {
+// acquire fails at once when the wallet is at its limit.
+func (p *perWallet) acquire(wallet sortie.Address) error {
+	if p.limit == 0 || p.counts.acquire(wallet, p.limit) {
 		return nil
 	}
-	return sortie.NewError(sortie.CodeServiceUnavailable, "%d lists of this wallet are under way, which is the most; ask for one after the other", s.most)
+	return sortie.NewError(sortie.CodeServiceUnavailable, "this wallet has %d lists in flight, which is the limit; read one list after the other", p.limit)
 }
 
-func (s *walletShares) release(wallet sortie.Address) {
-	if s.most > 0 {
-		s.taken.release(wallet)
+func (p *perWallet) release(wallet sortie.Address) {
+	if p.limit > 0 {
+		p.counts.release(wallet)
 	}
 }

@@ -10,133 +10,137 @@ import (
 )
 
 const (
-	// defaultUploads is how many uploads a process receives at a time. One that waits for bytes
-	// costs about 50 KiB: its connection, its goroutine and a buffer.
+	// defaultUploads is how many uploads a process receives at a time. An upload that waits for
+	// bytes costs about 50 KiB: its connection, its goroutine and a buffer.
 	defaultUploads = 2048
-	// maxLeaving is how many uploads may be on their way out after they gave way. Each still writes
-	// what arrived to the disk.
+	// maxLeaving is how many displaced uploads may be unfinished. Each still writes the bytes that
+	// arrived to the disk.
 	maxLeaving = 64
-	// slowPace is the time for leastProgress bytes from which an upload gives way to an upload of
-	// the same network, or of one that has as many.
+	// slowPace is the time for minProgress bytes at which an upload can be displaced by an upload
+	// of the same network, or of a network with as many uploads.
 	slowPace = time.Second
 )
 
-// errGaveWay ends the body of an upload that was the slowest when places ran out.
-var errGaveWay = errors.New("the upload gave way to another")
+// errDisplaced ends the body of an upload that was the slowest when the limit was reached.
+var errDisplaced = errors.New("the upload was displaced by another")
 
-// uploadPlaces bounds how many uploads are received at a time. When all places are taken, the
-// slowest upload of the network with the most uploads gives way to a network with fewer: trickling
-// uploads from a few addresses keep no other client out.
-type uploadPlaces struct {
-	most       int
-	perAddress int // 0: as many as there are places
-	displaced  func()
+// inflightUploads bounds how many uploads are received at a time. At the limit, a new upload
+// displaces the slowest upload of the network that has the most uploads. So slow uploads from a few
+// addresses do not block other clients.
+type inflightUploads struct {
+	limit       int
+	perAddress  int // 0: no limit
+	onDisplaced func()
 
 	mu        sync.Mutex
-	taken     int
+	count     int
 	leaving   int
 	byAddress map[netip.Prefix]int
-	bySite    map[netip.Prefix]map[*uploadPlace]bool
+	byNetwork map[netip.Prefix]map[*inflightUpload]bool
 }
 
-// uploadPlace is held by one upload.
-type uploadPlace struct {
-	address, site netip.Prefix
-	body          *pacedBody // while one is read; guarded by the places' mutex
-	isLeaving     bool
+// inflightUpload is one upload that is being received.
+type inflightUpload struct {
+	address, network netip.Prefix
+	body             *stallReader // while it is being read; guarded by inflightUploads.mu
+	isLeaving        bool
 }
 
-func newUploadPlaces(most, perAddress int, displaced func()) *uploadPlaces {
-	return &uploadPlaces{
-		most: most, perAddress: perAddress, displaced: displaced,
-		byAddress: make(map[netip.Prefix]int), bySite: make(map[netip.Prefix]map[*uploadPlace]bool),
+func newInflightUploads(limit, perAddress int, onDisplaced func()) *inflightUploads {
+	return &inflightUploads{
+		limit: limit, perAddress: perAddress, onDisplaced: onDisplaced,
+		byAddress: make(map[netip.Prefix]int), byNetwork: make(map[netip.Prefix]map[*inflightUpload]bool),
 	}
 }
 
-// take takes a place, to be released again. Without a free one, another upload gives way if one
-// should.
-func (p *uploadPlaces) take(address netip.Prefix) (*uploadPlace, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	site, _ := networkOf(address)
-	place := &uploadPlace{address: address, site: site}
-	if p.perAddress > 0 && (p.byAddress[address] >= p.perAddress || len(p.bySite[place.site]) >= networkShares*p.perAddress) {
-		return nil, sortie.NewError(sortie.CodeServiceUnavailable, "as many uploads of this network are on their way as it may have; wait for one of them to end")
+// acquire adds an upload. At the limit it displaces another upload, or fails if none may be
+// displaced. The caller calls release after a success.
+func (u *inflightUploads) acquire(address netip.Prefix) (*inflightUpload, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	network, _ := networkOf(address)
+	added := &inflightUpload{address: address, network: network}
+	if u.perAddress > 0 && (u.byAddress[address] >= u.perAddress || len(u.byNetwork[network]) >= networkShares*u.perAddress) {
+		return nil, sortie.NewError(sortie.CodeServiceUnavailable, "this network has as many uploads in flight as it may have; wait for one to end")
 	}
-	if p.taken >= p.most {
-		slowest := p.slowest(len(p.bySite[place.site]))
+	if u.count >= u.limit {
+		slowest := u.slowest(len(u.byNetwork[network]))
 		if slowest == nil {
-			return nil, sortie.NewError(sortie.CodeServiceUnavailable, "too many uploads are on their way; try again shortly")
+			return nil, sortie.NewError(sortie.CodeServiceUnavailable, "too many uploads are in flight; try again shortly")
 		}
-		p.remove(slowest)
-		slowest.isLeaving = true
-		p.leaving++
-		slowest.body.breakOff(errGaveWay)
-		p.displaced()
+		u.displace(slowest)
 	}
-	p.taken++
-	p.byAddress[address]++
-	if p.bySite[place.site] == nil {
-		p.bySite[place.site] = make(map[*uploadPlace]bool)
+	u.count++
+	u.byAddress[address]++
+	if u.byNetwork[network] == nil {
+		u.byNetwork[network] = make(map[*inflightUpload]bool)
 	}
-	p.bySite[place.site][place] = true
-	return place, nil
+	u.byNetwork[network][added] = true
+	return added, nil
 }
 
-// slowest finds the upload that gives way to one of a site which has so many; nil for none. Only
-// uploads of the sites with the most uploads do.
-func (p *uploadPlaces) slowest(has int) (found *uploadPlace) {
-	if p.leaving >= maxLeaving {
+// slowest returns the upload to displace for a network that has own uploads, or nil. Only uploads
+// of the networks with the most uploads are candidates.
+func (u *inflightUploads) slowest(own int) (found *inflightUpload) {
+	if u.leaving >= maxLeaving {
 		return nil
 	}
 	most := 0
-	for _, places := range p.bySite {
-		most = max(most, len(places))
+	for _, uploads := range u.byNetwork {
+		most = max(most, len(uploads))
 	}
 	var longest time.Duration
-	for _, places := range p.bySite {
-		if len(places) < most {
+	for _, uploads := range u.byNetwork {
+		if len(uploads) < most {
 			continue
 		}
-		for place := range places {
-			if place.body == nil {
+		for upload := range uploads {
+			if upload.body == nil {
 				continue
 			}
-			if pace := place.body.pace(); found == nil || pace > longest {
-				found, longest = place, pace
+			if pace := upload.body.pace(); found == nil || pace > longest {
+				found, longest = upload, pace
 			}
 		}
 	}
-	if has >= most && longest < slowPace {
+	if own >= most && longest < slowPace {
 		return nil
 	}
 	return found
 }
 
-func (p *uploadPlaces) remove(place *uploadPlace) {
-	p.taken--
-	if p.byAddress[place.address]--; p.byAddress[place.address] == 0 {
-		delete(p.byAddress, place.address)
+func (u *inflightUploads) displace(upload *inflightUpload) {
+	u.remove(upload)
+	upload.isLeaving = true
+	u.leaving++
+	upload.body.abort(errDisplaced)
+	u.onDisplaced()
+}
+
+func (u *inflightUploads) remove(upload *inflightUpload) {
+	u.count--
+	if u.byAddress[upload.address]--; u.byAddress[upload.address] == 0 {
+		delete(u.byAddress, upload.address)
 	}
-	if delete(p.bySite[place.site], place); len(p.bySite[place.site]) == 0 {
-		delete(p.bySite, place.site)
+	if delete(u.byNetwork[upload.network], upload); len(u.byNetwork[upload.network]) == 0 {
+		delete(u.byNetwork, upload.network)
 	}
 }
 
-func (p *uploadPlaces) release(place *uploadPlace) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if place.isLeaving {
-		p.leaving--
+func (u *inflightUploads) release(upload *inflightUpload) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if upload.isLeaving {
+		u.leaving--
 		return
 	}
-	p.remove(place)
+	u.remove(upload)
 }
 
-// reads notes the body that is read at a place, nil for none any more: an upload whose last byte
-// arrived does not give way.
-func (p *uploadPlaces) reads(place *uploadPlace, body *pacedBody) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	place.body = body
+// setBody sets the body that an upload reads. A nil body means that all bytes arrived: such an
+// upload is not displaced.
+func (u *inflightUploads) setBody(upload *inflightUpload, body *stallReader) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	upload.body = body
 }

@@ -54,7 +54,7 @@ func (s *testService) putFrom(address string, link string, data []byte) answer {
 
 // isBusy reports whether a body is read for an upload.
 func (s *testService) isBusy(h *held) bool {
-	turns := &s.Config.Handler.(*Server).turns
+	turns := &s.Config.Handler.(*Server).uploadLocks
 	turns.mu.Lock()
 	defer turns.mu.Unlock()
 	return turns.byID[h.declared.SubmissionID] != nil
@@ -81,8 +81,8 @@ func TestSlowUploadsGiveWay(t *testing.T) {
 	// The first gave way to the first honest upload. When that had ended there was a free place.
 	first := attackers[0]
 	a := first.read()
-	if a == nil || a.StatusCode != http.StatusServiceUnavailable || a.code() != sortie.CodeServiceUnavailable || a.Header.Get("Retry-After") != fmt.Sprint(retryGaveWay) {
-		t.Fatalf("the slowest upload got %+v, want 503 %s with Retry-After: %d", a, sortie.CodeServiceUnavailable, retryGaveWay)
+	if a == nil || a.StatusCode != http.StatusServiceUnavailable || a.code() != sortie.CodeServiceUnavailable || a.Header.Get("Retry-After") != fmt.Sprint(retryDisplaced) {
+		t.Fatalf("the slowest upload got %+v, want 503 %s with Retry-After: %d", a, sortie.CodeServiceUnavailable, retryDisplaced)
 	}
 	for i, other := range attackers[1:] {
 		if !s.isBusy(other) {
@@ -119,8 +119,8 @@ func TestSlowUploadsLeavePlaces(t *testing.T) {
 }
 
 // bodyAt is a body whose last progress was some time ago.
-func bodyAt(ago time.Duration) *pacedBody {
-	body := newPacedBody(nil, http.NewResponseController(httptest.NewRecorder()), time.Hour, func() bool { return false })
+func bodyAt(ago time.Duration) *stallReader {
+	body := newStallReader(nil, http.NewResponseController(httptest.NewRecorder()), time.Hour, func() bool { return false })
 	body.began = body.began.Add(-ago)
 	return body
 }
@@ -158,27 +158,27 @@ func TestWhichUploadGivesWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			displaced := 0
-			places := newUploadPlaces(len(c.held), 0, func() { displaced++ })
-			var bodies []*pacedBody
+			places := newInflightUploads(len(c.held), 0, func() { displaced++ })
+			var bodies []*stallReader
 			for _, one := range c.held {
-				place, err := places.take(netip.MustParsePrefix(one.address))
+				place, err := places.acquire(netip.MustParsePrefix(one.address))
 				if err != nil {
 					t.Fatal(err)
 				}
 				bodies = append(bodies, bodyAt(one.ago))
-				places.reads(place, bodies[len(bodies)-1])
+				places.setBody(place, bodies[len(bodies)-1])
 			}
-			_, err := places.take(netip.MustParsePrefix(c.from))
+			_, err := places.acquire(netip.MustParsePrefix(c.from))
 			if refused := sortie.ErrorCode(err) == sortie.CodeServiceUnavailable; refused != (c.want == neither) {
 				t.Errorf("got %v, refused: want %t", err, c.want == neither)
 			}
 			for i, body := range bodies {
-				if broken := body.broken.Load() != nil; broken != (i == c.want) {
+				if broken := body.aborted.Load() != nil; broken != (i == c.want) {
 					t.Errorf("upload %d was cut: got %t, want %t", i, broken, i == c.want)
 				}
 			}
-			if places.taken != len(c.held) {
-				t.Errorf("%d places are taken, want %d", places.taken, len(c.held))
+			if places.count != len(c.held) {
+				t.Errorf("%d places are taken, want %d", places.count, len(c.held))
 			}
 		})
 	}
@@ -187,10 +187,10 @@ func TestWhichUploadGivesWay(t *testing.T) {
 // An IPv6 customer with many /64 gets a few times the share of one address.
 func TestUploadsOfAnIPv6Site(t *testing.T) {
 	t.Parallel()
-	places := newUploadPlaces(100, 2, func() {})
+	places := newInflightUploads(100, 2, func() {})
 	got := 0
 	for i := range 20 {
-		if _, err := places.take(netip.MustParsePrefix(fmt.Sprintf("2001:db8:1:%x::/64", i))); err == nil {
+		if _, err := places.acquire(netip.MustParsePrefix(fmt.Sprintf("2001:db8:1:%x::/64", i))); err == nil {
 			got++
 		}
 	}

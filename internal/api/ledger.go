@@ -1,17 +1,16 @@
 package api
 
-import "net/http"
+import (
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+)
 
-// missionLedger shows everyone where the money of a published mission is.
-func (s *Server) missionLedger(req *request) error {
-	page, err := req.parsePage()
-	if err != nil {
-		return err
-	}
+// missionLedger answers with the ledger of a published mission. It is public.
+func (s *Server) missionLedger(req *request, page app.Page) (sortie.MissionLedger, error) {
 	ledger, err := s.config.App.MissionLedger(req.http.Context(), req.http.PathValue("missionId"), page)
 	if err != nil {
-		return err
+		return sortie.MissionLedger{}, err
 	}
-	req.Header().Set("Cache-Control", feedCache)
-	return req.answerJSON(http.StatusOK, ledger)
+	req.Header().Set("Cache-Control", feedCaching)
+	return ledger, nil
 }

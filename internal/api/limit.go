@@ -10,22 +10,22 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Limits are the rate limits, in requests a minute; 0 is no limit.
+// Limits are the rate limits, in requests a minute unless noted; 0 is no limit.
 type Limits struct {
 	AddressRequests       int // per address, before authentication
 	AddressFailures       int // per address: failed authentications
 	AddressContractChecks int // per address: signatures that need the chain to be checked
-	AddressDraftKiB       int // per address: kibibytes of posted drafts, since wallets cost nothing and drafts are kept
+	AddressDraftKiB       int // per address: KiB of posted drafts
 	WalletDrafts          int // per wallet: posted drafts
 	WalletReads           int // per wallet: everything else
-	AddressUploads        int // per address: at a time, unlike those above
-	AddressDownloads      int // per address: at a time
-	AddressBodies         int // per address: bodies that are being received at a time, for each pool of them
-	AddressLists          int // per address: lists at a time
-	WalletLists           int // per wallet: lists at a time
+	AddressUploads        int // per address: uploads in flight
+	AddressDownloads      int // per address: downloads in flight
+	AddressBodies         int // per address: bodies being received, for each pool
+	AddressLists          int // per address: lists in flight
+	WalletLists           int // per wallet: lists in flight
 }
 
-// DefaultLimits are the limits of a service in production.
+// DefaultLimits returns the limits of a service in production.
 func DefaultLimits() *Limits {
 	return &Limits{
 		AddressRequests: 300, AddressFailures: 30, AddressContractChecks: 20, AddressDraftKiB: 512, WalletDrafts: 30, WalletReads: 120,
@@ -36,12 +36,12 @@ func DefaultLimits() *Limits {
 const (
 	limitWindow  = time.Minute
 	limitedKeys  = 100_000 // per limiter; a bucket is about 100 bytes
-	sweepPortion = 64      // keys looked at for each new one, so that no request pays for a sweep of all
+	sweepPortion = 64      // keys checked for each new key, so that no request sweeps them all
 )
 
 // limiter is a token bucket per key: quota requests at once, refilled over the window.
 type limiter[K comparable] struct {
-	name  string // as the RateLimit headers call it
+	name  string // in the RateLimit headers
 	quota int
 	unit  string // of the quota, in the plural
 
@@ -61,7 +61,7 @@ func newLimiter[K comparable](name string, quota int) *limiter[K] {
 	return &limiter[K]{name: name, quota: quota, unit: "requests", buckets: make(map[K]bucket)}
 }
 
-// of says what the quota counts, where that is not requests.
+// of sets the unit of the quota, which is requests otherwise.
 func (l *limiter[K]) of(unit string) *limiter[K] {
 	if l != nil {
 		l.unit = unit
@@ -69,7 +69,7 @@ func (l *limiter[K]) of(unit string) *limiter[K] {
 	return l
 }
 
-// allowance is what is left of a quota after a request. Its zero value is that of no limit.
+// allowance is the rest of a quota after a request. The zero value means no limit.
 type allowance struct {
 	limit     string
 	quota     int
@@ -80,22 +80,22 @@ type allowance struct {
 
 func (a allowance) refused() bool { return a.retryIn > 0 }
 
-// take uses up one request of the key's quota. A nil limiter has no limit.
+// take uses one request of the key's quota. A nil limiter has no limit.
 func (l *limiter[K]) take(key K, now time.Time) allowance { return l.use(key, now, 1, false) }
 
-// look says what take would, and uses up nothing.
-func (l *limiter[K]) look(key K, now time.Time) allowance { return l.use(key, now, 0, false) }
+// peek returns what take would return, and uses nothing.
+func (l *limiter[K]) peek(key K, now time.Time) allowance { return l.use(key, now, 0, false) }
 
-// charge uses up more of the quota for a request that was taken and turned out to be costly. It may
-// leave a debt.
+// charge uses more of the quota for an expensive request that was allowed. The rest may become
+// negative.
 func (l *limiter[K]) charge(key K, now time.Time, requests int) {
 	if requests > 0 {
 		l.use(key, now, float64(requests), true)
 	}
 }
 
-// giveBack returns what was used up for a request that turned out to cost nothing.
-func (l *limiter[K]) giveBack(key K, now time.Time, requests int) {
+// refund returns quota that was used for a request without cost.
+func (l *limiter[K]) refund(key K, now time.Time, requests int) {
 	if requests > 0 {
 		l.use(key, now, -float64(requests), true)
 	}
@@ -123,7 +123,7 @@ func (l *limiter[K]) use(key K, now time.Time, tokens float64, charged bool) all
 	} else {
 		b.tokens -= tokens
 	}
-	b.tokens = min(float64(l.quota), max(b.tokens, -float64(l.quota))) // a debt is paid back within a window
+	b.tokens = min(float64(l.quota), max(b.tokens, -float64(l.quota))) // refills to zero within a window
 	left.remaining = max(0, int(b.tokens))
 	if known || tokens != 0 {
 		l.buckets[key] = b
@@ -131,16 +131,16 @@ func (l *limiter[K]) use(key K, now time.Time, tokens float64, charged bool) all
 	return left
 }
 
-// sweep makes room: buckets that have refilled say nothing. When a flood of keys leaves none,
-// arbitrary ones go; the memory stays bounded, and a flood from that many addresses is not what
-// this limit is against.
+// sweep deletes buckets that have refilled. If there are none among those it checks, it deletes
+// others, so that the memory stays bounded: these limits are not meant for a flood from that many
+// addresses.
 func (l *limiter[K]) sweep(now time.Time) {
 	if len(l.buckets) < limitedKeys {
 		return
 	}
-	looked := 0
+	checked := 0
 	for key, b := range l.buckets {
-		if looked++; looked > sweepPortion {
+		if checked++; checked > sweepPortion {
 			break
 		}
 		if now.Sub(b.at) >= limitWindow || len(l.buckets) >= limitedKeys {
@@ -149,14 +149,14 @@ func (l *limiter[K]) sweep(now time.Time) {
 	}
 }
 
-// networkQuota is how much more than one address all addresses of an IPv6 /48 may do: a site is
-// given a /48, and could otherwise count as 65,536 clients.
+// networkQuota is by how much the quota of an IPv6 /48 is larger than that of one address. A site
+// has a /48, and would otherwise count as 65,536 clients.
 const networkQuota = 10
 
-// networkBits are those of a network that one IPv6 customer may own.
+// networkBits is the prefix length of the network of one IPv6 site.
 const networkBits = 48
 
-// networkOf is the /48 of an IPv6 client. For any other it is the address itself, and ok is false.
+// networkOf returns the /48 of an IPv6 client. For IPv4 it returns the address, and ok is false.
 func networkOf(address netip.Prefix) (network netip.Prefix, ok bool) {
 	if !address.Addr().Is6() {
 		return address, false
@@ -165,23 +165,23 @@ func networkOf(address netip.Prefix) (network netip.Prefix, ok bool) {
 	return network, err == nil
 }
 
-// addressLimiter limits clients by their address, and those with IPv6 by their /48 too.
+// addressLimiter limits clients by their address, and IPv6 clients also by their /48.
 type addressLimiter struct{ addresses, networks *limiter[netip.Prefix] }
 
 func newAddressLimiter(name string, quota int) addressLimiter {
 	return addressLimiter{newLimiter[netip.Prefix](name, quota), newLimiter[netip.Prefix](name+"-network", networkQuota*quota)}
 }
 
-// of says what the quota counts, where that is not requests.
+// of sets the unit of the quota, which is requests otherwise.
 func (l addressLimiter) of(unit string) addressLimiter {
 	return addressLimiter{l.addresses.of(unit), l.networks.of(unit)}
 }
 
-// take uses up one request of the address and of its network, unless one of them has none left.
+// take uses one request of the address and of its network, unless one of them has none left.
 func (l addressLimiter) take(address netip.Prefix, now time.Time) allowance {
 	network, ok := networkOf(address)
 	if ok {
-		if left := l.networks.look(network, now); left.refused() {
+		if left := l.networks.peek(network, now); left.refused() {
 			return left
 		}
 	}
@@ -192,14 +192,14 @@ func (l addressLimiter) take(address netip.Prefix, now time.Time) allowance {
 	return left
 }
 
-// look says what take would, and uses up nothing.
-func (l addressLimiter) look(address netip.Prefix, now time.Time) allowance {
+// peek returns what take would return, and uses nothing.
+func (l addressLimiter) peek(address netip.Prefix, now time.Time) allowance {
 	if network, ok := networkOf(address); ok {
-		if left := l.networks.look(network, now); left.refused() {
+		if left := l.networks.peek(network, now); left.refused() {
 			return left
 		}
 	}
-	return l.addresses.look(address, now)
+	return l.addresses.peek(address, now)
 }
 
 // charge is [limiter.charge] for the address and its network.
@@ -210,11 +210,11 @@ func (l addressLimiter) charge(address netip.Prefix, now time.Time, requests int
 	}
 }
 
-// giveBack is [limiter.giveBack] for the address and its network.
-func (l addressLimiter) giveBack(address netip.Prefix, now time.Time, requests int) {
-	l.addresses.giveBack(address, now, requests)
+// refund is [limiter.refund] for the address and its network.
+func (l addressLimiter) refund(address netip.Prefix, now time.Time, requests int) {
+	l.addresses.refund(address, now, requests)
 	if network, ok := networkOf(address); ok {
-		l.networks.giveBack(network, now, requests)
+		l.networks.refund(network, now, requests)
 	}
 }
 
@@ -223,8 +223,8 @@ type limiters struct {
 	requests, failures, contractChecks addressLimiter
 	draftKiB                           addressLimiter
 	drafts, reads                      *limiter[sortie.Address]
-	uploads, downloads, lists          *shares
-	walletLists                        *walletShares
+	uploads, downloads, lists          *perClient
+	walletLists                        *perWallet
 }
 
 func newLimiters(limits *Limits) *limiters {
@@ -238,24 +238,23 @@ func newLimiters(limits *Limits) *limiters {
 		draftKiB:       newAddressLimiter("draft-bytes", limits.AddressDraftKiB).of("KiB of drafts"),
 		drafts:         newLimiter[sortie.Address]("drafts", limits.WalletDrafts),
 		reads:          newLimiter[sortie.Address]("reads", limits.WalletReads),
-		uploads:        newShares(limits.AddressUploads),
-		downloads:      newShares(limits.AddressDownloads),
-		lists:          newShares(limits.AddressLists),
-		walletLists:    newWalletShares(limits.WalletLists),
+		uploads:        newPerClient(limits.AddressUploads),
+		downloads:      newPerClient(limits.AddressDownloads),
+		lists:          newPerClient(limits.AddressLists),
+		walletLists:    newPerWallet(limits.WalletLists),
 	}
 }
 
-// What an answer costs beyond the one request that was counted before it: one more for so many
-// bytes, and for so many quotes.
+// A large answer counts as one more request for each costlyBytes and each costlyQuotes.
 const (
 	costlyBytes  = 1 << 20
 	costlyQuotes = 100
 )
 
-// cost is what a request is charged after its answer.
+// cost returns how many requests the answer costs in addition to one.
 func (req *request) cost() int { return req.answered/costlyBytes + req.rows/costlyQuotes }
 
-// writeHeaders tells the client what is left, in the form of the IETF's RateLimit draft.
+// writeHeaders sets the RateLimit headers of the IETF draft.
 func (a allowance) writeHeaders(header map[string][]string) {
 	if a.limit == "" {
 		return
@@ -264,7 +263,7 @@ func (a allowance) writeHeaders(header map[string][]string) {
 	header["Ratelimit"] = []string{strconv.Quote(a.limit) + ";r=" + strconv.Itoa(a.remaining) + ";t=" + strconv.Itoa(a.resetSeconds())}
 }
 
-// resetSeconds is when the quota has grown by at least one request.
+// resetSeconds returns after how many seconds at least one more request is allowed.
 func (a allowance) resetSeconds() int {
 	if a.refused() {
 		return ceilSeconds(a.retryIn)
@@ -272,8 +271,8 @@ func (a allowance) resetSeconds() int {
 	return ceilSeconds(limitWindow / time.Duration(max(1, a.quota)))
 }
 
-// refusal is the error of a refused request, whose answer gets the headers that tell why; nil for
-// any other.
+// refusal returns the error of a refused request and sets the RateLimit headers. It returns nil for
+// an allowed request.
 func (a allowance) refusal(header map[string][]string) error {
 	if !a.refused() {
 		return nil

@@ -146,7 +146,7 @@ func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 		t.Errorf("a page of nearly 4 MiB: got %d requests counted, want 5", used)
 	}
 	address := netip.MustParsePrefix("127.0.0.1/32")
-	left := s.Config.Handler.(*Server).limits.requests.look(address, s.clock.Now()).remaining
+	left := s.Config.Handler.(*Server).limits.requests.peek(address, s.clock.Now()).remaining
 	if want := 200 - 3 - 3; left != want {
 		t.Errorf("requests left of the address: got %d, want %d", left, want)
 	}
@@ -157,7 +157,7 @@ func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 	limiter := newLimiter[int]("test", 10)
 	now := s.clock.Now()
 	limiter.charge(1, now, 1000)
-	if got := limiter.look(1, now).retryIn; got != 66*time.Second {
+	if got := limiter.peek(1, now).retryIn; got != 66*time.Second {
 		t.Errorf("after a charge of a hundred quotas: got %s to wait, want 66 s: a debt is at most one quota", got)
 	}
 }
@@ -207,13 +207,13 @@ func TestAddressesOfOneIPv6NetworkShareALimit(t *testing.T) {
 	limited(t, from("2001:db8:1", 0xffff), "address-network", 30, 2)
 	mustBe(t, "another network", from("2001:db8:2", 1), http.StatusOK)
 	mustBe(t, "IPv4", s.send(testRequest{target: listPath, header: http.Header{"X-Forwarded-For": {"198.51.100.1"}}}), http.StatusOK)
-	shares := newShares(2)
+	shares := newPerClient(2)
 	for host := range networkShares * 2 {
-		if err := shares.take(netip.MustParsePrefix(fmt.Sprintf("2001:db8:1:%x::/64", host))); err != nil {
+		if err := shares.acquire(netip.MustParsePrefix(fmt.Sprintf("2001:db8:1:%x::/64", host))); err != nil {
 			t.Errorf("share %d of a network: got %v, want none refused", host, err)
 		}
 	}
-	if shares.take(netip.MustParsePrefix("2001:db8:1:ff::/64")) == nil {
+	if shares.acquire(netip.MustParsePrefix("2001:db8:1:ff::/64")) == nil {
 		t.Errorf("share %d of a network: got it, want a refusal", networkShares*2+1)
 	}
 }
@@ -227,8 +227,8 @@ func TestForwardedForOfAnUntrustedPeerIsLoggedOnce(t *testing.T) {
 		s.send(testRequest{target: "/healthz", unsigned: true, header: http.Header{"X-Forwarded-For": {"198.51.100.1"}}})
 	}
 	first := logs.next(t)
-	if message := fmt.Sprint(first["msg"]); first["level"] != "WARN" || first["peer"] != "127.0.0.1" || !strings.Contains(message, "--trusted-proxies") {
-		t.Errorf("first line: got %v, want a warning that names the peer and --trusted-proxies", first)
+	if message := fmt.Sprint(first["msg"]); first["level"] != "WARN" || first["peer"] != "127.0.0.1" || !strings.Contains(message, "trusted proxy") {
+		t.Errorf("first line: got %v, want a warning that names the peer and asks to trust the proxy", first)
 	}
 	for range 3 {
 		if line := logs.next(t); line["level"] != "DEBUG" {
@@ -474,7 +474,7 @@ func TestLimitersAreBounded(t *testing.T) {
 	}
 	known := len(limiter.buckets)
 	for key := range 100 {
-		limiter.look(1_000_000+key, later)
+		limiter.peek(1_000_000+key, later)
 	}
 	if len(limiter.buckets) > known {
 		t.Error("a look takes room")

@@ -3,12 +3,12 @@ package api
 import "time"
 
 const (
-	lingerTime  = 30 * time.Second // for all that is still on its way
+	lingerTime  = 30 * time.Second // for the rest of the body
 	lingerPause = 5 * time.Second  // between two reads
 	lingerShare = 16               // connections of one address at a time
 )
 
-// lingering are the connections that are read to the end after an early answer.
+// lingering holds the connections whose body is read to its end after an early answer.
 type lingering struct {
 	*bodyPool
 	time, pause time.Duration
@@ -22,14 +22,14 @@ func newLingering(inFlight int, limits *Limits) lingering {
 	return lingering{newBodyPool(inFlight, share), lingerTime, lingerPause}
 }
 
-// linger reads and drops the rest of a body that was answered before its end. Without that the
-// connection would be reset under a client or a proxy that is still sending: it would see a broken
-// connection, or answer 502, in place of the answer. A client that waits for 100 Continue has sent
-// nothing, so there is nothing to wait for. How many linger is bounded, in all and for one address:
-// the connection that lingers for longest is closed when there are more.
+// linger reads and discards the rest of a body that was answered before its end. Otherwise the
+// connection would be reset while a client or a proxy is still sending, and it would report a
+// broken connection or 502 instead of the answer. A client that waits for 100 Continue sends no
+// body. The number of such connections is bounded, in all and for one address: at the bound the
+// oldest is closed.
 func (s *Server) linger(req *request) {
-	unread := req.http.ContentLength != 0 && req.Header().Get("Connection") == "close" && req.http.Header.Get("Expect") == ""
-	if !unread {
+	isUnread := req.http.ContentLength != 0 && req.Header().Get("Connection") == "close" && req.http.Header.Get("Expect") == ""
+	if !isUnread {
 		return
 	}
 	mine := s.lingering.begin(req)
@@ -37,7 +37,7 @@ func (s *Server) linger(req *request) {
 	if err := mine.controller.Flush(); err != nil {
 		return
 	}
-	buffer := copyBuffers.Get().(*[sentByHand]byte)
+	buffer := copyBuffers.Get().(*[copyBufferBytes]byte)
 	defer copyBuffers.Put(buffer)
 	for end := time.Now().Add(s.lingering.time); ; {
 		pause := min(s.lingering.pause, s.config.BodyTimeout, time.Until(end))

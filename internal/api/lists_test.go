@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // largeMission is about the largest mission that is accepted.
@@ -209,7 +209,7 @@ func TestReviewsAndFeedOfLargeMissionsArePagedByBytes(t *testing.T) {
 	s := newService(t, serviceOptions{})
 	const count = 48
 	drafts, missions := make([]string, count), make([]string, count)
-	var fundings []store.ChainEvent
+	var fundings []onchain.Event
 	for i := range count {
 		body := largeMission(t, fmt.Sprintf("Large mission %04d", i))
 		if i%2 == 0 {
@@ -235,7 +235,7 @@ func TestReviewsAndFeedOfLargeMissionsArePagedByBytes(t *testing.T) {
 	ids, pages := s.collect(reviewsPath+"?limit=100", "reviews", "draftId", reviewer)
 	check("reviews", ids, pages, drafts)
 	for _, id := range drafts {
-		if _, err := s.app.Approve(t.Context(), reviewer.Address(), id, ""); err != nil {
+		if _, err := s.operators.Approve(t.Context(), reviewer.Address(), id, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

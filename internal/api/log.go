@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// log writes one line for each request. The reason of an internal error is there and only there.
+// log writes one line for each request. The cause of an internal error is in the log only.
 func (s *Server) log(req *request, err error, took time.Duration) {
 	level := slog.LevelDebug
 	failed := err != nil && sortie.ErrorCode(err).HTTPStatus() >= http.StatusInternalServerError && req.status != statusAbandoned
@@ -17,7 +17,7 @@ func (s *Server) log(req *request, err error, took time.Duration) {
 		level = slog.LevelError
 	}
 	if !s.config.Logger.Enabled(req.http.Context(), level) {
-		return // nearly always: do not write what nobody reads
+		return // the usual case in production: skip the work below
 	}
 	attributes := []slog.Attr{
 		slog.String("id", req.id), slog.String("route", req.route), slog.Int("status", req.status), slog.Duration("took", took),

@@ -12,16 +12,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// openMedia is one of the two use cases that give a file for a link.
-type openMedia func(ctx context.Context, id, variant, rawQuery string) (app.Media, error)
+// openMedia is a use case that returns the file of a link.
+type openMedia func(ctx context.Context, id, variant, token string) (app.Media, error)
 
 func (s *Server) deliveredMedia(req *request) error { return s.serveMedia(req, s.config.App.OpenMedia) }
 
-func (s *Server) reviewedMedia(req *request) error {
-	return s.serveMedia(req, s.config.App.OpenReviewMedia)
-}
-
-// serveMedia gives the file that a link leads to, or the part of it that is asked for.
+// serveMedia sends the file of a link, or the requested range of it.
 func (s *Server) serveMedia(req *request, open openMedia) error {
 	id, variant := req.http.PathValue("submissionId"), req.http.PathValue("variant")
 	media, err := open(req.http.Context(), id, variant, req.http.URL.RawQuery)
@@ -33,7 +29,7 @@ func (s *Server) serveMedia(req *request, open openMedia) error {
 	chosen, asked := selectPart(req.http.Method, req.http.Header, tag, media.Size)
 	if chosen == notSatisfiable {
 		req.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(media.Size, 10))
-		return sortie.NewError(sortie.CodeRangeNotSatisfiable, "the file has %d bytes; ask for a range inside it", media.Size)
+		return sortie.NewError(sortie.CodeRangeNotSatisfiable, "the range is outside the file, which has %d bytes", media.Size)
 	}
 	header := req.Header()
 	header.Set("ETag", tag)
@@ -48,9 +44,11 @@ func (s *Server) serveMedia(req *request, open openMedia) error {
 }
 
 func (s *Server) sendMedia(req *request, media app.Media, name string, chosen selection, asked part) error {
+	// HTML and SVG have no extension and are never served: a browser that opens a link must find
+	// nothing to run.
 	extension := sortie.FileExtension(media.ContentType)
 	if extension == "" {
-		return fmt.Errorf("serve media %s: its type %q is not one that is served", media.Hash, media.ContentType)
+		return fmt.Errorf("serve media %s: content type %q is not allowed", media.Hash, media.ContentType)
 	}
 	var stream io.ReadCloser
 	if media.File == nil && req.http.Method != http.MethodHead {
@@ -83,7 +81,7 @@ func (s *Server) sendMedia(req *request, media app.Media, name string, chosen se
 	return nil
 }
 
-// entityTag is the hash of the bytes: it is strong, and the same for ever.
+// entityTag returns a strong entity tag: the hash of the file.
 func entityTag(hash sortie.Hash) string {
 	var tag [2 + 2*len(hash)]byte
 	tag[0], tag[len(tag)-1] = '"', '"'
@@ -91,8 +89,8 @@ func entityTag(hash sortie.Hash) string {
 	return string(tag[:])
 }
 
-// mediaName is a name for who saves the file. A link that was let in names nothing but letters,
-// digits and _.
+// mediaName returns the file name without its extension. The id and the variant of a verified link
+// have only letters, digits and _.
 func mediaName(id, variant string) string {
 	if variant == "thumbnail" {
 		return id + "-thumbnail"

@@ -15,9 +15,9 @@ type metrics struct {
 	panics   prometheus.Counter
 	uploaded prometheus.Counter
 	served   prometheus.Counter
-	// displaced counts uploads that gave way to others.
+	// displaced counts uploads that were ended for others.
 	displaced prometheus.Counter
-	handler   http.Handler // shows everything in the registry
+	handler   http.Handler // serves the registry
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
@@ -36,10 +36,10 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Name: "sortie_http_uploaded_bytes_total", Help: "Bytes of files that contributors sent.",
 		}),
 		served: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "sortie_http_served_bytes_total", Help: "Bytes of files that were sent to whoever had a link.",
+			Name: "sortie_http_served_bytes_total", Help: "Bytes of files that were sent to holders of a link.",
 		}),
 		displaced: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "sortie_http_uploads_displaced_total", Help: "Uploads that were cut because places ran out and they were the slowest.",
+			Name: "sortie_http_uploads_displaced_total", Help: "Uploads that were ended because they were the slowest at the limit of uploads in flight.",
 		}),
 	}
 	registry.MustRegister(m.requests, m.latency, m.panics, m.uploaded, m.served, m.displaced)

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func TestDocumentedCodesAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	document := newContract(t).document
 	schema := document.Components.Schemas["ErrorCode"].Value
-	codes := constants(t, "../../error.go", "Code")
+	codes := protocolConstants(t, "Code")
 	if documented := texts(schema.Enum); !slices.Equal(documented, codes) {
 		t.Errorf("ErrorCode: documented %q, the code has %q", documented, codes)
 	}
@@ -122,21 +123,21 @@ func TestDocumentedValuesAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	schemas := newContract(t).document.Components.Schemas
 	for name, want := range map[string][]string{
-		"Token":         constants(t, "../../status.go", "Token"),
-		"ReviewStatus":  constants(t, "../../status.go", "ReviewStatus"),
-		"FundingStatus": constants(t, "../../status.go", "FundingStatus"),
-		"NextAction":    constants(t, "../../status.go", "NextAction"),
-		"ListStatus":    constants(t, "../../status.go", "ListStatus"),
-		"MissionHealth": constants(t, "../../doctor.go", "Health"),
-		"Party":         constants(t, "../../doctor.go", "Party"),
-		"BlockerCode":   constants(t, "../../doctor.go", "BlockerCode"),
-		"EventType":     constants(t, "../../events.go", "EventType"),
+		"Token":         protocolConstants(t, "Token"),
+		"ReviewStatus":  protocolConstants(t, "ReviewStatus"),
+		"FundingStatus": protocolConstants(t, "FundingStatus"),
+		"NextAction":    protocolConstants(t, "NextAction"),
+		"ListStatus":    protocolConstants(t, "ListStatus"),
+		"MissionHealth": protocolConstants(t, "Health"),
+		"Party":         protocolConstants(t, "Party"),
+		"BlockerCode":   protocolConstants(t, "BlockerCode"),
+		"EventType":     protocolConstants(t, "EventType"),
 
-		"MediaType":        constants(t, "../../mission.go", "MediaType"),
-		"SubmissionStatus": constants(t, "../../submission.go", "SubmissionStatus"),
-		"SolvencyStatus":   constants(t, "../../solvency.go", "SolvencyStatus"),
-		"PayoutStatus":     constants(t, "../../submission.go", "PayoutStatus"),
-		"PayoutWaitCode":   constants(t, "../../payouts.go", "PayoutWaitCode"),
+		"MediaType":        protocolConstants(t, "MediaType"),
+		"SubmissionStatus": protocolConstants(t, "SubmissionStatus"),
+		"SolvencyStatus":   protocolConstants(t, "SolvencyStatus"),
+		"PayoutStatus":     protocolConstants(t, "PayoutStatus"),
+		"PayoutWaitCode":   protocolConstants(t, "PayoutWaitCode"),
 	} {
 		if documented := texts(schemas[name].Value.Enum); !slices.Equal(documented, want) {
 			t.Errorf("%s: documented %q, the code has %q", name, documented, want)
@@ -475,8 +476,21 @@ func members(structure reflect.Type) []string {
 	return names
 }
 
-// constants reads the string constants of a type from a source file, in their order. Go keeps no
-// list of them.
+// protocolConstants returns the string constants of a type of package sortie, in their order.
+func protocolConstants(t *testing.T, typeName string) []string {
+	t.Helper()
+	files, err := filepath.Glob("../../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, file := range files {
+		values = append(values, constants(t, file, typeName)...)
+	}
+	return values
+}
+
+// constants returns the string constants of a type in a source file, in their order.
 func constants(t *testing.T, file, typeName string) []string {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

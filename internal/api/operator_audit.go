@@ -1,15 +1,10 @@
 package api
 
-import "net/http"
+import (
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+)
 
-func (s *Server) listAudit(req *request) error {
-	page, err := req.parsePage()
-	if err != nil {
-		return err
-	}
-	entries, err := s.config.App.Audit(req.http.Context(), req.wallet, page)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, entries)
+func (s *Server) listAudit(req *request, page app.Page) (sortie.AuditPage, error) {
+	return s.config.Operators.Audit(req.http.Context(), req.wallet, page)
 }

@@ -1,15 +1,17 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
 
-// chainOverview is what the rows say, and, where this process follows the chain, what it sees.
-func (s *Server) chainOverview(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	overview, err := s.config.App.ChainOverview(req.http.Context(), req.wallet)
+	"github.com/sortie-labs/sortie"
+)
+
+// chainOverview answers with the stored state of the chain and, if this process follows the chain
+// or sends transactions, with its current view.
+func (s *Server) chainOverview(req *request) (sortie.ChainOverview, error) {
+	overview, err := s.config.Operators.ChainOverview(req.http.Context(), req.wallet)
 	if err != nil {
-		return err
+		return sortie.ChainOverview{}, err
 	}
 	if s.config.Follower != nil {
 		overview.Follower = s.config.Follower()
@@ -18,32 +20,18 @@ func (s *Server) chainOverview(req *request) error {
 		overview.Sending = s.config.Sender()
 	}
 	overview.Warnings = append([]string{}, s.config.Warnings...)
-	return req.answerJSON(http.StatusOK, overview)
+	return overview, nil
 }
 
-// reconcileChain answers 202: the comparison is a job, and takes as long as there are missions.
+// reconcileChain answers 202: a job does the comparison, which takes time for every mission.
 func (s *Server) reconcileChain(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	requested, err := s.config.App.RequestReconcile(req.http.Context(), req.wallet)
+	requested, err := s.config.Operators.RequestReconcile(req.http.Context(), req.wallet)
 	if err != nil {
 		return err
 	}
 	return req.answerJSON(http.StatusAccepted, requested)
 }
 
-func (s *Server) clearIncident(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	reason, err := readReason(req.body)
-	if err != nil {
-		return err
-	}
-	cleared, err := s.config.App.ClearIncident(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, cleared)
+func (s *Server) clearIncident(req *request, reason string) (sortie.IncidentCleared, error) {
+	return s.config.Operators.ClearIncident(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 }

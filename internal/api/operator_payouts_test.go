@@ -12,6 +12,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -26,7 +27,7 @@ var testSender = sortie.MustAddress("0x976EA74026E726554dB657fA54763abd0C3a0aa9"
 // settle lets the service move payouts on.
 func (s *testService) settle() {
 	s.t.Helper()
-	if err := s.app.Settle(context.Background()); err != nil {
+	if err := s.ledger.Settle(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -88,11 +89,11 @@ func (s *testService) moveIntent(settlement int64, change func(*store.Intent)) {
 }
 
 // paymentOf is what the contract reports when it paid a slot.
-func paymentOf(draft sortie.DraftCreated, payout sortie.ListedPayout, transaction sortie.Hash) store.ChainEvent {
+func paymentOf(draft sortie.DraftCreated, payout sortie.ListedPayout, transaction sortie.Hash) onchain.Event {
 	amount, _ := new(big.Int).SetString(payout.AmountBaseUnits, 10)
-	return store.ChainEvent{
-		Transaction: transaction, Factory: draft.FundingQuote.FactoryAddress, Kind: store.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID),
-		Payment: &store.Payment{SubmissionKey: sortie.SubmissionKey(payout.SubmissionID), Recipient: payout.Recipient, Slot: uint64(payout.Slot), Amount: amount},
+	return onchain.Event{
+		Transaction: transaction, Factory: draft.FundingQuote.FactoryAddress, Kind: onchain.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID),
+		Payment: &onchain.Payment{SubmissionKey: sortie.SubmissionKey(payout.SubmissionID), Recipient: payout.Recipient, Slot: uint64(payout.Slot), Amount: amount},
 	}
 }
 
@@ -237,7 +238,7 @@ func TestPayoutLists(t *testing.T) {
 		}
 		payout, err := s.db.PayoutOf(t.Context(), ids[2])
 		if err == nil {
-			err = s.app.SetPayoutAside(t.Context(), payout, "the contract refuses it")
+			err = s.ledger.SetPayoutAside(t.Context(), payout, "the contract refuses it")
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +310,7 @@ func TestPayoutsThatWereSetAsideAreRetried(t *testing.T) {
 			t.Helper()
 			payout, err := s.db.PayoutOf(t.Context(), id)
 			if err == nil {
-				err = s.app.SetPayoutAside(t.Context(), payout, "the contract refuses it")
+				err = s.ledger.SetPayoutAside(t.Context(), payout, "the contract refuses it")
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -412,7 +413,7 @@ func TestHaltedPayouts(t *testing.T) {
 		}
 		s.clock.advance(time.Second) // in which nothing is signed, the same order is the same request
 		mustBe(t, "halt again", s.order(reviewer, payoutsTarget+"/halt"), http.StatusOK)
-		if _, err := s.app.SettleCall(t.Context(), fmt.Sprint(settlement.ID)); err == nil || !strings.Contains(err.Error(), "payouts are halted by "+reviewer.Address().String()) {
+		if _, err := s.ledger.SettleCall(t.Context(), fmt.Sprint(settlement.ID)); err == nil || !strings.Contains(err.Error(), "payouts are halted by "+reviewer.Address().String()) {
 			t.Errorf("the call of a settlement while payouts are halted: got error %v, want that they are", err)
 		}
 		if actions := s.auditOf("31337"); actions != "payouts.halted payouts.resumed payouts.halted payouts.halted payouts.resumed" {

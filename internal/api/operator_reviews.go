@@ -1,58 +1,26 @@
 package api
 
 import (
-	"net/http"
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
 )
 
-func (s *Server) listReviews(req *request) error {
-	page, err := req.parsePage()
-	if err != nil {
-		return err
-	}
-	reviews, err := s.config.App.Reviews(req.http.Context(), req.wallet, page)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, reviews)
+func (s *Server) listReviews(req *request, page app.Page) (sortie.ReviewPage, error) {
+	return s.config.Operators.Reviews(req.http.Context(), req.wallet, page)
 }
 
-func (s *Server) showReview(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	review, err := s.config.App.ReviewDetail(req.http.Context(), req.wallet, req.http.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, review)
+func (s *Server) showReview(req *request) (sortie.ReviewDetail, error) {
+	return s.config.Operators.ReviewDetail(req.http.Context(), req.wallet, req.http.PathValue("id"))
 }
 
-func (s *Server) approveMission(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	reason, err := readReason(req.body)
-	if err != nil {
-		return err
-	}
-	review, err := s.config.App.Approve(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, review)
+func (s *Server) approveMission(req *request, reason string) (sortie.ReviewDetail, error) {
+	return s.config.Operators.Approve(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
 }
 
-func (s *Server) rejectMission(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	reason, err := readReason(req.body)
-	if err != nil {
-		return err
-	}
-	review, err := s.config.App.Reject(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, review)
+func (s *Server) rejectMission(req *request, reason string) (sortie.ReviewDetail, error) {
+	return s.config.Operators.Reject(req.http.Context(), req.wallet, req.http.PathValue("id"), reason)
+}
+
+func (s *Server) closeMission(req *request, reason string) (sortie.MissionClose, error) {
+	return s.config.Operators.CloseMission(req.http.Context(), req.order(), req.http.PathValue("id"), reason)
 }

@@ -1,15 +1,10 @@
 package api
 
-import "net/http"
+import (
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
+)
 
-func (s *Server) solvency(req *request) error {
-	page, err := req.parsePage()
-	if err != nil {
-		return err
-	}
-	solvency, err := s.config.App.Solvency(req.http.Context(), req.wallet, page)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, solvency)
+func (s *Server) solvency(req *request, page app.Page) (sortie.Solvency, error) {
+	return s.config.Operators.Solvency(req.http.Context(), req.wallet, page)
 }

@@ -264,7 +264,7 @@ func TestChainOverview(t *testing.T) {
 	if s.chain.reconciles.Load() != 1 {
 		t.Errorf("%d reconciles", s.chain.reconciles.Load())
 	}
-	if err := s.app.RecordReconcile(t.Context(), sortie.ReconcileReport{Checked: 3, Repaired: 1, Alarms: []string{"x"}}); err != nil {
+	if err := s.ledger.RecordReconcile(t.Context(), sortie.ReconcileReport{Checked: 3, Repaired: 1, Alarms: []string{"x"}}); err != nil {
 		t.Fatal(err)
 	}
 	after := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))

@@ -10,42 +10,40 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// parseQuery takes each of the named parameters at most once, and no other: a misspelled filter
-// that is ignored shows somebody the wrong list.
-func (req *request) parseQuery(allowed ...string) error {
+// parseQuery parses the query string. It refuses unknown and repeated parameters: a misspelled
+// filter that was ignored would give the wrong list.
+func (req *request) parseQuery(allowed []string) error {
 	values, err := url.ParseQuery(req.http.URL.RawQuery)
 	if err != nil {
-		return sortie.NewError(sortie.CodeInvalidParameter, "the query string cannot be read; percent-encode its values").Because(err)
+		return sortie.NewError(sortie.CodeInvalidParameter, "the query string is invalid; percent-encode its values").Because(err)
 	}
 	for name, given := range values {
 		switch known := slices.Contains(allowed, name); {
 		case !known:
 			return sortie.NewError(sortie.CodeInvalidParameter, "unknown query parameter %.60q", name).Detail("parameter", name).Detail("allowed", append([]string{}, allowed...))
 		case len(given) > 1:
-			return invalidParameter(name, "it must stand once")
+			return invalidParameter(name, "must appear once")
 		case given[0] == "":
-			return invalidParameter(name, "it must not be empty; leave it out instead")
+			return invalidParameter(name, "must not be empty; leave it out instead")
 		}
 	}
 	req.query = values
 	return nil
 }
 
+// invalidParameter is the error of a query parameter; the problem begins with a verb.
 func invalidParameter(name, problem string) error {
-	return sortie.NewError(sortie.CodeInvalidParameter, "query parameter %s: %s", name, problem).Detail("parameter", name)
+	return sortie.NewError(sortie.CodeInvalidParameter, "query parameter %s %s", name, problem).Detail("parameter", name)
 }
 
-// parsePage reads the parameters of a list, which may have others beside. A limit that is too great
-// is no mistake: the page is smaller.
-func (req *request) parsePage(others ...string) (app.Page, error) {
-	if err := req.parseQuery(append([]string{"limit", "cursor"}, others...)...); err != nil {
-		return app.Page{}, err
-	}
+// parsePage parses the parameters of a list. A limit above the largest page is not an error: the
+// page is smaller.
+func (req *request) parsePage() (app.Page, error) {
 	page := app.Page{Cursor: req.query.Get("cursor")}
 	if text := req.query.Get("limit"); text != "" {
 		limit, err := strconv.Atoi(text)
 		if err != nil || limit < 1 || text != strconv.Itoa(limit) {
-			return app.Page{}, invalidParameter("limit", "want a whole number from 1; above "+strconv.Itoa(app.MaxPage)+" it is "+strconv.Itoa(app.MaxPage))
+			return app.Page{}, invalidParameter("limit", "must be a whole number from 1; above "+strconv.Itoa(app.MaxPage)+" it counts as "+strconv.Itoa(app.MaxPage))
 		}
 		page.Limit = limit
 	}
@@ -56,7 +54,7 @@ func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// oneOf takes a value that is among those allowed.
+// oneOf returns the value if it is allowed.
 func oneOf[T ~string](name string, given T, allowed ...T) (T, error) {
 	if slices.Contains(allowed, given) {
 		return given, nil

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// selection is what a request for a file gets.
+// selection is the kind of answer to a request for a file.
 type selection int
 
 const (
 	wholeFile      selection = iota // 200
 	partOfFile                      // 206
-	notModified                     // 304: the client has it
-	notMatched                      // 412: the client wants another one
-	notSatisfiable                  // 416: there are no such bytes
+	notModified                     // 304: the client has the file
+	notMatched                      // 412: the client wants another file
+	notSatisfiable                  // 416: the range is outside the file
 )
 
-// selectPart decides, by RFC 9110 section 13.2.2, what a GET or HEAD of a file with this strong
-// entity tag and size gets. Files have no date of their own: conditions on one are not met, or
-// ignored.
+// selectPart evaluates the conditional and Range headers of a GET or HEAD of a file, by RFC 9110
+// section 13.2.2. The tag is strong. Files have no modification date, so If-Modified-Since and
+// If-Unmodified-Since are ignored, and an If-Range date does not match.
 func selectPart(method string, header http.Header, tag string, size int64) (selection, part) {
 	whole := part{0, size}
 	if match := header["If-Match"]; len(match) > 0 && !namesTag(match, tag, false) {
@@ -38,8 +38,8 @@ func selectPart(method string, header http.Header, tag string, size int64) (sele
 	return parseRange(ranges[0], size)
 }
 
-// namesTag reports whether one of the entity tags in these header lines is the given one. A weak
-// comparison takes W/"x" for "x".
+// namesTag reports whether the header lines contain the entity tag or *. A weak comparison treats
+// W/"x" as "x".
 func namesTag(lines []string, tag string, weak bool) bool {
 	for _, line := range lines {
 		for line != "" {
@@ -56,16 +56,15 @@ func namesTag(lines []string, tag string, weak bool) bool {
 	return false
 }
 
-// nextTag takes the first element from a list of entity tags. Tags hold no commas that we could
-// have made.
+// nextTag splits the first element off a list of entity tags. Our own tags contain no commas.
 func nextTag(line string) (one, rest string) {
 	one, rest, _ = strings.Cut(line, ",")
 	return strings.Trim(one, " \t"), rest
 }
 
-// parseRange reads a Range header. Several ranges at once, other units and what is no range at all
-// are answered with the whole file, as RFC 9110 allows: nobody downloads media that way, and
-// several parts in one answer have been used to exhaust servers.
+// parseRange parses a Range header. Several ranges, other units and invalid ranges select the whole
+// file, as RFC 9110 allows: multipart answers are not needed for media and have been used to
+// exhaust servers.
 func parseRange(text string, size int64) (selection, part) {
 	whole := part{0, size}
 	unit, set, found := strings.Cut(text, "=")
@@ -77,7 +76,7 @@ func parseRange(text string, size int64) (selection, part) {
 	from, okFirst := parsePosition(first)
 	to, okLast := parsePosition(last)
 	switch {
-	case first == "" && okLast: // the last bytes
+	case first == "" && okLast: // a suffix range
 		if to == 0 || size == 0 {
 			return notSatisfiable, whole
 		}
@@ -93,7 +92,7 @@ func parseRange(text string, size int64) (selection, part) {
 	return partOfFile, part{from, min(to, size-1) - from + 1}
 }
 
-// parsePosition reads digits. A number beyond all files is as good as the largest.
+// parsePosition parses digits. A number that does not fit is capped above every file size.
 func parsePosition(text string) (position int64, ok bool) {
 	if text == "" {
 		return 0, false

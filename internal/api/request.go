@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
 )
 
 const maxMissionBody = 64 << 10
@@ -21,21 +22,21 @@ const maxMissionBody = 64 << 10
 // request is one HTTP request and its response.
 type request struct {
 	http.ResponseWriter
-	http    *http.Request
-	route   string // for the metrics: a name that clients cannot make up
-	err     error  // what the mux's handler came to
-	id      string
-	address netip.Prefix // of the client, as far as limits tell clients apart
-	body    []byte
-	wallet  sortie.Address // of signed routes
-	base    string         // the URL that a signed request was signed for, up to its path
-	digest  sortie.Hash    // what was signed
-	query   url.Values
-	status  int          // of the answer; 0 until it is written
-	place   *uploadPlace // of an upload
+	http     *http.Request
+	route    string // for metrics: the method and the pattern, not the path
+	err      error  // of the handler
+	id       string
+	address  netip.Prefix // of the client, for limits
+	body     []byte
+	wallet   sortie.Address // of signed routes
+	base     string         // base URL that the request was signed for
+	digest   sortie.Hash    // digest that was signed
+	query    url.Values
+	status   int             // of the answer; 0 until it is written
+	inflight *inflightUpload // of an upload
 
 	answered int // bytes of the answer, before compression
-	rows     int // signed quotes in it
+	rows     int // signed quotes in the answer
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -47,9 +48,9 @@ func newRequestID() string {
 	return "req_" + hex.EncodeToString(random[:])
 }
 
-// checkTarget refuses every spelling of a path but one. A path that a proxy, a cache and this
-// server could read in different ways is how signatures get checked for one resource and used for
-// another. There is no redirect to the right spelling, because it would have another signature.
+// checkTarget refuses every path that is not in its canonical form. If a proxy, a cache and this
+// server read a path differently, a signature could be checked for one resource and used for
+// another. There is no redirect, because the canonical path would need another signature.
 func checkTarget(r *http.Request) error {
 	if !strings.HasPrefix(r.RequestURI, "/") {
 		return sortie.NewError(sortie.CodeInvalidRequest, "the request target must be a path; send it in origin form")
@@ -62,24 +63,23 @@ func checkTarget(r *http.Request) error {
 }
 
 func errUnknownPath() error {
-	return sortie.NewError(sortie.CodeNotFound, "there is nothing at this path; the paths are listed at /docs")
+	return sortie.NewError(sortie.CodeNotFound, "no resource has this path; /docs lists the paths")
 }
 
-// expectBody prepares for a body that may never be read, or never arrive. Its rest must not be
-// taken for the next request, and must not keep the connection. When the body has been read,
-// net/http lifts the deadline.
+// expectBody closes the connection after the answer and sets a read deadline, because the body may
+// not be read or may not arrive. After the whole body was read, net/http removes the deadline.
 func (req *request) expectBody(timeout time.Duration) {
 	req.Header().Set("Connection", "close")
-	_ = http.NewResponseController(req).SetReadDeadline(time.Now().Add(timeout)) // only a writer without a connection cannot
+	_ = http.NewResponseController(req).SetReadDeadline(time.Now().Add(timeout)) // fails only without a connection
 }
 
-// answerWithin gives the answer to a long upload time of its own.
+// answerWithin sets the write deadline, after a long upload.
 func (req *request) answerWithin(timeout time.Duration) {
 	_ = http.NewResponseController(req).SetWriteDeadline(time.Now().Add(timeout))
 }
 
-// readBody reads the whole body, bounded in size; expectBody has bounded the time. Requests without
-// a body must really have none: a signature over the empty hash says so.
+// readBody reads the whole body up to the limit of the route; expectBody has set the deadline. A
+// route without a body refuses one, because its signature covers the hash of an empty body.
 func (req *request) readBody(route route) error {
 	limit := route.body
 	switch {
@@ -100,11 +100,11 @@ func (req *request) readBody(route route) error {
 	case errors.As(err, &tooLarge):
 		return errTooLarge(limit)
 	case err != nil:
-		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole and in time; send the request again").Because(err)
+		return sortie.NewError(sortie.CodeInvalidRequest, "the body is incomplete or arrived too late; send the request again").Because(err)
 	}
 	req.body = body
-	// A chunked request may have had a Content-Length as well, which net/http hides and a proxy in
-	// front may have believed: its connection is not used again.
+	// A chunked request may also have a Content-Length, which net/http hides and a proxy may have
+	// used. So its connection is not reused.
 	if req.http.ContentLength > 0 {
 		req.Header().Del("Connection")
 	}
@@ -125,4 +125,9 @@ func checkContentType(header http.Header) error {
 		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the body as Content-Type: application/json in UTF-8")
 	}
 	return nil
+}
+
+// order returns the signed request as an operator's order.
+func (req *request) order() app.Order {
+	return app.Order{Operator: req.wallet, Request: req.digest}
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// part is a stretch of a file.
+// part is a range of bytes of a file.
 type part struct{ offset, length int64 }
 
 const (
-	sentByKernel = 1 << 20  // between two looks at the clock
-	sentByHand   = 32 << 10 // a buffer
+	sendfileBytes   = 1 << 20  // sent by the kernel between two deadlines
+	copyBufferBytes = 32 << 10 // sent through a buffer between two deadlines
 )
 
-var copyBuffers = sync.Pool{New: func() any { return new([sentByHand]byte) }}
+var copyBuffers = sync.Pool{New: func() any { return new([copyBufferBytes]byte) }}
 
-// errClientLeft is the error of a transfer whose client went away, or stood still for too long.
+// errClientLeft is the error of a transfer whose client disconnected or stalled.
 var errClientLeft = errors.New("the client stopped receiving")
 
-// sendPart sends a part of a file, whose header is written, for as long as the client takes it. A
-// file on this machine goes from the disk to the network inside the kernel.
+// sendPart sends a part of a local file after the header was written. The kernel copies it from the
+// disk to the network. It fails when the client stalls.
 func (req *request) sendPart(file *os.File, rest part, timeout time.Duration) (sent int64, err error) {
-	if rest.offset > 0 { // it was just opened
+	if rest.offset > 0 {
 		if _, err := file.Seek(rest.offset, io.SeekStart); err != nil {
 			return 0, err
 		}
@@ -38,24 +38,26 @@ func (req *request) sendPart(file *os.File, rest part, timeout time.Duration) (s
 	for sent < rest.length {
 		_ = controller.SetWriteDeadline(time.Now().Add(timeout))
 		if sent == 0 {
-			_ = controller.Flush() // what fails here fails below. With its header out, net/http does not read the file's first bytes itself
+			// After the header is sent, net/http does not read the file's first bytes itself. An
+			// error shows below.
+			_ = controller.Flush()
 		}
-		n, err := io.CopyN(req.ResponseWriter, file, min(rest.length-sent, sentByKernel))
+		n, err := io.CopyN(req.ResponseWriter, file, min(rest.length-sent, sendfileBytes))
 		sent += n
-		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || n < leastProgress) { // a slow client may go on
+		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || n < minProgress) { // a slow client may continue
 			return sent, transferError(err)
 		}
 	}
 	return sent, nil
 }
 
-// sendStream sends length bytes of what is read from elsewhere.
+// sendStream sends length bytes of a source that is not a local file.
 func (req *request) sendStream(source io.Reader, length int64, timeout time.Duration) (sent int64, err error) {
-	buffer := copyBuffers.Get().(*[sentByHand]byte)
+	buffer := copyBuffers.Get().(*[copyBufferBytes]byte)
 	defer copyBuffers.Put(buffer)
 	controller := http.NewResponseController(req.ResponseWriter)
 	for sent < length {
-		n, err := io.ReadFull(source, buffer[:min(length-sent, sentByHand)])
+		n, err := io.ReadFull(source, buffer[:min(length-sent, copyBufferBytes)])
 		if err != nil {
 			return sent, err
 		}
@@ -68,8 +70,7 @@ func (req *request) sendStream(source io.Reader, length int64, timeout time.Dura
 	return sent, nil
 }
 
-// sendMedia sends a part of the media, whichever way it is kept. The stream is nil for a file on
-// this machine.
+// sendMedia sends a part of the media. The stream is nil for a local file.
 func (req *request) sendMedia(media app.Media, stream io.Reader, asked part, timeout time.Duration) (int64, error) {
 	if stream != nil {
 		return req.sendStream(stream, asked.length, timeout)
@@ -77,11 +78,11 @@ func (req *request) sendMedia(media app.Media, stream io.Reader, asked part, tim
 	return req.sendPart(media.File, asked, timeout)
 }
 
-// transferError tells a client that left from a file that cannot be read.
+// transferError returns errClientLeft for an error of the connection, and other errors as they are.
 func transferError(err error) error {
 	var timeout net.Error
-	for _, theirs := range []error{syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed, http.ErrHandlerTimeout} {
-		if errors.Is(err, theirs) {
+	for _, connectionError := range []error{syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed, http.ErrHandlerTimeout} {
+		if errors.Is(err, connectionError) {
 			return errors.Join(errClientLeft, err)
 		}
 	}
@@ -89,7 +90,7 @@ func transferError(err error) error {
 		return errors.Join(errClientLeft, err)
 	}
 	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF // the file is shorter than was promised
+		return io.ErrUnexpectedEOF // the file is shorter than its Content-Length
 	}
 	return err
 }

@@ -173,10 +173,10 @@ func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
 	file := s.shoot(2)
 	declared := s.declare(draft.MissionID, "photo-2", file)
 	server := s.Config.Handler.(*Server)
-	if err := server.places[viewer].take(); err != nil {
+	if err := server.inFlight[viewer].acquire(); err != nil {
 		t.Fatal(err)
 	}
-	place, err := server.uploads.take(netip.Prefix{})
+	place, err := server.uploads.acquire(netip.Prefix{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
 	mustBe(t, "the feed", s.send(testRequest{target: feedPath, unsigned: true}), http.StatusOK)
 	mustBe(t, "an operator's link", s.follow(*s.reviewed(deliverable.SubmissionID).MediaURL, nil), http.StatusOK)
 	server.uploads.release(place)
-	server.places[viewer].release()
+	server.inFlight[viewer].release()
 	mustBe(t, "download", s.follow(deliverable.MediaURL, nil), http.StatusOK)
 	mustBe(t, "upload", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
 }

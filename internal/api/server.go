@@ -20,69 +20,67 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// Config is what a server is made of.
+// Config configures a [Server].
 type Config struct {
-	App      *app.App
-	Verifier *wallet.Verifier
-	Limits   *Limits // nil: none
-	// TrustedProxies are the load balancers whose X-Forwarded-For tells clients apart.
+	App       *app.App
+	Operators *app.Operators
+	Verifier  *wallet.Verifier
+	Limits    *Limits // nil: no limits
+	// TrustedProxies are the proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
-	// AllowedOrigins are the web origins whose pages may read answers; "*" allows every one. Signed
-	// headers, not cookies, say who asks, so a foreign page gains nothing by it.
+	// AllowedOrigins are the web origins whose pages may read answers; "*" allows every origin.
+	// That is safe because requests are authenticated by signed headers, not by cookies.
 	AllowedOrigins []string
-	// Health gives the parts that are out of order, by name. Ready is false until all the service
-	// cannot do without is there.
+	// Health returns the health of the service.
 	Health func(context.Context) Health
-	// Follower gives what the process sees that follows the chain; nil in a process that does not.
+	// Follower returns the status of the follower; nil in a process that does not follow the chain.
 	Follower func() *sortie.FollowerStatus
-	// Sender gives how the process does that sends transactions; nil in a process that does not.
+	// Sender returns the status of the sender; nil in a process that sends no transactions.
 	Sender func() *sortie.SenderStatus
-	// Warnings are about the configuration, for operators.
+	// Warnings are warnings about the configuration, shown to operators.
 	Warnings []string
-	// OperationsOnly leaves out everything but what tells how the process is: for one that does
-	// other work.
+	// OperationsOnly serves health and metrics only, for a process without an API.
 	OperationsOnly bool
-	// PrivateMetrics leaves the metrics to [Server.Operations]: they tell a stranger how busy the
-	// service is, and cost work.
+	// PrivateMetrics serves the metrics by [Server.Operations] only. Metrics cost work and show how
+	// busy the service is.
 	PrivateMetrics bool
 
 	OpenAPI  []byte
 	Registry *prometheus.Registry
 	Logger   *slog.Logger
 	Now      func() time.Time
-	// MaxInFlight is how many signed requests are worked on at a time; more are refused with 503.
-	// 0: 512.
+	// MaxInFlight bounds the requests in flight, for each kind of access; more are refused with
+	// 503. 0: 512.
 	MaxInFlight int
-	// BodyTimeout is how long a body may take to arrive. 0: 10 s.
+	// BodyTimeout is the time in which a body must arrive. 0: 10 s.
 	BodyTimeout time.Duration
-	// MaxUploads and MaxDownloads are how many files are on their way at a time. When there are
-	// more uploads, the slowest gives way; more downloads are refused with 503. 0: 2048 and 256.
+	// MaxUploads and MaxDownloads bound the transfers in flight. A further upload displaces the
+	// slowest; further downloads are refused with 503. 0: 2048 and 256.
 	MaxUploads, MaxDownloads int
 	// StallTimeout is how long an upload or a download may take for its next 16 KiB. 0: 10 s. The
-	// server needs a WriteTimeout of its own, which ends what is left of a deadline when the next
-	// request comes.
+	// http.Server must have a WriteTimeout, which resets the write deadline for the next request.
 	StallTimeout time.Duration
 }
 
 // Server answers the HTTP requests of the service.
 type Server struct {
-	config    Config
-	mux       *http.ServeMux
-	private   *http.ServeMux // of Operations
-	limits    *limiters
-	places    [accesses]places // of work
-	bodies    bodyPools
-	uploads   *uploadPlaces
-	turns     turns // at uploads
-	lingering lingering
-	metrics   *metrics
+	config      Config
+	mux         *http.ServeMux
+	private     *http.ServeMux // of Operations
+	limits      *limiters
+	inFlight    [accesses]semaphore
+	bodies      bodyPools
+	uploads     *inflightUploads
+	uploadLocks uploadLocks
+	lingering   lingering
+	metrics     *metrics
 
-	proxyWarning sync.Once // at the first client address that was not believed
+	proxyWarning sync.Once // of the first X-Forwarded-For that was ignored
 
 	openAPIPage, docsPage func() (staticPage, error)
 }
 
-// New makes a server.
+// New returns a server.
 func New(config Config) *Server {
 	config.MaxInFlight = cmp.Or(config.MaxInFlight, 512)
 	config.MaxUploads = cmp.Or(config.MaxUploads, defaultUploads)
@@ -95,16 +93,15 @@ func New(config Config) *Server {
 		bodies:    newBodyPools(config.MaxInFlight, config.Limits),
 		lingering: newLingering(config.MaxInFlight, config.Limits),
 		metrics:   newMetrics(config.Registry),
-		// When it is first asked for: most processes are never asked, and what it takes would stay
-		// with each of them.
+		// Made on first use: most processes never serve them, and they would stay in memory.
 		openAPIPage: sync.OnceValues(func() (staticPage, error) { return newStaticPage(config.OpenAPI) }),
 		docsPage:    sync.OnceValues(func() (staticPage, error) { return newDocsPage(config.OpenAPI) }),
 	}
-	for kind := range s.places { // apart, so that probes and operators get through when creators overload the API
-		s.places[kind] = make(places, config.MaxInFlight)
+	for kind := range s.inFlight { // one each, so that creators cannot block probes and operators
+		s.inFlight[kind] = make(semaphore, config.MaxInFlight)
 	}
-	s.uploads = newUploadPlaces(config.MaxUploads, s.limits.uploads.most, s.metrics.displaced.Inc)
-	s.places[viewer], s.places[inspector] = make(places, config.MaxDownloads), make(places, config.MaxDownloads)
+	s.inFlight[viewer], s.inFlight[inspector] = make(semaphore, config.MaxDownloads), make(semaphore, config.MaxDownloads)
+	s.uploads = newInflightUploads(config.MaxUploads, s.limits.uploads.limit, s.metrics.displaced.Inc)
 	s.mux = s.newMux(func(r route) bool {
 		isHidden := config.OperationsOnly && !r.operations || config.PrivateMetrics && r.pattern == metricsPath
 		return !isHidden
@@ -113,7 +110,7 @@ func New(config Config) *Server {
 	return s
 }
 
-// newMux serves the routes that are wanted.
+// newMux returns a mux of the wanted routes.
 func (s *Server) newMux(isWanted func(route) bool) *http.ServeMux {
 	mux, byPattern := http.NewServeMux(), make(map[string][]route)
 	for _, r := range routes {
@@ -128,22 +125,21 @@ func (s *Server) newMux(isWanted func(route) bool) *http.ServeMux {
 	return mux
 }
 
-// Operations answers what tells how the process is, the metrics included. It is for a listener that
-// strangers cannot reach.
+// Operations serves health and metrics, for a listener that is not public.
 func (s *Server) Operations() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(s.private, w, r) })
 }
 
-// resource is what stands at one pattern: a route for each method.
+// resource holds the routes of one pattern, one for each method.
 type resource struct {
 	server *Server
 	routes []route
 }
 
-// ServeHTTP is called by the mux with an request as its writer.
+// ServeHTTP is called by the mux with a *request as its writer.
 func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := w.(*request)
-	req.http = r // it now knows the values in its path
+	req.http = r // with the path values
 	req.err = res.serve(req)
 }
 
@@ -167,8 +163,8 @@ func (res *resource) methods() string {
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
-// serve is the order of checks: cheap ones first, and nothing is looked up for somebody who has not
-// said who they are.
+// serve checks the request and calls the handler. Cheap checks are first, and nothing is read from
+// the database before the request is authenticated.
 func (res *resource) serve(req *request) error {
 	s := res.server
 	if res.routes[0].tus {
@@ -180,7 +176,7 @@ func (res *resource) serve(req *request) error {
 	route, ok := res.find(req.http.Method)
 	if !ok {
 		req.Header().Set("Allow", res.methods())
-		return sortie.NewError(sortie.CodeMethodNotAllowed, "%s is not for this path; it takes %s", printable(req.http.Method), res.methods())
+		return sortie.NewError(sortie.CodeMethodNotAllowed, "this path does not support %s; it supports %s", printable(req.http.Method), res.methods())
 	}
 	req.route = route.method + " " + route.pattern
 	if err := s.admit(req, route); err != nil {
@@ -191,7 +187,7 @@ func (res *resource) serve(req *request) error {
 	} else if err := s.receive(req, route); err != nil {
 		return err
 	}
-	release, err := s.takePlace(req, route)
+	release, err := s.acquire(req, route)
 	if err != nil {
 		return err
 	}
@@ -207,52 +203,56 @@ func (res *resource) serve(req *request) error {
 		}
 	}
 	if route.list {
-		release, err := s.takeListShare(req, route)
+		release, err := s.acquireList(req, route)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
+	if route.access.checksQuery() {
+		if err := req.parseQuery(route.query); err != nil {
+			return err
+		}
+	}
 	err = route.handle(s, req)
 	if route.access.byLink() && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid {
-		err = s.failAuthentication(req, err) // a link is what a signature is elsewhere
+		err = s.failAuthentication(req, err) // a link authenticates like a signature
 	}
 	s.chargeCost(req, route)
 	return err
 }
 
-// takePlace takes one of the places of work, and of those for transfers no more than the address
-// has a share in.
-func (s *Server) takePlace(req *request, route route) (release func(), err error) {
-	work := s.places[route.access]
-	var share *shares
+// acquire counts the request as in flight. Transfers also count against their address.
+func (s *Server) acquire(req *request, route route) (release func(), err error) {
+	inFlight := s.inFlight[route.access]
+	var ofClient *perClient
 	switch {
 	case route.access == uploader && route.streams:
-		if req.place, err = s.uploads.take(req.address); err != nil {
+		if req.inflight, err = s.uploads.acquire(req.address); err != nil {
 			return nil, err
 		}
-		return func() { s.uploads.release(req.place) }, nil
-	case route.access == uploader: // how far an upload is, and its end
-		share = s.limits.uploads
+		return func() { s.uploads.release(req.inflight) }, nil
+	case route.access == uploader: // HEAD and DELETE of tus
+		ofClient = s.limits.uploads
 	case route.access == viewer, route.access == inspector:
-		share = s.limits.downloads
+		ofClient = s.limits.downloads
 	default:
-		return work.release, work.take()
+		return inFlight.release, inFlight.acquire()
 	}
-	if err := share.take(req.address); err != nil {
+	if err := ofClient.acquire(req.address); err != nil {
 		return nil, err
 	}
-	if err := work.take(); err != nil {
-		share.release(req.address)
+	if err := inFlight.acquire(); err != nil {
+		ofClient.release(req.address)
 		return nil, err
 	}
 	return func() {
-		work.release()
-		share.release(req.address)
+		inFlight.release()
+		ofClient.release(req.address)
 	}, nil
 }
 
-// receive takes in the body. Bodies that arrive slowly take none of the places of work.
+// receive reads the body. A request whose body is arriving is not counted as in flight.
 func (s *Server) receive(req *request, route route) error {
 	if route.body == 0 || req.http.ContentLength == 0 {
 		return req.readBody(route)
@@ -263,22 +263,21 @@ func (s *Server) receive(req *request, route route) error {
 // ServeHTTP answers a request of the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(s.mux, w, r) }
 
-// serve is the way of every request: it gets an id, is answered, counted and logged, whatever
-// happens.
+// serve gives the request an id, answers it, counts it and logs it.
 func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	req := &request{ResponseWriter: w, http: r, id: newRequestID(), route: "none", address: s.clientAddress(r)}
 	header := w.Header()
 	header.Set("X-Request-Id", req.id)
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cache-Control", "no-store") // unless the handler knows better
+	header.Set("Cache-Control", "no-store") // unless the handler sets another
 	s.allowOrigin(req)
 	if r.ContentLength != 0 {
 		req.expectBody(s.config.BodyTimeout)
 	}
 	start := time.Now()
 	err := s.contain(mux, req)
-	isCut := err != nil && req.status != 0 // part of an answer is out
-	if err != nil && !isCut {
+	isTruncated := err != nil && req.status != 0 // a part of the answer was sent
+	if err != nil && !isTruncated {
 		req.answerError(err)
 	}
 	if isAbandoned(r, err) {
@@ -286,21 +285,21 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	}
 	s.metrics.observe(req.route, req.status, time.Since(start))
 	s.log(req, err, time.Since(start))
-	if isCut {
-		panic(http.ErrAbortHandler) // so that the client sees it
+	if isTruncated {
+		panic(http.ErrAbortHandler) // closes the connection, so that the client notices
 	}
 	s.linger(req)
 }
 
-// statusAbandoned counts requests whose client did not wait for the answer, in the way of nginx:
-// nothing failed on our side.
+// statusAbandoned is the status in logs and metrics of a request whose client disconnected before
+// the answer, as in nginx. It is not an error of the service.
 const statusAbandoned = 499
 
 func isAbandoned(r *http.Request, err error) bool {
 	return errors.Is(err, errClientLeft) || errors.Is(err, context.Canceled) && r.Context().Err() != nil
 }
 
-// contain turns a panic into an internal error, so that one bad request ends alone.
+// contain turns a panic into an internal error of this request.
 func (s *Server) contain(mux *http.ServeMux, req *request) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {

@@ -47,14 +47,16 @@ func mustKey(text string) *sortie.Key {
 // testService is the API behind a real listener, on a real database, at a time that tests choose.
 type testService struct {
 	*httptest.Server
-	t        testing.TB
-	clock    *testClock
-	db       *store.DB
-	app      *app.App
-	chain    *testChain
-	trust    sortie.Trust
-	contract *contract
-	stop     func() // ends the service, so that another can take its place
+	t         testing.TB
+	clock     *testClock
+	db        *store.DB
+	app       *app.App
+	ledger    *app.Ledger
+	operators *app.Operators
+	chain     *testChain
+	trust     sortie.Trust
+	contract  *contract
+	stop      func() // ends the service, so that another can take its place
 }
 
 type testClock struct {
@@ -142,7 +144,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain.app = useCases
+	chain.app, chain.ledger = useCases.App, useCases.Ledger
 	if options.call == nil { // a chain on which every contract wallet says no
 		options.call = func(context.Context, []byte, uint64) ([]byte, error) { return make([]byte, 32), nil }
 	}
@@ -151,7 +153,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 		t.Fatal(err)
 	}
 	config := Config{
-		App: useCases, Verifier: verifier, Limits: options.limits, AllowedOrigins: []string{"*"}, OpenAPI: spec.OpenAPI,
+		App: useCases.App, Operators: useCases.Operators, Verifier: verifier, Limits: options.limits, AllowedOrigins: []string{"*"}, OpenAPI: spec.OpenAPI,
 		Health: func(context.Context) Health {
 			return Health{Ready: true, Parts: map[string]string{"database": "ok", "chain": "ok"}}
 		},
@@ -170,7 +172,7 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	server.Start()
 	t.Cleanup(server.Close)
 	return &testService{
-		Server: server, t: t, clock: clock, db: db, app: useCases, chain: chain, contract: newContract(t),
+		Server: server, t: t, clock: clock, db: db, app: useCases.App, ledger: useCases.Ledger, operators: useCases.Operators, chain: chain, contract: newContract(t),
 		stop: func() {
 			server.Close()
 			closeStore()

@@ -8,85 +8,86 @@ import (
 	"time"
 )
 
-// A transfer may take as long as it likes while it moves: at least leastProgress bytes in every
-// stall timeout. A deadline for the whole would cut honest clients on slow lines; none at all would
-// let a silent one keep its place for ever.
-const leastProgress = 16 << 10
+// A transfer may take any time while it makes progress: at least minProgress bytes in every stall
+// timeout. A deadline for the whole transfer would cut off clients on slow lines; without any
+// deadline a silent client would keep its connection forever.
+const minProgress = 16 << 10
 
-// pacedBody reads the body of an upload for as long as it keeps coming. It remembers its own
-// failure, so that it is told from one of the disk that the bytes go to.
-type pacedBody struct {
+// stallReader reads the body of an upload and fails when it stalls. It keeps its own error, to tell
+// it from an error of the disk that the bytes are written to.
+type stallReader struct {
 	body       io.Reader
 	controller *http.ResponseController
 	timeout    time.Duration
-	isLate     func() bool // the whole must be here by now, however well it moves
+	isExpired  func() bool // the reservation of the upload has ended
 
-	due    int64 // bytes until the deadline moves
-	total  int64
-	err    error
-	broken atomic.Pointer[error] // why no more shall be read; nil: it may
+	due     int64 // bytes until the deadline moves
+	total   int64
+	err     error
+	aborted atomic.Pointer[error] // why Read must fail; nil: it need not
 
-	// The last stretch of leastProgress bytes: when it ended, and how long it took. Other
-	// goroutines read them.
+	// The last minProgress bytes: when they were complete, and how long they took. Other goroutines
+	// read these fields.
 	began   time.Time
 	movedAt atomic.Int64 // nanoseconds since began
-	stretch atomic.Int64 // nanoseconds
+	took    atomic.Int64 // nanoseconds
 }
 
-func newPacedBody(body io.Reader, controller *http.ResponseController, timeout time.Duration, isLate func() bool) *pacedBody {
-	return &pacedBody{body: body, controller: controller, timeout: timeout, isLate: isLate, began: time.Now()}
+func newStallReader(body io.Reader, controller *http.ResponseController, timeout time.Duration, isExpired func() bool) *stallReader {
+	return &stallReader{body: body, controller: controller, timeout: timeout, isExpired: isExpired, began: time.Now()}
 }
 
-func (b *pacedBody) Read(p []byte) (int, error) {
-	if b.err != nil { // after the end a deadline would hit the next request of the connection
+// Read moves the read deadline of the connection each time minProgress bytes arrived.
+func (b *stallReader) Read(p []byte) (int, error) {
+	if b.err != nil { // after the end, a deadline would apply to the next request of the connection
 		return 0, b.err
 	}
 	if b.due <= 0 {
-		if b.isLate() {
-			b.err = errTooLate
+		if b.isExpired() {
+			b.err = errUploadExpired
 			return 0, b.err
 		}
 		if b.total > 0 {
-			b.noteStretch()
+			b.recordProgress()
 		}
-		_ = b.controller.SetReadDeadline(time.Now().Add(b.timeout)) // only a writer without a connection cannot
-		b.due = leastProgress
+		_ = b.controller.SetReadDeadline(time.Now().Add(b.timeout)) // fails only without a connection
+		b.due = minProgress
 	}
-	if cause := b.broken.Load(); cause != nil { // looked at after the deadline was moved, which breakOff moves back
+	if cause := b.aborted.Load(); cause != nil { // read after the deadline was set, because abort sets it too
 		b.err = *cause
 		return 0, b.err
 	}
 	n, err := b.body.Read(p)
 	b.due -= int64(n)
 	b.total += int64(n)
-	if cause := b.broken.Load(); cause != nil && err != nil && !errors.Is(err, io.EOF) {
+	if cause := b.aborted.Load(); cause != nil && err != nil && !errors.Is(err, io.EOF) {
 		err = *cause
 	}
 	b.err = err
 	return n, err
 }
 
-func (b *pacedBody) noteStretch() {
+func (b *stallReader) recordProgress() {
 	now := int64(time.Since(b.began))
-	b.stretch.Store(now - b.movedAt.Load())
+	b.took.Store(now - b.movedAt.Load())
 	b.movedAt.Store(now)
 }
 
-// pace is how long the body takes for leastProgress bytes: the last ones, or the next ones as far
-// as they have taken longer. It may be called while another goroutine reads.
-func (b *pacedBody) pace() time.Duration {
-	return max(time.Duration(b.stretch.Load()), time.Since(b.began)-time.Duration(b.movedAt.Load()))
+// pace is how long the body takes for minProgress bytes: the last ones, or the next ones if they
+// already take longer. It may be called while another goroutine reads.
+func (b *stallReader) pace() time.Duration {
+	return max(time.Duration(b.took.Load()), time.Since(b.began)-time.Duration(b.movedAt.Load()))
 }
 
-// breakOff makes a Read that waits, or the next one, fail with a cause. It may be called while
-// another goroutine reads.
-func (b *pacedBody) breakOff(cause error) {
-	b.broken.CompareAndSwap(nil, &cause)
+// abort makes the current or the next Read fail with cause. It may be called while another
+// goroutine reads.
+func (b *stallReader) abort(cause error) {
+	b.aborted.CompareAndSwap(nil, &cause)
 	_ = b.controller.SetReadDeadline(time.Now())
 }
 
-// errTooLate ends a body that nobody waits for any more.
-var errTooLate = errors.New("the time for the upload is over")
+// errUploadExpired ends a body whose reservation has ended.
+var errUploadExpired = errors.New("the reservation of the upload has ended")
 
-// failed reports whether the body ended before its end.
-func (b *pacedBody) failed() bool { return b.err != nil && !errors.Is(b.err, io.EOF) }
+// failed reports whether the body could not be read to its end.
+func (b *stallReader) failed() bool { return b.err != nil && !errors.Is(b.err, io.EOF) }

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// maxListBytes ends a page of drafts, with a cursor.
+	// maxListBytes bounds a page of drafts; a cursor continues it.
 	maxListBytes = 4 << 20
-	// streamPiece is how much of a streamed answer is kept before it is sent.
+	// streamPiece is how many bytes of a streamed answer are buffered before they are sent.
 	streamPiece = 64 << 10
 )
 
-// stream sends a JSON answer in pieces, so that a large one is never held as a whole. An answer of
-// one piece is sent as any other is, with its length. A failure before the first piece is sent is
-// answered with its status; after that the connection is cut.
+// stream sends a JSON answer in pieces, so that a large answer is never in memory as a whole. An
+// answer of one piece is sent with its Content-Length. An error before the first piece is answered
+// with its status; a later one closes the connection.
 type stream struct {
 	req        *request
 	text       []byte       // not sent yet
@@ -24,7 +24,7 @@ type stream struct {
 	begun      bool
 }
 
-// newStream takes a buffer, which close gives back.
+// newStream takes a buffer from the pool; close returns it.
 func (req *request) newStream() *stream {
 	buffer := buffers.Get().(*[]byte)
 	return &stream{req: req, text: (*buffer)[:0]}
@@ -35,7 +35,7 @@ func (s *stream) close() {
 		compressors.Put(s.compressor)
 		s.compressor = nil
 	}
-	if cap(s.text) <= keptBuffer {
+	if cap(s.text) <= maxPooledBuffer {
 		buffers.Put(&s.text)
 	}
 }
@@ -43,7 +43,7 @@ func (s *stream) close() {
 // size is the length of the answer so far, before compression.
 func (s *stream) size() int { return s.sent + len(s.text) }
 
-// push sends what is kept if that is a piece. It fails when the client does not receive any more.
+// push sends the buffered text if it is a piece. It fails when the client disconnected.
 func (s *stream) push() error {
 	if len(s.text) < streamPiece {
 		return nil
@@ -51,7 +51,7 @@ func (s *stream) push() error {
 	return s.send()
 }
 
-// end sends the rest.
+// end sends the rest of the answer.
 func (s *stream) end() error {
 	if !s.begun {
 		s.req.send(http.StatusOK, s.text)

@@ -6,17 +6,15 @@ import (
 	"net/http"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/app"
 )
 
 func (s *Server) declareSubmission(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
 	key, err := idempotencyKey(req.http.Header)
 	if err != nil {
 		return err
 	}
-	declared, created, err := s.config.App.Declare(req.http.Context(), req.base, req.wallet, req.address, req.http.PathValue("missionId"), key, req.body)
+	declared, created, err := s.config.App.Declare(req.http.Context(), req.links(), req.wallet, req.address, req.http.PathValue("missionId"), key, req.body)
 	if err != nil {
 		showReservationLimit(req.Header(), err)
 		return err
@@ -31,7 +29,7 @@ func (s *Server) declareSubmission(req *request) error {
 	return req.answerJSON(status, declared)
 }
 
-// showReservationLimit tells the limit of reservations as the other limits are told.
+// showReservationLimit sets the RateLimit headers for the limit of reservations.
 func showReservationLimit(header http.Header, err error) {
 	var coded *sortie.Error
 	if errors.As(err, &coded) && coded.Code == sortie.CodeRateLimited {
@@ -40,39 +38,21 @@ func showReservationLimit(header http.Header, err error) {
 	}
 }
 
-func (s *Server) ownSubmissions(req *request) error {
-	page, err := req.parsePage()
-	if err != nil {
-		return err
-	}
-	submissions, err := s.config.App.Submissions(req.http.Context(), req.wallet, page)
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, submissions)
+func (s *Server) ownSubmissions(req *request, page app.Page) (sortie.SubmissionPage, error) {
+	return s.config.App.Submissions(req.http.Context(), req.wallet, page)
 }
 
-func (s *Server) ownSubmission(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
-	submission, err := s.config.App.Submission(req.http.Context(), req.wallet, req.http.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return req.answerJSON(http.StatusOK, submission)
+func (s *Server) ownSubmission(req *request) (sortie.SubmissionDetail, error) {
+	return s.config.App.Submission(req.http.Context(), req.wallet, req.http.PathValue("id"))
 }
 
-func (s *Server) withdrawSubmission(req *request) error {
-	if err := req.parseQuery(); err != nil {
-		return err
-	}
+func (s *Server) withdrawSubmission(req *request) (sortie.SubmissionDetail, error) {
 	id := req.http.PathValue("id")
 	submission, err := s.config.App.Withdraw(req.http.Context(), req.wallet, id)
 	if err != nil {
-		return err
+		return sortie.SubmissionDetail{}, err
 	}
-	s.turns.end(req.http.Context(), id) // an upload that went on would keep its place for nothing
+	s.uploadLocks.takeOver(req.http.Context(), id) // ends an upload that is no longer needed
 	s.config.App.DropUpload(id)
-	return req.answerJSON(http.StatusOK, submission)
+	return submission, nil
 }

@@ -5,23 +5,23 @@ import (
 	"strconv"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/links"
 )
 
-// The resumable uploads of tus 1.0 (tus.io), with the extensions creation, creation-with-upload,
-// termination and expiration. A submission has one upload and one URL for it, which is both the
-// place where it is created and the upload itself.
+// Resumable uploads follow tus 1.0 (tus.io) with the extensions creation, creation-with-upload,
+// termination and expiration. A submission has one upload; its URL is both the creation URL and the
+// upload URL.
 const (
 	tusVersion     = sortie.TusVersion
 	tusExtensions  = "creation,creation-with-upload,termination,expiration"
 	tusContentType = "application/offset+octet-stream"
 )
 
-// tusHandler is what a tus request does with its upload.
+// tusHandler handles a tus request after its upload was opened.
 type tusHandler func(*Server, *request, *upload) error
 
 func (s *Server) tusCreate(req *request) error {
-	// Clients that cannot send other methods say so in a header.
+	// Clients that can only send POST name the method in a header.
 	switch override := req.http.Header.Get("X-HTTP-Method-Override"); override {
 	case "":
 		return s.tus(req, (*Server).createTus)
@@ -38,17 +38,17 @@ func (s *Server) tusHead(req *request) error   { return s.tus(req, (*Server).hea
 func (s *Server) tusPatch(req *request) error  { return s.tus(req, (*Server).patchTus) }
 func (s *Server) tusDelete(req *request) error { return s.tus(req, (*Server).dropTus) }
 
-// tus is the way of every tus request. A client that asks how far its upload is, or begins it, has
-// lost the connection on which it sent the rest.
+// tus opens the upload of a tus request and calls its handler. A client that sends HEAD or POST has
+// lost the connection on which it sent the file, so such a request takes over the upload.
 func (s *Server) tus(req *request, handle tusHandler) error {
 	if req.http.Header.Get("Tus-Resumable") != tusVersion {
 		req.Header().Set("Tus-Version", tusVersion)
 		return req.answerEmpty(http.StatusPreconditionFailed)
 	}
-	upload, err := s.openUpload(req, app.UploadTus)
-	comesBack := req.http.Method == http.MethodHead || req.http.Method == http.MethodPost && req.http.Header.Get("X-HTTP-Method-Override") == ""
-	if comesBack && sortie.ErrorCode(err) == sortie.CodeIdempotencyInProgress && s.turns.end(req.http.Context(), req.http.PathValue("submissionId")) {
-		upload, err = s.openUpload(req, app.UploadTus)
+	upload, err := s.openUpload(req, links.VariantUploadTus)
+	reconnects := req.http.Method == http.MethodHead || req.http.Method == http.MethodPost && req.http.Header.Get("X-HTTP-Method-Override") == ""
+	if reconnects && sortie.ErrorCode(err) == sortie.CodeIdempotencyInProgress && s.uploadLocks.takeOver(req.http.Context(), req.http.PathValue("submissionId")) {
+		upload, err = s.openUpload(req, links.VariantUploadTus)
 	}
 	if err != nil {
 		return err
@@ -57,8 +57,8 @@ func (s *Server) tus(req *request, handle tusHandler) error {
 	return handle(s, req, upload)
 }
 
-// createTus begins the upload. Its client will send the file from the beginning, so what is there
-// goes.
+// createTus starts the upload. Its client sends the file from the first byte, so earlier bytes are
+// discarded.
 func (s *Server) createTus(req *request, upload *upload) error {
 	length, err := req.tusNumber("Upload-Length")
 	switch {
@@ -67,7 +67,7 @@ func (s *Server) createTus(req *request, upload *upload) error {
 	case length > upload.Size():
 		return errLongerThanDeclared(upload.Size())
 	case length < upload.Size():
-		return errFault("Upload-Length", faultRange, "is "+strconv.FormatInt(length, 10)+", but the file was declared to have "+strconv.FormatInt(upload.Size(), 10)+" bytes")
+		return errInvalidField("Upload-Length", fieldRange, "is "+strconv.FormatInt(length, 10)+", but the declared size is "+strconv.FormatInt(upload.Size(), 10)+" bytes")
 	case upload.Done():
 		return errUploadDone()
 	}
@@ -85,8 +85,7 @@ func (s *Server) createTus(req *request, upload *upload) error {
 	return req.answerOffset(http.StatusCreated, upload)
 }
 
-// headTus tells where the upload stands. A client that sees all bytes there sends no more: they
-// have been taken in by now.
+// headTus answers with the offset of the upload. When it equals the length, the file is stored.
 func (s *Server) headTus(req *request, upload *upload) error {
 	req.Header().Set("Upload-Length", strconv.FormatInt(upload.Size(), 10))
 	return req.answerOffset(http.StatusOK, upload)
@@ -98,7 +97,7 @@ func (s *Server) patchTus(req *request, upload *upload) error {
 	case err != nil:
 		return err
 	case offset != upload.Offset():
-		return sortie.NewError(sortie.CodeWrongState, "the upload has %d bytes, so that is where it goes on; ask with HEAD", upload.Offset())
+		return sortie.NewError(sortie.CodeWrongState, "Upload-Offset must be %d, the bytes that arrived; read it with HEAD", upload.Offset())
 	}
 	if err := s.appendTus(req, upload); err != nil {
 		return err
@@ -106,8 +105,8 @@ func (s *Server) patchTus(req *request, upload *upload) error {
 	return req.answerOffset(http.StatusNoContent, upload)
 }
 
-// dropTus forgets what was uploaded. The slot stays reserved: giving it back is the contributor's,
-// who signs for it.
+// dropTus discards the uploaded bytes. The slot stays reserved: only the contributor can withdraw
+// the submission, with a signed request.
 func (s *Server) dropTus(req *request, upload *upload) error {
 	if upload.Done() {
 		return errUploadDone()
@@ -118,7 +117,7 @@ func (s *Server) dropTus(req *request, upload *upload) error {
 	return req.answerEmpty(http.StatusNoContent)
 }
 
-// appendTus adds the body to the upload, and takes the upload in when that was the last of it.
+// appendTus appends the body to the upload, and finishes the upload after its last byte.
 func (s *Server) appendTus(req *request, upload *upload) error {
 	if err := checkUploadHeader(req.http.Header); err != nil {
 		return err
@@ -141,7 +140,7 @@ func (s *Server) appendTus(req *request, upload *upload) error {
 	return err
 }
 
-// tusNumber reads a header that every client must send: a number of bytes.
+// tusNumber parses a required header that is a number of bytes.
 func (req *request) tusNumber(name string) (int64, error) {
 	given := req.http.Header.Values(name)
 	if len(given) == 1 {
@@ -149,7 +148,7 @@ func (req *request) tusNumber(name string) (int64, error) {
 			return number, nil
 		}
 	}
-	return 0, sortie.NewError(sortie.CodeInvalidRequest, "set %s, once, to a number of bytes", name)
+	return 0, sortie.NewError(sortie.CodeInvalidRequest, "the %s header must appear once, with a number of bytes", name)
 }
 
 func (req *request) answerOffset(status int, upload *upload) error {
@@ -161,5 +160,5 @@ func (req *request) answerOffset(status int, upload *upload) error {
 }
 
 func errUploadDone() error {
-	return sortie.NewError(sortie.CodeWrongState, "nothing is waited for: the file has been taken in, or the submission is decided; read the submission")
+	return sortie.NewError(sortie.CodeWrongState, "the upload is closed: the file was received, or the submission is decided; read the submission")
 }

@@ -7,85 +7,85 @@ import (
 	"time"
 )
 
-// takeOverTimeout is how long a client that comes back waits for its lost connection to be given
-// up.
+// takeOverTimeout is how long takeOver waits for the other connection to end.
 const takeOverTimeout = 2 * time.Second
 
-// errTakenOver ends a body whose client has come back on another connection.
-var errTakenOver = errors.New("the client has come back on another connection")
+// errTakenOver ends a body whose client reconnected.
+var errTakenOver = errors.New("the client continued the upload on another connection")
 
-// turns knows who works on which upload in this process. When a phone loses its network, the
-// service does not learn of it: the old connection would keep the upload until it is found to stand
-// still, and the client, which is back long before that, would be told that it is in its own way.
-type turns struct {
+// uploadLocks holds which uploads this process is receiving, so that a client can take over its own
+// upload. When a phone loses its network the service does not notice: the old connection would keep
+// the upload until it stalls, and the client reconnects long before that.
+type uploadLocks struct {
 	mu   sync.Mutex
-	byID map[string]*turn
+	byID map[string]*uploadLock
 }
 
-// turn is the work on one upload.
-type turn struct {
-	over chan struct{}
+// uploadLock is held by the request that receives an upload.
+type uploadLock struct {
+	released chan struct{}
 
-	mu     sync.Mutex
-	body   *pacedBody // while one is being read
-	broken bool       // no body shall be read any more
+	mu      sync.Mutex
+	body    *stallReader // while it is being read
+	aborted bool         // no further body may be read
 }
 
-// begin notes that the upload is worked on. The turn ends after the upload was closed.
-func (t *turns) begin(id string) (*turn, func()) {
-	mine := &turn{over: make(chan struct{})}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.byID == nil {
-		t.byID = make(map[string]*turn)
+// lock registers the request that receives an upload. The caller calls unlock after it closed the
+// upload.
+func (l *uploadLocks) lock(id string) (held *uploadLock, unlock func()) {
+	held = &uploadLock{released: make(chan struct{})}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byID == nil {
+		l.byID = make(map[string]*uploadLock)
 	}
-	t.byID[id] = mine
-	return mine, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.byID[id] == mine {
-			delete(t.byID, id)
+	l.byID[id] = held
+	return held, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.byID[id] == held {
+			delete(l.byID, id)
 		}
-		close(mine.over)
+		close(held.released)
 	}
 }
 
-// end breaks off the body that is being read for an upload, and waits for the turn to be over. It
-// reports whether it is.
-func (t *turns) end(ctx context.Context, id string) bool {
-	t.mu.Lock()
-	theirs := t.byID[id]
-	t.mu.Unlock()
-	if theirs == nil { // over by now, or another process's
+// takeOver aborts the body that is being read for an upload and waits until its lock is released.
+// It reports whether that happened in time.
+func (l *uploadLocks) takeOver(ctx context.Context, id string) bool {
+	l.mu.Lock()
+	held := l.byID[id]
+	l.mu.Unlock()
+	if held == nil { // released meanwhile, or held by another process
 		return false
 	}
-	theirs.breakOff()
+	held.abort()
 	ctx, cancel := context.WithTimeout(ctx, takeOverTimeout)
 	defer cancel()
 	select {
-	case <-theirs.over:
+	case <-held.released:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// reads notes the body that is being read, nil for none any more. What is done with an upload after
-// its body is not broken off.
-func (t *turn) reads(body *pacedBody) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.body = body
-	if body != nil && t.broken {
-		body.breakOff(errTakenOver)
+// setBody sets the body that is being read; nil when it was read. Work after the body is not
+// aborted.
+func (l *uploadLock) setBody(body *stallReader) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.body = body
+	if body != nil && l.aborted {
+		body.abort(errTakenOver)
 	}
 }
 
-func (t *turn) breakOff() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.broken = true
-	if t.body != nil {
-		t.body.breakOff(errTakenOver)
+func (l *uploadLock) abort() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.aborted = true
+	if l.body != nil {
+		l.body.abort(errTakenOver)
 	}
 }

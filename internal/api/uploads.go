@@ -9,27 +9,28 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/links"
 )
 
-// answerTimeout is how long the answer to an upload may take to be sent. For net/http its time
-// began when the upload did.
+// answerTimeout is the write deadline for the answer to an upload, set when the upload has ended:
+// net/http would count from its beginning.
 const answerTimeout = 30 * time.Second
 
-// retryGaveWay is after how many seconds an upload that gave way may come back.
-const retryGaveWay = 5
+// retryDisplaced is after how many seconds a displaced upload may continue.
+const retryDisplaced = 5
 
-const faultRange = "out_of_range"
+const fieldRange = "out_of_range"
 
-// putUpload takes a whole file in one request. Nothing of its body is read before it is known to be
-// wanted: a client that sends Expect: 100-continue sends no file in vain.
+// putUpload receives a whole file in one request. It reads the body only after all other checks, so
+// that a client that sends Expect: 100-continue does not send a file that is refused.
 func (s *Server) putUpload(req *request) error {
-	upload, err := s.openUpload(req, app.UploadPut)
+	upload, err := s.openUpload(req, links.VariantUploadPut)
 	if err != nil {
 		return err
 	}
 	defer upload.close()
 	if !upload.Done() {
-		if err := s.takeWhole(req, upload); err != nil {
+		if err := s.receiveFile(req, upload); err != nil {
 			return err
 		}
 	}
@@ -40,11 +41,11 @@ func (s *Server) putUpload(req *request) error {
 	return req.answerJSON(http.StatusOK, detail)
 }
 
-// upload is an upload that this request works on.
+// upload is the upload of one request, with its lock.
 type upload struct {
 	*app.Upload
-	turn *turn
-	over func()
+	lock   *uploadLock
+	unlock func()
 }
 
 func (s *Server) openUpload(req *request, variant string) (*upload, error) {
@@ -56,19 +57,18 @@ func (s *Server) openUpload(req *request, variant string) (*upload, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header().Del("Retry-After") // of an attempt before
-	turn, over := s.turns.begin(id)
-	return &upload{opened, turn, over}, nil
+	req.Header().Del("Retry-After") // of an earlier attempt
+	lock, unlock := s.uploadLocks.lock(id)
+	return &upload{opened, lock, unlock}, nil
 }
 
 func (u *upload) close() {
 	u.Close()
-	u.over()
+	u.unlock()
 }
 
-// takeWhole takes the body as the whole file. What an earlier attempt left is of no use: this one
-// begins at the beginning.
-func (s *Server) takeWhole(req *request, upload *upload) error {
+// receiveFile receives the body as the whole file. It discards the bytes of an earlier attempt.
+func (s *Server) receiveFile(req *request, upload *upload) error {
 	if err := checkLength(req.http, upload.Size()); err != nil {
 		return err
 	}
@@ -81,12 +81,12 @@ func (s *Server) takeWhole(req *request, upload *upload) error {
 		return err
 	}
 	if upload.Offset() < upload.Size() {
-		return errFault("body", faultRange, fmt.Sprintf("has %d bytes, but the file was declared to have %d; send all of it", upload.Offset(), upload.Size()))
+		return errInvalidField("body", fieldRange, fmt.Sprintf("has %d bytes, but the declared size is %d; send the whole file", upload.Offset(), upload.Size()))
 	}
 	return nil
 }
 
-// checkLength compares what is announced with the file that was declared, before any of it is read.
+// checkLength compares the Content-Length with the declared size before the body is read.
 func checkLength(r *http.Request, want int64) error {
 	if err := checkUploadHeader(r.Header); err != nil {
 		return err
@@ -102,39 +102,39 @@ func checkLength(r *http.Request, want int64) error {
 
 func checkUploadHeader(header http.Header) error {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the file without Content-Encoding: its size and hash were declared as it is")
+		return sortie.NewError(sortie.CodeUnsupportedMediaType, "send the file without Content-Encoding: the declared size and hash are those of the plain file")
 	}
-	if header.Get("Content-Range") != "" { // RFC 9110, 14.5: whoever sends it means a part, which would be taken for the whole
-		return sortie.NewError(sortie.CodeInvalidRequest, "Content-Range is not for uploads; send the whole file, or parts of it with tus")
+	if header.Get("Content-Range") != "" { // RFC 9110, 14.5: the body is a part, which must not be taken for the whole
+		return sortie.NewError(sortie.CodeInvalidRequest, "uploads do not support Content-Range; send the whole file, or parts of it with tus")
 	}
 	return nil
 }
 
 func errLongerThanDeclared(limit int64) error {
-	return sortie.NewError(sortie.CodePayloadTooLarge, "no more than %d bytes are wanted: the file is larger than it was declared to be", limit).Detail("limitBytes", limit)
+	return sortie.NewError(sortie.CodePayloadTooLarge, "the file is larger than declared: at most %d bytes are accepted", limit).Detail("limitBytes", limit)
 }
 
 func errWrongLength(length, want int64) error {
-	return errFault("Content-Length", faultRange, "is "+strconv.FormatInt(length, 10)+", but the file was declared to have "+strconv.FormatInt(want, 10)+" bytes; send all of it")
+	return errInvalidField("Content-Length", fieldRange, "is "+strconv.FormatInt(length, 10)+", but the declared size is "+strconv.FormatInt(want, 10)+" bytes; send the whole file")
 }
 
-// appendBody streams the body into the upload. What has arrived stays there, whatever happens to
-// the rest, unless there is too much of it: then all of this body is another file's.
+// appendBody streams the body into the upload. After an error the bytes that arrived stay there,
+// except when the body is too long: then it belongs to another file and is discarded.
 func (s *Server) appendBody(req *request, upload *upload) error {
-	body := newPacedBody(req.http.Body, http.NewResponseController(req.ResponseWriter), s.config.StallTimeout,
+	body := newStallReader(req.http.Body, http.NewResponseController(req.ResponseWriter), s.config.StallTimeout,
 		func() bool { return !s.config.Now().Before(upload.Until()) })
-	upload.turn.reads(body)
-	defer upload.turn.reads(nil)
-	s.uploads.reads(req.place, body)
-	defer s.uploads.reads(req.place, nil)
+	upload.lock.setBody(body)
+	defer upload.lock.setBody(nil)
+	s.uploads.setBody(req.inflight, body)
+	defer s.uploads.setBody(req.inflight, nil)
 	defer func() { s.metrics.uploaded.Add(float64(body.total)) }()
 	before := upload.Offset()
 	_, err := upload.Append(req.http.Context(), body)
 	switch {
-	case errors.Is(body.err, errGaveWay):
-		return errDisplaced(upload)
+	case errors.Is(body.err, errDisplaced):
+		return errUploadDisplaced(upload)
 	case body.failed():
-		return sortie.NewError(sortie.CodeInvalidRequest, "the body did not arrive whole, or stood still for more than %d s; send it again, or go on from where it stopped with tus",
+		return sortie.NewError(sortie.CodeInvalidRequest, "the body is incomplete or stalled for more than %d s; send it again, or resume it with tus",
 			ceilSeconds(s.config.StallTimeout)).Because(body.err)
 	case err != nil:
 		return err
@@ -146,20 +146,20 @@ func (s *Server) appendBody(req *request, upload *upload) error {
 		}
 		return errLongerThanDeclared(upload.Size())
 	}
-	if errors.Is(body.err, errGaveWay) {
-		return errDisplaced(upload)
+	if errors.Is(body.err, errDisplaced) {
+		return errUploadDisplaced(upload)
 	}
 	if body.failed() {
-		return sortie.NewError(sortie.CodeInvalidRequest, "the end of the body did not arrive; send the request again").Because(body.err)
+		return sortie.NewError(sortie.CodeInvalidRequest, "the body is incomplete; send the request again").Because(body.err)
 	}
-	if req.http.ContentLength > 0 { // as after every other body
+	if req.http.ContentLength > 0 { // as in readBody
 		req.Header().Del("Connection")
 	}
 	return nil
 }
 
-// errDisplaced is a code that tus clients continue after.
-func errDisplaced(upload *upload) error {
-	return sortie.NewError(sortie.CodeServiceUnavailable, "more uploads are on their way than the service has places for, and this one was the slowest; what arrived is kept, so continue with tus in %d s", retryGaveWay).
-		Detail("uploadedBytes", upload.Offset()).Detail("retryAfterSeconds", retryGaveWay).Because(errGaveWay)
+// errUploadDisplaced has a status after which tus clients resume.
+func errUploadDisplaced(upload *upload) error {
+	return sortie.NewError(sortie.CodeServiceUnavailable, "too many uploads are in flight, and this one was the slowest; the bytes that arrived are kept, so resume with tus in %d s", retryDisplaced).
+		Detail("uploadedBytes", upload.Offset()).Detail("retryAfterSeconds", retryDisplaced).Because(errDisplaced)
 }

@@ -252,7 +252,7 @@ func TestTwoUploadsAtOnce(t *testing.T) {
 // turn for a moment, and be in the way of the one that is waited for.
 func (s *testService) untilBusy(t *testing.T, declared sortie.SubmissionDeclared) {
 	t.Helper()
-	turns := &s.Config.Handler.(*Server).turns
+	turns := &s.Config.Handler.(*Server).uploadLocks
 	s.until(t, "nobody has the turn", func() bool {
 		turns.mu.Lock()
 		defer turns.mu.Unlock()
@@ -343,7 +343,7 @@ func TestUploadsTakeAsLongAsTheyMove(t *testing.T) {
 	const stall = 9 * time.Second // a busy machine adds far less to a pause of a third of it
 	s := newService(t, serviceOptions{config: func(config *Config) { config.StallTimeout = stall }})
 	data := s.shoot(1).data
-	file := s.fileOf(append(data, make([]byte, 6*leastProgress-len(data)%leastProgress)...))
+	file := s.fileOf(append(data, make([]byte, 6*minProgress-len(data)%minProgress)...))
 	declared := s.declare(s.publish("k1", wideMission).MissionID, "photo-1", file)
 	w := s.dial()
 	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
@@ -354,7 +354,7 @@ func TestUploadsTakeAsLongAsTheyMove(t *testing.T) {
 	pause := time.NewTicker(stall / 3)
 	defer pause.Stop()
 	for rest := file.data; len(rest) > 0; {
-		n := min(len(rest), leastProgress)
+		n := min(len(rest), minProgress)
 		if _, err := w.connection.Write(rest[:n]); err != nil {
 			t.Fatalf("cut after %s with %d bytes to go: %v", time.Since(start), len(rest), err)
 		}
@@ -458,7 +458,7 @@ func TestWithdrawingWhileUploading(t *testing.T) {
 func TestBodiesEndWithTheirReservation(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: func(config *Config) { config.StallTimeout = time.Minute }})
-	file := s.fileOf(append(s.shoot(1).data, make([]byte, 4*leastProgress)...)) // more than is read between two looks at the clock
+	file := s.fileOf(append(s.shoot(1).data, make([]byte, 4*minProgress)...)) // more than is read between two looks at the clock
 	declared := s.declare(s.publish("k1", wideMission).MissionID, "photo-1", file)
 	slow := s.dial()
 	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))

@@ -76,7 +76,7 @@ type Config struct {
 	Contract       ContractBooks             // nil: the books are not compared with the chain
 	SolvencyEvery  time.Duration             // between comparisons of the books with the chain
 	WakeSender     func()                    // makes the sender look now; nil: it looks when its time has come
-	BaseURL        string                    // of the links that a verifier is sent; without a trailing slash
+	Links          LinkBuilder               // of the links that the verification provider is sent
 }
 
 // Settler signs the payment of one slot: the receipt of its contributor.
@@ -101,8 +101,27 @@ type Queue interface {
 	Reconcile(tx *store.Tx) error
 }
 
-// App runs the use cases. It may be used by many goroutines.
-type App struct {
+// App runs the use cases of creators, contributors and the public, and serves media. It may be used
+// by many goroutines.
+type App struct{ *core }
+
+// Ledger records what the chain holds and what follows from it: fundings, confirmations, refunds,
+// settlements, receipts and the books. The follower, the sender and periodic work call it. It may be
+// used by many goroutines.
+type Ledger struct{ *core }
+
+// Operators runs the use cases of operators. It may be used by many goroutines.
+type Operators struct{ *core }
+
+// Service holds the use cases, which share one state.
+type Service struct {
+	App       *App
+	Ledger    *Ledger
+	Operators *Operators
+}
+
+// core is the state that [App], [Ledger] and [Operators] share.
+type core struct {
 	store   *store.DB
 	issuer  *funding.Issuer
 	domain  sortie.Domain
@@ -121,29 +140,29 @@ type App struct {
 	retention     time.Duration
 	wake          func()
 
-	objects  *blob.Objects // nil: no submissions
-	incoming *blob.Incoming
-	ingester *ingest.Ingester
-	verifier *verify.Verifier
-	hold     time.Duration
-	reserves ReservationLimits
-	settle   Settler
-	renewals renewals
-	settling settling
-	solvency solvency
-	limits   operatorLimits
-	baseURL  string
-	links    linkRing
-	proven   provenFiles
-	outcomes counters[Outcome]
-	steps    counters[PayoutStep]
-	clock    *clockWatch
+	objects   *blob.Objects // nil: no submissions
+	incoming  *blob.Incoming
+	ingester  *ingest.Ingester
+	verifier  *verify.Verifier
+	hold      time.Duration
+	reserves  ReservationLimits
+	settle    Settler
+	renewals  renewals
+	settling  settling
+	solvency  solvency
+	limits    operatorLimits
+	buildLink LinkBuilder
+	links     linkRing
+	verified  verifiedCache
+	outcomes  counters[Outcome]
+	steps     counters[PayoutStep]
+	clock     *clockWatch
 }
 
 // New prepares the use cases: it reads, or on the first start makes, the keys that cursors and
 // links are signed with, and remembers the factory, whose events count from now on for as long as
 // the database lives.
-func New(ctx context.Context, config Config) (*App, error) {
+func New(ctx context.Context, config Config) (*Service, error) {
 	var fresh [32]byte
 	_, _ = rand.Read(fresh[:]) // never fails
 	var secret []byte
@@ -166,32 +185,32 @@ func New(ctx context.Context, config Config) (*App, error) {
 	for _, operator := range config.Operators {
 		operators[operator] = true
 	}
-	a := &App{
+	c := &core{
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
 		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
 		sender: config.Sender, wake: config.Wake, retention: config.DraftRetention,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
 		clock: newClockWatch(config.Now, config.TrustBlockTime, config.Logger),
-		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
+		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, buildLink: config.Links,
 		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
 		settling: settling{interval: config.PayoutInterval, paidSlots: config.PaidSlots, wake: config.WakeSender, caps: newPayoutCaps(config.PayoutCaps, config.Tokens)},
 		solvency: solvency{contract: config.Contract, interval: config.SolvencyEvery, retryIn: contractWait, page: bookPageSize, recheck: recheckedBooks},
 		limits:   operatorLimits{perHour: config.OperatorLimits, second: config.SecondOperator},
 	}
-	if err := a.prepareSubmissions(ctx); err != nil {
+	if err := c.prepareSubmissions(ctx); err != nil {
 		return nil, fmt.Errorf("prepare the use cases: %w", err)
 	}
-	return a, nil
+	return &Service{App: &App{c}, Ledger: &Ledger{c}, Operators: &Operators{c}}, nil
 }
 
 // prepareSubmissions makes the first link key of a database, and slots for the missions that are
 // older than those.
-func (a *App) prepareSubmissions(ctx context.Context) error {
-	if err := a.RotateLinkKeys(ctx); err != nil {
+func (c *core) prepareSubmissions(ctx context.Context) error {
+	if err := c.rotateLinkKeys(ctx); err != nil {
 		return err
 	}
-	if err := a.publishOlder(ctx); err != nil {
+	if err := c.publishOlder(ctx); err != nil {
 		return fmt.Errorf("open published missions to contributors: %w", err)
 	}
 	return nil

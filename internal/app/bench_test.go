@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/pgtest"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -18,25 +19,25 @@ func BenchmarkAdvance(b *testing.B) {
 		name     string
 		database func(testing.TB) string
 	}{{"SQLite", sqliteDatabase}, {"PostgreSQL", pgtest.Database}} {
-		for name, event := range map[string]func(*world, int) store.ChainEvent{
-			"fundings":  func(w *world, i int) store.ChainEvent { return fundingOf(w.create(walletOf(i), fmt.Sprint(i))) },
-			"strangers": func(_ *world, i int) store.ChainEvent { return strangerOf(i) },
-			"payments": func(_ *world, i int) store.ChainEvent {
+		for name, event := range map[string]func(*testApp, int) onchain.Event{
+			"fundings":  func(a *testApp, i int) onchain.Event { return fundingOf(a.create(walletOf(i), fmt.Sprint(i))) },
+			"strangers": func(_ *testApp, i int) onchain.Event { return strangerOf(i) },
+			"payments": func(_ *testApp, i int) onchain.Event {
 				event := strangerOf(i)
-				return store.ChainEvent{Factory: factory, Kind: store.EventSubmissionPaid, MissionKey: event.MissionKey, Payment: &store.Payment{Amount: event.Funded.Reward}}
+				return onchain.Event{Factory: factory, Kind: onchain.EventSubmissionPaid, MissionKey: event.MissionKey, Payment: &onchain.Payment{Amount: event.Funded.Reward}}
 			},
 		} {
 			b.Run(engine.name+"/"+name, func(b *testing.B) {
-				w := openWorld(b, engine.database(b), worldOptions{})
+				a := openTestApp(b, engine.database(b), testAppOptions{})
 				for done := 0; done < b.N; done += perBlock {
 					b.StopTimer()
-					var events []store.ChainEvent
+					var events []onchain.Event
 					for i := range perBlock {
-						events = append(events, event(w, done+i))
+						events = append(events, event(a, done+i))
 					}
-					step := w.step(w.position.Tip.Number, events)
+					step := a.step(a.position.Tip.Number, events)
 					b.StartTimer()
-					w.advance(step)
+					a.advance(step)
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 			})
@@ -49,7 +50,7 @@ func walletOf(i int) (wallet sortie.Address) {
 	return wallet
 }
 
-func strangerOf(i int) store.ChainEvent {
+func strangerOf(i int) onchain.Event {
 	draft := store.Draft{NewDraft: store.NewDraft{MissionID: fmt.Sprintf("stranger-%08d", i), Factory: factory, Reward: big.NewInt(1)}}
 	return fundingOf(draft)
 }

@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -63,7 +64,7 @@ func sumsOf(book *store.Book) bookSums {
 }
 
 // contractSums are what the contract says about a mission. It counts deferred payments as paid.
-func contractSums(m store.ContractMission) bookSums {
+func contractSums(m onchain.ContractMission) bookSums {
 	sums := newBookSums()
 	sums.funded, sums.paid = times(m.Reward, int64(m.Target)), times(m.Reward, int64(m.Paid))
 	rest := new(big.Int).Sub(sums.funded, sums.paid)
@@ -102,7 +103,7 @@ func (d *differences) numbers(what string, expected, found int64) {
 
 // compareBook holds what the rows say about a mission against the contract, both as of the same
 // block, and against each other.
-func compareBook(book *store.Book, m store.ContractMission) []sortie.BookMismatch {
+func compareBook(book *store.Book, m onchain.ContractMission) []sortie.BookMismatch {
 	d := &differences{book: book}
 	for _, fault := range book.Faults {
 		d.note("a value that cannot be read", "a whole number or an address", fault)

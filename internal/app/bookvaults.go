@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -13,13 +14,13 @@ type vaultKey struct{ factory, token sortie.Address }
 
 // vaultBooks are the sums of a vault.
 type vaultBooks struct {
-	store.Vault
+	onchain.Vault
 	open, closed     int64
 	sums             bookSums
 	credits, balance *big.Int // nil: not read
 }
 
-func (c *bookCheck) vault(vault store.Vault) *vaultBooks {
+func (c *bookCheck) vault(vault onchain.Vault) *vaultBooks {
 	key := vaultKey{vault.Factory, vault.TokenAddress}
 	known := c.vaults[key]
 	if known == nil {
@@ -32,7 +33,7 @@ func (c *bookCheck) vault(vault store.Vault) *vaultBooks {
 
 // addTotals adds the sums of the closed books, which must add up themselves.
 func (c *bookCheck) addTotals(ctx context.Context) error {
-	totals, err := c.app.store.BookTotals(ctx, c.app.domain.ChainID)
+	totals, err := c.ledger.store.BookTotals(ctx, c.ledger.domain.ChainID)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (c *bookCheck) compareVaults(ctx context.Context) error {
 	if len(c.order) == 0 {
 		return nil
 	}
-	vaults := make([]store.Vault, len(c.order))
+	vaults := make([]onchain.Vault, len(c.order))
 	for i, vault := range c.order {
 		vaults[i] = vault.Vault
 		vault.credits = new(big.Int)
@@ -67,7 +68,7 @@ func (c *bookCheck) compareVaults(ctx context.Context) error {
 	}
 	var balances []*big.Int
 	err := c.ask(ctx, func() (err error) {
-		balances, err = c.app.solvency.contract.BalancesAt(ctx, c.block.Hash, vaults)
+		balances, err = c.ledger.solvency.contract.BalancesAt(ctx, c.block.Hash, vaults)
 		return err
 	})
 	if err != nil {
@@ -88,22 +89,22 @@ func (v *vaultBooks) obligation() *big.Int { return new(big.Int).Add(v.sums.rema
 
 // addCredits asks the contracts for the credits of all accounts that may have one.
 func (c *bookCheck) addCredits(ctx context.Context) error {
-	chainID := c.app.domain.ChainID
-	for after := (store.CreditHolder{}); ; {
-		holders, err := c.app.store.CreditHolders(ctx, chainID, after, bookPageSize)
+	chainID := c.ledger.domain.ChainID
+	for after := (onchain.CreditHolder{}); ; {
+		holders, err := c.ledger.store.CreditHolders(ctx, chainID, after, bookPageSize)
 		if err != nil || len(holders) == 0 {
 			return err
 		}
 		after = holders[len(holders)-1]
 		var credits []*big.Int
 		err = c.ask(ctx, func() (err error) {
-			credits, err = c.app.solvency.contract.CreditsAt(ctx, c.block.Hash, holders)
+			credits, err = c.ledger.solvency.contract.CreditsAt(ctx, c.block.Hash, holders)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		var empty, filled []store.CreditHolder
+		var empty, filled []onchain.CreditHolder
 		for i, holder := range holders {
 			if vault := c.vaults[vaultKey{holder.Factory, holder.TokenAddress}]; vault != nil {
 				vault.credits.Add(vault.credits, credits[i])
@@ -118,7 +119,7 @@ func (c *bookCheck) addCredits(ctx context.Context) error {
 		if len(empty)+len(filled) == 0 {
 			continue
 		}
-		err = c.app.store.Tx(ctx, func(tx *store.Tx) error {
+		err = c.ledger.store.Tx(ctx, func(tx *store.Tx) error {
 			if err := tx.FillCreditHolders(chainID, filled); err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestAnInterruptedCheckGoesOn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 3, "")
 		declared, err := s.declare(bob, draft, "one", photo(1))
@@ -36,14 +37,14 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 			t.Error("a cancelled check succeeds")
 		}
 		// The process is killed between the two steps.
-		s.must(s.app.lookAt(ctx, s.stored(declared.SubmissionID)))
+		s.must(s.app.ingest(ctx, s.stored(declared.SubmissionID)))
 		if submission := s.stored(declared.SubmissionID); submission.Media == nil || submission.Status != sortie.SubmissionPending {
 			t.Errorf("looked at: %+v", submission)
 		}
 		// Whoever looked at the same file meanwhile has lost nothing, and the rest goes on from
 		// there.
 		restarted := s.another(func(config *Config) { config.Ingester = nil }) // it cannot look again
-		s.must(restarted.CheckSubmission(ctx, declared.SubmissionID))
+		s.must(restarted.App.CheckSubmission(ctx, declared.SubmissionID))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionAccepted)
 		if slots := s.slots(draft); slots.Accepted != 1 || slots.Reserved != 0 {
 			t.Errorf("slots %+v", slots)
@@ -56,7 +57,7 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 3, "")
 		file := photo(1)
@@ -79,11 +80,11 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 			t.Error("it counts as uploaded")
 		}
 		link := s.queryOf(declared.Upload.TusURL)
-		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, UploadTus, link)
+		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, link)
 		wantCode(t, err, sortie.CodeServiceUnavailable)
 		s.must(os.Rename(away, s.mediaDir))
 		// Whoever asks how far it came finishes it.
-		resumed, err := s.another(nil).OpenUpload(ctx, declared.SubmissionID, UploadTus, link)
+		resumed, err := s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, link)
 		s.must(err)
 		if !resumed.Done() || resumed.Offset() != int64(len(file)) {
 			t.Errorf("the upload is at %d of %d", resumed.Offset(), len(file))
@@ -103,7 +104,7 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 // its file.
 func TestClientsThatGoAway(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	file := photo(1)
@@ -160,7 +161,7 @@ func TestTheVerifierIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.Verification = verify.New(verify.Config{Mode: mode}) })
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.Verification = verify.New(verify.Config{Mode: mode}) })
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	first, err := s.declare(bob, draft, "one", photo(1))
@@ -170,7 +171,7 @@ func TestTheVerifierIsAsked(t *testing.T) {
 		t.Error("without an answer the check succeeds")
 	}
 	s.wantStatus(first.SubmissionID, sortie.SubmissionPending)
-	if question := asked.Load().(string); !strings.Contains(question, testBase+"/api/operator/media/"+first.SubmissionID+"/original?exp=") {
+	if question := asked.Load().(string); !strings.Contains(question, testURL+"/review-original/"+first.SubmissionID+"?exp=") {
 		t.Errorf("asked %s", question)
 	}
 	answer.Store(`{"score":91,"reason":"It is the tower."}`)
@@ -198,7 +199,7 @@ func TestTheVerifierIsAsked(t *testing.T) {
 // A file that cannot be looked at for an hour is a person's, who can only refuse it.
 func TestFilesThatAreLost(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	declared, err := s.declare(bob, draft, "one", photo(1))
@@ -211,8 +212,8 @@ func TestFilesThatAreLost(t *testing.T) {
 	s.pass(checkPatience)
 	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
-	_, err = s.app.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
+	_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "")
 	wantCode(t, err, sortie.CodeWrongState)
-	_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "We lost it. Please send it again.")
+	_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "We lost it. Please send it again.")
 	s.must(err)
 }

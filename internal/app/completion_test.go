@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // wantSums compares what the creator was told at the end of a mission, once, with the numbers of
 // its payouts.
-func (s *studio) wantSums(draft store.Draft, accepted, paid, deferred, unpaid int, refund *big.Int) {
+func (s *testMedia) wantSums(draft store.Draft, accepted, paid, deferred, unpaid int, refund *big.Int) {
 	s.t.Helper()
 	if told := s.completions(draft); told != 1 {
 		s.t.Fatalf("the creator was told of the end %d times, want 1; events %v", told, s.typesOf(draft))
@@ -41,18 +42,18 @@ func (s *studio) wantSums(draft store.Draft, accepted, paid, deferred, unpaid in
 func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 5, "")
 		ids := s.finals(draft, 3)
 		step := func() {
 			t.Helper()
 			for range 2 {
 				s.due()
-				s.app = s.another(nil) // restarted
+				s.use(s.another(nil)) // restarted
 			}
 		}
 		step()
-		s.extend([]store.ChainEvent{s.paymentOf(ids[0]), deferred(s.paymentOf(ids[1]))})
+		s.extend([]onchain.Event{s.paymentOf(ids[0]), deferred(s.paymentOf(ids[1]))})
 		s.finalTip()
 		s.pass(31 * 24 * time.Hour)
 		step()
@@ -60,13 +61,13 @@ func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 		s.pay(ids[2])
 		step()
 		s.wantClosing(draft, false) // its block may vanish
-		if _, needed, err := s.app.CloseCall(context.Background(), draft.ID); err != nil || needed {
+		if _, needed, err := s.ledger.CloseCall(context.Background(), draft.ID); err != nil || needed {
 			t.Errorf("before everything is paid a close is wanted: %t, %v; want false", needed, err)
 		}
 		s.finalTip()
 		step()
 		s.wantClosing(draft, true)
-		call, needed, err := s.app.CloseCall(context.Background(), draft.ID)
+		call, needed, err := s.ledger.CloseCall(context.Background(), draft.ID)
 		if err != nil || !needed || call.Paid == nil || *call.Paid != 3 || call.MissionKey != sortie.MissionKey(draft.MissionID) || call.Domain.Factory != factory {
 			t.Errorf("the close is %+v, wanted: %t, %v; want one that needs 3 paid slots", call, needed, err)
 		}
@@ -88,14 +89,14 @@ func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 func TestAMissionWithoutSubmissionsIsClosedAtItsEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 4, "")
 		ends := s.slots(draft).EndsAt
 		s.pass(ends.Sub(s.clock()) - time.Second)
 		s.due()
 		s.wantClosing(draft, false)
 		s.pass(time.Second)
-		for _, err := range together(func() error { return doDue(context.Background(), s.app) }, func() error { return doDue(context.Background(), s.another(nil)) }) {
+		for _, err := range together(func() error { return doDue(context.Background(), s.ledger) }, func() error { return doDue(context.Background(), s.another(nil).Ledger) }) {
 			s.must(err)
 		}
 		s.closeMission(draft)
@@ -110,7 +111,7 @@ func TestAMissionWithoutSubmissionsIsClosedAtItsEnd(t *testing.T) {
 func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 4, "")
 		names := map[string]store.Draft{"k": draft}
 		early := s.finals(draft, 2)
@@ -123,9 +124,9 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 		s.settlePayouts()
 		late := s.submitQuickly(bob, draft, "late")
 		s.pass(testHold)
-		s.must(s.app.DueByTime(context.Background()))
+		s.must(s.ledger.DueByTime(context.Background()))
 		tip := s.position.Tip.Number
-		reclaim := []store.ChainEvent{s.restOf(draft, closedByCreator)}
+		reclaim := []onchain.Event{s.restOf(draft, closedByCreator)}
 		s.extend(reclaim)
 		s.due()
 		s.wantPayout("reclaimed in a block that may vanish", early[1], sortie.PayoutSent)
@@ -162,14 +163,14 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 func TestNothingIsSettledOrClosedWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft, full := s.publish("k", 2, ""), s.publish("l", 1, "")
 		names := map[string]store.Draft{"k": draft, "l": full}
 		s.finals(draft, 1)
 		paid := s.finals(full, 1)[0]
 		s.pay(paid)
 		s.finalTip()
-		s.must(s.app.ReportIncident(context.Background(), "test", "Stop.", true))
+		s.must(s.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 		s.settlePayouts()
 		s.wantSettlements("halted", names)
 		s.wantPayout("halted", paid, sortie.PayoutPaid)
@@ -191,7 +192,7 @@ func TestWithoutASenderContributorsRedeem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStudio(t, sqliteDatabase(t), configure)
+			s := openTestMedia(t, sqliteDatabase(t), configure)
 			draft := s.publish("k", 1, "")
 			id := s.finals(draft, 1)[0]
 			s.settlePayouts()

@@ -297,8 +297,8 @@ func (a *App) view(ctx context.Context, draft store.Draft) (View, error) {
 // liveDeadline is the deadline of a quote issued now. It is before the mission's end, so that after
 // the end no quote is good: the draft stays in the answers with one that has expired. It is not
 // after the draft's retention either.
-func (a *App) liveDeadline(draft store.Draft, now time.Time) uint64 {
-	deadline := a.lastDeadline(draft, a.issuer.Deadline(now))
+func (c *core) liveDeadline(draft store.Draft, now time.Time) uint64 {
+	deadline := c.lastDeadline(draft, c.issuer.Deadline(now))
 	if draft.EndsAt == nil {
 		return deadline
 	}

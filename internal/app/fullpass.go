@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -34,19 +35,19 @@ func passSetting(chainID uint64) string { return fmt.Sprintf("reconcile-full-pas
 
 // SetAside reports that a block is followed without a part of its events. All unfunded drafts are
 // compared with the contract soon.
-func (a *App) SetAside(ctx context.Context, chainID uint64, block store.Block, detail string) error {
-	return a.write(ctx, func(books *books) error {
-		if err := books.incident(store.IncidentEventsSetAside, false, "%s", detail); err != nil {
+func (l *Ledger) SetAside(ctx context.Context, chainID uint64, block onchain.Block, detail string) error {
+	return l.write(ctx, func(tx *writeTx) error {
+		if err := tx.incident(onchain.IncidentEventsSetAside, false, "%s", detail); err != nil {
 			return err
 		}
-		return books.beginPass(chainID, block.Number, block.Time)
+		return tx.beginPass(chainID, block.Number, block.Time)
 	})
 }
 
 // beginPass begins a full pass for a block in place of the one that is on its way, and has a
 // comparison run soon. Block 0 repeats the last pass.
-func (b *books) beginPass(chainID, block uint64, at time.Time) error {
-	err := b.changePass(chainID, func(pass *fullPass) bool {
+func (tx *writeTx) beginPass(chainID, block uint64, at time.Time) error {
+	err := tx.changePass(chainID, func(pass *fullPass) bool {
 		since := at.Unix()
 		if pass.Number > 0 && (!pass.Done || block == 0) {
 			since = min(since, pass.Since)
@@ -57,11 +58,11 @@ func (b *books) beginPass(chainID, block uint64, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return b.queueReconcile()
+	return tx.queueReconcile()
 }
 
-func (b *books) queueReconcile() error {
-	if err := b.app.queue.Reconcile(b.tx); err != nil && !errors.Is(err, errNoQueue) {
+func (tx *writeTx) queueReconcile() error {
+	if err := tx.core.queue.Reconcile(tx.Tx); err != nil && !errors.Is(err, errNoQueue) {
 		return fmt.Errorf("queue a reconcile: %w", err)
 	}
 	return nil
@@ -69,12 +70,12 @@ func (b *books) queueReconcile() error {
 
 // changePass changes the record of the full pass, unless change gives false. Others who change it
 // wait meanwhile.
-func (b *books) changePass(chainID uint64, change func(*fullPass) bool) error {
+func (tx *writeTx) changePass(chainID uint64, change func(*fullPass) bool) error {
 	name := passSetting(chainID)
-	if err := b.tx.PutSetting(name+":lock", []byte("1")); err != nil { // the row stays locked until the transaction ends
+	if err := tx.PutSetting(name+":lock", []byte("1")); err != nil { // the row stays locked until the transaction ends
 		return err
 	}
-	stored, err := b.tx.Setting(name, []byte(`{"done":true}`))
+	stored, err := tx.Setting(name, []byte(`{"done":true}`))
 	if err != nil {
 		return err
 	}
@@ -89,12 +90,12 @@ func (b *books) changePass(chainID uint64, change func(*fullPass) bool) error {
 	if err != nil {
 		return err
 	}
-	return b.tx.PutSetting(name, encoded)
+	return tx.PutSetting(name, encoded)
 }
 
 // pendingPass reads the full pass that is not complete; its number is 0 when there is none.
-func (a *App) pendingPass(ctx context.Context, chainID uint64) (pass fullPass, err error) {
-	stored, err := a.store.LastSetting(ctx, passSetting(chainID))
+func (c *core) pendingPass(ctx context.Context, chainID uint64) (pass fullPass, err error) {
+	stored, err := c.store.LastSetting(ctx, passSetting(chainID))
 	if errors.Is(err, store.ErrNotFound) {
 		return fullPass{}, nil
 	}
@@ -112,19 +113,19 @@ func (a *App) pendingPass(ctx context.Context, chainID uint64) (pass fullPass, e
 
 // PassPage lists the next drafts that a full pass compares. The page has pass 0 when no pass is on
 // its way.
-func (a *App) PassPage(ctx context.Context, chainID uint64, limit int) (store.PassPage, error) {
-	pass, err := a.pendingPass(ctx, chainID)
+func (l *Ledger) PassPage(ctx context.Context, chainID uint64, limit int) (onchain.PassPage, error) {
+	pass, err := l.pendingPass(ctx, chainID)
 	if err != nil || pass.Number == 0 {
-		return store.PassPage{}, err
+		return onchain.PassPage{}, err
 	}
 	quotedSince := pass.Since - int64(maxAuthorization/time.Second)
-	drafts, err := a.store.FundableDrafts(ctx, chainID, quotedSince, pass.After, limit)
+	drafts, err := l.store.FundableDrafts(ctx, chainID, quotedSince, pass.After, limit)
 	if err != nil {
-		return store.PassPage{}, fmt.Errorf("list the drafts of the full pass: %w", err)
+		return onchain.PassPage{}, fmt.Errorf("list the drafts of the full pass: %w", err)
 	}
-	page := store.PassPage{Pass: pass.Number, Block: pass.Block, After: pass.After, Last: pass.After, End: len(drafts) < limit}
+	page := onchain.PassPage{Pass: pass.Number, Block: pass.Block, After: pass.After, Last: pass.After, End: len(drafts) < limit}
 	for _, draft := range drafts {
-		page.Missions = append(page.Missions, store.Expected{Draft: draft})
+		page.Missions = append(page.Missions, onchain.Expected{Terms: draft.Terms()})
 		page.Last = draft.Seq
 	}
 	return page, nil
@@ -134,9 +135,9 @@ func (a *App) PassPage(ctx context.Context, chainID uint64, limit int) (store.Pa
 // allows. Settled says that nothing of it is left to adopt. More tells whether the next page can be
 // compared at once: not when the pass is complete, when it has to be repeated, or when another
 // process is ahead.
-func (a *App) PassCompared(ctx context.Context, chainID uint64, page store.PassPage, settled bool) (more bool, err error) {
-	err = a.write(ctx, func(books *books) error {
-		return books.changePass(chainID, func(pass *fullPass) bool {
+func (l *Ledger) PassCompared(ctx context.Context, chainID uint64, page onchain.PassPage, settled bool) (more bool, err error) {
+	err = l.write(ctx, func(tx *writeTx) error {
+		return tx.changePass(chainID, func(pass *fullPass) bool {
 			more = false
 			if pass.Done || pass.Number != page.Pass || pass.After != page.After {
 				return false
@@ -161,17 +162,6 @@ func (a *App) PassCompared(ctx context.Context, chainID uint64, page store.PassP
 }
 
 // ContinueReconcile has the next comparison run soon, because a full pass is not complete.
-func (a *App) ContinueReconcile(ctx context.Context) error {
-	return a.write(ctx, func(books *books) error { return books.queueReconcile() })
-}
-
-// mayHideFundings reports whether the contract may hold a funding that the rows do not have: events
-// were set aside, and no operator has cleared that, or not all drafts were compared since.
-func (a *App) mayHideFundings(ctx context.Context, chainID uint64) (bool, error) {
-	open, err := a.store.IncidentOpen(ctx, store.IncidentEventsSetAside)
-	if err != nil || open {
-		return open, err
-	}
-	pass, err := a.pendingPass(ctx, chainID)
-	return pass.Number > 0, err
+func (l *Ledger) ContinueReconcile(ctx context.Context) error {
+	return l.write(ctx, func(tx *writeTx) error { return tx.queueReconcile() })
 }

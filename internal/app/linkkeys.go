@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/links"
-	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -23,43 +21,45 @@ const (
 
 // linkRing is the ring of link keys as this process last read it.
 type linkRing struct {
-	keys     atomic.Pointer[links.Keys]
-	lookedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
+	keys       atomic.Pointer[links.Keys]
+	reloadedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
 }
 
-// sign gives the query of a link that lives until exp.
-func (a *App) signLink(id, variant string, exp int64) string {
-	return a.links.keys.Load().Sign(id, variant, exp)
+// link returns the URL of a signed link that expires at exp.
+func (c *core) link(build LinkBuilder, id, variant string, exp int64) string {
+	return build(id, variant, c.links.keys.Load().Sign(id, variant, exp))
 }
 
-// verifyLink checks the query of a link. One that this process cannot have signed may be of a key
+// verifyLink checks the token of a link. One that this process cannot have signed may be of a key
 // that another has just made, so the ring is read again, at most once a second, before the link is
 // refused.
 //
 // It fails with media_url_invalid and media_url_expired.
-func (a *App) verifyLink(ctx context.Context, id, variant, query string) (expiresAt time.Time, err error) {
-	now := a.now()
-	exp, err := a.links.keys.Load().Verify(id, variant, query, now)
-	if err != nil && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid && a.links.mayLook(now) {
-		if err := a.ReloadLinkKeys(ctx); err != nil {
+func (c *core) verifyLink(ctx context.Context, id, variant, token string) (expiresAt time.Time, err error) {
+	now := c.now()
+	exp, err := c.links.keys.Load().Verify(id, variant, token, now)
+	if err != nil && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid && c.links.mayReload(now) {
+		if err := c.reloadLinkKeys(ctx); err != nil {
 			return time.Time{}, storeError(err)
 		}
-		exp, err = a.links.keys.Load().Verify(id, variant, query, now)
+		exp, err = c.links.keys.Load().Verify(id, variant, token, now)
 	}
 	return time.Unix(exp, 0), err
 }
 
-func (r *linkRing) mayLook(now time.Time) bool {
-	last := r.lookedAt.Load()
-	return now.Unix() != last && r.lookedAt.CompareAndSwap(last, now.Unix())
+func (r *linkRing) mayReload(now time.Time) bool {
+	last := r.reloadedAt.Load()
+	return now.Unix() != last && r.reloadedAt.CompareAndSwap(last, now.Unix())
 }
 
 // ReloadLinkKeys reads the keys that this and other processes made. Every process calls it each
 // minute.
-func (a *App) ReloadLinkKeys(ctx context.Context) error {
-	stored, err := a.store.LinkKeys(ctx)
+func (a *App) ReloadLinkKeys(ctx context.Context) error { return a.reloadLinkKeys(ctx) }
+
+func (c *core) reloadLinkKeys(ctx context.Context) error {
+	stored, err := c.store.LinkKeys(ctx)
 	if err == nil {
-		err = a.useLinkKeys(stored)
+		err = c.useLinkKeys(stored)
 	}
 	if err != nil {
 		return fmt.Errorf("reload link keys: %w", err)
@@ -68,12 +68,12 @@ func (a *App) ReloadLinkKeys(ctx context.Context) error {
 }
 
 // useLinkKeys makes a ring of stored keys, the newest first. The newest that is old enough signs.
-func (a *App) useLinkKeys(stored []store.LinkKey) error {
+func (c *core) useLinkKeys(stored []store.LinkKey) error {
 	ring := make([]links.Key, len(stored))
 	signing := len(stored) - 1
 	for i, key := range stored {
 		ring[i] = links.Key{ID: key.ID, Secret: key.Secret}
-		if i < signing && !a.now().Before(key.SignsFrom) {
+		if i < signing && !c.now().Before(key.SignsFrom) {
 			signing = i
 		}
 	}
@@ -82,7 +82,7 @@ func (a *App) useLinkKeys(stored []store.LinkKey) error {
 	}
 	keys, err := links.NewKeys(ring...)
 	if err == nil {
-		a.links.keys.Store(keys)
+		c.links.keys.Store(keys)
 	}
 	return err
 }
@@ -90,33 +90,35 @@ func (a *App) useLinkKeys(stored []store.LinkKey) error {
 // RotateLinkKeys makes the next key that links are signed with, when the time of the last one is
 // over, and retires those whose links have all expired. It may be called at any time, by any number
 // of processes.
-func (a *App) RotateLinkKeys(ctx context.Context) error {
-	err := a.write(ctx, func(books *books) error {
-		stored, err := books.tx.LinkKeys()
+func (a *App) RotateLinkKeys(ctx context.Context) error { return a.rotateLinkKeys(ctx) }
+
+func (c *core) rotateLinkKeys(ctx context.Context) error {
+	err := c.write(ctx, func(tx *writeTx) error {
+		stored, err := tx.LinkKeys()
 		if err != nil {
 			return err
 		}
-		now := books.tx.Now
+		now := tx.Now
 		switch {
 		case len(stored) == 0:
-			err = books.addLinkKey(stored, now)
+			err = tx.addLinkKey(stored, now)
 		case !now.Before(stored[0].CreatedAt.Add(linkKeyTerm)):
-			err = books.addLinkKey(stored, now.Add(linkKeyLead))
+			err = tx.addLinkKey(stored, now.Add(linkKeyLead))
 		}
 		if err != nil {
 			return err
 		}
-		return books.tx.RetireLinkKeys(outlived(stored, now)...)
+		return tx.RetireLinkKeys(expiredKeys(stored, now)...)
 	})
 	if err != nil {
 		return fmt.Errorf("rotate link keys: %w", err)
 	}
-	return a.ReloadLinkKeys(ctx)
+	return c.reloadLinkKeys(ctx)
 }
 
 // outlived are the keys, of a list that begins with the newest, whose links have all expired:
 // another has signed for so long.
-func outlived(stored []store.LinkKey, now time.Time) []string {
+func expiredKeys(stored []store.LinkKey, now time.Time) []string {
 	for i, key := range stored {
 		if !now.Before(key.SignsFrom.Add(longestLink + linkKeyRest)) {
 			return linkKeyIDs(stored[i+1:])
@@ -134,7 +136,7 @@ func linkKeyIDs(keys []store.LinkKey) (ids []string) {
 
 // addLinkKey makes a key with the number behind that of the newest, so that of two processes that
 // do so at once only one succeeds.
-func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
+func (tx *writeTx) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 	number := 0
 	if len(stored) > 0 {
 		var err error
@@ -144,47 +146,5 @@ func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 	}
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
-	return b.tx.AddLinkKey(strconv.Itoa(number+1), secret, signsFrom)
-}
-
-// RotateLinkKeysNow makes every link die that was given out until now: at once those that this
-// process is asked for, within a minute everywhere.
-//
-// It fails with wallet_not_allowed, and validation_failed without a reason.
-func (a *App) RotateLinkKeysNow(ctx context.Context, order Order, reason string) error {
-	if err := a.admit(order.Operator); err != nil {
-		return err
-	}
-	reason, err := mission.NormalizeReason(reason, true)
-	if err != nil {
-		return err
-	}
-	err = a.write(ctx, func(books *books) error {
-		return books.carryOut(order, "link_keys.rotated", "link-keys", func() (map[string]any, error) {
-			retired, err := books.replaceLinkKeys()
-			return map[string]any{"reason": reason, "retired": retired}, err
-		})
-	})
-	if err == nil {
-		err = a.ReloadLinkKeys(ctx)
-	}
-	if err != nil {
-		return storeError(fmt.Errorf("rotate link keys: %w", err))
-	}
-	return nil
-}
-
-// replaceLinkKeys retires all keys at once and makes a new one.
-func (b *books) replaceLinkKeys() (retired int, err error) {
-	stored, err := b.tx.LinkKeys()
-	if err != nil {
-		return 0, err
-	}
-	if len(stored) == 0 {
-		return 0, errors.New("there are no link keys to replace")
-	}
-	if err := b.tx.RetireLinkKeys(linkKeyIDs(stored)...); err != nil {
-		return 0, err
-	}
-	return len(stored), b.addLinkKey(stored, b.tx.Now)
+	return tx.AddLinkKey(strconv.Itoa(number+1), secret, signsFrom)
 }

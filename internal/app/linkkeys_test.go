@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // keyOf is the id of the key that a fresh link is signed with.
-func (s *studio) keyOf(app *App, draft store.Draft) (link, key string) {
+func (s *testMedia) keyOf(service *Service, draft store.Draft) (link, key string) {
 	s.t.Helper()
-	was := s.app
-	s.app = app
-	defer func() { s.app = was }()
+	defer s.use(s.service)
+	s.use(service)
 	link = s.deliverables(draft, DeliverablesQuery{}).Submissions[0].MediaURL
 	query, err := url.ParseQuery(s.queryOf(link))
 	s.must(err)
@@ -26,22 +26,22 @@ func (s *studio) keyOf(app *App, draft store.Draft) (link, key string) {
 func TestLinkKeysRotate(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		other := s.another(nil) // a process that was started at the same time
 		draft := s.publish("k", 2, "")
 		s.submit(bob, draft, "one", photo(1))
 		s.pass(linkKeyTerm - time.Second)
 		s.must(s.app.RotateLinkKeys(ctx))
-		if _, key := s.keyOf(s.app, draft); key != "1" {
+		if _, key := s.keyOf(s.service, draft); key != "1" {
 			t.Errorf("signed with key %s", key)
 		}
 		s.pass(time.Second)
 		for range 3 { // whoever comes first makes it
 			s.must(s.app.RotateLinkKeys(ctx))
-			s.must(other.RotateLinkKeys(ctx))
+			s.must(other.App.RotateLinkKeys(ctx))
 		}
-		old, key := s.keyOf(s.app, draft)
+		old, key := s.keyOf(s.service, draft)
 		if key != "1" {
 			t.Errorf("signed with key %s before every process knows it", key)
 		}
@@ -49,18 +49,18 @@ func TestLinkKeysRotate(t *testing.T) {
 		live, _ := s.keyOf(other, draft)
 		s.pass(time.Second)
 		s.must(s.app.ReloadLinkKeys(ctx))
-		fresh, key := s.keyOf(s.app, draft)
+		fresh, key := s.keyOf(s.service, draft)
 		if key != "2" {
 			t.Errorf("signed with key %s", key)
 		}
 		for _, link := range []string{live, fresh} {
-			for _, app := range []*App{s.app, other} { // the other one has not read it since
-				if _, err := s.fetch(app, link); err != nil {
+			for _, service := range []*Service{s.service, other} { // the other one has not read it since
+				if _, err := s.fetch(service, link); err != nil {
 					t.Error(err)
 				}
 			}
 		}
-		_, err := s.fetch(s.app, old)
+		_, err := s.fetch(s.service, old)
 		wantCode(t, err, sortie.CodeMediaURLExpired)
 		s.pass(longestLink + linkKeyRest)
 		s.must(s.app.RotateLinkKeys(ctx))
@@ -68,7 +68,7 @@ func TestLinkKeysRotate(t *testing.T) {
 		if err != nil || len(keys) != 1 || keys[0].ID != "2" {
 			t.Errorf("%d keys are left, %v", len(keys), err)
 		}
-		_, err = s.fetch(s.app, old)
+		_, err = s.fetch(s.service, old)
 		wantCode(t, err, sortie.CodeMediaURLInvalid) // nobody knows the key any more
 	})
 }
@@ -77,22 +77,22 @@ func TestLinkKeysRotate(t *testing.T) {
 func TestAllLinksDie(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		other := s.another(nil)
 		draft := s.publish("k", 2, "")
 		s.submit(bob, draft, "one", photo(1))
 		declared, err := s.declare(contributor(1), draft, "two", photo(2))
 		s.must(err)
-		link, _ := s.keyOf(s.app, draft)
-		wantCode(t, s.app.RotateLinkKeysNow(ctx, by(reviewer), ""), sortie.CodeValidationFailed)
-		s.must(s.app.RotateLinkKeysNow(ctx, by(reviewer), "A link got out."))
-		_, err = s.fetch(s.app, link)
+		link, _ := s.keyOf(s.service, draft)
+		wantCode(t, s.operators.RotateLinkKeysNow(ctx, by(reviewer), ""), sortie.CodeValidationFailed)
+		s.must(s.operators.RotateLinkKeysNow(ctx, by(reviewer), "A link got out."))
+		_, err = s.fetch(s.service, link)
 		wantCode(t, err, sortie.CodeMediaURLInvalid)
-		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, UploadPut, s.queryOf(declared.Upload.PutURL))
+		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadPut, s.queryOf(declared.Upload.PutURL))
 		wantCode(t, err, sortie.CodeMediaURLInvalid)
 
-		fresh, key := s.keyOf(s.app, draft)
+		fresh, key := s.keyOf(s.service, draft)
 		if key != "2" {
 			t.Errorf("signed with key %s", key)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -18,8 +17,8 @@ func (e *PayoutsHaltedError) Error() string {
 }
 
 // mayPay fails while an operator has halted payouts. Incidents are the sender's to look for.
-func (a *App) mayPay(ctx context.Context) error {
-	halt, err := a.store.PayoutHalt(ctx)
+func (l *Ledger) mayPay(ctx context.Context) error {
+	halt, err := l.store.PayoutHalt(ctx)
 	if err == nil && halt != nil {
 		err = &PayoutsHaltedError{*halt}
 	}
@@ -27,15 +26,15 @@ func (a *App) mayPay(ctx context.Context) error {
 }
 
 // paymentsHalted reports whether an incident or an operator halts payouts.
-func (a *App) paymentsHalted(ctx context.Context) (bool, error) {
-	incident, err := a.store.Halted(ctx)
-	return haltedBy(incident, err, func() (*store.PayoutHalt, error) { return a.store.PayoutHalt(ctx) })
+func (l *Ledger) paymentsHalted(ctx context.Context) (bool, error) {
+	incident, err := l.store.Halted(ctx)
+	return haltedBy(incident, err, func() (*store.PayoutHalt, error) { return l.store.PayoutHalt(ctx) })
 }
 
 // paymentsHalted is [App.paymentsHalted] inside the transaction.
-func (b *books) paymentsHalted() (bool, error) {
-	incident, err := b.tx.Halted()
-	return haltedBy(incident, err, b.tx.PayoutHalt)
+func (tx *writeTx) paymentsHalted() (bool, error) {
+	incident, err := tx.Halted()
+	return haltedBy(incident, err, tx.PayoutHalt)
 }
 
 func haltedBy(incident bool, err error, read func() (*store.PayoutHalt, error)) (bool, error) {
@@ -47,72 +46,7 @@ func haltedBy(incident bool, err error, read func() (*store.PayoutHalt, error)) 
 }
 
 // PayoutsHalted reports whether an operator has halted payouts.
-func (a *App) PayoutsHalted(ctx context.Context) (bool, error) {
-	halt, err := a.store.PayoutHalt(ctx)
+func (l *Ledger) PayoutsHalted(ctx context.Context) (bool, error) {
+	halt, err := l.store.PayoutHalt(ctx)
 	return halt != nil, err
-}
-
-// HaltPayouts stops new settlements and closings of published missions in all processes, until
-// [App.ResumePayouts]. What is sent already is followed. Halted before: the answer is the halt that
-// holds. Every order is noted, so that one that was recorded cannot be sent again.
-//
-// It fails with wallet_not_allowed and validation_failed.
-func (a *App) HaltPayouts(ctx context.Context, order Order, reason string) (sortie.PayoutsHalted, error) {
-	return a.orderHalt(ctx, order, reason, "payouts.halted", func(tx *store.Tx, reason string) (bool, error) {
-		_, halted, err := tx.HaltPayouts(store.PayoutHalt{By: order.Operator.String(), Reason: reason})
-		return halted, err
-	})
-}
-
-// ResumePayouts ends the halt of [App.HaltPayouts], also that of another operator. Not halted:
-// nothing changes.
-//
-// It fails with wallet_not_allowed and validation_failed.
-func (a *App) ResumePayouts(ctx context.Context, order Order, reason string) (sortie.PayoutsHalted, error) {
-	answer, err := a.orderHalt(ctx, order, reason, "payouts.resumed", func(tx *store.Tx, _ string) (bool, error) {
-		return tx.ResumePayouts()
-	})
-	if err == nil {
-		a.settling.wake()
-	}
-	return answer, err
-}
-
-func (a *App) orderHalt(
-	ctx context.Context, order Order, reason, action string, do func(*store.Tx, string) (changed bool, err error),
-) (sortie.PayoutsHalted, error) {
-	if err := a.admit(order.Operator); err != nil {
-		return sortie.PayoutsHalted{}, err
-	}
-	reason, err := mission.NormalizeReason(reason, true)
-	if err != nil {
-		return sortie.PayoutsHalted{}, err
-	}
-	err = a.write(ctx, func(books *books) error {
-		return books.carryOut(order, action, fmt.Sprint(a.domain.ChainID), func() (map[string]any, error) {
-			changed, err := do(books.tx, reason)
-			return map[string]any{"reason": reason, "changed": changed}, err
-		})
-	})
-	if err != nil {
-		return sortie.PayoutsHalted{}, storeError(err)
-	}
-	halt, err := a.store.PayoutHalt(ctx)
-	if err != nil {
-		return sortie.PayoutsHalted{}, storeError(err)
-	}
-	return sortie.PayoutsHalted{OK: true, Halted: halt != nil, Halt: wireHalt(halt)}, nil
-}
-
-func wireHalt(halt *store.PayoutHalt) *sortie.PayoutHalt {
-	if halt == nil {
-		return nil
-	}
-	return &sortie.PayoutHalt{By: halt.By, Since: sortie.FormatTime(halt.Since), Reason: halt.Reason}
-}
-
-func (a *App) readPayoutHalt(ctx context.Context, overview *sortie.ChainOverview) error {
-	halt, err := a.store.PayoutHalt(ctx)
-	overview.PayoutHalt = wireHalt(halt)
-	return err
 }

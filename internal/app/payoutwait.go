@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -39,20 +40,20 @@ type senderTroubles struct {
 // that.
 const troublesLast = 2 * time.Minute
 
-func (a *App) troublesSetting() string { return fmt.Sprintf("sender-troubles:%d", a.domain.ChainID) }
+func (c *core) troublesSetting() string { return fmt.Sprintf("sender-troubles:%d", c.domain.ChainID) }
 
 // NoteSenderTroubles keeps what the sender of this process struggles with, so that every process
 // can say what a payout waits for.
-func (a *App) NoteSenderTroubles(ctx context.Context, list []SenderTrouble) error {
-	encoded, err := json.Marshal(senderTroubles{At: a.now(), List: list})
+func (l *Ledger) NoteSenderTroubles(ctx context.Context, list []SenderTrouble) error {
+	encoded, err := json.Marshal(senderTroubles{At: l.now(), List: list})
 	if err != nil {
 		return fmt.Errorf("keep the troubles of the sender: %w", err)
 	}
-	return a.store.Tx(ctx, func(tx *store.Tx) error { return tx.PutSetting(a.troublesSetting(), encoded) })
+	return l.store.Tx(ctx, func(tx *store.Tx) error { return tx.PutSetting(l.troublesSetting(), encoded) })
 }
 
-func (a *App) senderTroubles(ctx context.Context) ([]SenderTrouble, error) {
-	stored, err := a.store.LastSetting(ctx, a.troublesSetting())
+func (c *core) senderTroubles(ctx context.Context) ([]SenderTrouble, error) {
+	stored, err := c.store.LastSetting(ctx, c.troublesSetting())
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -60,7 +61,7 @@ func (a *App) senderTroubles(ctx context.Context) ([]SenderTrouble, error) {
 	if err == nil {
 		err = json.Unmarshal(stored, &found)
 	}
-	if err != nil || a.now().Sub(found.At) > troublesLast {
+	if err != nil || c.now().Sub(found.At) > troublesLast {
 		return nil, err
 	}
 	return found.List, nil
@@ -70,7 +71,7 @@ func (a *App) senderTroubles(ctx context.Context) ([]SenderTrouble, error) {
 type payoutScene struct {
 	incident bool                  // a halting incident is open
 	halt     *store.PayoutHalt     // nil: payouts are not halted
-	position store.Position        // zero before the chain was followed
+	position onchain.Position      // zero before the chain was followed
 	waiting  *store.WaitingMission // nil: no payout of the mission waits for a settlement
 	troubles []SenderTrouble
 	interval time.Duration
@@ -78,21 +79,21 @@ type payoutScene struct {
 	public   bool // for contributors and creators, who are not told what only concerns operators
 }
 
-func (a *App) payoutScene(ctx context.Context, draftID string, public bool) (scene payoutScene, err error) {
-	scene = payoutScene{interval: a.settling.interval, now: a.now(), public: public}
-	if scene.incident, err = a.store.Halted(ctx); err != nil {
+func (c *core) payoutScene(ctx context.Context, draftID string, public bool) (scene payoutScene, err error) {
+	scene = payoutScene{interval: c.settling.interval, now: c.now(), public: public}
+	if scene.incident, err = c.store.Halted(ctx); err != nil {
 		return scene, storeError(err)
 	}
-	if scene.halt, err = a.store.PayoutHalt(ctx); err != nil {
+	if scene.halt, err = c.store.PayoutHalt(ctx); err != nil {
 		return scene, storeError(err)
 	}
-	if scene.position, err = a.position(ctx); err != nil {
+	if scene.position, err = c.position(ctx); err != nil {
 		return scene, err
 	}
-	if scene.troubles, err = a.senderTroubles(ctx); err != nil {
+	if scene.troubles, err = c.senderTroubles(ctx); err != nil {
 		return scene, storeError(err)
 	}
-	waiting, err := a.store.WaitingOf(ctx, draftID)
+	waiting, err := c.store.WaitingOf(ctx, draftID)
 	switch {
 	case err == nil:
 		scene.waiting = &waiting
@@ -202,11 +203,11 @@ func (s payoutScene) finality(block uint64) sortie.PayoutWait {
 }
 
 // intentOf reads the intent of the settlement that carries a payout; nil: none carries it.
-func (a *App) intentOf(ctx context.Context, payout store.Payout) (*store.Intent, error) {
+func (c *core) intentOf(ctx context.Context, payout store.Payout) (*store.Intent, error) {
 	if payout.Settlement == 0 {
 		return nil, nil
 	}
-	intent, err := a.store.IntentOf(ctx, store.IntentSettle, strconv.FormatInt(payout.Settlement, 10))
+	intent, err := c.store.IntentOf(ctx, store.IntentSettle, strconv.FormatInt(payout.Settlement, 10))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}

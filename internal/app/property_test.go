@@ -13,6 +13,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/pgtest"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -46,11 +47,11 @@ func TestDraftsFollowTheCanonicalChainOnPostgreSQL(t *testing.T) {
 }
 
 func runModel(t *rapid.T, database string, steps int) {
-	w := newWorld(t, database, worldOptions{autoApprove: rapid.IntRange(0, 4).Draw(t, "auto") == 0})
-	defer w.close()
-	m := &model{world: w, t: t}
+	a := newTestApp(t, database, testAppOptions{autoApprove: rapid.IntRange(0, 4).Draw(t, "auto") == 0})
+	defer a.close()
+	m := &model{testApp: a, t: t}
 	for i, wallet := range []sortie.Address{alice, alice, bob, bob} {
-		m.drafts = append(m.drafts, &modelDraft{Draft: w.create(wallet, fmt.Sprint("k", i)), state: mission.Created()})
+		m.drafts = append(m.drafts, &modelDraft{Draft: a.create(wallet, fmt.Sprint("k", i)), state: mission.Created()})
 	}
 	actions := []func(){m.mine, m.mine, m.mine, m.reorganize, m.settle, m.settle, m.look, m.act, m.decide, m.decide, m.clear, m.clear, m.clear, m.loseRace, m.wait}
 	for range rapid.IntRange(1, steps).Draw(t, "steps") {
@@ -62,17 +63,17 @@ func runModel(t *rapid.T, database string, steps int) {
 // model is a simple account of what must be true: the canonical chain as a list of events, and what
 // was decided.
 type model struct {
-	*world
+	*testApp
 	t       *rapid.T
 	drafts  []*modelDraft
 	chain   []modelEvent // on the canonical chain, in its order
 	halted  bool
-	listed  []store.Deepening // by an earlier look
-	retired []store.Advance   // made for positions that are past
+	listed  []onchain.Deepening // by an earlier look
+	retired []onchain.Advance   // made for positions that are past
 }
 
 type modelEvent struct {
-	*store.ChainEvent
+	*onchain.Event
 	draft *modelDraft
 	right bool // it is what the draft promised
 }
@@ -80,7 +81,7 @@ type modelEvent struct {
 type modelDraft struct {
 	store.Draft
 	state            mission.State
-	funding, closing *store.ChainEvent
+	funding, closing *onchain.Event
 	jobs             int
 	deadline         uint64
 }
@@ -102,10 +103,10 @@ func (m *model) change(change func()) {
 }
 
 // content draws the events of a block: what happens, and what should not.
-func (m *model) content() (events []store.ChainEvent, meanings []modelEvent) {
+func (m *model) content() (events []onchain.Event, meanings []modelEvent) {
 	for range rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(m.t, "events") {
 		draft := rapid.SampledFrom(m.drafts).Draw(m.t, "draft")
-		var event store.ChainEvent
+		var event onchain.Event
 		right := true
 		switch rapid.SampledFrom([]string{"fund", "fund", "fund", "fund", "mismatch", "close", "reclaim", "foreign close", "payment", "stranger"}).Draw(m.t, "event") {
 		case "fund":
@@ -120,7 +121,7 @@ func (m *model) content() (events []store.ChainEvent, meanings []modelEvent) {
 			event, right = closingOf(draft.Draft, 2), false
 			event.Factory = otherFactory
 		case "payment":
-			event, right = store.ChainEvent{Factory: factory, Kind: store.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID), Payment: &store.Payment{Amount: draft.Reward}}, false
+			event, right = onchain.Event{Factory: factory, Kind: onchain.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID), Payment: &onchain.Payment{Amount: draft.Reward}}, false
 		case "stranger":
 			event, right = fundingOf(draft.Draft), false
 			event.Funded.MissionID = rapid.SampledFrom([]string{"somebody-elses-00000000", "", "\x00\xff", draft.ID}).Draw(m.t, "mission id")
@@ -133,7 +134,7 @@ func (m *model) content() (events []store.ChainEvent, meanings []modelEvent) {
 }
 
 // mismatch is a funding that differs from the promised one in one thing.
-func (m *model) mismatch(draft store.Draft) store.ChainEvent {
+func (m *model) mismatch(draft store.Draft) onchain.Event {
 	event := fundingOf(draft)
 	switch rapid.SampledFrom([]string{"factory", "key", "creator", "token", "reward", "count", "nonce"}).Draw(m.t, "mismatch") {
 	case "factory":
@@ -170,7 +171,7 @@ func (m *model) reorganize() {
 }
 
 func (m *model) move(after uint64, blocks int) {
-	var contents [][]store.ChainEvent
+	var contents [][]onchain.Event
 	var meanings []modelEvent
 	for range blocks {
 		events, means := m.content()
@@ -194,7 +195,7 @@ func (m *model) move(after uint64, blocks int) {
 }
 
 // replay computes from the canonical chain which funding and which closing each draft has.
-func (m *model) replay(after uint64, step store.Advance, meanings []modelEvent) {
+func (m *model) replay(after uint64, step onchain.Advance, meanings []modelEvent) {
 	var chain []modelEvent
 	for _, event := range m.chain {
 		if event.Block <= after {
@@ -207,18 +208,18 @@ func (m *model) replay(after uint64, step store.Advance, meanings []modelEvent) 
 	}
 	m.chain = chain
 	for _, draft := range m.drafts {
-		var funding, closing *store.ChainEvent
+		var funding, closing *onchain.Event
 		paid := false
 		for i, event := range chain {
 			switch {
 			case event.draft != draft:
-			case event.Kind == store.EventSubmissionPaid:
+			case event.Kind == onchain.EventSubmissionPaid:
 				paid = paid || i >= kept
 			case !event.right:
-			case event.Kind == store.EventMissionFunded && funding == nil:
-				funding = event.ChainEvent
-			case event.Kind == store.EventMissionClosed && funding != nil && closing == nil:
-				closing = event.ChainEvent
+			case event.Kind == onchain.EventMissionFunded && funding == nil:
+				funding = event.Event
+			case event.Kind == onchain.EventMissionClosed && funding != nil && closing == nil:
+				closing = event.Event
 				if i >= kept && closing.Closed.Reason != closedByCreator && draft.state.Decision != mission.DecisionRejected {
 					m.halted = true // a thief has the settler's key
 				}
@@ -235,7 +236,7 @@ func (m *model) replay(after uint64, step store.Advance, meanings []modelEvent) 
 
 // place notes where a draft's funding and closing are. What is in another block now starts anew;
 // broken tells that what was final did.
-func (d *modelDraft) place(funding, closing *store.ChainEvent) (broken bool) {
+func (d *modelDraft) place(funding, closing *onchain.Event) (broken bool) {
 	before := d.state
 	if funding != d.funding {
 		broken = before.Depth == mission.DepthLocked
@@ -256,7 +257,7 @@ func (d *modelDraft) place(funding, closing *store.ChainEvent) (broken bool) {
 // settle lets everything go as deep as it may.
 func (m *model) settle() {
 	m.change(func() {
-		m.world.settle()
+		m.testApp.settle()
 		for _, draft := range m.drafts {
 			if draft.funding != nil && draft.funding.Block+testConfirmations-1 <= m.position.Head {
 				m.confirm(draft)
@@ -303,10 +304,10 @@ func (m *model) look() { m.listed = m.toDeepen() }
 // the depth still reached.
 func (m *model) act() {
 	m.change(func() {
-		m.must(m.app.Deepen(context.Background(), m.listed))
+		m.must(m.ledger.Confirm(context.Background(), m.listed))
 		for _, item := range m.listed {
 			for _, draft := range m.drafts {
-				if draft.ID == item.Draft.ID && draft.funding != nil && draft.funding.BlockHash == item.BlockHash {
+				if draft.ID == item.Terms.DraftID && draft.funding != nil && draft.funding.BlockHash == item.BlockHash {
 					m.actOn(draft, item)
 				}
 			}
@@ -314,7 +315,7 @@ func (m *model) act() {
 	})
 }
 
-func (m *model) actOn(draft *modelDraft, item store.Deepening) {
+func (m *model) actOn(draft *modelDraft, item onchain.Deepening) {
 	deep := draft.funding.Block+testConfirmations-1 <= m.position.Head || draft.funding.Block <= m.position.Final
 	switch {
 	case item.Refund && draft.closing != nil && draft.closing.Transaction == item.Closed.Transaction:
@@ -336,7 +337,7 @@ func (m *model) decide() {
 		return
 	}
 	m.change(func() {
-		_, err := m.app.Reject(context.Background(), operator, draft.ID, "Because of "+operator.String())
+		_, err := m.operators.Reject(context.Background(), operator, draft.ID, "Because of "+operator.String())
 		switch draft.state.Decision {
 		case mission.DecisionNone:
 			m.must(err)
@@ -352,7 +353,7 @@ func (m *model) decide() {
 }
 
 func (m *model) approve(draft *modelDraft, operator sortie.Address) {
-	_, err := m.app.Approve(context.Background(), operator, draft.MissionID, "")
+	_, err := m.operators.Approve(context.Background(), operator, draft.MissionID, "")
 	funded := draft.state.Depth == mission.DepthConfirmed || draft.state.Depth == mission.DepthLocked
 	switch {
 	case draft.state.Decision == mission.DecisionApproved:
@@ -381,7 +382,7 @@ func (m *model) clear() {
 	incidents, err := m.db.OpenIncidents(context.Background())
 	m.must(err)
 	for _, incident := range incidents {
-		_, err := m.app.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
+		_, err := m.operators.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
 		m.must(err)
 	}
 	m.halted = false
@@ -393,7 +394,7 @@ func (m *model) loseRace() {
 		return
 	}
 	step := rapid.SampledFrom(m.retired).Draw(m.t, "step")
-	if _, err := m.app.Advance(context.Background(), step); !errors.Is(err, store.ErrConflict) {
+	if _, err := m.ledger.Advance(context.Background(), step); !errors.Is(err, store.ErrConflict) {
 		m.t.Fatalf("a move from a past position: %v", err)
 	}
 }
@@ -476,12 +477,12 @@ func (m *model) checkChain() {
 			m.t.Fatalf("stored event %d is %s, that of the chain %s", i, event.Transaction, m.chain[i].Transaction)
 		}
 	}
-	position, err := m.app.Position(context.Background(), testChain)
+	position, err := m.ledger.Position(context.Background(), testChain)
 	m.must(err)
 	if position != m.position {
 		m.t.Fatalf("the position is %+v, want %+v", position, m.position)
 	}
-	halted, err := m.app.Halted(context.Background())
+	halted, err := m.ledger.Halted(context.Background())
 	m.must(err)
 	if halted != m.halted {
 		m.t.Fatalf("halted is %t, want %t; incidents %v", halted, m.halted, m.incidents())

@@ -26,20 +26,20 @@ const (
 // without the service. A worker calls it each second, apart from what must not wait for a slow
 // signer: [App.DueByTime]. Those that cannot be signed are passed by, however many, and are due
 // again the next time.
-func (a *App) SignReceipts(ctx context.Context) error {
-	if a.settle == nil {
+func (l *Ledger) SignReceipts(ctx context.Context) error {
+	if l.settle == nil {
 		return nil
 	}
 	var failures []error
 	for after := (store.ReceiptCursor{}); ; {
-		if halted, err := a.store.Halted(ctx); err != nil || halted {
+		if halted, err := l.store.Halted(ctx); err != nil || halted {
 			return errors.Join(append(failures, err)...)
 		}
-		list, err := a.store.ReceiptsDue(ctx, after, maxDue)
+		list, err := l.store.ReceiptsDue(ctx, after, maxDue)
 		if err != nil {
 			return errors.Join(append(failures, fmt.Errorf("look for receipts to sign: %w", err))...)
 		}
-		if failed, err := signAll(list, func(submission store.Submission) error { return a.signReceipt(ctx, submission) }); failed > 0 {
+		if failed, err := signAll(list, func(submission store.Submission) error { return l.signReceipt(ctx, submission) }); failed > 0 {
 			failures = append(failures, fmt.Errorf("sign receipts: %d of %d failed, for example: %w", failed, len(list), err))
 		}
 		if len(list) < maxDue || ctx.Err() != nil {
@@ -74,8 +74,8 @@ func signAll(list []store.Submission, sign func(store.Submission) error) (failed
 // signReceipt signs outside of the transaction: a signer may be slow. Two processes that sign the
 // same one sign the same bytes. A receipt that was signed while an incident began to halt the
 // service is not kept, and not handed out.
-func (a *App) signReceipt(ctx context.Context, submission store.Submission) error {
-	receipt, err := a.signSettlement(ctx, submission.Mission.Domain, sortie.Settlement{
+func (l *Ledger) signReceipt(ctx context.Context, submission store.Submission) error {
+	receipt, err := l.signSettlement(ctx, submission.Mission.Domain, sortie.Settlement{
 		MissionKey: sortie.MissionKey(submission.Mission.MissionID),
 		Payments: []sortie.Payment{{
 			Slot: *submission.Slot, Recipient: submission.Contributor, SubmissionKey: sortie.SubmissionKey(submission.ID),
@@ -84,17 +84,17 @@ func (a *App) signReceipt(ctx context.Context, submission store.Submission) erro
 	if err != nil {
 		return err
 	}
-	return a.unlessHalted(ctx, func(books *books) error { return books.tx.PutReceipt(submission, receipt, a.renewals.settler) })
+	return l.unlessHalted(ctx, func(tx *writeTx) error { return tx.PutReceipt(submission, receipt, l.renewals.settler) })
 }
 
 // unlessHalted runs a transaction about something that was read before, unless an incident halts
 // the service by then.
-func (a *App) unlessHalted(ctx context.Context, fn func(*books) error) error {
-	return a.once(ctx, func(books *books) error {
-		if halted, err := books.tx.Halted(); err != nil || halted {
+func (l *Ledger) unlessHalted(ctx context.Context, fn func(*writeTx) error) error {
+	return l.once(ctx, func(tx *writeTx) error {
+		if halted, err := tx.Halted(); err != nil || halted {
 			return err
 		}
-		return fn(books)
+		return fn(tx)
 	})
 }
 
@@ -104,10 +104,10 @@ type storedReceipt struct {
 	Signature sortie.Bytes `json:"signature"`
 }
 
-func (a *App) signSettlement(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (json.RawMessage, error) {
+func (l *Ledger) signSettlement(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (json.RawMessage, error) {
 	limited, cancel := context.WithTimeout(ctx, signingTime)
 	defer cancel()
-	signature, err := a.settle(limited, domain, settlement)
+	signature, err := l.settle(limited, domain, settlement)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
 	refused := make(map[sortie.Hash]bool)
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 		sign := config.Settler
 		config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
 			if refused[settlement.Payments[0].SubmissionKey] {
@@ -34,7 +34,7 @@ func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	last := s.submitQuickly(bob, draft, "k")
 	s.pass(testHold)
 	for range 2 { // only so many become final in one go
-		if err := doDue(context.Background(), s.app); err == nil {
+		if err := doDue(context.Background(), s.ledger); err == nil {
 			t.Error("a failure is not told")
 		}
 	}
@@ -53,7 +53,7 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 		const receipts = 3
 		var under atomic.Int64
 		allUnder, release := make(chan struct{}), make(chan struct{})
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			sign := config.Settler
 			config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
 				if under.Add(1) == receipts {
@@ -73,18 +73,18 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 			s.submitQuickly(contributor(i), draft, fmt.Sprint(i))
 		}
 		s.pass(testHold)
-		s.must(s.app.DueByTime(ctx))
+		s.must(s.ledger.DueByTime(ctx))
 		declared, err := s.declare(bob, draft, "one", photo(1))
 		s.must(err)
 		signed := make(chan error, 1)
-		go func() { signed <- s.app.SignReceipts(ctx) }()
+		go func() { signed <- s.ledger.SignReceipts(ctx) }()
 		select {
 		case <-allUnder:
 		case err := <-signed:
 			t.Fatalf("receipts are signed one after the other: %v", err)
 		}
 		s.pass(2 * ReservationTime)
-		s.must(s.app.DueByTime(ctx))
+		s.must(s.ledger.DueByTime(ctx))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionRejected)
 		close(release)
 		s.must(<-signed)
@@ -99,12 +99,12 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 func TestReceiptsAreForTheFactoryOfTheirMission(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 1, "")
 		id := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)
 		moved := s.another(func(config *Config) { config.Domain.Factory = otherFactory })
-		s.must(doDue(context.Background(), moved))
+		s.must(doDue(context.Background(), moved.Ledger))
 		s.wantReceipt(id, 0)
 	})
 }

@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
 
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -17,7 +20,7 @@ import (
 //
 // Of the drafts that could be funded one walk lists at most [maxFundable]. The next walk begins
 // where this one ended.
-func (a *App) OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error) {
+func (l *Ledger) OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []onchain.Expected, next string, err error) {
 	at, err := parsePlace(after)
 	for err == nil && limit > len(missions) {
 		if at.phase == phaseUnfunded && at.left == 0 {
@@ -27,17 +30,21 @@ func (a *App) OpenMissions(ctx context.Context, chainID uint64, after string, li
 		if at.phase == phaseUnfunded {
 			want = min(want, at.left)
 		}
-		var page []store.Expected
-		if page, err = a.openMissionsIn(ctx, at, chainID, want); err != nil {
+		var page []onchain.Expected
+		var last int64
+		if page, last, err = l.openMissionsIn(ctx, at, chainID, want); err != nil {
 			break
 		}
 		missions = append(missions, page...)
-		if at, err = a.placeAfterPage(ctx, chainID, at, page, want); err != nil || at == (walkPlace{}) {
+		if len(page) == want {
+			at.seq = last
+		}
+		if at, err = l.placeAfterPage(ctx, chainID, at, page, want); err != nil || at == (walkPlace{}) {
 			break
 		}
 	}
 	if err == nil && at.phase == phaseUnfunded && at.left == 0 {
-		err = a.endWalk(ctx, chainID, at.seq)
+		err = l.endWalk(ctx, chainID, at.seq)
 		at = walkPlace{}
 	}
 	if err != nil {
@@ -87,19 +94,16 @@ func parsePlace(text string) (at walkPlace, err error) {
 }
 
 // placeAfterPage is where a walk is after a page that was to have so many missions.
-func (a *App) placeAfterPage(ctx context.Context, chainID uint64, at walkPlace, page []store.Expected, want int) (walkPlace, error) {
+func (l *Ledger) placeAfterPage(ctx context.Context, chainID uint64, at walkPlace, page []onchain.Expected, want int) (walkPlace, error) {
 	full := len(page) == want
-	if full {
-		at.seq = page[len(page)-1].Draft.Seq
-	}
 	switch {
 	case at.phase == phaseClosed: // only the oldest of them: there are few, and they stay until they are settled
 		return walkPlace{phase: phaseFunded}, nil
 	case at.phase == phaseFunded && !full:
-		begin, err := a.walkBegin(ctx, chainID)
+		begin, err := l.walkBegin(ctx, chainID)
 		return walkPlace{phase: phaseUnfunded, seq: begin, left: maxFundable}, err
 	case at.phase == phaseUnfunded && !full:
-		return walkPlace{}, a.endWalk(ctx, chainID, 0)
+		return walkPlace{}, l.endWalk(ctx, chainID, 0)
 	case at.phase == phaseUnfunded:
 		at.left -= len(page)
 	}
@@ -109,8 +113,8 @@ func (a *App) placeAfterPage(ctx context.Context, chainID uint64, at walkPlace, 
 func walkSetting(chainID uint64) string { return fmt.Sprintf("reconcile-drafts-after:%d", chainID) }
 
 // walkBegin is the draft after which the next walk lists those that could be funded.
-func (a *App) walkBegin(ctx context.Context, chainID uint64) (seq int64, err error) {
-	stored, err := a.store.LastSetting(ctx, walkSetting(chainID))
+func (l *Ledger) walkBegin(ctx context.Context, chainID uint64) (seq int64, err error) {
+	stored, err := l.store.LastSetting(ctx, walkSetting(chainID))
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
@@ -121,34 +125,34 @@ func (a *App) walkBegin(ctx context.Context, chainID uint64) (seq int64, err err
 }
 
 // endWalk keeps where the next walk begins, if that is not where this one did.
-func (a *App) endWalk(ctx context.Context, chainID uint64, seq int64) error {
-	begin, err := a.walkBegin(ctx, chainID)
+func (l *Ledger) endWalk(ctx context.Context, chainID uint64, seq int64) error {
+	begin, err := l.walkBegin(ctx, chainID)
 	if err != nil || begin == seq {
 		return err
 	}
-	return a.store.Tx(ctx, func(tx *store.Tx) error {
+	return l.store.Tx(ctx, func(tx *store.Tx) error {
 		return tx.PutSetting(walkSetting(chainID), strconv.AppendInt(nil, seq, 10))
 	})
 }
 
-func (a *App) openMissionsIn(ctx context.Context, at walkPlace, chainID uint64, limit int) (page []store.Expected, err error) {
+func (l *Ledger) openMissionsIn(ctx context.Context, at walkPlace, chainID uint64, limit int) (page []onchain.Expected, last int64, err error) {
 	var funded []store.FundedDraft
 	var unfunded []store.Draft
 	switch at.phase {
 	case phaseClosed:
-		funded, err = a.store.RefundsToConfirm(ctx, chainID, math.MaxInt64, store.ChainPlace{}, limit)
+		funded, err = l.store.RefundsToConfirm(ctx, chainID, math.MaxInt64, onchain.Place{}, limit)
 	case phaseFunded:
-		funded, err = a.store.FundedDrafts(ctx, chainID, at.seq, limit)
+		funded, err = l.store.FundedDrafts(ctx, chainID, at.seq, limit)
 	default:
-		unfunded, err = a.store.FundableDrafts(ctx, chainID, a.now().Add(-maxAuthorization).Unix(), at.seq, limit)
+		unfunded, err = l.store.FundableDrafts(ctx, chainID, l.now().Add(-maxAuthorization).Unix(), at.seq, limit)
 	}
 	for _, each := range funded {
-		page = append(page, store.Expected{Draft: each.Draft, Funding: &each.Funding})
+		page, last = append(page, onchain.Expected{Terms: each.Terms(), Funding: &each.Funding}), each.Draft.Seq
 	}
 	for _, draft := range unfunded {
-		page = append(page, store.Expected{Draft: draft})
+		page, last = append(page, onchain.Expected{Terms: draft.Terms()}), draft.Seq
 	}
-	return page, err
+	return page, last, err
 }
 
 // Adopt adds an event that is on the chain, at or below the tip, and that was missed. It does what
@@ -156,28 +160,28 @@ func (a *App) openMissionsIn(ctx context.Context, at walkPlace, chainID uint64, 
 //
 // It fails with [store.ErrConflict] when the chain was reorganized since the event was found, or
 // moves on at this moment.
-func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error {
-	position, err := a.positionWith(ctx, chainID, &event)
+func (l *Ledger) Adopt(ctx context.Context, chainID uint64, event onchain.Event) error {
+	position, err := l.positionWith(ctx, chainID, &event)
 	if err != nil {
 		return err
 	}
-	known, err := a.knows(ctx, chainID, &event)
+	known, err := l.hasEvent(ctx, chainID, &event)
 	if err != nil {
 		return err
 	}
-	err = a.write(ctx, func(books *books) error {
-		if err := books.fence(position); err != nil {
+	err = l.write(ctx, func(tx *writeTx) error {
+		if err := tx.fence(position); err != nil {
 			return err
 		}
 		if !known {
-			if err := books.tx.AddEvents(chainID, []store.ChainEvent{event}); err != nil {
+			if err := tx.AddEvents(chainID, []onchain.Event{event}); err != nil {
 				return err
 			}
 		}
-		if err := books.apply(chainID, &event); err != nil {
+		if err := tx.apply(chainID, &event); err != nil {
 			return err
 		}
-		return books.applyPayments(chainID, []store.ChainEvent{event})
+		return tx.applyPayments(chainID, []onchain.Event{event})
 	})
 	if err != nil {
 		return fmt.Errorf("adopt event %d of block %d: %w", event.LogIndex, event.Block, err)
@@ -189,17 +193,17 @@ func (a *App) Adopt(ctx context.Context, chainID uint64, event store.ChainEvent)
 // transaction and mission. What was final until now is an incident that halts.
 //
 // It fails with [store.ErrConflict] when the chain moves on at this moment.
-func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error {
-	position, err := a.store.ChainPosition(ctx, chainID)
+func (l *Ledger) Retract(ctx context.Context, chainID uint64, event onchain.Event) error {
+	position, err := l.store.ChainPosition(ctx, chainID)
 	if err != nil {
 		return err
 	}
-	stored, err := a.store.ChainEvents(ctx, chainID, event.Block, event.Block)
+	stored, err := l.store.ChainEvents(ctx, chainID, event.Block, event.Block)
 	if err != nil {
 		return err
 	}
-	err = a.write(ctx, func(books *books) error {
-		if err := books.fence(position); err != nil {
+	err = l.write(ctx, func(tx *writeTx) error {
+		if err := tx.fence(position); err != nil {
 			return err
 		}
 		for _, ghost := range stored {
@@ -207,11 +211,11 @@ func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEven
 				continue
 			}
 			event.LogIndex = ghost.LogIndex
-			if err := books.tx.RemoveEvent(chainID, ghost.Block, ghost.LogIndex); err != nil {
+			if err := tx.RemoveEvent(chainID, ghost.Block, ghost.LogIndex); err != nil {
 				return err
 			}
 		}
-		return books.undo(chainID, &event)
+		return tx.undo(chainID, &event)
 	})
 	if err != nil {
 		return fmt.Errorf("retract event %d of block %d: %w", event.LogIndex, event.Block, err)
@@ -221,8 +225,8 @@ func (a *App) Retract(ctx context.Context, chainID uint64, event store.ChainEven
 
 // fence makes sure that the chain is where it was, and that whoever moves it at the same time
 // loses.
-func (b *books) fence(position store.Position) error {
-	if _, err := b.tx.MoveChain(position, position.Tip, position.Head, position.Final); err != nil {
+func (tx *writeTx) fence(position onchain.Position) error {
+	if _, err := tx.MoveChain(position, position.Tip, position.Head, position.Final); err != nil {
 		return lostRace{err}
 	}
 	return nil
@@ -230,25 +234,25 @@ func (b *books) fence(position store.Position) error {
 
 // positionWith reads the position and makes sure that an event's block is on the chain that leads
 // to it.
-func (a *App) positionWith(ctx context.Context, chainID uint64, event *store.ChainEvent) (store.Position, error) {
-	position, err := a.store.ChainPosition(ctx, chainID)
+func (l *Ledger) positionWith(ctx context.Context, chainID uint64, event *onchain.Event) (onchain.Position, error) {
+	position, err := l.store.ChainPosition(ctx, chainID)
 	if err != nil {
-		return store.Position{}, err
+		return onchain.Position{}, err
 	}
-	blocks, err := a.store.ChainBlocks(ctx, chainID, event.Block+1, 1)
+	blocks, err := l.store.ChainBlocks(ctx, chainID, event.Block+1, 1)
 	if err != nil {
-		return store.Position{}, err
+		return onchain.Position{}, err
 	}
 	kept := len(blocks) == 1 && blocks[0].Number == event.Block // of final blocks only some are
 	if kept && blocks[0].Hash != event.BlockHash || !kept && event.Block > position.Final {
-		return store.Position{}, fmt.Errorf("adopt event %d: block %d (%s) is not on the chain as it was followed: %w", event.LogIndex, event.Block, event.BlockHash, store.ErrConflict)
+		return onchain.Position{}, fmt.Errorf("adopt event %d: block %d (%s) is not on the chain as it was followed: %w", event.LogIndex, event.Block, event.BlockHash, store.ErrConflict)
 	}
 	return position, nil
 }
 
 // knows reports whether the rows hold an event at the same place, and fails when it is another one.
-func (a *App) knows(ctx context.Context, chainID uint64, event *store.ChainEvent) (bool, error) {
-	events, err := a.store.ChainEvents(ctx, chainID, event.Block, event.Block)
+func (l *Ledger) hasEvent(ctx context.Context, chainID uint64, event *onchain.Event) (bool, error) {
+	events, err := l.store.ChainEvents(ctx, chainID, event.Block, event.Block)
 	if err != nil {
 		return false, err
 	}
@@ -262,4 +266,32 @@ func (a *App) knows(ctx context.Context, chainID uint64, event *store.ChainEvent
 		return true, nil
 	}
 	return false, nil
+}
+
+func reconcileSetting(chainID uint64) string { return fmt.Sprintf("reconcile-report:%d", chainID) }
+
+// RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set
+// here. What it repaired goes to the audit log, too.
+func (l *Ledger) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
+	err := l.write(ctx, func(tx *writeTx) error {
+		report.FinishedAt = sortie.FormatTime(tx.Now)
+		if report.Alarms == nil {
+			report.Alarms = []string{}
+		}
+		encoded, err := json.Marshal(report)
+		if err != nil {
+			return err
+		}
+		if err := tx.PutSetting(reconcileSetting(l.domain.ChainID), encoded); err != nil {
+			return err
+		}
+		if report.Repaired == 0 {
+			return nil
+		}
+		return tx.audit(actorChain, "chain.repaired", fmt.Sprint(l.domain.ChainID), map[string]any{"repaired": report.Repaired, "checked": report.Checked})
+	})
+	if err != nil {
+		return fmt.Errorf("record reconcile report: %w", err)
+	}
+	return nil
 }

@@ -16,16 +16,16 @@ const IntentClose = "close"
 
 // StartRefund is the refund job: it makes the intent to close the draft's mission, unless there is
 // no need any more. Called again it does nothing.
-func (a *App) StartRefund(ctx context.Context, draftID string) error {
-	err := a.write(ctx, func(books *books) error {
-		account, err := books.open(draftID)
-		if err != nil || !account.due() {
+func (l *Ledger) StartRefund(ctx context.Context, draftID string) error {
+	err := l.write(ctx, func(tx *writeTx) error {
+		state, err := tx.load(draftID)
+		if err != nil || !state.refundDue() {
 			return err
 		}
-		if a.sender.IsZero() {
+		if l.sender.IsZero() {
 			return errors.New("no sender is configured to pay for it: set --sender")
 		}
-		_, _, err = books.tx.AddIntent(IntentClose, draftID, account.funding.ChainID, a.sender)
+		_, _, err = tx.AddIntent(IntentClose, draftID, state.funding.ChainID, l.sender)
 		return err
 	})
 	if err != nil {
@@ -48,12 +48,12 @@ type CloseCall struct {
 // close: the funding is gone, or the mission is closed, or it was neither rejected nor paid to its
 // end. A published mission is not closed while payouts are halted: it fails with a
 // [PayoutsHaltedError] then.
-func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, needed bool, err error) {
-	draft, err := a.store.DraftByDraftID(ctx, draftID)
+func (l *Ledger) CloseCall(ctx context.Context, draftID string) (call CloseCall, needed bool, err error) {
+	draft, err := l.store.DraftByDraftID(ctx, draftID)
 	if err != nil {
 		return CloseCall{}, false, fmt.Errorf("close draft %s: %w", draftID, err)
 	}
-	funding, err := a.store.FundingOf(ctx, draftID)
+	funding, err := l.store.FundingOf(ctx, draftID)
 	if errors.Is(err, store.ErrNotFound) {
 		return CloseCall{}, false, nil
 	}
@@ -64,10 +64,10 @@ func (a *App) CloseCall(ctx context.Context, draftID string) (call CloseCall, ne
 	if draft.State.RefundDue(funding.Closed != nil) || funding.Closed != nil {
 		return call, funding.Closed == nil, nil
 	}
-	if err := a.mayPay(ctx); err != nil {
+	if err := l.mayPay(ctx); err != nil {
 		return CloseCall{}, false, err
 	}
-	slots, err := a.store.SlotsOf(ctx, draftID)
+	slots, err := l.store.SlotsOf(ctx, draftID)
 	if errors.Is(err, store.ErrNotFound) {
 		return call, false, nil
 	}
@@ -87,15 +87,15 @@ func unspent(draft store.Draft, paid int) *big.Int {
 // RetryRefunds queues the refunds and closings that are due and that nothing works on, and tells
 // how many those were. There are none unless something was lost; the periodic comparison with the
 // contract calls it.
-func (a *App) RetryRefunds(ctx context.Context) (queued int, err error) {
+func (l *Ledger) RetryRefunds(ctx context.Context) (queued int, err error) {
 	const pageSize = 256
-	lost, err := a.store.LostClosings(ctx, pageSize)
+	lost, err := l.store.LostClosings(ctx, pageSize)
 	if err != nil {
 		return 0, fmt.Errorf("look for closings that were lost: %w", err)
 	}
 	for _, draftID := range lost {
-		err := a.write(ctx, func(books *books) error {
-			_, _, err := books.tx.AddIntent(IntentClose, draftID, a.domain.ChainID, a.sender)
+		err := l.write(ctx, func(tx *writeTx) error {
+			_, _, err := tx.AddIntent(IntentClose, draftID, l.domain.ChainID, l.sender)
 			return err
 		})
 		if err != nil {
@@ -104,13 +104,13 @@ func (a *App) RetryRefunds(ctx context.Context) (queued int, err error) {
 		queued++
 	}
 	for after := int64(0); ; {
-		page, err := a.store.FundedDrafts(ctx, a.domain.ChainID, after, pageSize)
+		page, err := l.store.FundedDrafts(ctx, l.domain.ChainID, after, pageSize)
 		if err != nil {
 			return queued, fmt.Errorf("look for refunds that are due: %w", err)
 		}
 		for _, funded := range page {
 			after = funded.Seq
-			retried, err := a.retryRefund(ctx, funded)
+			retried, err := l.retryRefund(ctx, funded)
 			if err != nil {
 				return queued, fmt.Errorf("retry the refund of draft %s: %w", funded.Draft.ID, err)
 			}
@@ -124,17 +124,17 @@ func (a *App) RetryRefunds(ctx context.Context) (queued int, err error) {
 	}
 }
 
-func (a *App) retryRefund(ctx context.Context, funded store.FundedDraft) (bool, error) {
+func (l *Ledger) retryRefund(ctx context.Context, funded store.FundedDraft) (bool, error) {
 	if !funded.State.RefundDue(funded.Closed != nil) {
 		return false, nil
 	}
-	intent, err := a.store.IntentOf(ctx, IntentClose, funded.Draft.ID)
+	intent, err := l.store.IntentOf(ctx, IntentClose, funded.Draft.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
 	if err == nil && intent.Status != store.IntentDone && intent.Status != store.IntentVoid {
 		return false, nil // under way
 	}
-	a.log.Warn("a refund is due and nothing works on it: it is queued again", "draftId", funded.Draft.ID)
-	return true, a.write(ctx, func(books *books) error { return a.queue.Refund(books.tx, funded.Draft.ID) })
+	l.log.Warn("a refund is due and nothing works on it: it is queued again", "draftId", funded.Draft.ID)
+	return true, l.write(ctx, func(tx *writeTx) error { return l.queue.Refund(tx.Tx, funded.Draft.ID) })
 }

@@ -25,8 +25,8 @@ type renewals struct {
 
 // ReceiptsToRenew is how many unpaid receipts the last call of [App.RenewReceipts] saw and did not
 // sign again. It is not known before the first call, and 0 means that there are none.
-func (a *App) ReceiptsToRenew() (number int64, known bool) {
-	left := a.renewals.left.Load()
+func (l *Ledger) ReceiptsToRenew() (number int64, known bool) {
+	left := l.renewals.left.Load()
 	return max(left-1, 0), left > 0
 }
 
@@ -45,71 +45,71 @@ const maxRenewals = 16 * maxDue
 // reorganization may take the close back, and nothing looks at them again.
 //
 // A worker calls it every few seconds. The contract is asked only when there is something to renew.
-func (a *App) RenewReceipts(ctx context.Context) error {
-	if a.settle == nil || a.renewals.settler.IsZero() || a.renewals.holdsRole == nil {
+func (l *Ledger) RenewReceipts(ctx context.Context) error {
+	if l.settle == nil || l.renewals.settler.IsZero() || l.renewals.holdsRole == nil {
 		return nil
 	}
-	a.renewals.mu.Lock()
-	defer a.renewals.mu.Unlock()
-	settlers, err := a.store.Settlers(ctx)
+	l.renewals.mu.Lock()
+	defer l.renewals.mu.Unlock()
+	settlers, err := l.store.Settlers(ctx)
 	if err != nil {
 		return err
 	}
-	roles := &roleAnswers{ask: a.renewals.holdsRole}
+	roles := &roleAnswers{ask: l.renewals.holdsRole}
 	var failures []error
 	left := 0
 	earlier := true                                     // the settlers before the present one
 	settlers = append([]store.Settler{{}}, settlers...) // the zero address: receipts whose signer was not stored
 	for _, former := range settlers {
-		if former.Address == a.renewals.settler {
+		if former.Address == l.renewals.settler {
 			earlier = false
 			continue
 		}
-		kept, err := a.renewReceiptsOf(ctx, former.Address, earlier, roles)
+		kept, err := l.renewReceiptsOf(ctx, former.Address, earlier, roles)
 		if left += kept; err != nil {
 			left = max(left, 1) // or more: not all were seen
 			failures = append(failures, fmt.Errorf("renew receipts of settler %s: %w", former.Address, err))
 		}
 	}
-	a.renewals.left.Store(int64(left) + 1)
+	l.renewals.left.Store(int64(left) + 1)
 	return errors.Join(failures...)
 }
 
 // renewReceiptsOf renews the receipts of one former settler, from where the last call ended. It
 // tells how many it left as they were.
-func (a *App) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlier bool, roles *roleAnswers) (left int, err error) {
+func (l *Ledger) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlier bool, roles *roleAnswers) (left int, err error) {
 	var failures []error
-	if a.renewals.after[signer] != "" {
+	if l.renewals.after[signer] != "" {
 		left++ // or more: those before are not looked at
 	}
 	for looked := 0; looked < maxRenewals && ctx.Err() == nil; {
-		if halted, err := a.store.Halted(ctx); err != nil || halted {
+		if halted, err := l.store.Halted(ctx); err != nil || halted {
 			return max(left, 1), err
 		}
-		list, err := a.store.OpenReceipts(ctx, signer, a.renewals.after[signer], maxDue)
+		list, err := l.store.OpenReceipts(ctx, signer, l.renewals.after[signer], maxDue)
 		if err != nil {
 			return left, fmt.Errorf("look for receipts: %w", err)
 		}
-		due, stranded, err := a.toRenew(ctx, list, signer, earlier, roles)
+		due, stranded, err := l.toRenew(ctx, list, signer, earlier, roles)
 		if err != nil {
 			return left, err // the roles are not known, so nothing is passed by
 		}
 		if stranded != nil {
 			failures = append(failures, stranded)
 		}
-		failed, err := signAll(due, func(submission store.Submission) error { return a.renewReceipt(ctx, submission) })
+		failed, err := signAll(due, func(submission store.Submission) error { return l.renewReceipt(ctx, submission) })
 		left += len(list) - len(due) + failed
 		if failed > 0 {
 			failures = append(failures, fmt.Errorf("%d of %d failed, for example: %w", failed, len(due), err))
 		}
-		if a.renewals.after == nil {
-			a.renewals.after = make(map[sortie.Address]string)
+		if l.renewals.after == nil {
+			l.renewals.after = make(map[sortie.Address]string)
 		}
 		if looked += len(list); len(list) < maxDue {
-			delete(a.renewals.after, signer) // the next call begins anew
+			delete(l.renewals.after, signer) // the next call begins anew
 			return left, errors.Join(failures...)
 		}
-		a.renewals.after[signer] = list[len(list)-1].ID
+		l.renewals.after[signer] = list[len(list)-1].ID
 	}
 	return max(left, 1), errors.Join(failures...)
 }
@@ -117,7 +117,7 @@ func (a *App) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlie
 // toRenew chooses the receipts that the present settler may and must sign again. Stranded tells of
 // receipts that no key with the role has signed or can sign; they do not hold up those of other
 // contracts.
-func (a *App) toRenew(ctx context.Context, list []store.Submission, signer sortie.Address, earlier bool, roles *roleAnswers) (due []store.Submission, stranded, err error) {
+func (l *Ledger) toRenew(ctx context.Context, list []store.Submission, signer sortie.Address, earlier bool, roles *roleAnswers) (due []store.Submission, stranded, err error) {
 	for _, submission := range list {
 		factory := submission.Mission.Domain.Factory
 		redeemable := false // as it is; not known without a signer
@@ -129,30 +129,30 @@ func (a *App) toRenew(ctx context.Context, list []store.Submission, signer sorti
 		if redeemable && !earlier {
 			continue
 		}
-		may, err := roles.holds(ctx, factory, a.renewals.settler)
+		may, err := roles.holds(ctx, factory, l.renewals.settler)
 		switch {
 		case err != nil:
 			return nil, nil, err
 		case may:
 			due = append(due, submission)
 		case !redeemable:
-			stranded = fmt.Errorf("the present settler %s has no settler role in factory %s: grant it, or give --settler a key that has it", a.renewals.settler, factory)
+			stranded = fmt.Errorf("the present settler %s has no settler role in factory %s: grant it, or give --settler a key that has it", l.renewals.settler, factory)
 		}
 	}
 	return due, stranded, nil
 }
 
 // renewReceipt signs the stored settlement again, whatever the row says by now.
-func (a *App) renewReceipt(ctx context.Context, submission store.Submission) error {
+func (l *Ledger) renewReceipt(ctx context.Context, submission store.Submission) error {
 	var stored storedReceipt
 	if err := json.Unmarshal(submission.Receipt, &stored); err != nil {
 		return fmt.Errorf("read the receipt: %w", err)
 	}
-	receipt, err := a.signSettlement(ctx, submission.Mission.Domain, stored.Settlement)
+	receipt, err := l.signSettlement(ctx, submission.Mission.Domain, stored.Settlement)
 	if err != nil {
 		return err
 	}
-	return a.unlessHalted(ctx, func(books *books) error { return books.tx.RenewReceipt(submission, receipt, a.renewals.settler) })
+	return l.unlessHalted(ctx, func(tx *writeTx) error { return tx.RenewReceipt(submission, receipt, l.renewals.settler) })
 }
 
 // roleAnswers are the contract's answers about roles for the length of one call.

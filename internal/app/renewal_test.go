@@ -10,6 +10,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -42,20 +43,20 @@ func (r *roleTable) set(holds ...sortie.Address) {
 
 // rotation is a studio with open receipts of one settler, and a second process with the next one.
 type rotation struct {
-	*studio
-	roles            *roleTable
-	old, next        sortie.Address
-	oldApp, nextApp  *App
-	nextSigns        *int // how often the next settler signed
-	paid, open, gone string
-	draft            store.Draft
+	*testMedia
+	roles                 *roleTable
+	old, next             sortie.Address
+	oldLedger, nextLedger *Ledger
+	nextSigns             *int // how often the next settler signed
+	paid, open, gone      string
+	draft                 store.Draft
 }
 
 func rotate(t *testing.T, database string) *rotation {
 	t.Helper()
 	r := &rotation{roles: new(roleTable), nextSigns: new(int)}
-	r.studio = openStudio(t, database, func(config *Config) { config.SettlerRole = r.roles.ask })
-	r.oldApp, r.old = r.app, r.settler
+	r.testMedia = openTestMedia(t, database, func(config *Config) { config.SettlerRole = r.roles.ask })
+	r.oldLedger, r.old = r.ledger, r.settler
 	signer, err := funding.NewKeySigner([32]byte{31: 10})
 	r.must(err)
 	r.next = signer.Address()
@@ -64,10 +65,10 @@ func rotate(t *testing.T, database string) *rotation {
 	r.paid, r.open, r.gone = r.submitQuickly(contributor(1), r.draft, "a"), r.submitQuickly(contributor(2), r.draft, "b"), r.submitQuickly(contributor(3), r.draft, "c")
 	r.pass(testHold)
 	r.due()
-	r.extend([]store.ChainEvent{r.paymentOf(r.paid)})
+	r.extend([]onchain.Event{r.paymentOf(r.paid)})
 	r.pass(1)
 	var counting sync.Mutex
-	r.nextApp = r.another(func(config *Config) {
+	r.nextLedger = r.another(func(config *Config) {
 		sign := settlerOf(signer)
 		config.SettlerAddress = r.next
 		config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
@@ -76,17 +77,17 @@ func rotate(t *testing.T, database string) *rotation {
 			*r.nextSigns++
 			return sign(ctx, domain, settlement)
 		}
-	})
+	}).Ledger
 	return r
 }
 
 // paymentOf is the event that pays the slot of a submission.
-func (s *studio) paymentOf(id string) store.ChainEvent {
+func (s *testMedia) paymentOf(id string) onchain.Event {
 	s.t.Helper()
 	submission := s.stored(id)
-	return store.ChainEvent{
-		Kind: store.EventSubmissionPaid, Factory: factory, MissionKey: sortie.MissionKey(submission.Mission.MissionID), Transaction: testHash('p', uint64(*submission.Slot)),
-		Payment: &store.Payment{
+	return onchain.Event{
+		Kind: onchain.EventSubmissionPaid, Factory: factory, MissionKey: sortie.MissionKey(submission.Mission.MissionID), Transaction: testHash('p', uint64(*submission.Slot)),
+		Payment: &onchain.Payment{
 			SubmissionKey: sortie.SubmissionKey(id), Recipient: submission.Contributor, Slot: uint64(*submission.Slot), Amount: submission.Mission.Reward,
 		},
 	}
@@ -105,9 +106,9 @@ func (r *rotation) wantSigners(when string, paid, open, gone sortie.Address) {
 	}
 }
 
-func (r *rotation) wantLeft(when string, app *App, want int64, known bool) {
+func (r *rotation) wantLeft(when string, ledger *Ledger, want int64, known bool) {
 	r.t.Helper()
-	if got, gotKnown := app.ReceiptsToRenew(); got != want || gotKnown != known {
+	if got, gotKnown := ledger.ReceiptsToRenew(); got != want || gotKnown != known {
 		r.t.Errorf("%s: %d receipts are left (known: %t), want %d (known: %t)", when, got, gotKnown, want, known)
 	}
 }
@@ -121,25 +122,25 @@ func TestOpenReceiptsAreSignedAgainByTheNextSettler(t *testing.T) {
 		ctx := context.Background()
 		before := r.submission(r.open).Receipt
 		r.roles.set(r.old, r.next)
-		r.wantLeft("before the first look", r.nextApp, 0, false)
-		r.must(r.nextApp.RenewReceipts(ctx))
+		r.wantLeft("before the first look", r.nextLedger, 0, false)
+		r.must(r.nextLedger.RenewReceipts(ctx))
 		r.wantSigners("after the grant", r.old, r.next, r.next)
-		r.wantLeft("after the grant", r.nextApp, 0, true)
+		r.wantLeft("after the grant", r.nextLedger, 0, true)
 		if after := r.submission(r.open).Receipt; !slices.Equal(after.Payments, before.Payments) || slices.Equal(after.Signature, before.Signature) {
 			t.Errorf("renewed %v with the signature %s, want %v with another one", after.Payments, after.Signature, before.Payments)
 		}
-		r.must(r.oldApp.RenewReceipts(ctx))
+		r.must(r.oldLedger.RenewReceipts(ctx))
 		r.wantSigners("the process with the earlier key, while both keys are good", r.old, r.next, r.next)
 		signed := *r.nextSigns
-		r.must(r.nextApp.RenewReceipts(ctx))
+		r.must(r.nextLedger.RenewReceipts(ctx))
 		if *r.nextSigns != signed {
 			t.Errorf("the next settler signed %d receipts once more, want 0", *r.nextSigns-signed)
 		}
 		r.roles.set(r.next)
-		r.must(r.nextApp.RenewReceipts(ctx))
+		r.must(r.nextLedger.RenewReceipts(ctx))
 		r.wantSigners("after the earlier key was revoked", r.old, r.next, r.next)
 		r.roles.set(r.old)
-		r.must(r.oldApp.RenewReceipts(ctx))
+		r.must(r.oldLedger.RenewReceipts(ctx))
 		r.wantSigners("after the next key was revoked instead", r.old, r.old, r.old)
 	})
 }
@@ -150,16 +151,16 @@ func TestReceiptsAreNotRenewedByAKeyWithoutTheRole(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		r := rotate(t, database)
 		ctx := context.Background()
-		r.must(r.nextApp.RenewReceipts(ctx))
+		r.must(r.nextLedger.RenewReceipts(ctx))
 		r.wantSigners("before the grant", r.old, r.old, r.old)
-		r.wantLeft("before the grant", r.nextApp, 2, true)
+		r.wantLeft("before the grant", r.nextLedger, 2, true)
 		r.roles.set()
-		if err := r.nextApp.RenewReceipts(ctx); err == nil {
+		if err := r.nextLedger.RenewReceipts(ctx); err == nil {
 			t.Error("no settler has the role, and it is not told")
 		}
 		r.roles.set(r.next)
 		r.roles.away = true
-		if err := r.nextApp.RenewReceipts(ctx); err == nil {
+		if err := r.nextLedger.RenewReceipts(ctx); err == nil {
 			t.Error("no node answers, and it is not told")
 		}
 		r.wantSigners("while the roles are not known", r.old, r.old, r.old)
@@ -167,7 +168,7 @@ func TestReceiptsAreNotRenewedByAKeyWithoutTheRole(t *testing.T) {
 			t.Errorf("the next settler signed %d times, want 0", *r.nextSigns)
 		}
 		r.roles.away = false
-		r.must(r.nextApp.RenewReceipts(ctx))
+		r.must(r.nextLedger.RenewReceipts(ctx))
 		r.wantSigners("after the theft of the earlier key: revoked first", r.old, r.next, r.next)
 	})
 }
@@ -179,7 +180,7 @@ func TestReceiptsOfPaymentsThatWereTakenBackAreRenewed(t *testing.T) {
 		r := rotate(t, database)
 		r.roles.set(r.old, r.next)
 		r.advance(r.step(r.position.Tip.Number-1, nil))
-		r.must(r.nextApp.RenewReceipts(context.Background()))
+		r.must(r.nextLedger.RenewReceipts(context.Background()))
 		r.wantSigners("after the reorganization", r.next, r.next, r.next)
 	})
 }
@@ -191,7 +192,7 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		r := rotate(t, database)
 		ctx := context.Background()
-		r.must(r.oldApp.RenewReceipts(ctx))
+		r.must(r.oldLedger.RenewReceipts(ctx))
 		if r.roles.asked != 0 {
 			t.Errorf("the contract was asked %d times about nothing, want 0", r.roles.asked)
 		}
@@ -200,7 +201,7 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 		if got := r.submission(r.open).Receipt.Signer; got != nil {
 			t.Errorf("a receipt without a stored signer says it is by %s, want null", got)
 		}
-		r.must(r.oldApp.RenewReceipts(ctx))
+		r.must(r.oldLedger.RenewReceipts(ctx))
 		r.wantSigners("renewed by the same key", r.old, r.old, r.old)
 	})
 }
@@ -209,7 +210,7 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 // refuses hold no others up.
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	const receipts = maxDue + 3
 	draft := s.publish("k", receipts, "")
@@ -235,7 +236,7 @@ func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 			return sign(ctx, domain, settlement)
 		}
 	})
-	if err := next.RenewReceipts(ctx); err == nil {
+	if err := next.Ledger.RenewReceipts(ctx); err == nil {
 		t.Error("a failure is not told")
 	}
 	renewed := func() int {
@@ -245,7 +246,7 @@ func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 		t.Errorf("%d receipts are renewed, want %d", got, receipts-1)
 	}
 	refused = sortie.Hash{}
-	s.must(next.RenewReceipts(ctx))
+	s.must(next.Ledger.RenewReceipts(ctx))
 	s.settler = signer.Address()
 	for _, id := range ids {
 		s.wantReceipt(id, *s.stored(id).Slot)
@@ -258,19 +259,19 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
-		var s *studio
+		var s *testMedia
 		halting := false
 		halt := func(sign Settler) Settler {
 			return func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
 				if halting {
-					if err := s.app.ReportIncident(ctx, "test", "Stop.", true); err != nil {
+					if err := s.ledger.ReportIncident(ctx, "test", "Stop.", true); err != nil {
 						return nil, err
 					}
 				}
 				return sign(ctx, domain, settlement)
 			}
 		}
-		s = openStudio(t, database, func(config *Config) { config.Settler = halt(config.Settler) })
+		s = openTestMedia(t, database, func(config *Config) { config.Settler = halt(config.Settler) })
 		draft := s.publish("k", 1, "")
 		id := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)
@@ -291,11 +292,11 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 			config.SettlerRole = func(context.Context, sortie.Address, sortie.Address) (bool, error) { return true, nil }
 		})
 		halting = true
-		s.must(next.RenewReceipts(ctx))
+		s.must(next.Ledger.RenewReceipts(ctx))
 		s.wantReceipt(id, 0) // of the former settler still
 		halting = false
 		s.clearIncidents()
-		s.must(next.RenewReceipts(ctx))
+		s.must(next.Ledger.RenewReceipts(ctx))
 		s.settler = signer.Address()
 		s.wantReceipt(id, 0)
 	})
@@ -306,19 +307,19 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 1, "")
 		id := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)
 		due := s.stored(id)
-		s.must(s.app.ReportIncident(ctx, "test", "Stop.", true))
-		s.must(s.app.once(ctx, func(books *books) error { return books.finalize(due) }))
+		s.must(s.ledger.ReportIncident(ctx, "test", "Stop.", true))
+		s.must(s.ledger.once(ctx, func(tx *writeTx) error { return tx.finalize(due) }))
 		if got := s.stored(id); got.Slot != nil {
 			t.Errorf("the service is halted, and the acceptance has slot %d, want none", *got.Slot)
 		}
 		s.clearIncidents()
-		s.must(s.app.once(ctx, func(books *books) error { return books.finalize(due) }))
+		s.must(s.ledger.once(ctx, func(tx *writeTx) error { return tx.finalize(due) }))
 		if got := s.stored(id); got.Slot == nil {
 			t.Error("the incident is cleared, and the acceptance has no slot, want one")
 		}
@@ -328,7 +329,7 @@ func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 // The reader of a receipt is told what it depends on.
 func TestReceiptsSayWhatTheyDependOn(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	draft := s.publish("k", 1, "")
 	id := s.submitQuickly(bob, draft, "one")
 	s.pass(testHold)
@@ -351,7 +352,7 @@ func TestReceiptsSayWhatTheyDependOn(t *testing.T) {
 	if !slices.Equal(codes, want) {
 		t.Errorf("the receipt depends on %v, want %v", codes, want)
 	}
-	if reviewed, err := s.app.ReviewedSubmission(context.Background(), testBase, reviewer, id); err != nil || len(reviewed.Submission.Receipt.DependsOn) != len(want) {
+	if reviewed, err := s.operators.ReviewedSubmission(context.Background(), testBase, reviewer, id); err != nil || len(reviewed.Submission.Receipt.DependsOn) != len(want) {
 		t.Errorf("an operator sees %+v, %v; want the same conditions", reviewed.Submission.Receipt, err)
 	}
 }

@@ -179,12 +179,12 @@ func (a *App) boundError(err error) error {
 }
 
 // dropIdleMeters forgets the networks and wallets whose reservations no longer count.
-func (a *App) dropIdleMeters(ctx context.Context) error {
-	idle, err := a.store.HasIdleMeters(ctx)
+func (l *Ledger) dropIdleMeters(ctx context.Context) error {
+	idle, err := l.store.HasIdleMeters(ctx)
 	if err != nil || !idle {
 		return err
 	}
-	return a.store.Tx(ctx, func(tx *store.Tx) error { return tx.DropIdleMeters(maxDue) })
+	return l.store.Tx(ctx, func(tx *store.Tx) error { return tx.DropIdleMeters(maxDue) })
 }
 
 // longestReservation is when a reservation ends however well its file arrives.

@@ -36,11 +36,11 @@ type retentionRecord struct {
 }
 
 // lastDeadline is the latest deadline that a quote of the draft may have.
-func (a *App) lastDeadline(draft store.Draft, deadline uint64) uint64 {
-	if a.retention == 0 || draft.CreatedAt.IsZero() { // not stored yet
+func (c *core) lastDeadline(draft store.Draft, deadline uint64) uint64 {
+	if c.retention == 0 || draft.CreatedAt.IsZero() { // not stored yet
 		return deadline
 	}
-	return min(deadline, uint64(draft.CreatedAt.Add(a.retention).Unix()))
+	return min(deadline, uint64(draft.CreatedAt.Add(c.retention).Unix()))
 }
 
 // RemoveUnfundedDrafts removes drafts that stayed unfunded for the retention, a bounded number at a

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -35,30 +36,30 @@ type settling struct {
 
 	mu    sync.Mutex
 	sent  map[int64]sortie.Hash // by settlement: the transaction that its payouts are noted with; losing it costs a write
-	after store.ChainPlace      // up to which payments were looked at; those that cannot be confirmed do not hold up others
+	after onchain.Place         // up to which payments were looked at; those that cannot be confirmed do not hold up others
 }
 
 // Settle moves payouts on: it notes which settlements were sent and which are over, makes new ones,
 // and counts payments as paid when their blocks are final. A worker calls it each second. What
 // fails does not hold up the rest.
-func (a *App) Settle(ctx context.Context) error {
-	a.settling.mu.Lock()
-	defer a.settling.mu.Unlock()
-	if a.sender.IsZero() || a.settle == nil {
-		return a.finalizePayouts(ctx) // contributors redeem their receipts themselves
+func (l *Ledger) Settle(ctx context.Context) error {
+	l.settling.mu.Lock()
+	defer l.settling.mu.Unlock()
+	if l.sender.IsZero() || l.settle == nil {
+		return l.finalizePayouts(ctx) // contributors redeem their receipts themselves
 	}
-	queued, trackErr := a.trackSettlements(ctx)
+	queued, trackErr := l.trackSettlements(ctx)
 	var startErr error
 	if trackErr == nil {
-		startErr = a.startSettlements(ctx, queued)
+		startErr = l.startSettlements(ctx, queued)
 	}
-	return errors.Join(trackErr, startErr, a.finalizePayouts(ctx), a.closeMissions(ctx))
+	return errors.Join(trackErr, startErr, l.finalizePayouts(ctx), l.closeMissions(ctx))
 }
 
 // trackSettlements notes what became of the settlements under way, and counts those of each token
 // that the sender has not begun.
-func (a *App) trackSettlements(ctx context.Context) (queued map[sortie.Token]int, err error) {
-	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+func (l *Ledger) trackSettlements(ctx context.Context) (queued map[sortie.Token]int, err error) {
+	position, err := l.store.ChainPosition(ctx, l.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil // not a block was followed yet
 	}
@@ -69,7 +70,7 @@ func (a *App) trackSettlements(ctx context.Context) (queued map[sortie.Token]int
 	known := make(map[int64]sortie.Hash)
 	var failures []error
 	for after := int64(0); ; {
-		list, err := a.store.OpenSettlements(ctx, after, maxOpen)
+		list, err := l.store.OpenSettlements(ctx, after, maxOpen)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func (a *App) trackSettlements(ctx context.Context) (queued map[sortie.Token]int
 			if settlement.Intent == store.IntentQueued && settlement.Transaction == (sortie.Hash{}) { // one that was mined in vain rests for long
 				queued[settlement.Token]++
 			}
-			if err := a.trackSettlement(ctx, settlement, position.Final); err != nil && !errors.Is(err, store.ErrConflict) {
+			if err := l.trackSettlement(ctx, settlement, position.Final); err != nil && !errors.Is(err, store.ErrConflict) {
 				failures = append(failures, fmt.Errorf("track settlement %d: %w", settlement.ID, err))
 				continue
 			}
@@ -88,26 +89,26 @@ func (a *App) trackSettlements(ctx context.Context) (queued map[sortie.Token]int
 			break
 		}
 	}
-	a.settling.sent = known
+	l.settling.sent = known
 	if len(failures) > 0 {
-		a.log.Warn("settlements could not be tracked; this is tried again", "failed", len(failures), "error", failures[0])
+		l.log.Warn("settlements could not be tracked; this is tried again", "failed", len(failures), "error", failures[0])
 	}
 	return queued, nil
 }
 
-func (a *App) trackSettlement(ctx context.Context, settlement store.Settlement, final uint64) error {
+func (l *Ledger) trackSettlement(ctx context.Context, settlement store.Settlement, final uint64) error {
 	switch settlement.Intent {
 	case store.IntentSent, store.IntentMined:
-		if settlement.Transaction == (sortie.Hash{}) || a.settling.sent[settlement.ID] == settlement.Transaction {
+		if settlement.Transaction == (sortie.Hash{}) || l.settling.sent[settlement.ID] == settlement.Transaction {
 			return nil
 		}
-		return a.once(ctx, func(books *books) error {
-			sent, err := books.tx.SendPayouts(settlement, settlement.Transaction)
+		return l.once(ctx, func(tx *writeTx) error {
+			sent, err := tx.SendPayouts(settlement, settlement.Transaction)
 			if err != nil {
 				return err
 			}
-			books.step(PayoutSent, len(sent))
-			return books.tellPayouts(settlement.DraftID, sortie.EventPayoutSent, sent)
+			tx.step(PayoutSent, len(sent))
+			return tx.addPayoutEvents(settlement.DraftID, sortie.EventPayoutSent, sent)
 		})
 	case store.IntentDone, store.IntentVoid:
 		if settlement.MinedBlock > final {
@@ -117,9 +118,9 @@ func (a *App) trackSettlement(ctx context.Context, settlement store.Settlement, 
 		if well {
 			step = SettlementEnded
 		}
-		return a.once(ctx, func(books *books) error {
-			books.step(step, 1)
-			return books.tx.EndSettlement(settlement, well)
+		return l.once(ctx, func(tx *writeTx) error {
+			tx.step(step, 1)
+			return tx.EndSettlement(settlement, well)
 		})
 	default:
 		return nil
@@ -128,25 +129,25 @@ func (a *App) trackSettlement(ctx context.Context, settlement store.Settlement, 
 
 // startSettlements makes settlements of the payouts that wait, one for each mission, those of the
 // longest waiting missions first.
-func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int) error {
-	if halted, err := a.paymentsHalted(ctx); err != nil || halted {
+func (l *Ledger) startSettlements(ctx context.Context, queued map[sortie.Token]int) error {
+	if halted, err := l.paymentsHalted(ctx); err != nil || halted {
 		return err
 	}
 	var failures []error
 	started := false
-	for token := range a.tokens {
+	for token := range l.tokens {
 		room := maxQueued - queued[token]
 		if room <= 0 {
 			continue
 		}
-		missions, err := a.store.MissionsToSettle(ctx, token, a.now().Add(-a.settling.interval), room)
+		missions, err := l.store.MissionsToSettle(ctx, token, l.now().Add(-l.settling.interval), room)
 		if err != nil {
 			return err
 		}
 		held := false
 		for _, waiting := range missions {
-			err := a.once(ctx, func(books *books) (err error) {
-				held, err = books.startSettlement(waiting, token)
+			err := l.once(ctx, func(tx *writeTx) (err error) {
+				held, err = tx.startSettlement(waiting, token)
 				return err
 			})
 			started = started || err == nil
@@ -154,37 +155,37 @@ func (a *App) startSettlements(ctx context.Context, queued map[sortie.Token]int)
 				break // smaller rewards do not pass larger ones that wait for room below the cap
 			}
 			if err != nil && !errors.Is(err, store.ErrConflict) {
-				failures = append(failures, fmt.Errorf("settle draft %s: %w", waiting.DraftID, err), a.postpone(ctx, waiting))
+				failures = append(failures, fmt.Errorf("settle draft %s: %w", waiting.DraftID, err), l.postpone(ctx, waiting))
 			}
 		}
-		a.settling.caps.holds[token].Store(held)
+		l.settling.caps.holds[token].Store(held)
 	}
 	if started {
-		a.settling.wake()
+		l.settling.wake()
 	}
 	return errors.Join(failures...)
 }
 
 // postpone lets a mission that cannot be settled wait, so that others are looked at before it.
-func (a *App) postpone(ctx context.Context, waiting store.WaitingMission) error {
-	return a.once(ctx, func(books *books) error { return books.tx.Postpone(waiting) })
+func (l *Ledger) postpone(ctx context.Context, waiting store.WaitingMission) error {
+	return l.once(ctx, func(tx *writeTx) error { return tx.Postpone(waiting) })
 }
 
 // startSettlement makes a settlement of the first payouts of a mission, as many as the hourly cap
 // has room for; the others are held. A mission whose money is not in the contract now waits, and so
 // does one whose reward no hour has room for.
-func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token) (held bool, err error) {
-	if halted, err := b.paymentsHalted(); err != nil || halted {
+func (tx *writeTx) startSettlement(waiting store.WaitingMission, token sortie.Token) (held bool, err error) {
+	if halted, err := tx.paymentsHalted(); err != nil || halted {
 		return false, err
 	}
-	account, err := b.open(waiting.DraftID)
+	state, err := tx.load(waiting.DraftID)
 	if err != nil {
 		return false, err
 	}
-	if !account.open() {
-		return false, b.tx.Postpone(waiting)
+	if !state.isOpen() {
+		return false, tx.Postpone(waiting)
 	}
-	size, held, err := b.roomInHour(waiting, token, account.draft)
+	size, held, err := tx.roomInHour(waiting, token, state.draft)
 	if err != nil {
 		return false, err
 	}
@@ -192,14 +193,14 @@ func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token
 	case held && size == 0:
 		return true, nil // first in line when there is room
 	case size == 0:
-		return false, b.tx.Postpone(waiting)
+		return false, tx.Postpone(waiting)
 	}
-	settlement, _, err := b.tx.StartSettlement(waiting, token, size)
+	settlement, _, err := tx.StartSettlement(waiting, token, size)
 	if err != nil {
 		return false, err
 	}
-	b.step(SettlementStarted, 1)
-	_, _, err = b.tx.AddIntent(store.IntentSettle, settlement.Subject(), account.funding.ChainID, b.app.sender)
+	tx.step(SettlementStarted, 1)
+	_, _, err = tx.AddIntent(store.IntentSettle, settlement.Subject(), state.funding.ChainID, tx.core.sender)
 	return held, err
 }
 
@@ -229,23 +230,23 @@ func (c SettleCall) Settlement(number int) sortie.Settlement {
 // SettleCall says what the settlement with this id still has to pay: nothing, where receipts were
 // redeemed for all of it, or the mission's money is not in the contract. While payouts are halted
 // it fails with a [PayoutsHaltedError].
-func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error) {
-	if err := a.mayPay(ctx); err != nil {
+func (l *Ledger) SettleCall(ctx context.Context, subject string) (SettleCall, error) {
+	if err := l.mayPay(ctx); err != nil {
 		return SettleCall{}, err
 	}
 	id, err := strconv.ParseInt(subject, 10, 64)
 	if err != nil {
 		return SettleCall{}, fmt.Errorf("settlement %q: its id is not a number", subject)
 	}
-	settlement, open, err := a.store.SettlementByID(ctx, id)
+	settlement, open, err := l.store.SettlementByID(ctx, id)
 	if err != nil {
 		return SettleCall{}, err
 	}
-	draft, err := a.store.DraftByDraftID(ctx, settlement.DraftID)
+	draft, err := l.store.DraftByDraftID(ctx, settlement.DraftID)
 	if err != nil {
 		return SettleCall{}, fmt.Errorf("settlement %d: %w", id, err)
 	}
-	funding, err := a.store.FundingOf(ctx, settlement.DraftID)
+	funding, err := l.store.FundingOf(ctx, settlement.DraftID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return SettleCall{}, fmt.Errorf("settlement %d: %w", id, err)
 	}
@@ -254,30 +255,30 @@ func (a *App) SettleCall(ctx context.Context, subject string) (SettleCall, error
 	}
 	return SettleCall{
 		Domain: sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}, MissionKey: sortie.MissionKey(draft.MissionID),
-		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, Size: settlement.Size, Waited: a.now().Sub(settlement.CreatedAt), settlement: settlement,
+		TokenAddress: draft.TokenAddress, Reward: draft.Reward, Payouts: open, Size: settlement.Size, Waited: l.now().Sub(settlement.CreatedAt), settlement: settlement,
 	}, nil
 }
 
 // UnderWay is the sum of the payouts in the call's token, in base units, that transactions carry
 // and no followed block has paid. The contract does not count them against its cap yet.
-func (a *App) UnderWay(ctx context.Context, call SettleCall) (*big.Int, error) {
-	return a.store.UnderWay(ctx, call.settlement.Token, call.settlement.ID)
+func (l *Ledger) UnderWay(ctx context.Context, call SettleCall) (*big.Int, error) {
+	return l.store.UnderWay(ctx, call.settlement.Token, call.settlement.ID)
 }
 
 // ShrinkSettlement leaves the first payouts with a settlement whose transaction is not made yet.
 // The others wait for another one.
-func (a *App) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) error {
-	return a.once(ctx, func(books *books) error {
-		books.step(SettlementShrunk, 1)
-		return books.tx.ShrinkSettlement(call.settlement, keep)
+func (l *Ledger) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) error {
+	return l.once(ctx, func(tx *writeTx) error {
+		tx.step(SettlementShrunk, 1)
+		return tx.ShrinkSettlement(call.settlement, keep)
 	})
 }
 
 // LeaveOut takes slots out of a settlement whose transaction is not made yet: those that are paid
 // in the contract, because their receipts were redeemed, which the follower will see, and those
 // that the daily cap has no room for.
-func (a *App) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bool) error {
-	return a.once(ctx, func(books *books) error { return books.tx.LeaveOut(call.settlement, slots) })
+func (l *Ledger) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bool) error {
+	return l.once(ctx, func(tx *writeTx) error { return tx.LeaveOut(call.settlement, slots) })
 }
 
 // incidentPayoutFailed does not halt: the contract refuses one payout, whatever is sent with it, or
@@ -286,13 +287,13 @@ const incidentPayoutFailed = "payout_failed"
 
 // SetPayoutAside takes a payout that the contract refuses out of its settlement. An operator looks
 // at it: its mission is not closed before that.
-func (a *App) SetPayoutAside(ctx context.Context, payout store.Payout, reason string) error {
-	return a.once(ctx, func(books *books) error {
-		if err := books.tx.FailPayout(payout, reason); err != nil {
+func (l *Ledger) SetPayoutAside(ctx context.Context, payout store.Payout, reason string) error {
+	return l.once(ctx, func(tx *writeTx) error {
+		if err := tx.FailPayout(payout, reason); err != nil {
 			return err
 		}
-		books.step(PayoutSetAside, 1)
-		return books.incident(incidentPayoutFailed, false,
+		tx.step(PayoutSetAside, 1)
+		return tx.incident(incidentPayoutFailed, false,
 			"The payout of submission %s (slot %d of draft %s) to %s is set aside: %s. Find out why; then: sortie payouts retry %s",
 			payout.SubmissionID, payout.Slot, payout.DraftID, payout.Recipient, reason, payout.SubmissionID)
 	})
@@ -300,22 +301,22 @@ func (a *App) SetPayoutAside(ctx context.Context, payout store.Payout, reason st
 
 // finalizePayouts counts payments as paid, or deferred, when their blocks are final and the
 // contract has their slots as paid.
-func (a *App) finalizePayouts(ctx context.Context) error {
-	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
+func (l *Ledger) finalizePayouts(ctx context.Context) error {
+	position, err := l.store.ChainPosition(ctx, l.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	list, err := a.store.PayoutsToFinalize(ctx, position.Final, a.settling.after, maxDue)
+	list, err := l.store.PayoutsToFinalize(ctx, position.Final, l.settling.after, maxDue)
 	if err != nil {
 		return err
 	}
-	a.settling.after = store.ChainPlace{} // the next call begins anew
+	l.settling.after = onchain.Place{} // the next call begins anew
 	if len(list) == maxDue {
 		last := list[maxDue-1]
-		a.settling.after = store.ChainPlace{Block: last.Block, Index: uint64(last.Seq)}
+		l.settling.after = onchain.Place{Block: last.Block, Index: uint64(last.Seq)}
 	}
 	var order []string
 	byMission := make(map[string][]store.Payout)
@@ -327,24 +328,24 @@ func (a *App) finalizePayouts(ctx context.Context) error {
 	}
 	var failures []error
 	for _, draftID := range order {
-		if err := a.finalizePayoutsOf(ctx, draftID, byMission[draftID]); err != nil {
+		if err := l.finalizePayoutsOf(ctx, draftID, byMission[draftID]); err != nil {
 			failures = append(failures, fmt.Errorf("count payouts of draft %s as paid: %w", draftID, err))
 		}
 	}
 	return errors.Join(failures...)
 }
 
-func (a *App) finalizePayoutsOf(ctx context.Context, draftID string, payouts []store.Payout) error {
-	draft, err := a.store.DraftByDraftID(ctx, draftID)
+func (l *Ledger) finalizePayoutsOf(ctx context.Context, draftID string, payouts []store.Payout) error {
+	draft, err := l.store.DraftByDraftID(ctx, draftID)
 	if err != nil {
 		return err
 	}
-	if a.settling.paidSlots != nil {
+	if l.settling.paidSlots != nil {
 		slots := make([]uint32, len(payouts))
 		for i, payout := range payouts {
 			slots[i] = payout.Slot
 		}
-		paid, err := a.settling.paidSlots(ctx, draft.Factory, sortie.MissionKey(draft.MissionID), slots)
+		paid, err := l.settling.paidSlots(ctx, draft.Factory, sortie.MissionKey(draft.MissionID), slots)
 		if err != nil {
 			return err
 		}
@@ -355,15 +356,15 @@ func (a *App) finalizePayoutsOf(ctx context.Context, draftID string, payouts []s
 			}
 		}
 		if len(confirmed) < len(payouts) {
-			a.log.Warn("a block paid slots that the contract does not have as paid", "draftId", draftID, "payouts", len(payouts)-len(confirmed))
+			l.log.Warn("a block paid slots that the contract does not have as paid", "draftId", draftID, "payouts", len(payouts)-len(confirmed))
 		}
 		payouts = confirmed
 	}
-	return a.write(ctx, func(books *books) error {
-		if err := books.hold(); err != nil { // a reorganization comes before or after it, not in between
+	return l.write(ctx, func(tx *writeTx) error {
+		if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
 			return err
 		}
-		position, err := books.tx.ChainPosition(draft.ChainID)
+		position, err := tx.ChainPosition(draft.ChainID)
 		if err != nil {
 			return err
 		}
@@ -373,7 +374,7 @@ func (a *App) finalizePayoutsOf(ctx context.Context, draftID string, payouts []s
 				still = append(still, payout)
 			}
 		}
-		final, err := books.tx.FinalizePayouts(draftID, still)
+		final, err := tx.FinalizePayouts(draftID, still)
 		if err != nil {
 			return err
 		}
@@ -385,12 +386,12 @@ func (a *App) finalizePayoutsOf(ctx context.Context, draftID string, payouts []s
 				paid = append(paid, payout)
 			}
 		}
-		books.step(PayoutPaid, len(paid))
-		books.step(PayoutDeferred, len(deferred))
-		if err := books.tellPayouts(draftID, sortie.EventPayoutPaid, paid); err != nil {
+		tx.step(PayoutPaid, len(paid))
+		tx.step(PayoutDeferred, len(deferred))
+		if err := tx.addPayoutEvents(draftID, sortie.EventPayoutPaid, paid); err != nil {
 			return err
 		}
-		return books.tellPayouts(draftID, sortie.EventPayoutDeferred, deferred)
+		return tx.addPayoutEvents(draftID, sortie.EventPayoutDeferred, deferred)
 	})
 }
 
@@ -407,11 +408,11 @@ type payoutFacts struct {
 }
 
 // tellPayouts adds an event for the contributor and one for the creator about each payout.
-func (b *books) tellPayouts(draftID string, event sortie.EventType, payouts []store.Payout) error {
+func (tx *writeTx) addPayoutEvents(draftID string, event sortie.EventType, payouts []store.Payout) error {
 	if len(payouts) == 0 {
 		return nil
 	}
-	slots, err := b.tx.SlotsOf(draftID)
+	slots, err := tx.SlotsOf(draftID)
 	if err != nil {
 		return err
 	}
@@ -424,12 +425,12 @@ func (b *books) tellPayouts(draftID string, event sortie.EventType, payouts []st
 			facts.BlockNumber = &payout.Block
 		}
 		if payout.Recipient != slots.Creator {
-			if err := b.tellWallet(payout.Recipient, draftID, event, facts); err != nil {
+			if err := tx.addWalletEvent(payout.Recipient, draftID, event, facts); err != nil {
 				return err
 			}
 		}
 		facts.DraftID = draftID
-		if err := b.tellWallet(slots.Creator, draftID, event, facts); err != nil {
+		if err := tx.addWalletEvent(slots.Creator, draftID, event, facts); err != nil {
 			return err
 		}
 	}

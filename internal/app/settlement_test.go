@@ -10,25 +10,26 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // finals makes a number of final acceptances of a mission, each by another contributor, and returns
 // them in the order of their slots.
-func (s *studio) finals(draft store.Draft, number int) (ids []string) {
+func (s *testMedia) finals(draft store.Draft, number int) (ids []string) {
 	s.t.Helper()
 	for i := range number {
 		ids = append(ids, s.submitQuickly(contributor(i), draft, draft.ID))
 	}
 	s.pass(testHold)
-	s.must(s.app.DueByTime(context.Background()))
+	s.must(s.ledger.DueByTime(context.Background()))
 	slices.SortFunc(ids, func(a, b string) int { return int(*s.stored(a).Slot) - int(*s.stored(b).Slot) })
 	return ids
 }
 
 // wantSettlements compares the settlements under way with what they should carry, each written as
 // the key of a mission and its number of payouts.
-func (s *studio) wantSettlements(when string, names map[string]store.Draft, want ...string) []store.Settlement {
+func (s *testMedia) wantSettlements(when string, names map[string]store.Draft, want ...string) []store.Settlement {
 	s.t.Helper()
 	open, slots := s.openSettlements()
 	var got []string
@@ -59,7 +60,7 @@ func everyMinute(config *Config) { config.PayoutInterval = time.Minute }
 func TestPayoutsAreGathered(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, everyMinute)
+		s := openTestMedia(t, database, everyMinute)
 		large, small := s.publish("large", 60, ""), s.publish("small", 2, "")
 		names := map[string]store.Draft{"large": large, "small": small}
 		for i := range 60 {
@@ -83,7 +84,7 @@ func TestPayoutsAreGathered(t *testing.T) {
 		s.settlePayouts()
 		s.wantSettlements("before the interval is over", names, "large50")
 		s.pass(time.Second)
-		for _, err := range together(func() error { return s.app.Settle(context.Background()) }, func() error { return s.another(nil).Settle(context.Background()) }) {
+		for _, err := range together(func() error { return s.ledger.Settle(context.Background()) }, func() error { return s.another(nil).Ledger.Settle(context.Background()) }) {
 			s.must(err)
 		}
 		open, slots := s.openSettlements()
@@ -106,7 +107,7 @@ func TestPayoutsAreGathered(t *testing.T) {
 func TestFewSettlementsOfATokenWaitForTheSender(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			config.Tokens[sortie.TokenService] = Token{Address: sortie.Address{0x5e}, Decimals: 18}
 		})
 		names := map[string]store.Draft{"large": s.publish("large", 3, "")}
@@ -146,9 +147,9 @@ func TestFewSettlementsOfATokenWaitForTheSender(t *testing.T) {
 func TestABadMissionHoldsUpNoOthers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		names := make(map[string]store.Draft)
-		var reclaims []store.ChainEvent
+		var reclaims []onchain.Event
 		for i := range maxQueued {
 			draft := s.publish(fmt.Sprint("poor", i), 1, "")
 			s.finals(draft, 1)
@@ -170,7 +171,7 @@ func TestABadMissionHoldsUpNoOthers(t *testing.T) {
 		setReward("nothing")
 		s.pass(time.Second)
 		s.settlePayouts() // those without money let others go first
-		if err := s.app.Settle(context.Background()); err == nil || !strings.Contains(err.Error(), names["broken"].ID) {
+		if err := s.ledger.Settle(context.Background()); err == nil || !strings.Contains(err.Error(), names["broken"].ID) {
 			t.Errorf("a mission whose row cannot be read: got %v, want an error that names %s", err, names["broken"].ID)
 		}
 		open := s.wantSettlements("the good one", names, "good1")
@@ -197,7 +198,7 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		var away error
 		confirmed, asked := false, 0
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			config.PaidSlots = func(_ context.Context, at sortie.Address, key sortie.Hash, slots []uint32) ([]bool, error) {
 				asked++
 				if at != factory || len(slots) != 1 || slots[0] != 0 {
@@ -212,7 +213,7 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 			t.Helper()
 			for range 2 {
 				s.settlePayouts()
-				s.app = s.another(nil) // restarted
+				s.use(s.another(nil)) // restarted
 			}
 			payout := s.wantPayout(when, id, status)
 			if (payout.TransactionHash == nil) != (transaction == sortie.Hash{}) || payout.TransactionHash != nil && *payout.TransactionHash != transaction {
@@ -232,7 +233,7 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 			intent.Status, intent.MinedBlock, intent.MinedTransaction = store.IntentMined, s.position.Tip.Number+1, first
 		})
 		want("the first one was mined", sortie.PayoutSent, first, 1, 0)
-		step := s.step(s.position.Tip.Number, []store.ChainEvent{s.paymentOf(id)})
+		step := s.step(s.position.Tip.Number, []onchain.Event{s.paymentOf(id)})
 		step.Events[0].Transaction = first
 		s.advance(step)
 		want("in a block that may vanish", sortie.PayoutSent, first, 1, 0)
@@ -242,7 +243,7 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 		s.finalTip()
 		want("the contract says it is not paid", sortie.PayoutSent, first, 1, 0)
 		away, confirmed = errors.New("no node answers"), true
-		if err := s.app.Settle(context.Background()); !errors.Is(err, away) {
+		if err := s.ledger.Settle(context.Background()); !errors.Is(err, away) {
 			t.Errorf("no node answers: got %v, want %v", err, away)
 		}
 		away = nil
@@ -262,10 +263,10 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 func TestADeferredPayoutSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 1, "")
 		id := s.finals(draft, 1)[0]
-		s.extend([]store.ChainEvent{deferred(s.paymentOf(id))})
+		s.extend([]onchain.Event{deferred(s.paymentOf(id))})
 		s.settlePayouts()
 		s.wantPayout("in a block that may vanish", id, sortie.PayoutSent)
 		s.wantClosing(draft, false)
@@ -294,7 +295,7 @@ func TestADeferredPayoutSaysWhatToDo(t *testing.T) {
 func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, everyMinute)
+		s := openTestMedia(t, database, everyMinute)
 		ctx := context.Background()
 		draft, other := s.publish("k", 3, ""), s.publish("l", 1, "")
 		ids := s.finals(draft, 3)
@@ -312,7 +313,7 @@ func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 		}
 		wantCall := func(when string, settlement store.Settlement, want ...uint32) SettleCall {
 			t.Helper()
-			call, err := s.app.SettleCall(ctx, settlement.Subject())
+			call, err := s.ledger.SettleCall(ctx, settlement.Subject())
 			s.must(err)
 			var got []uint32
 			for _, payment := range call.Settlement(len(call.Payouts)).Payments {
@@ -335,7 +336,7 @@ func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 		}
 		s.wantPayout("not redeemed", ids[2], sortie.PayoutQueued)
 		// The contract has a slot as paid that the follower has not seen.
-		s.must(s.app.LeaveOut(ctx, wantCall("still", open[0], 2), map[uint32]bool{2: true}))
+		s.must(s.ledger.LeaveOut(ctx, wantCall("still", open[0], 2), map[uint32]bool{2: true}))
 		wantCall("left out", open[0])
 		s.pay(ids[2])
 		s.pass(time.Hour)

@@ -45,21 +45,23 @@ func (c *stuckCache) keep(stuck bool, changes int) {
 
 // FollowerStuck reports whether the chain advances and cannot be followed, as an open incident
 // says. That nodes are away does not make the follower stuck.
-func (a *App) FollowerStuck(ctx context.Context) (bool, error) {
-	stuck, known, changes := a.stuck.get()
+func (l *Ledger) FollowerStuck(ctx context.Context) (bool, error) { return l.followerStuck(ctx) }
+
+func (c *core) followerStuck(ctx context.Context) (bool, error) {
+	stuck, known, changes := c.stuck.get()
 	if known {
 		return stuck, nil
 	}
-	stuck, err := a.store.FollowerStuck(ctx)
+	stuck, err := c.store.FollowerStuck(ctx)
 	if err == nil {
-		a.stuck.keep(stuck, changes)
+		c.stuck.keep(stuck, changes)
 	}
 	return stuck, err
 }
 
 // refuseWhileStuck refuses to hand out what funds a mission while the funding would not be noticed.
 func (a *App) refuseWhileStuck(ctx context.Context) error {
-	stuck, err := a.FollowerStuck(ctx)
+	stuck, err := a.followerStuck(ctx)
 	if err != nil {
 		return storeError(err)
 	}

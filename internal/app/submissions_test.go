@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/links"
 )
 
 const tower = `,"location":{"lat":48.8584,"lng":2.2945,"radiusMeters":200}`
@@ -20,7 +21,7 @@ const tower = `,"location":{"lat":48.8584,"lng":2.2945,"radiusMeters":200}`
 func TestFromDeclarationToReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 2, tower)
 		file := photo(1)
@@ -39,10 +40,10 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 		}
 		_, err = upload.Finish(ctx)
 		wantCode(t, err, sortie.CodeValidationFailed) // bytes are missing
-		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, UploadTus, s.queryOf(declared.Upload.TusURL))
+		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, s.queryOf(declared.Upload.TusURL))
 		wantCode(t, err, sortie.CodeIdempotencyInProgress)
 		upload.Close()
-		upload, err = s.another(nil).OpenUpload(ctx, declared.SubmissionID, UploadTus, s.queryOf(declared.Upload.TusURL))
+		upload, err = s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, s.queryOf(declared.Upload.TusURL))
 		s.must(err)
 		if upload.Offset() != half || upload.Size() != int64(len(file)) || upload.Done() {
 			t.Errorf("after a restart the upload is at %d of %d", upload.Offset(), upload.Size())
@@ -77,7 +78,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 		s.pass(time.Second)
 		s.due()
 		s.wantReceipt(declared.SubmissionID, 0)
-		_, err = s.app.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Too late.")
+		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Too late.")
 		wantCode(t, err, sortie.CodeWrongState)
 
 		second := s.submit(contributor(2), draft, "two", photo(2))
@@ -100,7 +101,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 }
 
 // declareAgain declares the same, and then something else, under the same key.
-func (s *studio) declareAgain(missionID string, body []byte, first sortie.SubmissionDeclared) {
+func (s *testMedia) declareAgain(missionID string, body []byte, first sortie.SubmissionDeclared) {
 	s.t.Helper()
 	spelled := bytes.Replace(body, []byte(`"48.858370"`), []byte("48.8583700"), 1)
 	again, created, err := s.app.Declare(context.Background(), testBase, bob, testNetwork, missionID, "one", spelled)
@@ -115,7 +116,7 @@ func (s *studio) declareAgain(missionID string, body []byte, first sortie.Submis
 
 // wantDelivered reads the only deliverable of a draft as its creator does, and what its links lead
 // to.
-func (s *studio) wantDelivered(draftID, submissionID string, file []byte) {
+func (s *testMedia) wantDelivered(draftID, submissionID string, file []byte) {
 	s.t.Helper()
 	draft := s.read(draftID)
 	page := s.deliverables(draft, DeliverablesQuery{})
@@ -131,14 +132,14 @@ func (s *studio) wantDelivered(draftID, submissionID string, file []byte) {
 		got.Provenance != sortie.Provenance{Source: "service_submission", MissionID: draft.MissionID, SubmissionID: submissionID}:
 		s.t.Errorf("deliverable %+v", got)
 	}
-	opened, err := s.fetch(s.app, got.MediaURL)
+	opened, err := s.fetch(s.service, got.MediaURL)
 	s.must(err)
 	served, err := io.ReadAll(opened.File)
 	s.must(err)
 	if hash := sha256.Sum256(served); "sha256:"+hexHash(hash) != got.Media.Hash || opened.Hash != hash || opened.Size != int64(len(served)) || opened.ContentType != "image/jpeg" {
 		s.t.Errorf("the link serves %d bytes, which are not those that were promised: %+v", len(served), opened)
 	}
-	thumbnail, err := s.fetch(s.app, *got.ThumbnailURL)
+	thumbnail, err := s.fetch(s.service, *got.ThumbnailURL)
 	s.must(err)
 	if thumbnail.Hash == opened.Hash || thumbnail.Size <= 0 || thumbnail.ContentType != "image/jpeg" {
 		s.t.Errorf("thumbnail %+v", thumbnail)
@@ -149,14 +150,14 @@ func (s *studio) wantDelivered(draftID, submissionID string, file []byte) {
 }
 
 // wantReceipt holds a final submission's receipt against what the contract checks.
-func (s *studio) wantReceipt(id string, slot uint32) {
+func (s *testMedia) wantReceipt(id string, slot uint32) {
 	s.t.Helper()
 	s.wantPayout("with a receipt", id, sortie.PayoutQueued)
 	s.wantSigned(id, slot)
 }
 
 // wantSigned is wantReceipt of a payout in any state.
-func (s *studio) wantSigned(id string, slot uint32) {
+func (s *testMedia) wantSigned(id string, slot uint32) {
 	s.t.Helper()
 	submission := s.submission(id)
 	if submission.Receipt == nil {
@@ -178,7 +179,7 @@ func (s *studio) wantSigned(id string, slot uint32) {
 // What is not the declared file, cannot be read, or was made elsewhere is rejected, with reasons.
 func TestWrongFilesAreRejected(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 5, tower)
 
@@ -217,7 +218,7 @@ func TestWrongFilesAreRejected(t *testing.T) {
 }
 
 // wantFailed says which check a submission was rejected for.
-func (s *studio) wantFailed(id, check string) {
+func (s *testMedia) wantFailed(id, check string) {
 	s.t.Helper()
 	rejected := s.wantStatus(id, sortie.SubmissionRejected)
 	if !slices.ContainsFunc(rejected.Checks, func(c sortie.SubmissionCheck) bool { return c.Name == check && !c.Passed && c.Reason != "" }) || rejected.Reason == "" {
@@ -229,7 +230,7 @@ func (s *studio) wantFailed(id, check string) {
 func TestReservationsEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 2, "")
 		idle, err := s.declare(bob, draft, "idle", photo(1))
@@ -245,7 +246,7 @@ func TestReservationsEnd(t *testing.T) {
 		s.due()
 		s.wantStatus(idle.SubmissionID, sortie.SubmissionPending)
 		s.pass(time.Second)
-		_, err = s.app.OpenUpload(ctx, idle.SubmissionID, UploadPut, link)
+		_, err = s.app.OpenUpload(ctx, idle.SubmissionID, links.VariantUploadPut, link)
 		wantCode(t, err, sortie.CodeMediaURLExpired)
 		s.pass(takeInTime)
 		s.due()
@@ -283,7 +284,7 @@ func TestReservationsEnd(t *testing.T) {
 func TestDuplicatesAreFlagged(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft, another := s.publish("k", 3, ""), s.publish("l", 3, "")
 		first := s.submit(bob, draft, "first", photo(1))
@@ -292,12 +293,12 @@ func TestDuplicatesAreFlagged(t *testing.T) {
 		near := s.submit(contributor(2), draft, "near", append(photo(1), 0)) // other bytes, the same picture
 		for _, duplicate := range []sortie.Submission{exact, near} {
 			s.wantStatus(duplicate.SubmissionID, sortie.SubmissionFlagged)
-			seen, err := s.app.ReviewedSubmission(ctx, testBase, reviewer, duplicate.SubmissionID)
+			seen, err := s.operators.ReviewedSubmission(ctx, testBase, reviewer, duplicate.SubmissionID)
 			s.must(err)
 			if seen.Submission.DuplicateOf == nil || *seen.Submission.DuplicateOf != first.SubmissionID {
 				t.Errorf("duplicate of %v, want %s", seen.Submission.DuplicateOf, first.SubmissionID)
 			}
-			if _, err := s.fetch(s.app, *seen.Submission.MediaURL); err != nil {
+			if _, err := s.fetch(s.service, *seen.Submission.MediaURL); err != nil {
 				t.Error(err)
 			}
 		}
@@ -311,7 +312,7 @@ func TestDuplicatesAreFlagged(t *testing.T) {
 // Contributors see their own submissions, page by page, and nobody else's.
 func TestOwnSubmissions(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 10, `,"maxSubmissionsPerContributor":8`)
 	var want []string
@@ -346,7 +347,7 @@ func TestOwnSubmissions(t *testing.T) {
 // Without a place for files nobody can submit anything, and the rest works.
 func TestWithoutMedia(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.Media, config.Incoming, config.Ingester = nil, nil, nil })
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.Media, config.Incoming, config.Ingester = nil, nil, nil })
 	draft := s.publish("k", 1, "")
 	_, err := s.declare(bob, draft, "one", photo(1))
 	wantCode(t, err, sortie.CodeServiceUnavailable)

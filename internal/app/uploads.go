@@ -13,12 +13,6 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// The ways in which a file can be uploaded, each with a link of its own.
-const (
-	UploadPut = "put"
-	UploadTus = "tus"
-)
-
 // takeInTime bounds what happens after the last byte of an upload: the file is put where it stays.
 const takeInTime = 2 * time.Minute
 
@@ -32,8 +26,8 @@ type Upload struct {
 	prolonging *prolongation // under way; nil: none
 }
 
-// OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query
-// is that of its link.
+// OpenUpload takes the turn at an upload. The variant is
+// [links.VariantUploadPut] or [links.VariantUploadTus].
 //
 // An upload whose last byte came, and that nobody finished because the service was stopped or could
 // not keep the file, is finished first: see [Upload.Finish]. An upload that was taken in before is
@@ -42,11 +36,11 @@ type Upload struct {
 // It fails with media_url_invalid, media_url_expired, also when the reservation has ended,
 // wrong_state when the submission was withdrawn, validation_failed when it was rejected for another
 // file, idempotency_in_progress while somebody else has the turn, and service_unavailable.
-func (a *App) OpenUpload(ctx context.Context, id, variant, rawQuery string) (*Upload, error) {
+func (a *App) OpenUpload(ctx context.Context, id, variant, token string) (*Upload, error) {
 	if a.objects == nil {
 		return nil, errNoMediaStore()
 	}
-	if _, err := a.verifyLink(ctx, id, "upload-"+variant, rawQuery); err != nil {
+	if _, err := a.verifyLink(ctx, id, variant, token); err != nil {
 		return nil, uploadLinkError(err)
 	}
 	submission, err := a.store.Submission(ctx, id)
@@ -225,11 +219,11 @@ func (u *Upload) Finish(ctx context.Context) (sortie.SubmissionDetail, error) {
 	if err := u.app.objects.Put(ctx, hash, path); err != nil {
 		return sortie.SubmissionDetail{}, uploadError(err)
 	}
-	err = u.move(ctx, func(books *books, submission store.Submission) error {
-		if err := books.tx.MarkUploaded(submission, hash); err != nil {
+	err = u.move(ctx, func(tx *writeTx, submission store.Submission) error {
+		if err := tx.MarkUploaded(submission, hash); err != nil {
 			return err
 		}
-		return u.app.queue.Check(books.tx, submission.ID)
+		return u.app.queue.Check(tx.Tx, submission.ID)
 	})
 	if err != nil {
 		return sortie.SubmissionDetail{}, err
@@ -238,20 +232,20 @@ func (u *Upload) Finish(ctx context.Context) (sortie.SubmissionDetail, error) {
 }
 
 // move changes the submission, unless it no longer waits for a file, and forgets what came.
-func (u *Upload) move(ctx context.Context, change func(*books, store.Submission) error) error {
+func (u *Upload) move(ctx context.Context, change func(*writeTx, store.Submission) error) error {
 	var after store.Submission
-	err := u.app.write(ctx, func(books *books) error {
-		submission, err := books.tx.Submission(u.submission.ID)
+	err := u.app.write(ctx, func(tx *writeTx) error {
+		submission, err := tx.Submission(u.submission.ID)
 		if err != nil {
 			return err
 		}
 		if !awaitsUpload(submission) {
 			return u.app.uploadOver(submission) // it is an error: somebody else cannot have uploaded it
 		}
-		if err := change(books, submission); err != nil {
+		if err := change(tx, submission); err != nil {
 			return err
 		}
-		after, err = books.tx.Submission(u.submission.ID)
+		after, err = tx.Submission(u.submission.ID)
 		return err
 	})
 	if err != nil {
@@ -273,8 +267,8 @@ func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
 	if err != nil {
 		return fmt.Errorf("check submission %s: %w", u.submission.ID, err)
 	}
-	err = u.move(ctx, func(books *books, submission store.Submission) error {
-		_, err := books.moveSubmission(submission, mission.ChecksRejected, moveBy(verdict))
+	err = u.move(ctx, func(tx *writeTx, submission store.Submission) error {
+		_, err := tx.moveSubmission(submission, mission.ChecksRejected, moveBy(verdict))
 		return err
 	})
 	if err != nil {
@@ -286,12 +280,14 @@ func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
 // DropUpload removes what came of a file that is not waited for any more, so that files nobody
 // waits for do not fill the disk. What cannot be removed now, because somebody still writes to it
 // or it is in another process's directory, is tidied later.
-func (a *App) DropUpload(id string) {
-	if a.incoming == nil {
+func (a *App) DropUpload(id string) { a.dropUpload(id) }
+
+func (c *core) dropUpload(id string) {
+	if c.incoming == nil {
 		return
 	}
-	if err := a.incoming.Discard(id); err != nil && !errors.Is(err, blob.ErrUploadBusy) {
-		a.log.Warn("an upload that nobody waits for cannot be removed", "submissionId", id, "error", err)
+	if err := c.incoming.Discard(id); err != nil && !errors.Is(err, blob.ErrUploadBusy) {
+		c.log.Warn("an upload that nobody waits for cannot be removed", "submissionId", id, "error", err)
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // retryDeepening is how long something waits that could not go deeper, when no new block comes.
@@ -28,11 +29,11 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 	f.deepened.tip, f.deepened.final, f.deepened.at = position.Tip.Number, final, now
 
 	confirmed := position.Tip.Number + 1 - min(f.config.Confirmations, position.Tip.Number+1)
-	var place store.DeepenPlace
+	var place onchain.DeepenPlace
 	var doubts error
 	defer func() { f.monitor.settle(aboutFundings, doubts) }()
 	for page := 0; page < maxDeepenPages; page++ { // items that nodes contradict stay at the front; others come after them
-		due, next, err := f.ledger.ToDeepen(ctx, f.chainID, confirmed, final, place)
+		due, next, err := f.ledger.PendingConfirmations(ctx, f.chainID, confirmed, final, place)
 		if err != nil {
 			return ledgerFault(err)
 		}
@@ -43,7 +44,7 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 		if len(found.agreed) > 0 {
 			return f.storeDeepened(ctx, v, final, found.agreed, progress)
 		}
-		if place = next; place == (store.DeepenPlace{}) {
+		if place = next; place == (onchain.DeepenPlace{}) {
 			break
 		}
 	}
@@ -55,10 +56,10 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 const maxDeepenPages = 16
 
 // storeDeepened stores what the chain confirms.
-func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agreed []store.Deepening, progress *Progress) (err error) {
+func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agreed []onchain.Deepening, progress *Progress) (err error) {
 	position := progress.Position
 	if final > position.Final { // the ledger locks nothing beyond what it knows to be final
-		progress.Position, err = f.ledger.Advance(ctx, store.Advance{
+		progress.Position, err = f.ledger.Advance(ctx, onchain.Advance{
 			ChainID: f.chainID, Was: position, After: position.Tip, Head: max(position.Head, position.Tip.Number), Final: final,
 		})
 		if err != nil {
@@ -66,7 +67,7 @@ func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agr
 		}
 		f.monitor.moved(progress.Position, v.head.Number)
 	}
-	if err := f.ledger.Deepen(ctx, agreed); err != nil {
+	if err := f.ledger.Confirm(ctx, agreed); err != nil {
 		return ledgerFault(err)
 	}
 	progress.Deepened = len(agreed)
@@ -78,10 +79,10 @@ func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agr
 
 // reconsider compares what a node contradicts with the contract at once, rather than when
 // everything is compared next: a row that a lie made must not outlive it.
-func (f *Follower) reconsider(ctx context.Context, contradicted []store.Deepening, progress *Progress) {
-	page := make([]store.Expected, 0, min(len(contradicted), reconcilePage))
+func (f *Follower) reconsider(ctx context.Context, contradicted []onchain.Deepening, progress *Progress) {
+	page := make([]onchain.Expected, 0, min(len(contradicted), reconcilePage))
 	for i := range contradicted[:cap(page)] {
-		page = append(page, store.Expected{Draft: contradicted[i].Draft, Funding: &contradicted[i].Funding})
+		page = append(page, onchain.Expected{Terms: contradicted[i].Terms, Funding: &contradicted[i].Funding})
 	}
 	var report Report
 	if err := f.reconcileAll(ctx, progress.Position, page, &report); err != nil {
@@ -92,13 +93,13 @@ func (f *Follower) reconsider(ctx context.Context, contradicted []store.Deepenin
 
 // findings are what nodes say about items.
 type findings struct {
-	agreed       []store.Deepening // enough nodes confirm them
-	contradicted []store.Deepening // a node contradicts them
-	unverified   []store.Deepening // a node that answers does not confirm them
-	doubts       error             // all of them
+	agreed       []onchain.Deepening // enough nodes confirm them
+	contradicted []onchain.Deepening // a node contradicts them
+	unverified   []onchain.Deepening // a node that answers does not confirm them
+	doubts       error               // all of them
 }
 
-func (f *findings) note(item store.Deepening, enough bool, doubt error, verdict error) {
+func (f *findings) note(item onchain.Deepening, enough bool, doubt error, verdict error) {
 	f.doubts = errors.Join(f.doubts, doubt)
 	if enough {
 		f.agreed = append(f.agreed, item)
@@ -114,10 +115,10 @@ func (f *findings) note(item store.Deepening, enough bool, doubt error, verdict 
 
 // corroborate asks nodes about items. What money depends on comes first: a funding that may be
 // locked is confirmed with it, and need not be asked about again.
-func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.Deepening) (found findings) {
-	var begin, money []store.Deepening
+func (f *Follower) corroborate(ctx context.Context, followed *Node, due []onchain.Deepening) (found findings) {
+	var begin, money []onchain.Deepening
 	for _, item := range due {
-		if item.To == depthConfirmed && !item.Refund {
+		if item.To == mission.DepthConfirmed && !item.Refund {
 			begin = append(begin, item)
 		} else {
 			money = append(money, item)
@@ -132,9 +133,9 @@ func (f *Follower) corroborate(ctx context.Context, followed *Node, due []store.
 	}
 	done := make(map[string]bool, len(found.agreed))
 	for _, item := range found.agreed {
-		done[item.Draft.ID] = true
+		done[item.Terms.DraftID] = true
 	}
-	begin = slices.DeleteFunc(begin, func(item store.Deepening) bool { return done[item.Draft.ID] })
+	begin = slices.DeleteFunc(begin, func(item onchain.Deepening) bool { return done[item.Terms.DraftID] })
 	verdicts, err := f.examine(ctx, followed, begin)
 	found.doubts = errors.Join(found.doubts, err)
 	for i, verdict := range verdicts {
@@ -153,9 +154,6 @@ func worst(votes []vote[[]error], i int) error {
 	}
 	return nil
 }
-
-// depthConfirmed is a mission's depth at which its review begins.
-const depthConfirmed = "confirmed"
 
 // enough counts the nodes that confirm the i-th of what they were asked about. There can be enough
 // and doubts all the same.
@@ -186,7 +184,7 @@ func (f *Follower) enough(votes []vote[[]error], i int) (enough bool, doubts err
 var errNotFinalYet = errors.New("not final to the node yet")
 
 // examineFinal is examine for what must be final to the node itself.
-func (f *Follower) examineFinal(ctx context.Context, node *Node, items []store.Deepening) ([]error, error) {
+func (f *Follower) examineFinal(ctx context.Context, node *Node, items []onchain.Deepening) ([]error, error) {
 	v, err := f.look(ctx, node, eventOf(&items[0]).Block)
 	if err != nil {
 		return nil, err
@@ -206,17 +204,17 @@ func (f *Follower) examineFinal(ctx context.Context, node *Node, items []store.D
 
 // eventOf is the event that the chain must have for an item to be true: what the ledger noted of
 // it, with the terms that the draft promised.
-func eventOf(item *store.Deepening) *store.ChainEvent {
-	event := &store.ChainEvent{Factory: item.Factory, MissionKey: item.MissionKey}
+func eventOf(item *onchain.Deepening) *onchain.Event {
+	event := &onchain.Event{Factory: item.Factory, MissionKey: item.MissionKey}
 	if item.Refund {
-		event.Kind, event.Block, event.BlockHash, event.Transaction = store.EventMissionClosed, item.Closed.Block, item.Closed.BlockHash, item.Closed.Transaction
-		event.Closed = &store.MissionClosed{Refund: item.Closed.Refund, RefundDeferred: item.Closed.RefundDeferred, Reason: item.Closed.Reason}
+		event.Kind, event.Block, event.BlockHash, event.Transaction = onchain.EventMissionClosed, item.Closed.Block, item.Closed.BlockHash, item.Closed.Transaction
+		event.Closed = &onchain.MissionClosed{Refund: item.Closed.Refund, RefundDeferred: item.Closed.RefundDeferred, Reason: item.Closed.Reason}
 		return event
 	}
-	event.Kind, event.Block, event.BlockHash, event.Transaction = store.EventMissionFunded, item.Block, item.BlockHash, item.Transaction
+	event.Kind, event.Block, event.BlockHash, event.Transaction = onchain.EventMissionFunded, item.Block, item.BlockHash, item.Transaction
 	event.LogIndex = item.LogIndex
-	event.Funded = &store.MissionFunded{
-		MissionID: item.MissionID, Creator: item.Wallet, Token: item.TokenAddress, Reward: item.Reward,
+	event.Funded = &onchain.MissionFunded{
+		MissionID: item.MissionID, Creator: item.Creator, Token: item.Token, Reward: item.Reward,
 		TargetCount: big.NewInt(int64(item.TargetCount)), Nonce: item.Nonce, ReclaimAfter: item.ReclaimAfter,
 	}
 	return event
@@ -225,11 +223,11 @@ func eventOf(item *store.Deepening) *store.ChainEvent {
 // examine asks a node about each item and says what of its answers contradicts the ledger: nil for
 // an item that it confirms. It fails only when the node cannot be asked: what the node does not say
 // about one item is that item's verdict.
-func (f *Follower) examine(ctx context.Context, node *Node, items []store.Deepening) ([]error, error) {
+func (f *Follower) examine(ctx context.Context, node *Node, items []onchain.Deepening) ([]error, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
-	expected := make([]*store.ChainEvent, len(items))
+	expected := make([]*onchain.Event, len(items))
 	for i := range items {
 		expected[i] = eventOf(&items[i])
 	}
@@ -267,7 +265,7 @@ func (f *Follower) examine(ctx context.Context, node *Node, items []store.Deepen
 }
 
 // headersOf reads the headers of the blocks that events are in, each once.
-func (f *Follower) headersOf(ctx context.Context, node *Node, events []*store.ChainEvent) (map[uint64]reply, error) {
+func (f *Follower) headersOf(ctx context.Context, node *Node, events []*onchain.Event) (map[uint64]reply, error) {
 	headers := make(map[uint64]reply)
 	var numbers []uint64
 	for _, event := range events {
@@ -293,7 +291,7 @@ func (f *Follower) headersOf(ctx context.Context, node *Node, events []*store.Ch
 }
 
 // confirm holds a node's block and its contract's state against an item.
-func confirm(item *store.Deepening, block, state reply) error {
+func confirm(item *onchain.Deepening, block, state reply) error {
 	expected := eventOf(item)
 	h, err := block.header(expected.Block)
 	if err != nil {
@@ -305,7 +303,7 @@ func confirm(item *store.Deepening, block, state reply) error {
 		return fmt.Errorf("contract: %w", err)
 	case h.Hash != expected.BlockHash:
 		return badAnswer("block %d is another one", expected.Block)
-	case !m.holds(&item.Draft) || m.reclaimAfter != item.ReclaimAfter:
+	case !m.holds(&item.Terms) || m.reclaimAfter != item.ReclaimAfter:
 		return badAnswer("the contract holds something else")
 	case item.Refund && m.closed != item.Closed.Reason:
 		return badAnswer("the contract holds the mission as it is")

@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 const wordSize = 32
@@ -24,11 +24,11 @@ const maxMissionID = 64
 // the ABI, and refuses what the ABI would let pass: surplus data, values that are too wide for the
 // contract's own types.
 type eventShape struct {
-	kind   store.EventKind
+	kind   onchain.EventKind
 	topics int  // with the event's own
 	words  int  // of data
 	tail   bool // more data follows the words
-	read   func(*store.ChainEvent, *rawLog) bool
+	read   func(*onchain.Event, *rawLog) bool
 }
 
 func topicOf(signature string) sortie.Hash {
@@ -43,17 +43,17 @@ var (
 // eventShapes are the events that are followed: those that something is done with. Others of the
 // contract, which anyone can make it write for the price of the gas, are not asked for.
 var eventShapes = map[sortie.Hash]eventShape{
-	topicMissionFunded: {store.EventMissionFunded, 4, 6, true, readMissionFunded},
-	topicMissionClosed: {store.EventMissionClosed, 2, 3, false, readMissionClosed},
-	topicOf("SubmissionPaid(bytes32,bytes32,address,uint256,uint256)"): {store.EventSubmissionPaid, 4, 2, false, readPayment},
-	topicOf("PayoutDeferred(bytes32,bytes32,address,uint256,uint256)"): {store.EventPayoutDeferred, 4, 2, false, readPayment},
+	topicMissionFunded: {onchain.EventMissionFunded, 4, 6, true, readMissionFunded},
+	topicMissionClosed: {onchain.EventMissionClosed, 2, 3, false, readMissionClosed},
+	topicOf("SubmissionPaid(bytes32,bytes32,address,uint256,uint256)"): {onchain.EventSubmissionPaid, 4, 2, false, readPayment},
+	topicOf("PayoutDeferred(bytes32,bytes32,address,uint256,uint256)"): {onchain.EventPayoutDeferred, 4, 2, false, readPayment},
 }
 
 // followedTopics are the keys of eventShapes in a fixed order.
 var followedTopics = slices.SortedFunc(maps.Keys(eventShapes), func(a, b sortie.Hash) int { return bytes.Compare(a[:], b[:]) })
 
 // event turns a log into the event it reports, if that is one that we follow.
-func (l *rawLog) event() (event store.ChainEvent, known bool, err error) {
+func (l *rawLog) event() (event onchain.Event, known bool, err error) {
 	if l.topicCount == 0 {
 		return event, false, nil
 	}
@@ -63,23 +63,23 @@ func (l *rawLog) event() (event store.ChainEvent, known bool, err error) {
 	}
 	tail := len(l.data) - wordSize*shape.words
 	fits := l.topicCount == shape.topics && tail >= 0 && shape.tail == (tail > 0)
-	event = store.ChainEvent{
+	event = onchain.Event{
 		Block: l.block, BlockHash: l.blockHash, LogIndex: l.index, Transaction: l.transaction, Factory: l.address, Kind: shape.kind,
 	}
 	if !fits || !shape.read(&event, l) {
-		return store.ChainEvent{}, true, badAnswer("log %d of block %d is no %s that the contract writes", l.index, l.block, shape.kind)
+		return onchain.Event{}, true, badAnswer("log %d of block %d is no %s that the contract writes", l.index, l.block, shape.kind)
 	}
 	return event, true, nil
 }
 
-func readMissionFunded(event *store.ChainEvent, l *rawLog) bool {
+func readMissionFunded(event *onchain.Event, l *rawLog) bool {
 	creator, creatorFits := addressOf(l.topics[2][:])
 	token, tokenFits := addressOf(l.topics[3][:])
 	target, targetFits := narrow(l.data.word(2), 24)
 	reclaimAfter, timeFits := narrow(l.data.word(4), 40)
 	missionID, idFits := l.missionID()
 	event.MissionKey = l.topics[1]
-	event.Funded = &store.MissionFunded{
+	event.Funded = &onchain.MissionFunded{
 		MissionID: storable(missionID), Creator: creator, Token: token, Reward: new(big.Int).SetBytes(l.data.word(1)),
 		TargetCount: new(big.Int).SetUint64(target), Nonce: sortie.Hash(l.data.word(3)), ReclaimAfter: reclaimAfter,
 	}
@@ -110,11 +110,11 @@ func storable(missionID string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(missionID, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-func readMissionClosed(event *store.ChainEvent, l *rawLog) bool {
+func readMissionClosed(event *onchain.Event, l *rawLog) bool {
 	deferred, deferredFits := narrow(l.data.word(1), 1)
 	reason, reasonFits := narrow(l.data.word(2), 8)
 	event.MissionKey = l.topics[1]
-	event.Closed = &store.MissionClosed{Refund: new(big.Int).SetBytes(l.data.word(0)), RefundDeferred: deferred == 1, Reason: uint8(reason)}
+	event.Closed = &onchain.MissionClosed{Refund: new(big.Int).SetBytes(l.data.word(0)), RefundDeferred: deferred == 1, Reason: uint8(reason)}
 	return deferredFits && reasonFits && (reason == closedByService || reason == closedByCreator)
 }
 
@@ -124,11 +124,11 @@ const (
 	closedByCreator = 2
 )
 
-func readPayment(event *store.ChainEvent, l *rawLog) bool {
+func readPayment(event *onchain.Event, l *rawLog) bool {
 	recipient, recipientFits := addressOf(l.topics[3][:])
 	slot, slotFits := narrow(l.data.word(0), 24)
 	event.MissionKey = l.topics[1]
-	event.Payment = &store.Payment{SubmissionKey: l.topics[2], Recipient: recipient, Slot: slot, Amount: new(big.Int).SetBytes(l.data.word(1))}
+	event.Payment = &onchain.Payment{SubmissionKey: l.topics[2], Recipient: recipient, Slot: slot, Amount: new(big.Int).SetBytes(l.data.word(1))}
 	return recipientFits && slotFits
 }
 

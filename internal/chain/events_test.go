@@ -17,7 +17,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 var factoryABI = func() abi.ABI {
@@ -77,52 +77,52 @@ func logJSON(t interface{ Fatal(...any) }, log *types.Log) []byte {
 }
 
 // byBinding decodes a log with the generated code.
-func byBinding(log *types.Log) (event store.ChainEvent, err error) {
-	event = store.ChainEvent{
+func byBinding(log *types.Log) (event onchain.Event, err error) {
+	event = onchain.Event{
 		Block: log.BlockNumber, BlockHash: sortie.Hash(log.BlockHash), LogIndex: uint64(log.Index), Transaction: sortie.Hash(log.TxHash),
 		Factory: sortie.Address(log.Address), Kind: eventShapes[sortie.Hash(log.Topics[0])].kind,
 	}
 	switch event.Kind {
-	case store.EventMissionFunded:
+	case onchain.EventMissionFunded:
 		got, failed := factory.UnpackMissionFundedEvent(log)
 		if failed != nil {
 			return event, failed
 		}
 		event.MissionKey = got.MissionKey
-		event.Funded = &store.MissionFunded{
+		event.Funded = &onchain.MissionFunded{
 			MissionID: storable(got.MissionId), Creator: sortie.Address(got.Creator), Token: sortie.Address(got.Token),
 			Reward: got.RewardPerSubmission, TargetCount: got.TargetCount, Nonce: got.Nonce, ReclaimAfter: got.ReclaimAfter.Uint64(),
 		}
-	case store.EventSubmissionPaid:
+	case onchain.EventSubmissionPaid:
 		got, failed := factory.UnpackSubmissionPaidEvent(log)
 		if failed != nil {
 			return event, failed
 		}
 		event.MissionKey = got.MissionKey
-		event.Payment = &store.Payment{SubmissionKey: got.SubmissionKey, Recipient: sortie.Address(got.Recipient), Slot: got.Slot.Uint64(), Amount: got.Amount}
-	case store.EventPayoutDeferred:
+		event.Payment = &onchain.Payment{SubmissionKey: got.SubmissionKey, Recipient: sortie.Address(got.Recipient), Slot: got.Slot.Uint64(), Amount: got.Amount}
+	case onchain.EventPayoutDeferred:
 		got, failed := factory.UnpackPayoutDeferredEvent(log)
 		if failed != nil {
 			return event, failed
 		}
 		event.MissionKey = got.MissionKey
-		event.Payment = &store.Payment{SubmissionKey: got.SubmissionKey, Recipient: sortie.Address(got.Recipient), Slot: got.Slot.Uint64(), Amount: got.Amount}
-	case store.EventMissionClosed:
+		event.Payment = &onchain.Payment{SubmissionKey: got.SubmissionKey, Recipient: sortie.Address(got.Recipient), Slot: got.Slot.Uint64(), Amount: got.Amount}
+	case onchain.EventMissionClosed:
 		got, failed := factory.UnpackMissionClosedEvent(log)
 		if failed != nil {
 			return event, failed
 		}
 		event.MissionKey = got.MissionKey
-		event.Closed = &store.MissionClosed{Refund: got.Refund, RefundDeferred: got.RefundDeferred, Reason: got.Reason}
+		event.Closed = &onchain.MissionClosed{Refund: got.Refund, RefundDeferred: got.RefundDeferred, Reason: got.Reason}
 	default:
 		return event, errors.New("unknown")
 	}
 	return event, nil
 }
 
-func sameEvent(a, b store.ChainEvent) bool { return describe(a) == describe(b) }
+func sameEvent(a, b onchain.Event) bool { return describe(a) == describe(b) }
 
-func describe(event store.ChainEvent) string {
+func describe(event onchain.Event) string {
 	text, err := json.Marshal(event)
 	if err != nil {
 		panic(err)
@@ -132,7 +132,7 @@ func describe(event store.ChainEvent) string {
 
 func TestEventsAreReadAsTheGeneratedCodeReadsThem(t *testing.T) {
 	t.Parallel()
-	kinds := make(map[store.EventKind]int)
+	kinds := make(map[onchain.EventKind]int)
 	rapid.Check(t, func(t *rapid.T) {
 		log := drawLog(t)
 		want, err := byBinding(log)
@@ -213,7 +213,7 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 	}
 }
 
-func eventName(kind store.EventKind) string {
+func eventName(kind onchain.EventKind) string {
 	for topic, shape := range eventShapes {
 		if shape.kind == kind {
 			event, _ := factoryABI.EventByID(common.Hash(topic))
@@ -286,7 +286,7 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &header{Block: store.Block{Number: log.BlockNumber, Hash: sortie.Hash(log.BlockHash)}, bloom: bloom}
+		h := &header{Block: onchain.Block{Number: log.BlockNumber, Hash: sortie.Hash(log.BlockHash)}, bloom: bloom}
 		if err := look.belong(events, h); err != nil {
 			t.Fatalf("refused: %v", err)
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // youngChain is how many blocks a chain may have before it is odd that none of them is final.
@@ -25,7 +25,7 @@ func (f *Follower) claims(v sight) (uint64, bool) {
 // noteFinality raises an alarm when what the followed node says about finality cannot be, and
 // believes it for this step otherwise, where no second node has to. What is final never becomes
 // less.
-func (f *Follower) noteFinality(v sight, was store.Position) {
+func (f *Follower) noteFinality(v sight, was onchain.Position) {
 	alone := f.nodes.Required() < 2
 	if alone {
 		f.final = was.Final
@@ -55,7 +55,7 @@ func (f *Follower) noteFinality(v sight, was store.Position) {
 
 // finalAt is what is final once a piece of the chain is stored. Only blocks that were followed
 // count: a node could name any number. It is less than before only where finality was broken.
-func (f *Follower) finalAt(position store.Position, piece stretch) uint64 {
+func (f *Follower) finalAt(position onchain.Position, piece stretch) uint64 {
 	final := piece.tip().Number
 	if depth := uint64(f.config.Finality); depth > 0 {
 		final = final + 1 - min(depth, final+1)
@@ -71,9 +71,9 @@ func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
 	if !sound || claim <= f.final || f.nodes.Required() < 2 {
 		return
 	}
-	votes := pollNodes(ctx, f, func(ctx context.Context, node *Node) (store.Block, error) {
+	votes := pollNodes(ctx, f, func(ctx context.Context, node *Node) (onchain.Block, error) {
 		if node == v.node {
-			return store.Block{}, errNoVote
+			return onchain.Block{}, errNoVote
 		}
 		return f.finalOf(ctx, node, claim)
 	})
@@ -83,17 +83,17 @@ func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
 }
 
 // finalOf is the newest block that a node calls final, but none above a limit.
-func (f *Follower) finalOf(ctx context.Context, node *Node, limit uint64) (store.Block, error) {
+func (f *Follower) finalOf(ctx context.Context, node *Node, limit uint64) (onchain.Block, error) {
 	v, err := f.look(ctx, node, limit)
 	if err != nil {
-		return store.Block{}, err
+		return onchain.Block{}, err
 	}
 	claim, sound := f.claims(v)
 	switch {
 	case !sound:
-		return store.Block{}, fmt.Errorf("%s names no final block: %w", node.Name(), errAbsent)
+		return onchain.Block{}, fmt.Errorf("%s names no final block: %w", node.Name(), errAbsent)
 	case claim >= limit && v.tip == nil:
-		return store.Block{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), limit, errAbsent)
+		return onchain.Block{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), limit, errAbsent)
 	case claim >= limit:
 		return v.tip.Block, nil
 	case f.config.Finality == Finalized:
@@ -101,14 +101,14 @@ func (f *Follower) finalOf(ctx context.Context, node *Node, limit uint64) (store
 	}
 	headers, err := node.headers(ctx, []uint64{claim})
 	if err != nil {
-		return store.Block{}, err
+		return onchain.Block{}, err
 	}
 	return headers[0].Block, nil
 }
 
 // matchFinal gives the newest of the other nodes' final blocks that the followed node has, too.
-func (f *Follower) matchFinal(ctx context.Context, node *Node, votes []vote[store.Block]) (agreed uint64, err error) {
-	var theirs []store.Block
+func (f *Follower) matchFinal(ctx context.Context, node *Node, votes []vote[onchain.Block]) (agreed uint64, err error) {
+	var theirs []onchain.Block
 	var numbers []uint64
 	err = ErrQuorumMissing
 	for _, v := range votes {

@@ -10,40 +10,40 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Ledger is where a follower keeps what it learns of a chain. Each method that writes is one
 // transaction.
 type Ledger interface {
-	// Position is how far the chain was followed, [store.ErrNotFound] before the first.
-	Position(ctx context.Context, chainID uint64) (store.Position, error)
+	// Position is how far the chain was followed, [onchain.ErrNotFound] before the first.
+	Position(ctx context.Context, chainID uint64) (onchain.Position, error)
 	// Begin stores the first position.
-	Begin(ctx context.Context, chainID uint64, start store.Block) error
+	Begin(ctx context.Context, chainID uint64, start onchain.Block) error
 	// EarliestInterest is a time before which nothing on the chain can concern the service.
 	EarliestInterest(ctx context.Context) (time.Time, error)
 	// Tail gives followed blocks below a number, newest first.
-	Tail(ctx context.Context, chainID, below uint64, limit int) ([]store.Block, error)
+	Tail(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error)
 	// Factories are the contracts whose events count.
 	Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error)
-	// Advance moves the position, with all that follows. It fails with [store.ErrConflict] when
+	// Advance moves the position, with all that follows. It fails with [onchain.ErrConflict] when
 	// somebody else moved it.
-	Advance(ctx context.Context, advance store.Advance) (store.Position, error)
-	// ToDeepen lists in pages what the chain may confirm now, Deepen stores that it did. The next
+	Advance(ctx context.Context, advance onchain.Advance) (onchain.Position, error)
+	// PendingConfirmations lists in pages what the chain may confirm now, Confirm stores that it did. The next
 	// page begins at next, which is zero after the last.
-	ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (page []store.Deepening, next store.DeepenPlace, err error)
-	Deepen(ctx context.Context, deepenings []store.Deepening) error
+	PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error)
+	Confirm(ctx context.Context, deepenings []onchain.Deepening) error
 	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was
 	// missed.
-	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []store.Expected, next string, err error)
-	Adopt(ctx context.Context, chainID uint64, event store.ChainEvent) error
-	Retract(ctx context.Context, chainID uint64, event store.ChainEvent) error
+	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []onchain.Expected, next string, err error)
+	Adopt(ctx context.Context, chainID uint64, event onchain.Event) error
+	Retract(ctx context.Context, chainID uint64, event onchain.Event) error
 	// SetAside reports, before Advance moves past a block, that a part of its events is left out.
 	// PassPage lists the unfunded drafts that are to be compared for that, PassCompared stores that
 	// a page was.
-	SetAside(ctx context.Context, chainID uint64, block store.Block, detail string) error
-	PassPage(ctx context.Context, chainID uint64, limit int) (store.PassPage, error)
-	PassCompared(ctx context.Context, chainID uint64, page store.PassPage, settled bool) (more bool, err error)
+	SetAside(ctx context.Context, chainID uint64, block onchain.Block, detail string) error
+	PassPage(ctx context.Context, chainID uint64, limit int) (onchain.PassPage, error)
+	PassCompared(ctx context.Context, chainID uint64, page onchain.PassPage, settled bool) (more bool, err error)
 	// ReportIncident opens what a person must look at. ResolveIncidents ends those of a kind whose
 	// cause is gone.
 	ReportIncident(ctx context.Context, kind, detail string, halting bool) error
@@ -169,7 +169,7 @@ func (f *Follower) Status() Status { return f.monitor.snapshot() }
 
 // Progress is what one step changed.
 type Progress struct {
-	Position store.Position
+	Position onchain.Position
 	Head     uint64 // the node's newest block
 	Blocks   uint64 // applied
 	Events   int    // applied
@@ -205,7 +205,7 @@ func (f *Follower) Converge(caller context.Context) (Progress, error) {
 	ctx, cancel := f.within(caller, maxStep)
 	defer cancel()
 	progress, err := f.converge(caller, ctx)
-	if errors.Is(err, errLedger) && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
+	if errors.Is(err, errLedger) && ctx.Err() == nil && !errors.Is(err, onchain.ErrConflict) {
 		f.monitor.raise(AlarmLedger, "", err.Error())
 	} else if err == nil {
 		f.monitor.clear("", AlarmLedger)
@@ -216,7 +216,7 @@ func (f *Follower) Converge(caller context.Context) (Progress, error) {
 // converge works in ctx, which ends with the time of the step. The caller's context lives on then.
 func (f *Follower) converge(caller, ctx context.Context) (Progress, error) {
 	position, err := f.ledger.Position(ctx, f.chainID)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, onchain.ErrNotFound) {
 		position, err = f.begin(ctx)
 	} else {
 		err = ledgerFault(err)
@@ -240,7 +240,7 @@ func (f *Follower) converge(caller, ctx context.Context) (Progress, error) {
 // stepOnSome does one step with a node that serves. When an obstacle has kept all of them from it
 // often enough, the step is done without what cannot be verified. That the time of a step is over
 // does not keep it from that: only the caller's end does, and the second try has its own time.
-func (f *Follower) stepOnSome(caller, ctx context.Context, position store.Position) (progress Progress, err error) {
+func (f *Follower) stepOnSome(caller, ctx context.Context, position onchain.Position) (progress Progress, err error) {
 	f.stuck.news = false
 	var blocked *obstacle // of any node: that another one lags does not hide it
 	step := func(node *Node) (err error) {
@@ -321,7 +321,6 @@ func (f *Follower) served(node *Node) {
 // blame raises the alarm that an error of a node calls for.
 func (f *Follower) blame(node *Node, err error) {
 	kind := AlarmUnreachable
-	var refused *nodeError
 	switch {
 	case errors.Is(err, errWrongChain):
 		kind = AlarmWrongChain
@@ -336,7 +335,7 @@ func (f *Follower) blame(node *Node, err error) {
 		kind = AlarmQuorumMissing
 	case errors.Is(err, errBadAnswer), errors.Is(err, errAbsent):
 		kind = AlarmBadAnswer
-	case errors.As(err, &refused):
+	case isRefusal(err):
 		kind = AlarmNodeError
 	}
 	f.monitor.raise(kind, node.Name(), err.Error())

@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"pgregory.net/rapid"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // rig is a follower of a chain in memory through nodes that can lie.
@@ -31,7 +31,7 @@ func newRig(t testing.TB, nodeCount int, finality Finality) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: newHandClock()}
 	r.chain = newMemoryChain(r.clock.now)
-	var drafts []store.Draft
+	var drafts []onchain.Terms
 	for n := range rigDrafts {
 		drafts = append(drafts, draftNumber(n))
 	}

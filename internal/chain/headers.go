@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // maxCalls is how many calls go into one request. Providers differ in how many they take; all known
@@ -21,7 +21,7 @@ const maxCalls = 100
 // they hash, so it cannot be computed here. What counts is that every header names the hash of the
 // one before it.
 type header struct {
-	store.Block
+	onchain.Block
 	parent sortie.Hash
 	bloom  types.Bloom
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"math"
+	"math/big"
 )
 
 // Answers are walked by hand: their syntax was checked when they came in (see parseReplies), so
@@ -173,4 +174,13 @@ func unquote(value []byte) []byte {
 		return nil
 	}
 	return value[1 : len(value)-1]
+}
+
+// wei reads an amount, which may be larger than any other number.
+func wei(value []byte) (*big.Int, error) {
+	amount, valid := new(big.Int).SetString(string(unquote(value)), 0)
+	if !valid || amount.Sign() < 0 || amount.BitLen() > 256 {
+		return nil, badAnswer("%.40q where an amount should be", value)
+	}
+	return amount, nil
 }

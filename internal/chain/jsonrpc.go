@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,6 +84,26 @@ var errAbsent = errors.New("the node does not have it")
 // is too large alone has a reply that is an errTooLarge: it does not fail the others.
 func (n *Node) batch(ctx context.Context, calls []call) ([]reply, error) {
 	return n.batchWithin(ctx, calls, maxAnswerBytes)
+}
+
+// batchOn sends calls together with the question which chain this is, so that no answer of a node
+// that has turned into another one counts.
+func (n *Node) batchOn(ctx context.Context, chainID uint64, calls []call) ([]reply, error) {
+	replies, err := n.batch(ctx, append(slices.Clip(calls), call{"eth_chainId", "[]"}))
+	if err != nil {
+		return nil, err
+	}
+	answer, err := replies[len(calls)].value()
+	if err == nil {
+		var id uint64
+		if id, err = quantity(answer); err == nil && id != chainID {
+			err = fmt.Errorf("%w: it is on chain %d now, want %d", errWrongChain, id, chainID)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", n.name, err)
+	}
+	return replies[:len(calls)], nil
 }
 
 // batchWithin is batch with a limit on the bytes of each answer.
@@ -466,3 +487,19 @@ func printable(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, " "))
 }
+
+// oneLine makes what several nodes said fit where people read it.
+func oneLine(detail string) string {
+	const limit = 500
+	detail = strings.ReplaceAll(detail, "\n", "; ")
+	if len(detail) > limit {
+		detail = strings.ToValidUTF8(detail[:limit], "") + "..."
+	}
+	return detail
+}
+
+// refusedAlone reports whether a node refused one call, which may be for the size of its answer.
+func refusedAlone(err error) bool { return tooLarge(err) || isRefusal(err) }
+
+// isRefusal reports whether a node answered that it refuses a call.
+func isRefusal(err error) bool { return errors.As(err, new(*nodeError)) }

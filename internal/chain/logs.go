@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"encoding/hex"
+	"iter"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // rawLog is a log as a node gives it, its fields decoded and nothing understood yet.
@@ -107,16 +108,23 @@ func newSieve(factories []sortie.Address) *sieve {
 	return s
 }
 
-// of is the sieve for one kind of event.
-func (s *sieve) of(topic sortie.Hash) *sieve {
-	one := *s
+// byKind gives a sieve for each kind of event, in a fixed order.
+func (s *sieve) byKind() iter.Seq2[onchain.EventKind, *sieve] {
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
-	one.query = addresses + `,"topics":["` + topic.String() + `"]`
-	return &one
+	return func(yield func(onchain.EventKind, *sieve) bool) {
+		for _, topic := range followedTopics {
+			one := *s
+			one.query = addresses + `,"topics":["` + topic.String() + `"]`
+			if !yield(eventShapes[topic].kind, &one) {
+				return
+			}
+		}
+	}
 }
 
 // only leaves one kind of event of some missions.
-func (s *sieve) only(topic sortie.Hash, missionKeys ...sortie.Hash) {
+func (s *sieve) only(kind onchain.EventKind, missionKeys ...sortie.Hash) {
+	topic := topicOfKind[kind]
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
 	keys := make([]string, len(missionKeys))
 	for i, key := range missionKeys {
@@ -136,8 +144,8 @@ func (s *sieve) rangeCall(from, to uint64) call {
 // events reads a list of logs, which must be what was asked for: of our factories, of the known
 // events, from blocks of the range, in the order of the chain, none twice, none taken back. One
 // that is not makes the whole answer worthless, because what else is wrong with it cannot be known.
-func (s *sieve) events(logs []byte, from, to uint64) ([]store.ChainEvent, error) {
-	events := make([]store.ChainEvent, 0, bytes.Count(logs, []byte(`"logIndex"`)))
+func (s *sieve) events(logs []byte, from, to uint64) ([]onchain.Event, error) {
+	events := make([]onchain.Event, 0, bytes.Count(logs, []byte(`"logIndex"`)))
 	var l rawLog
 	err := eachElement(logs, func(text []byte) (int, error) {
 		length, err := l.parse(text)
@@ -167,7 +175,7 @@ func (s *sieve) events(logs []byte, from, to uint64) ([]store.ChainEvent, error)
 }
 
 // follows reports whether an event comes after another on the same chain.
-func follows(event, earlier *store.ChainEvent) bool {
+func follows(event, earlier *onchain.Event) bool {
 	if event.Block != earlier.Block {
 		return event.Block > earlier.Block
 	}
@@ -176,7 +184,7 @@ func follows(event, earlier *store.ChainEvent) bool {
 
 // belong checks events against the header of the block that they say they are in. The bloom filter
 // of a block has the address and the topics of every log in it.
-func (s *sieve) belong(events []store.ChainEvent, h *header) error {
+func (s *sieve) belong(events []onchain.Event, h *header) error {
 	for i := range events {
 		event := &events[i]
 		if event.Block != h.Number || event.BlockHash != h.Hash {
@@ -210,8 +218,17 @@ func (b bloomBits) in(bloom *types.Bloom) bool {
 	return true
 }
 
-var kindBlooms = func() map[store.EventKind]bloomBits {
-	blooms := make(map[store.EventKind]bloomBits, len(eventShapes))
+// topicOfKind has the topic of each kind of event.
+var topicOfKind = func() map[onchain.EventKind]sortie.Hash {
+	topics := make(map[onchain.EventKind]sortie.Hash, len(eventShapes))
+	for topic, shape := range eventShapes {
+		topics[shape.kind] = topic
+	}
+	return topics
+}()
+
+var kindBlooms = func() map[onchain.EventKind]bloomBits {
+	blooms := make(map[onchain.EventKind]bloomBits, len(eventShapes))
 	for topic, shape := range eventShapes {
 		blooms[shape.kind] = bloomBitsOf(topic[:])
 	}
@@ -220,7 +237,7 @@ var kindBlooms = func() map[store.EventKind]bloomBits {
 
 // bloomOfKey is that of a mission's key where a whole mission's money depends on the event. The
 // zero value is in no filter that has anything in it, so other events repeat that of their kind.
-func bloomOfKey(event *store.ChainEvent) bloomBits {
+func bloomOfKey(event *onchain.Event) bloomBits {
 	if event.Funded != nil || event.Closed != nil {
 		return bloomBitsOf(event.MissionKey[:])
 	}

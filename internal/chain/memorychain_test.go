@@ -21,7 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 const memoryChainID = 31337
@@ -415,16 +415,16 @@ func (c *memoryChain) missionAt(factoryAddress common.Address, key common.Hash, 
 }
 
 // draftNumber makes a draft as the ledger would hold it.
-func draftNumber(n int) store.Draft {
-	return store.Draft{NewDraft: store.NewDraft{
-		ID: "draft_" + strconv.Itoa(n), MissionID: "mission-" + strconv.Itoa(n), Wallet: sortie.Address{19: byte(n), 18: 1},
-		TokenAddress: sortie.Address{19: 2}, ChainID: memoryChainID, Factory: followedFactory, Reward: big.NewInt(1_000_000 + int64(n)),
+func draftNumber(n int) onchain.Terms {
+	return onchain.Terms{
+		DraftID: "draft_" + strconv.Itoa(n), MissionID: "mission-" + strconv.Itoa(n), Creator: sortie.Address{19: byte(n), 18: 1},
+		Token: sortie.Address{19: 2}, Factory: followedFactory, Reward: big.NewInt(1_000_000 + int64(n)),
 		TargetCount: 10, Nonce: sortie.Hash{31: byte(n), 30: 7},
-	}}
+	}
 }
 
 // fundingLog is what the contract writes when a draft is funded.
-func fundingLog(draft store.Draft) *types.Log {
+func fundingLog(draft onchain.Terms) *types.Log {
 	data, err := factoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack(draft.MissionID, draft.Reward,
 		big.NewInt(int64(draft.TargetCount)), [32]byte(draft.Nonce), big.NewInt(1_800_000_000))
 	if err != nil {
@@ -433,11 +433,11 @@ func fundingLog(draft store.Draft) *types.Log {
 	return &types.Log{
 		Address: common.Address(draft.Factory), Data: data,
 		Topics: []common.Hash{common.Hash(topicMissionFunded), common.Hash(sortie.MissionKey(draft.MissionID)),
-			common.BytesToHash(draft.Wallet[:]), common.BytesToHash(draft.TokenAddress[:])},
+			common.BytesToHash(draft.Creator[:]), common.BytesToHash(draft.Token[:])},
 	}
 }
 
-func closingLog(draft store.Draft) *types.Log {
+func closingLog(draft onchain.Terms) *types.Log {
 	data, err := factoryABI.Events["MissionClosed"].Inputs.NonIndexed().Pack(draft.Reward, false, uint8(closedByService))
 	if err != nil {
 		panic(err)
@@ -449,7 +449,7 @@ func closingLog(draft store.Draft) *types.Log {
 }
 
 // paymentLog is a payout, one of many in a block.
-func paymentLog(draft store.Draft, slot int) *types.Log {
+func paymentLog(draft onchain.Terms, slot int) *types.Log {
 	event := factoryABI.Events["SubmissionPaid"]
 	data, err := event.Inputs.NonIndexed().Pack(big.NewInt(int64(slot)), draft.Reward)
 	if err != nil {

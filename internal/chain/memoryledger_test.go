@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // memoryLedger keeps what a follower hands it, and refuses what contradicts itself.
@@ -18,56 +18,56 @@ type memoryLedger struct {
 	clock     func() time.Time
 	interest  time.Time
 	started   bool
-	position  store.Position
-	blocks    []store.Block
-	events    []store.ChainEvent
-	drafts    []store.Draft
-	fundings  map[string]*store.Funding // by mission id
-	depth     map[string]string         // by mission id: seen, confirmed, locked, refunded
+	position  onchain.Position
+	blocks    []onchain.Block
+	events    []onchain.Event
+	drafts    []onchain.Terms
+	fundings  map[string]*onchain.Funding // by mission id
+	depth     map[string]string           // by mission id: seen, confirmed, locked, refunded
 	incidents []string
 	factories []sortie.Address
 	failure   error // of every write
 	refusal   error // of Adopt
 	listless  bool  // OpenMissions lists nothing
-	pass      store.PassPage
+	pass      onchain.PassPage
 	passes    []bool // pages of full passes that were compared, and whether they were settled
 	advances  int
 }
 
-func newMemoryLedger(clock func() time.Time, drafts ...store.Draft) *memoryLedger {
+func newMemoryLedger(clock func() time.Time, drafts ...onchain.Terms) *memoryLedger {
 	return &memoryLedger{
-		clock: clock, interest: clock(), drafts: drafts, fundings: make(map[string]*store.Funding), depth: make(map[string]string),
+		clock: clock, interest: clock(), drafts: drafts, fundings: make(map[string]*onchain.Funding), depth: make(map[string]string),
 		factories: []sortie.Address{followedFactory},
 	}
 }
 
-func (l *memoryLedger) Position(context.Context, uint64) (store.Position, error) {
+func (l *memoryLedger) Position(context.Context, uint64) (onchain.Position, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if !l.started {
-		return store.Position{}, fmt.Errorf("position: %w", store.ErrNotFound)
+		return onchain.Position{}, fmt.Errorf("position: %w", onchain.ErrNotFound)
 	}
 	return l.position, nil
 }
 
-func (l *memoryLedger) Begin(_ context.Context, chainID uint64, start store.Block) error {
+func (l *memoryLedger) Begin(_ context.Context, chainID uint64, start onchain.Block) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.started {
-		return store.ErrConflict
+		return onchain.ErrConflict
 	}
 	l.started = true
-	l.position = store.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number, Version: 1}
-	l.blocks = []store.Block{start}
+	l.position = onchain.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number, Version: 1}
+	l.blocks = []onchain.Block{start}
 	return l.failure
 }
 
 func (l *memoryLedger) EarliestInterest(context.Context) (time.Time, error) { return l.interest, nil }
 
-func (l *memoryLedger) Tail(_ context.Context, _, below uint64, limit int) ([]store.Block, error) {
+func (l *memoryLedger) Tail(_ context.Context, _, below uint64, limit int) ([]onchain.Block, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	var tail []store.Block
+	var tail []onchain.Block
 	for _, block := range slices.Backward(l.blocks) {
 		if block.Number < below && len(tail) < limit {
 			tail = append(tail, block)
@@ -82,34 +82,34 @@ func (l *memoryLedger) Factories(context.Context, uint64) ([]sortie.Address, err
 	return slices.Clone(l.factories), nil
 }
 
-func (l *memoryLedger) Advance(_ context.Context, a store.Advance) (store.Position, error) {
+func (l *memoryLedger) Advance(_ context.Context, a onchain.Advance) (onchain.Position, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.failure != nil {
-		return store.Position{}, l.failure
+		return onchain.Position{}, l.failure
 	}
 	if a.Was != l.position {
-		return store.Position{}, store.ErrConflict
+		return onchain.Position{}, onchain.ErrConflict
 	}
-	if !slices.ContainsFunc(l.blocks, func(b store.Block) bool { return b.Number == a.After.Number && b.Hash == a.After.Hash }) {
-		return store.Position{}, errors.New("the new blocks follow one that is not there")
+	if !slices.ContainsFunc(l.blocks, func(b onchain.Block) bool { return b.Number == a.After.Number && b.Hash == a.After.Hash }) {
+		return onchain.Position{}, errors.New("the new blocks follow one that is not there")
 	}
 	tip := a.After
 	for _, b := range a.Blocks {
 		if b.Number <= tip.Number {
-			return store.Position{}, errors.New("blocks in the wrong order")
+			return onchain.Position{}, errors.New("blocks in the wrong order")
 		}
 		tip = b
 	}
 	if a.Head < tip.Number || a.Final > tip.Number || (a.Final < l.position.Final && a.After.Number >= l.position.Final) {
-		return store.Position{}, fmt.Errorf("tip %d, head %d and final %d do not go together, or with final %d before", tip.Number, a.Head, a.Final, l.position.Final)
+		return onchain.Position{}, fmt.Errorf("tip %d, head %d and final %d do not go together, or with final %d before", tip.Number, a.Head, a.Final, l.position.Final)
 	}
 	if a.After.Number < l.position.Final {
 		l.incidents = append(l.incidents, "finality_broken")
 	}
 	for i := range a.Events {
 		if e := &a.Events[i]; e.Block <= a.After.Number || e.Block > tip.Number || i > 0 && !follows(e, &a.Events[i-1]) {
-			return store.Position{}, errors.New("events in the wrong order")
+			return onchain.Position{}, errors.New("events in the wrong order")
 		}
 	}
 	l.takeBack(a.After.Number)
@@ -124,7 +124,7 @@ func (l *memoryLedger) Advance(_ context.Context, a store.Advance) (store.Positi
 }
 
 func (l *memoryLedger) takeBack(above uint64) {
-	l.blocks = slices.DeleteFunc(l.blocks, func(b store.Block) bool { return b.Number > above })
+	l.blocks = slices.DeleteFunc(l.blocks, func(b onchain.Block) bool { return b.Number > above })
 	for _, e := range slices.Backward(l.events) {
 		if e.Block > above {
 			l.remove(e)
@@ -132,7 +132,7 @@ func (l *memoryLedger) takeBack(above uint64) {
 	}
 }
 
-func (l *memoryLedger) add(e store.ChainEvent) {
+func (l *memoryLedger) add(e onchain.Event) {
 	l.events = append(l.events, e)
 	for _, draft := range l.drafts {
 		if sortie.MissionKey(draft.MissionID) != e.MissionKey {
@@ -140,13 +140,13 @@ func (l *memoryLedger) add(e store.ChainEvent) {
 		}
 		switch {
 		case e.Funded != nil && e.Funded.Reward.Cmp(draft.Reward) == 0 && e.Factory == draft.Factory:
-			l.fundings[draft.MissionID] = &store.Funding{
-				DraftID: draft.ID, MissionKey: e.MissionKey, ChainID: memoryChainID, Block: e.Block, BlockHash: e.BlockHash,
+			l.fundings[draft.MissionID] = &onchain.Funding{
+				DraftID: draft.DraftID, MissionKey: e.MissionKey, ChainID: memoryChainID, Block: e.Block, BlockHash: e.BlockHash,
 				Transaction: e.Transaction, LogIndex: e.LogIndex, ReclaimAfter: e.Funded.ReclaimAfter,
 			}
 			l.depth[draft.MissionID] = "seen"
 		case e.Closed != nil && l.fundings[draft.MissionID] != nil:
-			l.fundings[draft.MissionID].Closed = &store.Closing{
+			l.fundings[draft.MissionID].Closed = &onchain.Closing{
 				Block: e.Block, BlockHash: e.BlockHash, Transaction: e.Transaction, Reason: e.Closed.Reason,
 				Refund: e.Closed.Refund, RefundDeferred: e.Closed.RefundDeferred,
 			}
@@ -154,13 +154,13 @@ func (l *memoryLedger) add(e store.ChainEvent) {
 	}
 }
 
-func (l *memoryLedger) remove(gone store.ChainEvent) {
-	l.events = slices.DeleteFunc(l.events, func(e store.ChainEvent) bool { return e.Block == gone.Block && e.LogIndex == gone.LogIndex })
+func (l *memoryLedger) remove(gone onchain.Event) {
+	l.events = slices.DeleteFunc(l.events, func(e onchain.Event) bool { return e.Block == gone.Block && e.LogIndex == gone.LogIndex })
 	for missionID, funding := range l.fundings {
 		if funding.MissionKey != gone.MissionKey {
 			continue
 		}
-		if gone.Kind == store.EventMissionFunded && funding.Block == gone.Block && funding.LogIndex == gone.LogIndex {
+		if gone.Kind == onchain.EventMissionFunded && funding.Block == gone.Block && funding.LogIndex == gone.LogIndex {
 			delete(l.fundings, missionID)
 			delete(l.depth, missionID)
 		} else if gone.Closed != nil {
@@ -172,7 +172,7 @@ func (l *memoryLedger) remove(gone store.ChainEvent) {
 // deepenPage is small, so that there are several pages.
 const deepenPage = 40
 
-func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after store.DeepenPlace) (due []store.Deepening, next store.DeepenPlace, err error) {
+func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (due []onchain.Deepening, next onchain.DeepenPlace, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for i, draft := range l.drafts {
@@ -181,9 +181,9 @@ func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo 
 			continue
 		}
 		if len(due) >= deepenPage {
-			return due, store.DeepenPlace{Seen: store.ChainPlace{Index: uint64(i)}}, nil
+			return due, onchain.DeepenPlace{Seen: onchain.Place{Index: uint64(i)}}, nil
 		}
-		item := store.Deepening{FundedDraft: store.FundedDraft{Draft: draft, Funding: *funding}}
+		item := onchain.Deepening{Terms: draft, Funding: *funding}
 		depth := l.depth[draft.MissionID]
 		if depth == "seen" && funding.Block <= confirmedUpTo {
 			item.To = "confirmed"
@@ -198,10 +198,10 @@ func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo 
 			due = append(due, item)
 		}
 	}
-	return due, store.DeepenPlace{}, nil
+	return due, onchain.DeepenPlace{}, nil
 }
 
-func (l *memoryLedger) Deepen(_ context.Context, items []store.Deepening) error {
+func (l *memoryLedger) Confirm(_ context.Context, items []onchain.Deepening) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, item := range items {
@@ -225,9 +225,9 @@ func (l *memoryLedger) ReportIncident(_ context.Context, kind, _ string, _ bool)
 	return nil
 }
 
-func (l *memoryLedger) SetAside(ctx context.Context, _ uint64, block store.Block, detail string) error {
+func (l *memoryLedger) SetAside(ctx context.Context, _ uint64, block onchain.Block, detail string) error {
 	l.mutex.Lock()
-	l.pass = store.PassPage{Pass: l.pass.Pass + 1, Block: block.Number}
+	l.pass = onchain.PassPage{Pass: l.pass.Pass + 1, Block: block.Number}
 	l.mutex.Unlock()
 	return l.ReportIncident(ctx, IncidentSetAside, detail, false)
 }
@@ -235,24 +235,24 @@ func (l *memoryLedger) SetAside(ctx context.Context, _ uint64, block store.Block
 // passPage is small, so that there are several pages.
 const passPage = 2
 
-func (l *memoryLedger) PassPage(context.Context, uint64, int) (store.PassPage, error) {
+func (l *memoryLedger) PassPage(context.Context, uint64, int) (onchain.PassPage, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	page := l.pass
 	if page.End {
-		return store.PassPage{}, nil
+		return onchain.PassPage{}, nil
 	}
 	page.Last = min(page.After+passPage, int64(len(l.drafts)))
 	page.End = page.Last == int64(len(l.drafts))
 	for _, draft := range l.drafts[page.After:page.Last] {
 		if l.fundings[draft.MissionID] == nil {
-			page.Missions = append(page.Missions, store.Expected{Draft: draft})
+			page.Missions = append(page.Missions, onchain.Expected{Terms: draft})
 		}
 	}
 	return page, nil
 }
 
-func (l *memoryLedger) PassCompared(_ context.Context, _ uint64, page store.PassPage, settled bool) (more bool, err error) {
+func (l *memoryLedger) PassCompared(_ context.Context, _ uint64, page onchain.PassPage, settled bool) (more bool, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.passes = append(l.passes, settled)
@@ -267,7 +267,7 @@ func (l *memoryLedger) ResolveIncidents(_ context.Context, kind string) error {
 	return nil
 }
 
-func (l *memoryLedger) OpenMissions(_ context.Context, _ uint64, after string, limit int) (page []store.Expected, next string, err error) {
+func (l *memoryLedger) OpenMissions(_ context.Context, _ uint64, after string, limit int) (page []onchain.Expected, next string, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.listless {
@@ -281,7 +281,7 @@ func (l *memoryLedger) OpenMissions(_ context.Context, _ uint64, after string, l
 		if len(page) == min(limit, 3) { // small pages, so that there are several
 			return page, fmt.Sprint(begin + i), nil
 		}
-		expected := store.Expected{Draft: draft}
+		expected := onchain.Expected{Terms: draft}
 		if funding := l.fundings[draft.MissionID]; funding != nil {
 			held := *funding
 			expected.Funding = &held
@@ -291,14 +291,14 @@ func (l *memoryLedger) OpenMissions(_ context.Context, _ uint64, after string, l
 	return page, "", nil
 }
 
-func (l *memoryLedger) Adopt(_ context.Context, _ uint64, event store.ChainEvent) error {
+func (l *memoryLedger) Adopt(_ context.Context, _ uint64, event onchain.Event) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.refusal != nil {
 		return l.refusal
 	}
 	l.add(event)
-	slices.SortStableFunc(l.events, func(a, b store.ChainEvent) int {
+	slices.SortStableFunc(l.events, func(a, b onchain.Event) int {
 		if follows(&a, &b) {
 			return 1
 		}
@@ -307,7 +307,7 @@ func (l *memoryLedger) Adopt(_ context.Context, _ uint64, event store.ChainEvent
 	return nil
 }
 
-func (l *memoryLedger) Retract(_ context.Context, _ uint64, event store.ChainEvent) error {
+func (l *memoryLedger) Retract(_ context.Context, _ uint64, event onchain.Event) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, held := range slices.Clone(l.events) {

@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // The incidents that following opens. None of them halts the service.
 const (
 	// IncidentSetAside is a block that was followed without what could not be read or verified of
 	// it.
-	IncidentSetAside = store.IncidentEventsSetAside
+	IncidentSetAside = onchain.IncidentEventsSetAside
 	// IncidentUnverified is a funding or a refund that nodes keep contradicting, so that it goes no
 	// deeper.
 	IncidentUnverified = "funding_unverified"
 	// IncidentStuck is a chain that advances and cannot be followed. It ends by itself when it can.
-	IncidentStuck = store.IncidentFollowerStuck
+	IncidentStuck = onchain.IncidentFollowerStuck
 )
 
 const (
@@ -40,7 +40,7 @@ const (
 
 // obstacle is a block of which something cannot be read or verified.
 type obstacle struct {
-	block store.Block
+	block onchain.Block
 	why   error
 }
 
@@ -88,7 +88,7 @@ func (f *Follower) exhausted(o *obstacle) bool {
 
 // setAside tells an operator what of a block is left out. Reconciling finds it by the contract's
 // state.
-func (f *Follower) setAside(ctx context.Context, block store.Block, what string) error {
+func (f *Follower) setAside(ctx context.Context, block onchain.Block, what string) error {
 	f.obstacles.last = f.config.Clock()
 	detail := fmt.Sprintf("Block %d (%s) was followed without a part of its events. %s Check the nodes. "+
 		"Clearing this incident compares the missions with the contract again, and so does `sortie chain reconcile`.", block.Number, block.Hash, oneLine(what))
@@ -105,7 +105,7 @@ type stuck struct {
 // noteStep opens the incident that the follower is stuck, and ends it when it is not. A node that
 // is away, or lags, does not make it stuck: it shows no block above the tip. A step that used up
 // its time counts; one that the caller ended does not.
-func (f *Follower) noteStep(caller context.Context, position store.Position, err error) {
+func (f *Follower) noteStep(caller context.Context, position onchain.Position, err error) {
 	now := f.config.Clock()
 	ctx, cancel := f.within(caller, maxNote)
 	defer cancel()
@@ -116,7 +116,7 @@ func (f *Follower) noteStep(caller context.Context, position store.Position, err
 		if f.ledger.ResolveIncidents(ctx, IncidentStuck) == nil {
 			f.stuck.failing, f.stuck.settled = failing{}, true
 		}
-	case !f.stuck.news || errors.Is(err, store.ErrConflict) || caller.Err() != nil:
+	case !f.stuck.news || errors.Is(err, onchain.ErrConflict) || caller.Err() != nil:
 	default:
 		f.stuck.note(now)
 		if !f.stuck.lasts(cannotFollowTries, cannotFollowAfter, now) {
@@ -136,33 +136,33 @@ func (f *Follower) noteStep(caller context.Context, position store.Position, err
 func (f *Follower) noteUnverified(ctx context.Context, found findings) {
 	now := f.config.Clock()
 	for i := range found.agreed {
-		delete(f.unverified, found.agreed[i].Draft.ID)
+		delete(f.unverified, found.agreed[i].Terms.DraftID)
 	}
 	for i := range found.unverified {
 		item := &found.unverified[i]
-		count := f.unverified[item.Draft.ID]
+		count := f.unverified[item.Terms.DraftID]
 		if count == nil {
 			if len(f.unverified) >= maxUnverified {
 				clear(f.unverified)
 			}
 			count = new(failing)
-			f.unverified[item.Draft.ID] = count
+			f.unverified[item.Terms.DraftID] = count
 		}
 		count.note(now)
 		if count.lasts(unverifiedTries, unverifiedAfter, now) {
-			delete(f.unverified, item.Draft.ID) // it is counted anew, in case the incident is cleared
+			delete(f.unverified, item.Terms.DraftID) // it is counted anew, in case the incident is cleared
 			f.reportUnverified(ctx, item)
 		}
 	}
 }
 
-func (f *Follower) reportUnverified(ctx context.Context, item *store.Deepening) {
+func (f *Follower) reportUnverified(ctx context.Context, item *onchain.Deepening) {
 	what := "funding"
 	if item.Refund {
 		what = "refund"
 	}
 	detail := fmt.Sprintf("The %s of mission %s (draft %s) in transaction %s is not confirmed by a node that answers. "+
-		"It is asked about again, and others do not wait for it. Check the nodes.", what, item.MissionID, item.Draft.ID, eventOf(item).Transaction)
+		"It is asked about again, and others do not wait for it. Check the nodes.", what, item.MissionID, item.Terms.DraftID, eventOf(item).Transaction)
 	if err := f.ledger.ReportIncident(ctx, IncidentUnverified, detail, false); err != nil {
 		f.config.Logger.Warn("incident not stored", "kind", IncidentUnverified, "error", err)
 	}

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net"
-	"net/http"
 	"slices"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 const (
@@ -22,7 +20,7 @@ const (
 
 // stretches reads what follows behind a block: near the head one stretch of blocks, where they are
 // final several, of which the next is read while the one before it is being stored.
-func (f *Follower) stretches(ctx context.Context, v sight, after store.Block) iter.Seq2[stretch, error] {
+func (f *Follower) stretches(ctx context.Context, v sight, after onchain.Block) iter.Seq2[stretch, error] {
 	final := min(f.final, v.head.Number)
 	if final <= after.Number+maxTipBlocks {
 		return func(yield func(stretch, error) bool) { yield(f.readTip(ctx, v, after)) }
@@ -74,14 +72,10 @@ func (a *adaptive) grow()   { a.size = min(a.most, a.size+max(1, a.size/8)) }
 // something is too much differs too widely to be told apart; what is certainly not about size is
 // not being there, and being asked too often.
 func (a *adaptive) adapt(err error) {
-	var dialling *net.OpError
-	var status statusError
 	switch {
 	case err == nil:
 		a.grow()
-	case errors.Is(err, context.Canceled):
-	case errors.As(err, &dialling) && dialling.Op == "dial":
-	case errors.As(err, &status) && status == http.StatusTooManyRequests:
+	case errors.Is(err, context.Canceled), isAway(err):
 	default:
 		a.shrink()
 	}
@@ -90,7 +84,7 @@ func (a *adaptive) adapt(err error) {
 // readTip reads blocks that may still be replaced: every header, each linked to the one before it,
 // and the logs of each by its hash. Asked by number, one of many nodes behind an address that lacks
 // the block would say that it has no logs.
-func (f *Follower) readTip(ctx context.Context, v sight, after store.Block) (stretch, error) {
+func (f *Follower) readTip(ctx context.Context, v sight, after onchain.Block) (stretch, error) {
 	to := min(v.head.Number, after.Number+f.tipSize.size)
 	if to == after.Number {
 		return stretch{after: after}, nil
@@ -100,12 +94,12 @@ func (f *Follower) readTip(ctx context.Context, v sight, after store.Block) (str
 	return s, err
 }
 
-func (f *Follower) readBlocks(ctx context.Context, v sight, after store.Block, to uint64) (stretch, error) {
+func (f *Follower) readBlocks(ctx context.Context, v sight, after onchain.Block, to uint64) (stretch, error) {
 	headers, err := f.linkedHeaders(ctx, v, after, to)
 	if err != nil {
 		return stretch{}, err
 	}
-	s := stretch{after: after, blocks: make([]store.Block, len(headers))}
+	s := stretch{after: after, blocks: make([]onchain.Block, len(headers))}
 	calls := make([]call, len(headers))
 	for i, h := range headers {
 		s.blocks[i], calls[i] = h.Block, f.sieve.blockCall(h.Hash)
@@ -132,7 +126,7 @@ func (f *Follower) readBlocks(ctx context.Context, v sight, after store.Block, t
 }
 
 // eventsIn reads the events of one block from the reply to its blockCall.
-func (f *Follower) eventsIn(ctx context.Context, node *Node, r reply, h *header) ([]store.ChainEvent, error) {
+func (f *Follower) eventsIn(ctx context.Context, node *Node, r reply, h *header) ([]onchain.Event, error) {
 	logs, err := r.value()
 	if refusedAlone(err) {
 		return f.eventsByKind(ctx, node, h)
@@ -147,23 +141,19 @@ func (f *Follower) eventsIn(ctx context.Context, node *Node, r reply, h *header)
 	return events, f.sieve.belong(events, h)
 }
 
-// refusedAlone reports whether a node refused one call, which may be for the size of its answer.
-func refusedAlone(err error) bool { return tooLarge(err) || errors.As(err, new(*nodeError)) }
-
 // eventsByKind reads the events of a block whose logs the node does not give at once, kind by kind.
 // Logs that it does not give that way either are an obstacle.
-func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (events []store.ChainEvent, err error) {
+func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (events []onchain.Event, err error) {
 	var unread error
-	for _, topic := range followedTopics {
-		kind := f.sieve.of(topic)
-		replies, err := node.batch(ctx, []call{kind.blockCall(h.Hash)})
+	for kind, one := range f.sieve.byKind() {
+		replies, err := node.batch(ctx, []call{one.blockCall(h.Hash)})
 		if err != nil {
 			return nil, err
 		}
 		logs, err := replies[0].value()
 		switch {
 		case refusedAlone(err):
-			unread = errors.Join(unread, fmt.Errorf("%s: %w", eventShapes[topic].kind, err))
+			unread = errors.Join(unread, fmt.Errorf("%s: %w", kind, err))
 			continue
 		case err != nil:
 			return nil, err
@@ -174,7 +164,7 @@ func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (eve
 		}
 		events = append(events, some...)
 	}
-	slices.SortFunc(events, func(a, b store.ChainEvent) int { return cmp.Compare(a.LogIndex, b.LogIndex) })
+	slices.SortFunc(events, func(a, b onchain.Event) int { return cmp.Compare(a.LogIndex, b.LogIndex) })
 	if err := f.sieve.belong(events, h); err != nil {
 		return nil, err
 	}
@@ -192,7 +182,7 @@ func (f *Follower) eventsByKind(ctx context.Context, node *Node, h *header) (eve
 // block.
 func (f *Follower) givesLogs(ctx context.Context, node *Node, h *header) bool {
 	one := newSieve(f.sieve.factories)
-	one.only(topicMissionFunded, sortie.Hash{})
+	one.only(onchain.EventMissionFunded, sortie.Hash{})
 	replies, err := node.batch(ctx, []call{one.blockCall(h.Hash)})
 	return err == nil && replies[0].err == nil
 }
@@ -201,7 +191,7 @@ func (f *Follower) givesLogs(ctx context.Context, node *Node, h *header) bool {
 // obstacle. When that is to be passed, the stretch ends before it, or, where it is the first, has
 // it without what is not proved.
 func (f *Follower) proved(ctx context.Context, node *Node, s stretch) (stretch, error) {
-	var money []*store.ChainEvent
+	var money []*onchain.Event
 	for i := range s.events {
 		if event := &s.events[i]; event.Funded != nil || event.Closed != nil {
 			money = append(money, event)
@@ -218,7 +208,7 @@ func (f *Follower) proved(ctx context.Context, node *Node, s stretch) (stretch, 
 	if doubted < 0 {
 		return s, nil
 	}
-	block := store.Block{Number: money[doubted].Block, Hash: money[doubted].BlockHash}
+	block := onchain.Block{Number: money[doubted].Block, Hash: money[doubted].BlockHash}
 	why := fmt.Errorf("%s: transaction %s: %w", node.name, money[doubted].Transaction, verdicts[doubted])
 	switch {
 	case f.passing != block.Hash: // what else is wrong with the node's answers cannot be known
@@ -231,15 +221,15 @@ func (f *Follower) proved(ctx context.Context, node *Node, s stretch) (stretch, 
 			event.Kind = "" // marks it for deletion
 		}
 	}
-	s.events = slices.DeleteFunc(s.events, func(event store.ChainEvent) bool { return event.Kind == "" || event.Block > block.Number })
+	s.events = slices.DeleteFunc(s.events, func(event onchain.Event) bool { return event.Kind == "" || event.Block > block.Number })
 	s.blocks = s.blocks[:1]
 	return s, f.setAside(ctx, block, fmt.Sprintf("Not verified: %v.", why))
 }
 
 // before is the part of a stretch that comes before a block.
 func (f *Follower) before(ctx context.Context, node *Node, s stretch, number uint64) (stretch, error) {
-	s.events = slices.DeleteFunc(s.events, func(event store.ChainEvent) bool { return event.Block >= number })
-	s.blocks = slices.DeleteFunc(s.blocks, func(block store.Block) bool { return block.Number >= number })
+	s.events = slices.DeleteFunc(s.events, func(event onchain.Event) bool { return event.Block >= number })
+	s.blocks = slices.DeleteFunc(s.blocks, func(block onchain.Block) bool { return block.Number >= number })
 	if last := s.tip().Number; last == number-1 {
 		return s, nil
 	}
@@ -253,7 +243,7 @@ func (f *Follower) before(ctx context.Context, node *Node, s stretch, number uin
 
 // linkedHeaders reads the headers behind a block, each of which must name the hash of the one
 // before it.
-func (f *Follower) linkedHeaders(ctx context.Context, v sight, after store.Block, to uint64) ([]*header, error) {
+func (f *Follower) linkedHeaders(ctx context.Context, v sight, after onchain.Block, to uint64) ([]*header, error) {
 	numbers := make([]uint64, 0, to-after.Number)
 	for number := after.Number + 1; number <= to && number < v.head.Number; number++ {
 		numbers = append(numbers, number)
@@ -276,7 +266,7 @@ func (f *Follower) linkedHeaders(ctx context.Context, v sight, after store.Block
 }
 
 // link checks that a block is the next one behind another.
-func (f *Follower) link(node *Node, previous store.Block, h *header) error {
+func (f *Follower) link(node *Node, previous onchain.Block, h *header) error {
 	if h.parent != previous.Hash {
 		return badAnswer("%s: block %d does not follow block %d", node.name, h.Number, previous.Number)
 	}
@@ -286,13 +276,13 @@ func (f *Follower) link(node *Node, previous store.Block, h *header) error {
 // readRange reads blocks that are final: their logs by a range of numbers, and only the headers
 // that are needed to see that the range is behind ours, where it ends, and that the logs are in
 // their blocks.
-func (f *Follower) readRange(ctx context.Context, node *Node, after store.Block, final uint64) (stretch, error) {
+func (f *Follower) readRange(ctx context.Context, node *Node, after onchain.Block, final uint64) (stretch, error) {
 	s, err := f.readFinal(ctx, node, after, min(final, after.Number+f.rangeSize.size))
 	f.rangeSize.adapt(err)
 	return s, err
 }
 
-func (f *Follower) readFinal(ctx context.Context, node *Node, after store.Block, to uint64) (stretch, error) {
+func (f *Follower) readFinal(ctx context.Context, node *Node, after onchain.Block, to uint64) (stretch, error) {
 	from := after.Number + 1
 	calls := []call{headerCall(hexNumber(from)), headerCall(hexNumber(to)), f.sieve.rangeCall(from, to)}
 	if len(f.sieve.factories) == 0 {
@@ -313,7 +303,7 @@ func (f *Follower) readFinal(ctx context.Context, node *Node, after store.Block,
 	if err := errors.Join(f.link(node, after, first), f.plausible(last)); err != nil {
 		return stretch{}, err
 	}
-	s := stretch{after: after, blocks: []store.Block{last.Block}}
+	s := stretch{after: after, blocks: []onchain.Block{last.Block}}
 	if len(calls) == 2 {
 		return s, nil
 	}
@@ -337,7 +327,7 @@ const suspicious = 1000
 
 // eventsOfRange reads the logs of a range. A list so long that it may have been cut off is asked
 // for again from its last block on, until that brings nothing new.
-func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from, to uint64) ([]store.ChainEvent, error) {
+func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from, to uint64) ([]onchain.Event, error) {
 	logs, err := r.value()
 	if err != nil {
 		return nil, err
@@ -377,7 +367,7 @@ func (f *Follower) eventsOfRange(ctx context.Context, node *Node, r reply, from,
 
 // blocksOf reads the headers of the blocks with events, checks the events against them, and gives
 // those blocks and the last.
-func (f *Follower) blocksOf(ctx context.Context, node *Node, events []store.ChainEvent, first, last *header) ([]store.Block, error) {
+func (f *Follower) blocksOf(ctx context.Context, node *Node, events []onchain.Event, first, last *header) ([]onchain.Block, error) {
 	known := map[uint64]*header{first.Number: first, last.Number: last}
 	var numbers []uint64
 	for i := range events {
@@ -392,7 +382,7 @@ func (f *Follower) blocksOf(ctx context.Context, node *Node, events []store.Chai
 	for _, h := range headers {
 		known[h.Number] = h
 	}
-	var blocks []store.Block
+	var blocks []onchain.Block
 	for len(events) > 0 {
 		h := known[events[0].Block]
 		end := 1

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // The incidents that reconciling opens.
@@ -97,7 +97,7 @@ func (f *Follower) continuePass(ctx context.Context, report *Report) error {
 	return nil
 }
 
-func (f *Follower) reconcileAll(ctx context.Context, position store.Position, page []store.Expected, report *Report) error {
+func (f *Follower) reconcileAll(ctx context.Context, position onchain.Position, page []onchain.Expected, report *Report) error {
 	if len(page) == 0 {
 		return nil
 	}
@@ -114,8 +114,8 @@ func (f *Follower) reconcileAll(ctx context.Context, position store.Position, pa
 		switch {
 		case err == nil && repaired:
 			report.Repaired++
-			f.config.Logger.Warn("reconciled with the contract", "missionId", page[i].MissionID, "draftId", page[i].Draft.ID)
-		case errors.Is(err, store.ErrConflict): // following moved on meanwhile and will see it, or the next run will
+			f.config.Logger.Warn("reconciled with the contract", "missionId", page[i].MissionID, "draftId", page[i].DraftID)
+		case errors.Is(err, onchain.ErrConflict): // following moved on meanwhile and will see it, or the next run will
 		case err != nil:
 			report.Alarms = append(report.Alarms, oneLine(fmt.Sprintf("mission %s: %v", page[i].MissionID, err)))
 		}
@@ -124,7 +124,7 @@ func (f *Follower) reconcileAll(ctx context.Context, position store.Position, pa
 }
 
 // missionsAt asks a node for missions as they were in a block that must be on its chain.
-func (f *Follower) missionsAt(ctx context.Context, block store.Block, page []store.Expected) (missions []contractMission, node *Node, err error) {
+func (f *Follower) missionsAt(ctx context.Context, block onchain.Block, page []onchain.Expected) (missions []contractMission, node *Node, err error) {
 	calls := make([]call, 0, len(page)+1)
 	for i := range page {
 		calls = append(calls, missionCall(page[i].Factory, sortie.MissionKey(page[i].MissionID), hexNumber(block.Number)))
@@ -142,7 +142,7 @@ func (f *Follower) missionsAt(ctx context.Context, block store.Block, page []sto
 }
 
 // missionsOf sends calls for missions, the last being one for the block that they are asked about.
-func (f *Follower) missionsOf(ctx context.Context, node *Node, block store.Block, calls []call) ([]contractMission, error) {
+func (f *Follower) missionsOf(ctx context.Context, node *Node, block onchain.Block, calls []call) ([]contractMission, error) {
 	replies, err := f.ask(ctx, node, calls)
 	if err != nil {
 		return nil, err
@@ -164,20 +164,20 @@ func (f *Follower) missionsOf(ctx context.Context, node *Node, block store.Block
 }
 
 // reconcileOne compares one mission and repairs what differs.
-func (f *Follower) reconcileOne(ctx context.Context, node *Node, position store.Position, expected *store.Expected, m contractMission) (repaired bool, err error) {
+func (f *Follower) reconcileOne(ctx context.Context, node *Node, position onchain.Position, expected *onchain.Expected, m contractMission) (repaired bool, err error) {
 	funding := expected.Funding
 	switch {
-	case m.exists() && !m.holds(&expected.Draft):
-		detail := fmt.Sprintf("The contract holds mission %s of draft %s with other terms than the draft's. Find out who signed for it.", expected.MissionID, expected.Draft.ID)
+	case m.exists() && !m.holds(&expected.Terms):
+		detail := fmt.Sprintf("The contract holds mission %s of draft %s with other terms than the draft's. Find out who signed for it.", expected.MissionID, expected.DraftID)
 		return false, errors.Join(errors.New("other terms than the draft's"), f.ledger.ReportIncident(ctx, IncidentTermsDiffer, detail, false))
 	case m.exists() && funding == nil:
-		return f.adopt(ctx, node, position, expected, topicMissionFunded, m)
+		return f.adopt(ctx, node, position, expected, onchain.EventMissionFunded, m)
 	case !m.exists() && funding != nil && funding.Block <= position.Tip.Number:
 		return f.retract(ctx, fundingOf(expected))
 	case !m.exists() || funding == nil:
 		return false, nil
 	case m.closed != 0 && funding.Closed == nil:
-		return f.adopt(ctx, node, position, expected, topicMissionClosed, m)
+		return f.adopt(ctx, node, position, expected, onchain.EventMissionClosed, m)
 	case m.closed == 0 && funding.Closed != nil && funding.Closed.Block <= position.Tip.Number:
 		return f.retract(ctx, closingOf(expected))
 	}
@@ -186,8 +186,8 @@ func (f *Follower) reconcileOne(ctx context.Context, node *Node, position store.
 
 // adopt looks for the log of something that the contract holds, up to the tip, and hands it to the
 // ledger.
-func (f *Follower) adopt(ctx context.Context, node *Node, position store.Position, expected *store.Expected, topic sortie.Hash, m contractMission) (bool, error) {
-	event, err := f.findEvent(ctx, node, position, expected.Factory, topic, sortie.MissionKey(expected.MissionID))
+func (f *Follower) adopt(ctx context.Context, node *Node, position onchain.Position, expected *onchain.Expected, kind onchain.EventKind, m contractMission) (bool, error) {
+	event, err := f.findEvent(ctx, node, position, expected.Factory, kind, sortie.MissionKey(expected.MissionID))
 	if err != nil {
 		return false, err
 	}
@@ -195,20 +195,20 @@ func (f *Follower) adopt(ctx context.Context, node *Node, position store.Positio
 		if again, err := f.missionAt(ctx, node, position.Tip.Number, expected); err != nil || again != m {
 			return false, err // the node had answered for a later block, which it was about to make
 		}
-		detail := fmt.Sprintf("The contract holds mission %s of draft %s, and no node gives the log of it. Check the nodes.", expected.MissionID, expected.Draft.ID)
+		detail := fmt.Sprintf("The contract holds mission %s of draft %s, and no node gives the log of it. Check the nodes.", expected.MissionID, expected.DraftID)
 		return false, errors.Join(errors.New("its log cannot be found"), f.ledger.ReportIncident(ctx, IncidentLogMissing, detail, false))
 	}
 	if err := f.ledger.Adopt(ctx, f.chainID, *event); err != nil {
 		return false, err
 	}
-	if topic == topicMissionFunded && m.closed != 0 { // its end was missed with its beginning
-		return f.adopt(ctx, node, position, expected, topicMissionClosed, m)
+	if kind == onchain.EventMissionFunded && m.closed != 0 { // its end was missed with its beginning
+		return f.adopt(ctx, node, position, expected, onchain.EventMissionClosed, m)
 	}
 	return true, nil
 }
 
 // missionAt is what the contract held of a mission after a block.
-func (f *Follower) missionAt(ctx context.Context, node *Node, block uint64, expected *store.Expected) (contractMission, error) {
+func (f *Follower) missionAt(ctx context.Context, node *Node, block uint64, expected *onchain.Expected) (contractMission, error) {
 	replies, err := f.ask(ctx, node, []call{missionCall(expected.Factory, sortie.MissionKey(expected.MissionID), hexNumber(block))})
 	if err != nil {
 		return contractMission{}, err
@@ -219,9 +219,9 @@ func (f *Follower) missionAt(ctx context.Context, node *Node, block uint64, expe
 // findEvent searches the followed part of the chain for an event of one mission, from its end
 // backwards: what was missed is likely to be recent. It asks for ever larger ranges as long as the
 // node takes them.
-func (f *Follower) findEvent(ctx context.Context, node *Node, position store.Position, factoryAddress sortie.Address, topic, key sortie.Hash) (*store.ChainEvent, error) {
+func (f *Follower) findEvent(ctx context.Context, node *Node, position onchain.Position, factoryAddress sortie.Address, kind onchain.EventKind, key sortie.Hash) (*onchain.Event, error) {
 	one := newSieve([]sortie.Address{factoryAddress})
-	one.only(topic, key)
+	one.only(kind, key)
 	size := newAdaptive(1 << 40)
 	size.size = maxRangeBlocks
 	for to := position.Tip.Number; to > position.Start; {
@@ -242,7 +242,7 @@ func (f *Follower) findEvent(ctx context.Context, node *Node, position store.Pos
 	return nil, nil
 }
 
-func (f *Follower) searchRange(ctx context.Context, node *Node, one *sieve, from, to uint64) ([]store.ChainEvent, error) {
+func (f *Follower) searchRange(ctx context.Context, node *Node, one *sieve, from, to uint64) ([]onchain.Event, error) {
 	replies, err := f.ask(ctx, node, []call{one.rangeCall(from, to)})
 	if err != nil {
 		return nil, err
@@ -263,25 +263,25 @@ func (f *Follower) searchRange(ctx context.Context, node *Node, one *sieve, from
 }
 
 // fundingOf and closingOf are what the ledger holds, as events.
-func fundingOf(expected *store.Expected) store.ChainEvent {
+func fundingOf(expected *onchain.Expected) onchain.Event {
 	funding := expected.Funding
-	return store.ChainEvent{
+	return onchain.Event{
 		Block: funding.Block, BlockHash: funding.BlockHash, LogIndex: funding.LogIndex, Transaction: funding.Transaction,
-		Factory: expected.Factory, Kind: store.EventMissionFunded, MissionKey: sortie.MissionKey(expected.MissionID),
+		Factory: expected.Factory, Kind: onchain.EventMissionFunded, MissionKey: sortie.MissionKey(expected.MissionID),
 	}
 }
 
-func closingOf(expected *store.Expected) store.ChainEvent {
+func closingOf(expected *onchain.Expected) onchain.Event {
 	closing := expected.Funding.Closed
-	return store.ChainEvent{
+	return onchain.Event{
 		Block: closing.Block, BlockHash: closing.BlockHash, Transaction: closing.Transaction,
-		Factory: expected.Factory, Kind: store.EventMissionClosed, MissionKey: sortie.MissionKey(expected.MissionID),
+		Factory: expected.Factory, Kind: onchain.EventMissionClosed, MissionKey: sortie.MissionKey(expected.MissionID),
 	}
 }
 
 // retract takes back an event that enough nodes say is not on the chain: the contract knows nothing
 // of it, and its transaction is not in that block.
-func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, error) {
+func (f *Follower) retract(ctx context.Context, event onchain.Event) (bool, error) {
 	type said struct{ held, mined bool }
 	agreed, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said, error) {
 		mined, err := node.mined(ctx, &event)
@@ -296,7 +296,7 @@ func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, e
 		if err != nil {
 			return said{}, fmt.Errorf("%s: %w", node.Name(), err)
 		}
-		held := m.exists() && (event.Kind == store.EventMissionFunded || m.closed != 0)
+		held := m.exists() && (event.Kind == onchain.EventMissionFunded || m.closed != 0)
 		return said{held, mined}, nil
 	})
 	f.monitor.settle(aboutMissions, err)
@@ -308,37 +308,4 @@ func (f *Follower) retract(ctx context.Context, event store.ChainEvent) (bool, e
 	}
 	err = f.ledger.Retract(ctx, f.chainID, event)
 	return err == nil, err
-}
-
-// mined reports whether a node has the transaction of an event in the event's block. Of a receipt
-// that is too large to read it looks at the event's log instead.
-func (n *Node) mined(ctx context.Context, event *store.ChainEvent) (bool, error) {
-	readings, err := n.receiptsOf(ctx, []sortie.Hash{event.Transaction})
-	if err != nil {
-		return false, err
-	}
-	reading := readings[event.Transaction]
-	switch {
-	case errors.Is(reading.err, errAbsent):
-		return false, nil
-	case reading.err == nil:
-		return reading.receipt.succeeded && reading.receipt.blockHash == event.BlockHash, nil
-	case !errors.Is(reading.err, errHeavy):
-		return false, fmt.Errorf("%s: %w", n.name, reading.err)
-	}
-	// A node refuses to give the logs of a block that it has replaced, so the block is asked for
-	// first.
-	hashes, err := n.hashes(ctx, []uint64{event.Block})
-	if err != nil || hashes[event.Block] != event.BlockHash {
-		return false, err
-	}
-	replies, err := n.batch(ctx, []call{keyedLogsCall([]*store.ChainEvent{event})})
-	if err != nil {
-		return false, err
-	}
-	found, err := replies[0].logsByKey()
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", n.name, err)
-	}
-	return len(found) > 0, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 func reconcile(t *testing.T, r *rig) Report {
@@ -83,7 +83,7 @@ func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ghost.Block, ghost.BlockHash, ghost.Transaction = 3, store.Block{}.Hash, store.Block{Hash: [32]byte{9}}.Hash
+	ghost.Block, ghost.BlockHash, ghost.Transaction = 3, onchain.Block{}.Hash, onchain.Block{Hash: [32]byte{9}}.Hash
 	r.ledger.add(ghost)
 
 	r.nodes[1].tell(lie{http: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
@@ -112,7 +112,7 @@ func TestReconcileReopensWhatIsNotClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ghost.Block, ghost.LogIndex, ghost.Transaction = 2, 8, store.Block{Hash: [32]byte{9}}.Hash
+	ghost.Block, ghost.LogIndex, ghost.Transaction = 2, 8, onchain.Block{Hash: [32]byte{9}}.Hash
 	r.ledger.add(ghost)
 	r.nodes[1].tell(about("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "1" }))
 	if report := reconcile(t, r); report.Repaired != 0 || len(report.Alarms) != 1 {
@@ -162,7 +162,7 @@ func TestReconcileAsksAboutTheFollowedChain(t *testing.T) {
 func TestReconcileNeedsANode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
-	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, store.ErrNotFound) {
+	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, onchain.ErrNotFound) {
 		t.Errorf("before following began: %v", err)
 	}
 	r.mustSettle()
@@ -231,7 +231,7 @@ func missedIn(t *testing.T, drafts int, missed ...int) *rig {
 	r.mustSettle()
 	r.nodes[0].tell(lie{})
 	r.ledger.listless = true
-	if err := r.ledger.SetAside(t.Context(), memoryChainID, store.Block{Number: block.number}, "a test"); err != nil {
+	if err := r.ledger.SetAside(t.Context(), memoryChainID, onchain.Block{Number: block.number}, "a test"); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -262,7 +262,7 @@ func TestReconcileComparesAllDraftsAfterASetAside(t *testing.T) {
 func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
 	t.Parallel()
 	r := missedIn(t, rigDrafts, 1)
-	if err := r.ledger.SetAside(t.Context(), memoryChainID, store.Block{Number: r.chain.head() + 1}, "a test"); err != nil {
+	if err := r.ledger.SetAside(t.Context(), memoryChainID, onchain.Block{Number: r.chain.head() + 1}, "a test"); err != nil {
 		t.Fatal(err)
 	}
 	if report := reconcile(t, r); report.Checked != 0 || len(r.ledger.passes) != 0 || report.More {
@@ -279,7 +279,7 @@ func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
 func TestAFullPassIsNotSettledByWhatIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	for name, hinder := range map[string]func(*rig){
-		"the chain moves meanwhile": func(r *rig) { r.ledger.refusal = store.ErrConflict },
+		"the chain moves meanwhile": func(r *rig) { r.ledger.refusal = onchain.ErrConflict },
 		"no node gives the log": func(r *rig) {
 			r.nodes[0].tell(about("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
 		},

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // errReplaced says that a node's chain has none of the blocks that were followed. Whatever it is,
@@ -15,15 +15,15 @@ var errReplaced = errors.New("the node's chain has no block in common with the o
 
 // lastCommon finds the newest block that the node's chain shares with ours, whose tips differ.
 // Going back behind a final block takes the word of as many nodes as money does.
-func (f *Follower) lastCommon(ctx context.Context, v sight, was store.Position) (store.Block, error) {
+func (f *Follower) lastCommon(ctx context.Context, v sight, was onchain.Position) (onchain.Block, error) {
 	gone, instead := was.Tip, v.tip // our lowest block that is not on the node's chain, and the node's at its height
 	for page := 8; ; page = maxCalls {
 		tail, err := f.ledger.Tail(ctx, f.chainID, gone.Number, page)
 		if err != nil {
-			return store.Block{}, ledgerFault(err)
+			return onchain.Block{}, ledgerFault(err)
 		}
 		if len(tail) == 0 {
-			return store.Block{}, fmt.Errorf("%s: %w", v.node.Name(), errReplaced)
+			return onchain.Block{}, fmt.Errorf("%s: %w", v.node.Name(), errReplaced)
 		}
 		numbers := make([]uint64, len(tail))
 		for i, block := range tail {
@@ -31,7 +31,7 @@ func (f *Follower) lastCommon(ctx context.Context, v sight, was store.Position) 
 		}
 		headers, err := v.node.headers(ctx, numbers)
 		if err != nil {
-			return store.Block{}, err
+			return onchain.Block{}, err
 		}
 		for i, ours := range tail {
 			if headers[i].Hash != ours.Hash {
@@ -48,7 +48,7 @@ func (f *Follower) lastCommon(ctx context.Context, v sight, was store.Position) 
 
 // finalityIsBroken wants enough nodes to say that the chain goes on from a block, below one that
 // was final, with another block than ours.
-func (f *Follower) finalityIsBroken(ctx context.Context, common store.Block, instead *header) error {
+func (f *Follower) finalityIsBroken(ctx context.Context, common onchain.Block, instead *header) error {
 	hashes, err := quorumOf(ctx, f, func(ctx context.Context, node *Node) (said [2]sortie.Hash, err error) {
 		replies, err := f.ask(ctx, node, []call{headerCall(hexNumber(common.Number)), headerCall(hexNumber(instead.Number))})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"pgregory.net/rapid"
 
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -172,14 +173,14 @@ func TestAStretchIsCutBehindBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s stretch
 		for i := range rapid.Uint64Range(0, 20).Draw(t, "blocks") {
-			s.blocks = append(s.blocks, store.Block{Number: i + 1})
+			s.blocks = append(s.blocks, onchain.Block{Number: i + 1})
 			for j := range rapid.Uint64Range(0, 9).Draw(t, "events") {
-				s.events = append(s.events, store.ChainEvent{Block: i + 1, LogIndex: j})
+				s.events = append(s.events, onchain.Event{Block: i + 1, LogIndex: j})
 			}
 		}
 		whole, limit := s, rapid.IntRange(1, 30).Draw(t, "limit")
-		var blocks []store.Block
-		var events []store.ChainEvent
+		var blocks []onchain.Block
+		var events []onchain.Event
 		for first := true; first || len(s.blocks) > 0; first = false {
 			after := s.after
 			piece := s.cut(limit)
@@ -247,8 +248,8 @@ func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 	if err := r.settle(); !errors.Is(err, store.ErrUnavailable) || !slices.Contains(r.alarms(), AlarmLedger) {
 		t.Errorf("a database that fails: %v, alarms %v", err, r.alarms())
 	}
-	r.ledger.failure = store.ErrConflict
-	if err := r.settle(); !errors.Is(err, store.ErrConflict) {
+	r.ledger.failure = onchain.ErrConflict
+	if err := r.settle(); !errors.Is(err, onchain.ErrConflict) {
 		t.Errorf("a position that was moved: %v", err)
 	}
 	r.ledger.failure = nil

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 
@@ -59,6 +60,8 @@ func (n *Nodes) UncappedTokens(ctx context.Context) ([]sortie.Token, error) {
 
 // noCap is the contract's limit for a token without a daily cap.
 var noCap = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+
+var errWrongChain = errors.New("the node is of another chain")
 
 // stillOnChain fails for a node that has turned into one of another chain. It is asked after the
 // answer that it vouches for.

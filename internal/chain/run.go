@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 const (
@@ -26,7 +26,7 @@ const firstBlockTime = time.Second
 // observe takes a stretch into account. A gap counts as no more than twice the time that blocks
 // took before it: between a chain's first block and its second, and where it was stopped, there may
 // be months, which say nothing about the next one.
-func (p *pace) observe(from, to store.Block) {
+func (p *pace) observe(from, to onchain.Block) {
 	if to.Number <= from.Number {
 		return
 	}
@@ -78,7 +78,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		switch {
 		case err == nil:
 			failing.failures = 0
-		case errors.Is(err, store.ErrConflict):
+		case errors.Is(err, onchain.ErrConflict):
 			f.config.Logger.Info("somebody else moved the position: reading it again", "error", err)
 			wait = failing.next(minInterval)
 		default:

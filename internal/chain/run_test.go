@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // waits stands in for time: it hands every wait to the test, which ends it.
@@ -132,7 +132,7 @@ func TestRunGoesOnAfterAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, Finalized)
 	r.mustSettle()
-	r.ledger.failure = store.ErrConflict
+	r.ledger.failure = onchain.ErrConflict
 	r.chain.mine(fundingLog(draftNumber(1)))
 	running := run(t, r)
 	pause := running.next()
@@ -156,7 +156,7 @@ func TestIntervalFollowsTheBlocks(t *testing.T) {
 	} {
 		var p pace
 		for i := range uint64(100) {
-			p.observe(store.Block{Number: i, Time: at}, store.Block{Number: i + 1, Time: at.Add(blockTime)})
+			p.observe(onchain.Block{Number: i, Time: at}, onchain.Block{Number: i + 1, Time: at.Add(blockTime)})
 		}
 		if got := p.interval(); got < want-want/50 || got > want+want/50 {
 			t.Errorf("for blocks every %s it looks every %s, want %s", blockTime, got, want)
@@ -171,7 +171,7 @@ func TestAGapIsNoPace(t *testing.T) {
 	var p pace
 	at := time.Unix(1_790_000_000, 0)
 	step := func(number uint64, gap time.Duration) {
-		p.observe(store.Block{Number: number, Time: at}, store.Block{Number: number + 1, Time: at.Add(gap)})
+		p.observe(onchain.Block{Number: number, Time: at}, onchain.Block{Number: number + 1, Time: at.Add(gap)})
 	}
 	step(0, 300*24*time.Hour)
 	for i := range uint64(5) {

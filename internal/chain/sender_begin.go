@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -104,14 +105,6 @@ func (s *Sender) prepare(ctx context.Context, intent store.Intent) (common.Addre
 	return common.Address(to), data, err
 }
 
-// withMargin is how much gas a call gets that was estimated: a tenth to spare, and for each payment
-// in it what it takes to fill a balance that its owner emptied since. A payment is three words of
-// the call. Gas that is not used costs nothing.
-func withMargin(estimated uint64, data []byte) uint64 {
-	const payment, fill = 3 * wordSize, 20_000
-	return estimated + estimated/10 + uint64(len(data)/payment)*fill
-}
-
 // estimate gives the gas of a call with some to spare.
 func (s *Sender) estimate(ctx context.Context, node *Node, to common.Address, data []byte) (uint64, error) {
 	gas, err := node.EstimateGas(ctx, ethereum.CallMsg{From: s.address, To: &to, Data: data})
@@ -170,7 +163,7 @@ func (s *Sender) freeNonce(ctx context.Context, r *round) (uint64, error) {
 }
 
 // nonceAt is the account's nonce at a block, by quorum.
-func (s *Sender) nonceAt(ctx context.Context, block store.Block) (uint64, error) {
+func (s *Sender) nonceAt(ctx context.Context, block onchain.Block) (uint64, error) {
 	nonce, err := Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (uint64, error) {
 		nonce, err := node.NonceAtHash(ctx, s.address, common.Hash(block.Hash))
 		if err != nil {

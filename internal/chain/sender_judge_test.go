@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -30,7 +31,7 @@ func TestFatesOfTransactions(t *testing.T) {
 		"a block that the head does not have": {7, in(first, 99, true), fateWaiting},
 		"a block beyond the head":             {8, in(first, 101, true), fateUnclear},
 	} {
-		got := judge(intent, view{head: store.Block{Number: 100}, nonce: c.nextNonce}, c.mined)
+		got := judge(intent, view{head: onchain.Block{Number: 100}, nonce: c.nextNonce}, c.mined)
 		if got.fate != c.want {
 			t.Errorf("%s: fate %d, want %d", name, got.fate, c.want)
 		}
@@ -61,7 +62,7 @@ func TestAFormerSendersTransactionIsNotTakenForOurs(t *testing.T) {
 		{Sender: former, Nonce: 7, Hash: theirs}, {Sender: present, Nonce: 7, Hash: ours},
 	}}
 	mined := map[sortie.Hash]mining{theirs: {transaction: theirs, block: 5, succeeded: true}}
-	if got := judge(intent, view{nonce: 8, head: store.Block{Number: 9}}, mined); got.fate != fateTaken {
+	if got := judge(intent, view{nonce: 8, head: onchain.Block{Number: 9}}, mined); got.fate != fateTaken {
 		t.Errorf("fate: got %d, want %d: the nonce is used by none of ours", got.fate, fateTaken)
 	}
 }

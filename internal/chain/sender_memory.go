@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -25,7 +26,7 @@ type memory struct {
 
 	broadcast map[sortie.Hash]time.Time // when a transaction was last handed to the nodes
 	outbid    map[int64]bool            // intents whose newest transaction a node refused for another that pays as much
-	takenAt   map[int64]store.Block     // where the nonce of an intent was first seen used by a stranger
+	takenAt   map[int64]onchain.Block   // where the nonce of an intent was first seen used by a stranger
 
 	line      uint64    // the nonce that is first in line
 	lineMoved time.Time // when it became that; zero when it always was
@@ -53,7 +54,7 @@ type rest struct {
 func newMemory() memory {
 	return memory{
 		outcomes: map[int64]outcome{}, broadcast: map[sortie.Hash]time.Time{}, outbid: map[int64]bool{},
-		takenAt: map[int64]store.Block{}, resting: map[int64]rest{},
+		takenAt: map[int64]onchain.Block{}, resting: map[int64]rest{},
 	}
 }
 

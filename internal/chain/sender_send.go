@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/sortie-labs/sortie"
@@ -178,13 +177,8 @@ func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
 	newest := p.newest()
 	s.memory.broadcast[newest.Hash] = r.now
 	s.status.current.Broadcasts++
-	send := []call{{"eth_sendRawTransaction", `["` + hexutil.Encode(newest.Raw) + `"]`}}
 	answers := poll(ctx, s.config.Nodes, func(ctx context.Context, node *Node) (struct{}, error) {
-		replies, err := node.batch(ctx, send)
-		if err == nil {
-			_, err = replies[0].value()
-		}
-		return struct{}{}, err
+		return struct{}{}, node.sendRaw(ctx, newest.Raw)
 	})
 	for _, answer := range answers {
 		switch meaning := readRefusal(answer.err); meaning {

@@ -177,3 +177,11 @@ func judgeRefusal(err error) (Trial, bool) {
 		return Trial{Verdict: TooLarge, Reason: name}, true
 	}
 }
+
+// withMargin is how much gas a call gets that was estimated: a tenth to spare, and for each payment
+// in it what it takes to fill a balance that its owner emptied since. A payment is three words of
+// the call. Gas that is not used costs nothing.
+func withMargin(estimated uint64, data []byte) uint64 {
+	const payment, fill = 3 * wordSize, 20_000
+	return estimated + estimated/10 + uint64(len(data)/payment)*fill
+}

@@ -11,14 +11,14 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // MissionsAt asks for missions as the contracts held them after one block, which is named by its
 // hash: no reorganization can change the answer. It comes from [Quorum]. A node that does not have
 // the block, or its state any more, has no vote.
-func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []store.ContractKey) ([]store.ContractMission, error) {
-	missions := make([]store.ContractMission, 0, len(keys))
+func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []onchain.MissionRef) ([]onchain.ContractMission, error) {
+	missions := make([]onchain.ContractMission, 0, len(keys))
 	for part := range slices.Chunk(keys, maxCalls) {
 		calls := make([]call, len(part))
 		for i, key := range part {
@@ -33,7 +33,7 @@ func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []store.
 			if err != nil {
 				return nil, fmt.Errorf("read mission %s from the contract: %w", part[i].MissionKey, err)
 			}
-			missions = append(missions, store.ContractMission{
+			missions = append(missions, onchain.ContractMission{
 				Exists: mission.exists(), Creator: mission.creator, Token: mission.token, Reward: mission.reward.ToBig(), Target: mission.targetCount,
 				Paid: mission.paidCount, Closed: mission.closed,
 			})
@@ -44,7 +44,7 @@ func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []store.
 
 // BalancesAt asks how much of their tokens factories held after one block, as [Nodes.MissionsAt]
 // asks for missions.
-func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []store.Vault) ([]*big.Int, error) {
+func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []onchain.Vault) ([]*big.Int, error) {
 	erc20 := servicetoken.NewServiceToken()
 	calls := make([]call, len(vaults))
 	for i, vault := range vaults {
@@ -59,7 +59,7 @@ func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []stor
 
 // CreditsAt asks for the deferred credits of accounts after one block, as [Nodes.MissionsAt] asks
 // for missions.
-func (n *Nodes) CreditsAt(ctx context.Context, block sortie.Hash, holders []store.CreditHolder) ([]*big.Int, error) {
+func (n *Nodes) CreditsAt(ctx context.Context, block sortie.Hash, holders []onchain.CreditHolder) ([]*big.Int, error) {
 	calls := make([]call, len(holders))
 	for i, holder := range holders {
 		calls[i] = stateCall(holder.Factory, factory.PackDeferred(common.Address(holder.TokenAddress), common.Address(holder.Account)), blockByHash(block))

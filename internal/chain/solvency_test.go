@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Missions are read as they were after one block, named by its hash, whatever came after it.
@@ -17,7 +17,7 @@ func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 	before := r.chain.mine()
 	funded := r.chain.mine(fundingLog(draft))
 	closed := r.chain.mine(closingLog(draft))
-	keys := []store.ContractKey{
+	keys := []onchain.MissionRef{
 		{Factory: draft.Factory, MissionKey: sortie.MissionKey(draft.MissionID)}, {Factory: other.Factory, MissionKey: sortie.MissionKey(other.MissionID)},
 	}
 	for _, c := range []struct {
@@ -34,11 +34,11 @@ func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 		if m.Exists != c.exists || (m.Closed != 0) != (c.closed != 0) || missions[1].Exists {
 			t.Errorf("%s: exists %t, closed %d, the other exists %t; want %t, %d, false", c.name, m.Exists, m.Closed, missions[1].Exists, c.exists, c.closed)
 		}
-		if m.Exists && (m.Creator != draft.Wallet || m.Token != draft.TokenAddress || m.Reward.Cmp(draft.Reward) != 0 || m.Target != uint64(draft.TargetCount)) {
+		if m.Exists && (m.Creator != draft.Creator || m.Token != draft.Token || m.Reward.Cmp(draft.Reward) != 0 || m.Target != uint64(draft.TargetCount)) {
 			t.Errorf("%s: %+v, want the terms of %+v", c.name, m, draft)
 		}
 	}
-	many := make([]store.ContractKey, 2*maxCalls+3)
+	many := make([]onchain.MissionRef, 2*maxCalls+3)
 	for i := range many {
 		many[i] = keys[i%2]
 	}
@@ -54,7 +54,7 @@ func TestMissionsNeedNodesThatAgree(t *testing.T) {
 	r := newRig(t, 2, Finalized)
 	draft := draftNumber(1)
 	block := r.chain.mine(fundingLog(draft))
-	keys := []store.ContractKey{{Factory: draft.Factory, MissionKey: sortie.MissionKey(draft.MissionID)}}
+	keys := []onchain.MissionRef{{Factory: draft.Factory, MissionKey: sortie.MissionKey(draft.MissionID)}}
 	ask := func() error {
 		_, err := r.follower.nodes.MissionsAt(t.Context(), sortie.Hash(block.hash), keys)
 		return err

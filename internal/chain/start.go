@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 const (
@@ -23,12 +23,12 @@ const (
 // begin chooses the block after which to follow: the last one from before anything could concern
 // the service. A start that is too late would lose what came before it, so as many nodes must have
 // that block as for money.
-func (f *Follower) begin(ctx context.Context) (store.Position, error) {
+func (f *Follower) begin(ctx context.Context) (onchain.Position, error) {
 	interest, err := f.ledger.EarliestInterest(ctx)
 	if err != nil {
-		return store.Position{}, ledgerFault(err)
+		return onchain.Position{}, ledgerFault(err)
 	}
-	var start store.Block
+	var start onchain.Block
 	err = f.onSomeNode(ctx, func(node *Node) error {
 		if start, err = f.lastBefore(ctx, node, interest.Add(-startMargin)); err != nil {
 			return err
@@ -36,11 +36,11 @@ func (f *Follower) begin(ctx context.Context) (store.Position, error) {
 		return f.vouchedFor(ctx, start)
 	})
 	if err != nil {
-		return store.Position{}, err
+		return onchain.Position{}, err
 	}
 	err = f.ledger.Begin(ctx, f.chainID, start)
-	if err != nil && !errors.Is(err, store.ErrConflict) {
-		return store.Position{}, ledgerFault(err)
+	if err != nil && !errors.Is(err, onchain.ErrConflict) {
+		return onchain.Position{}, ledgerFault(err)
 	}
 	f.config.Logger.Info("following begins", "chainId", f.chainID, "after", start.Number, "time", start.Time)
 	position, err := f.ledger.Position(ctx, f.chainID)
@@ -49,10 +49,10 @@ func (f *Follower) begin(ctx context.Context) (store.Position, error) {
 
 // lastBefore finds the last settled block that is not younger than a time, or the first block of
 // all.
-func (f *Follower) lastBefore(ctx context.Context, node *Node, moment time.Time) (store.Block, error) {
+func (f *Follower) lastBefore(ctx context.Context, node *Node, moment time.Time) (onchain.Block, error) {
 	v, err := f.look(ctx, node, 0)
 	if err != nil {
-		return store.Block{}, err
+		return onchain.Block{}, err
 	}
 	settled := v.head.Number - min(startDepth, v.head.Number)
 	if final, sound := f.claims(v); sound {
@@ -69,17 +69,17 @@ func (f *Follower) lastBefore(ctx context.Context, node *Node, moment time.Time)
 		return headers[0].Time.After(moment)
 	})
 	if err != nil {
-		return store.Block{}, err
+		return onchain.Block{}, err
 	}
 	headers, err := node.headers(ctx, []uint64{uint64(max(0, younger-1))})
 	if err != nil {
-		return store.Block{}, err
+		return onchain.Block{}, err
 	}
 	return headers[0].Block, nil
 }
 
 // vouchedFor wants enough nodes to have a block, from the same time.
-func (f *Follower) vouchedFor(ctx context.Context, block store.Block) error {
+func (f *Follower) vouchedFor(ctx context.Context, block onchain.Block) error {
 	type sighting struct {
 		hash sortie.Hash
 		time int64

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // The kinds of an [Alarm].
@@ -38,16 +38,6 @@ var AlarmKinds = []string{
 // alarmLife is how long an alarm about a node lasts that is neither repeated nor disproved, because
 // the node is not asked.
 const alarmLife = 5 * time.Minute
-
-// oneLine makes what several nodes said fit where people read it.
-func oneLine(detail string) string {
-	const limit = 500
-	detail = strings.ReplaceAll(detail, "\n", "; ")
-	if len(detail) > limit {
-		detail = strings.ToValidUTF8(detail[:limit], "") + "..."
-	}
-	return detail
-}
 
 // Alarm is something wrong with the chain or its nodes that still holds. It ends by itself when the
 // cause does.
@@ -192,7 +182,7 @@ func (m *monitor) update(change func(*Status)) {
 	change(&m.status)
 }
 
-func (m *monitor) moved(position store.Position, head uint64) {
+func (m *monitor) moved(position onchain.Position, head uint64) {
 	m.update(func(s *Status) {
 		s.Tip, s.TipTime, s.Final, s.Head = position.Tip.Number, position.Tip.Time, position.Final, max(head, position.Tip.Number)
 		s.Lag = s.Head - s.Tip

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // sight is what a node says about its chain at one moment.
@@ -19,29 +19,11 @@ type sight struct {
 	unfinal error   // why it names no final block
 }
 
-var (
-	errWrongChain    = errors.New("the node is of another chain")
-	errFromTheFuture = errors.New("a block claims to be from the future: check this machine's clock")
-)
+var errFromTheFuture = errors.New("a block claims to be from the future: check this machine's clock")
 
-// ask sends calls together with the question which chain this is, so that no answer of a node that
-// has turned into another one counts.
+// ask sends calls to a node that must be on the followed chain.
 func (f *Follower) ask(ctx context.Context, node *Node, calls []call) ([]reply, error) {
-	replies, err := node.batch(ctx, append(slices.Clip(calls), call{"eth_chainId", "[]"}))
-	if err != nil {
-		return nil, err
-	}
-	chainID, err := replies[len(calls)].value()
-	if err == nil {
-		var id uint64
-		if id, err = quantity(chainID); err == nil && id != f.chainID {
-			err = fmt.Errorf("%w: it is on chain %d now, want %d", errWrongChain, id, f.chainID)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", node.name, err)
-	}
-	return replies[:len(calls)], nil
+	return node.batchOn(ctx, f.chainID, calls)
 }
 
 // look asks a node for its head, its final block and its block at the height of our tip.
@@ -77,7 +59,7 @@ func (f *Follower) plausible(h *header) error {
 }
 
 // stepOn does one step with a node.
-func (f *Follower) stepOn(ctx context.Context, node *Node, was store.Position) (Progress, error) {
+func (f *Follower) stepOn(ctx context.Context, node *Node, was onchain.Position) (Progress, error) {
 	v, err := f.look(ctx, node, was.Tip.Number)
 	if err != nil {
 		return Progress{}, err
@@ -119,12 +101,12 @@ func (f *Follower) stepOn(ctx context.Context, node *Node, was store.Position) (
 // stretch is a piece of the chain that was read and checked: what is to be added behind a block
 // that the ledger has.
 type stretch struct {
-	after  store.Block
-	blocks []store.Block
-	events []store.ChainEvent
+	after  onchain.Block
+	blocks []onchain.Block
+	events []onchain.Event
 }
 
-func (s stretch) tip() store.Block {
+func (s stretch) tip() onchain.Block {
 	if len(s.blocks) == 0 {
 		return s.after
 	}
@@ -134,10 +116,10 @@ func (s stretch) tip() store.Block {
 // meet finds the block behind which the node's chain is to be read: our tip, or the last that both
 // have. It looks up the factories, too: after the head, because a quote's factory is stored before
 // the quote can be paid.
-func (f *Follower) meet(ctx context.Context, v sight, was store.Position) (store.Block, error) {
+func (f *Follower) meet(ctx context.Context, v sight, was onchain.Position) (onchain.Block, error) {
 	factories, err := f.ledger.Factories(ctx, f.chainID)
 	if err != nil {
-		return store.Block{}, ledgerFault(err)
+		return onchain.Block{}, ledgerFault(err)
 	}
 	if !slices.Equal(factories, f.sieve.factories) {
 		f.sieve = newSieve(factories)
@@ -157,7 +139,7 @@ func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Prog
 	for first := true; first || len(s.blocks) > 0; first = false {
 		position, piece := progress.Position, s.cut(maxEvents)
 		final := f.finalAt(position, piece)
-		advance := store.Advance{
+		advance := onchain.Advance{
 			ChainID: f.chainID, Was: position, After: piece.after, Blocks: worthKeeping(piece.blocks, final), Events: piece.events,
 			Head: v.head.Number, Final: final,
 		}
@@ -182,7 +164,7 @@ const keptBlocks = 1024
 
 // worthKeeping leaves out blocks that are final for so long that the ledger would forget them at
 // once, but never the last.
-func worthKeeping(blocks []store.Block, final uint64) []store.Block {
+func worthKeeping(blocks []onchain.Block, final uint64) []onchain.Block {
 	for len(blocks) > 1 && blocks[0].Number+keptBlocks < final {
 		blocks = blocks[1:]
 	}
@@ -217,7 +199,7 @@ func (s *stretch) cut(limit int) stretch {
 	return piece
 }
 
-func (f *Follower) noteProgress(v sight, was store.Position, progress Progress) {
+func (f *Follower) noteProgress(v sight, was onchain.Position, progress Progress) {
 	now := f.config.Clock()
 	switch {
 	case progress.Blocks > 0:

@@ -17,6 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -156,17 +157,17 @@ func openLedger(t testing.TB) *plainLedger {
 	return &plainLedger{newMemoryLedger(time.Now), db}
 }
 
-func (l *plainLedger) Position(ctx context.Context, chainID uint64) (store.Position, error) {
+func (l *plainLedger) Position(ctx context.Context, chainID uint64) (onchain.Position, error) {
 	return l.db.ChainPosition(ctx, chainID)
 }
 
-func (l *plainLedger) Begin(ctx context.Context, chainID uint64, start store.Block) error {
+func (l *plainLedger) Begin(ctx context.Context, chainID uint64, start onchain.Block) error {
 	return l.db.Tx(ctx, func(tx *store.Tx) error {
-		return tx.StartChain(store.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number})
+		return tx.StartChain(onchain.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number})
 	})
 }
 
-func (l *plainLedger) Advance(ctx context.Context, a store.Advance) (moved store.Position, err error) {
+func (l *plainLedger) Advance(ctx context.Context, a onchain.Advance) (moved onchain.Position, err error) {
 	err = l.db.Tx(ctx, func(tx *store.Tx) error {
 		tip := a.After
 		if len(a.Blocks) > 0 {
@@ -183,8 +184,8 @@ func (l *plainLedger) Advance(ctx context.Context, a store.Advance) (moved store
 	return moved, err
 }
 
-func (l *plainLedger) ToDeepen(context.Context, uint64, uint64, uint64, store.DeepenPlace) ([]store.Deepening, store.DeepenPlace, error) {
-	return nil, store.DeepenPlace{}, nil
+func (l *plainLedger) PendingConfirmations(context.Context, uint64, uint64, uint64, onchain.DeepenPlace) ([]onchain.Deepening, onchain.DeepenPlace, error) {
+	return nil, onchain.DeepenPlace{}, nil
 }
 
 // bare fetches, decodes and inserts each range, and checks nothing: what no follower can do without.

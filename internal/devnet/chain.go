@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ethereum/go-ethereum/eth"
 	"github.com/ethereum/go-ethereum/ethclient"
-	"github.com/ethereum/go-ethereum/node"
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
@@ -60,9 +58,8 @@ func (c Config) withDefaults() Config {
 // Chain is a running development chain.
 type Chain struct {
 	config     Config
-	door       *door
-	stack      *node.Node
-	eth        *eth.Ethereum
+	server     *rpcServer
+	node       *node
 	methods    *rpc.Server
 	client     *ethclient.Client
 	deployment Deployment
@@ -78,21 +75,21 @@ func Start(ctx context.Context, config Config) (*Chain, error) {
 	config = config.withDefaults()
 	routeLog(config.Logger)
 
-	door, err := listen(config.Listen)
+	server, err := listen(config.Listen)
 	if err != nil {
 		return nil, err
 	}
-	stack, ethereum, err := openNode(config.DataDir, config.ChainID)
+	node, err := openNode(config.DataDir, config.ChainID)
 	if err != nil {
-		return nil, also(err, door.close())
+		return nil, also(err, server.close())
 	}
-	methods, err := newRPC(ethereum)
+	methods, err := newRPC(node)
 	if err != nil {
-		return nil, also(err, errors.Join(stack.Close(), door.close()))
+		return nil, also(err, errors.Join(node.Close(), server.close()))
 	}
 	running, stop := context.WithCancel(ctx)
 	chain := &Chain{
-		config: config, door: door, stack: stack, eth: ethereum, methods: methods,
+		config: config, server: server, node: node, methods: methods,
 		client: ethclient.NewClient(rpc.DialInProc(methods)),
 		stop:   stop, done: make(chan struct{}),
 	}
@@ -117,7 +114,7 @@ func also(err, cleanup error) error {
 // begin brings the stored chain into order, starts the blocks, sets up a new chain and opens the
 // door.
 func (c *Chain) begin(ctx context.Context) error {
-	ledger := ledger{c.eth}
+	ledger := ledger{c.node}
 	if err := c.resume(ledger); err != nil {
 		close(c.done)
 		c.err = c.release()
@@ -134,7 +131,7 @@ func (c *Chain) begin(ctx context.Context) error {
 	if err := c.setUp(ctx, ledger); err != nil {
 		return err
 	}
-	c.door.open(c.methods)
+	c.server.open(c.methods)
 	return nil
 }
 
@@ -167,17 +164,17 @@ func (c *Chain) resume(ledger ledger) error {
 }
 
 func (c *Chain) release() error {
-	err := c.door.close()
+	err := c.server.close()
 	c.client.Close()
 	c.methods.Stop()
-	return errors.Join(err, c.stack.Close())
+	return errors.Join(err, c.node.Close())
 }
 
 // RPCURL is the address of JSON-RPC over HTTP.
-func (c *Chain) RPCURL() string { return "http://" + c.door.address() }
+func (c *Chain) RPCURL() string { return "http://" + c.server.address() }
 
 // WebSocketURL is the address of JSON-RPC over WebSocket, with subscriptions.
-func (c *Chain) WebSocketURL() string { return "ws://" + c.door.address() }
+func (c *Chain) WebSocketURL() string { return "ws://" + c.server.address() }
 
 // ChainID is the chain's id.
 func (c *Chain) ChainID() uint64 { return c.config.ChainID }

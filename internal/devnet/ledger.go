@@ -10,7 +10,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/txpool"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/eth"
 	"github.com/ethereum/go-ethereum/miner"
 	"github.com/holiman/uint256"
 )
@@ -22,6 +21,9 @@ var (
 	setupKey  = []byte("sortie-devnet-setup")  // what set-up made, written when it is complete
 )
 
+// extraData is in the header of every block but the genesis block.
+var extraData = []byte("sortie")
+
 const (
 	safeDepth      = 1
 	finalizedDepth = 2
@@ -29,16 +31,16 @@ const (
 
 // ledger makes blocks and keeps them.
 type ledger struct {
-	eth *eth.Ethereum
+	node *node
 }
 
-func (l ledger) head() *types.Header { return l.eth.BlockChain().CurrentBlock() }
+func (l ledger) head() *types.Header { return l.node.chain.CurrentBlock() }
 
 // seal makes one block of everything the pool holds, gets it to the disk, and only then shows it to
 // clients.
 func (l ledger) seal(timestamp uint64) (*types.Block, error) {
-	chain, parent := l.eth.BlockChain(), l.head()
-	if err := l.eth.TxPool().Sync(); err != nil { // the pool follows the head in the background: let it catch up
+	chain, parent := l.node.chain, l.head()
+	if err := l.node.pool.Sync(); err != nil { // the pool follows the head in the background: let it catch up
 		return nil, fmt.Errorf("sync transaction pool: %w", err)
 	}
 	block, err := l.build(parent, timestamp)
@@ -60,20 +62,20 @@ func (l ledger) seal(timestamp uint64) (*types.Block, error) {
 // build uses the library's one-shot builder. The other one builds every block twice and goes on
 // improving it in the background for a consensus client that does not exist here.
 func (l ledger) build(parent *types.Header, timestamp uint64) (*types.Block, error) {
-	block, _, err := l.eth.Miner().BuildTestingPayload(&miner.BuildPayloadArgs{
+	block, _, err := l.node.miner.BuildTestingPayload(&miner.BuildPayloadArgs{
 		Parent:       parent.Hash(),
 		Timestamp:    timestamp,
 		FeeRecipient: feeRecipient,
 		Random:       crypto.Keccak256Hash(parent.Hash().Bytes()),
 		Withdrawals:  types.Withdrawals{},
 		BeaconRoot:   new(common.Hash),
-	}, nil, false, []byte("sortie"))
+	}, nil, false, extraData)
 	return block, err
 }
 
 // show makes a block the head and moves the safe and finalized tags along.
 func (l ledger) show(block *types.Block) error {
-	chain := l.eth.BlockChain()
+	chain := l.node.chain
 	if _, err := chain.SetCanonical(block); err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (l ledger) show(block *types.Block) error {
 }
 
 func (l ledger) below(number, depth uint64) *types.Header {
-	return l.eth.BlockChain().GetHeaderByNumber(number - min(number, depth))
+	return l.node.chain.GetHeaderByNumber(number - min(number, depth))
 }
 
 // recover shows the newest block on disk, if the process died between keeping and showing it.
@@ -92,7 +94,7 @@ func (l ledger) recover() error {
 	if err != nil || noted == nil {
 		return err
 	}
-	block := l.eth.BlockChain().GetBlockByHash(common.BytesToHash(noted))
+	block := l.node.chain.GetBlockByHash(common.BytesToHash(noted))
 	if block == nil {
 		return errors.New("the newest block is missing from the chain data: start with --reset")
 	}
@@ -104,34 +106,34 @@ func (l ledger) recover() error {
 
 // rewind goes back to the genesis block.
 func (l ledger) rewind() error {
-	if err := l.eth.ChainDb().Delete(sealedKey); err != nil {
+	if err := l.node.db.Delete(sealedKey); err != nil {
 		return err
 	}
-	if err := l.eth.ChainDb().SyncKeyValue(); err != nil {
+	if err := l.node.db.SyncKeyValue(); err != nil {
 		return err
 	}
-	return l.eth.BlockChain().SetHead(0)
+	return l.node.chain.SetHead(0)
 }
 
 // note writes a value and everything written before it to the disk.
 func (l ledger) note(key, value []byte) error {
-	if err := l.eth.ChainDb().Put(key, value); err != nil {
+	if err := l.node.db.Put(key, value); err != nil {
 		return err
 	}
-	return l.eth.ChainDb().SyncKeyValue()
+	return l.node.db.SyncKeyValue()
 }
 
 // noted reads a value, nil if there is none.
 func (l ledger) noted(key []byte) ([]byte, error) {
-	if found, err := l.eth.ChainDb().Has(key); err != nil || !found {
+	if found, err := l.node.db.Has(key); err != nil || !found {
 		return nil, err
 	}
-	return l.eth.ChainDb().Get(key)
+	return l.node.db.Get(key)
 }
 
 // mineable reports whether the next block would hold a transaction.
 func (l ledger) mineable() bool {
-	baseFee := eip1559.CalcBaseFee(l.eth.BlockChain().Config(), l.head())
-	_, count := l.eth.TxPool().Pending(txpool.PendingFilter{MinTip: uint256.NewInt(1), BaseFee: uint256.MustFromBig(baseFee)})
+	baseFee := eip1559.CalcBaseFee(l.node.chain.Config(), l.head())
+	_, count := l.node.pool.Pending(txpool.PendingFilter{MinTip: uint256.NewInt(1), BaseFee: uint256.MustFromBig(baseFee)})
 	return count > 0
 }

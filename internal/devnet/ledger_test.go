@@ -5,17 +5,15 @@ import (
 	"log/slog"
 	"testing"
 	"time"
-
-	"github.com/ethereum/go-ethereum/node"
 )
 
-func openLedger(t *testing.T, dataDir string) (*node.Node, ledger) {
+func openLedger(t *testing.T, dataDir string) (*node, ledger) {
 	t.Helper()
-	stack, ethereum, err := openNode(dataDir, DefaultChainID)
+	opened, err := openNode(dataDir, DefaultChainID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stack, ledger{ethereum}
+	return opened, ledger{opened}
 }
 
 func sealOne(t *testing.T, l ledger) {
@@ -29,14 +27,14 @@ func sealOne(t *testing.T, l ledger) {
 func TestBlockKeptButNotShownComesBack(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
-	stack, l := openLedger(t, dataDir)
+	opened, l := openLedger(t, dataDir)
 	sealOne(t, l)
 	parent := l.head()
 	block, err := l.build(parent, parent.Time+1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.eth.BlockChain().InsertBlockWithoutSetHead(t.Context(), block, false); err != nil {
+	if _, err := l.node.chain.InsertBlockWithoutSetHead(t.Context(), block, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.note(sealedKey, block.Hash().Bytes()); err != nil {
@@ -45,12 +43,12 @@ func TestBlockKeptButNotShownComesBack(t *testing.T) {
 	if l.head().Hash() != parent.Hash() {
 		t.Fatal("a block is visible before it is shown")
 	}
-	if err := stack.Close(); err != nil {
+	if err := opened.Close(); err != nil {
 		t.Fatal(err)
 	}
 
-	stack, l = openLedger(t, dataDir)
-	defer stack.Close()
+	opened, l = openLedger(t, dataDir)
+	defer opened.Close()
 	if l.head().Hash() != parent.Hash() {
 		t.Fatal("the library already found the block: this test proves nothing")
 	}
@@ -70,12 +68,12 @@ func TestBlockKeptButNotShownComesBack(t *testing.T) {
 func TestHalfSetUpChainStartsAfresh(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
-	stack, l := openLedger(t, dataDir)
+	opened, l := openLedger(t, dataDir)
 	for range 5 {
 		sealOne(t, l)
 	}
 	orphan := l.head()
-	if err := stack.Close(); err != nil {
+	if err := opened.Close(); err != nil {
 		t.Fatal(err)
 	}
 	chain, err := Start(t.Context(), Config{DataDir: dataDir, BlockInterval: time.Hour, ClockLead: time.Hour, Logger: slog.New(slog.DiscardHandler)})
@@ -94,11 +92,11 @@ func TestHalfSetUpChainStartsAfresh(t *testing.T) {
 func TestClockSetBackIsRefused(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
-	stack, l := openLedger(t, dataDir)
+	opened, l := openLedger(t, dataDir)
 	if _, err := l.seal(uint64(time.Now().Add(time.Hour).Unix())); err != nil {
 		t.Fatal(err)
 	}
-	if err := stack.Close(); err != nil {
+	if err := opened.Close(); err != nil {
 		t.Fatal(err)
 	}
 	chain, err := Start(t.Context(), Config{DataDir: dataDir, Logger: slog.New(slog.DiscardHandler)})
@@ -111,12 +109,12 @@ func TestClockSetBackIsRefused(t *testing.T) {
 func TestOtherContractsAreRefused(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
-	stack, l := openLedger(t, dataDir)
+	opened, l := openLedger(t, dataDir)
 	sealOne(t, l)
 	if err := l.note(setupKey, []byte(`{"deployment":{"chainId":31337},"code":"0x0000000000000000000000000000000000000000000000000000000000000001"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := stack.Close(); err != nil {
+	if err := opened.Close(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

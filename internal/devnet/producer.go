@@ -26,7 +26,7 @@ type producer struct {
 // run makes blocks until ctx ends or one cannot be made.
 func (p *producer) run(ctx context.Context) error {
 	arrivals := make(chan core.NewTxsEvent, 256)
-	subscription := p.ledger.eth.TxPool().SubscribeTransactions(arrivals, true)
+	subscription := p.ledger.node.pool.SubscribeTransactions(arrivals, true)
 	defer subscription.Unsubscribe()
 
 	timer := time.NewTimer(0)

@@ -85,7 +85,7 @@ func (c *Chain) firstBlock(ctx context.Context, ledger ledger) error {
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
 	for {
-		progress, err := c.eth.BlockChain().TxIndexProgress()
+		progress, err := c.node.chain.TxIndexProgress()
 		if err != nil {
 			return fmt.Errorf("index transactions: %w", err)
 		}

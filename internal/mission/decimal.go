@@ -9,16 +9,16 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// decimal is an exact number, digits x 10^exponent, read from text without any arithmetic on its
-// value. Digits has no zeros at either end; zero has no digits.
+// decimal is an exact number, digits x 10^exponent, read from text without arithmetic on its value.
+// Digits has no zeros at either end; zero has no digits.
 type decimal struct {
 	digits    string
 	exponent  int
 	negative  bool
-	saturated bool // the exponent is larger, either way, than exponent says
+	saturated bool // the absolute value of the exponent is larger than stored
 }
 
-const maxExponent = 999_999 // far outside of all bounds, and with the digits of a body still far inside of an int
+const maxExponent = 999_999 // outside of all bounds; added to the digits of a body it fits an int
 
 // parseDecimal reads a JSON number.
 func parseDecimal(text string) (number decimal, ok bool) {
@@ -83,7 +83,7 @@ func digitsOf(text string) (digits, rest string) {
 	return text[:end], text[end:]
 }
 
-// remainder is what a number has beyond the decimals that are kept.
+// remainder describes the decimals that were cut off.
 type remainder byte
 
 const (
@@ -92,10 +92,10 @@ const (
 	remainderHalfOrMore
 )
 
-// fixed is the number in units of 10^-places, cut towards zero, and what was cut off. A number too
-// large for that saturates.
+// fixed returns the number in units of 10^-places, cut towards zero, and what was cut off. A number
+// that is too large saturates.
 func (d decimal) fixed(places int) (units int64, cutOff remainder) {
-	kept := len(d.digits) + d.exponent + places // how many digits lie before the cut
+	kept := len(d.digits) + d.exponent + places // number of digits before the cut
 	switch {
 	case d.digits == "":
 		return 0, remainderNone
@@ -123,7 +123,7 @@ func (d decimal) fixed(places int) (units int64, cutOff remainder) {
 	return units, cutOff
 }
 
-// round is the number in units of 10^-places, rounded half away from zero.
+// round returns the number in units of 10^-places, rounded half away from zero.
 func (d decimal) round(places int) int64 {
 	units, cutOff := d.fixed(places)
 	switch {
@@ -136,7 +136,7 @@ func (d decimal) round(places int) int64 {
 	}
 }
 
-// within reports whether the exact number lies between low and high, which are in units of
+// within reports whether the exact number is between low and high, which are in units of
 // 10^-places.
 func (d decimal) within(low, high int64, places int) bool {
 	units, cutOff := d.fixed(places)
@@ -152,8 +152,8 @@ func (d decimal) within(low, high int64, places int) bool {
 	return units < high
 }
 
-// appendCanonical appends one text for all spellings of a number that is not saturated. It is meant
-// for hashing, not for reading.
+// appendCanonical appends the same text for all spellings of a number that is not saturated. The
+// text is for hashing, not for reading.
 func (d decimal) appendCanonical(dst []byte) []byte {
 	if d.negative {
 		dst = append(dst, '-')

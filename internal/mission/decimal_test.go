@@ -11,14 +11,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The decimal arithmetic is held against exact fractions.
+// The decimal arithmetic must agree with exact fractions.
 func TestDecimalAgreesWithFractions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`-?(0|[1-9][0-9]{0,12})(\.[0-9]{1,14})?([eE][+-]?[0-9]{1,2})?`).Draw(t, "number")
 		number, ok := parseDecimal(text)
 		if !ok {
-			t.Fatalf("%s was not read", text)
+			t.Fatalf("parseDecimal(%s): got not ok, want ok", text)
 		}
 		exact, _ := new(big.Rat).SetString(text)
 		places := rapid.IntRange(0, 6).Draw(t, "places")
@@ -27,16 +27,16 @@ func TestDecimalAgreesWithFractions(t *testing.T) {
 		low, high := rapid.Int64Range(-1e12, 1e12).Draw(t, "low"), rapid.Int64Range(-1e12, 1e12).Draw(t, "high")
 		want := scaled.Cmp(new(big.Rat).SetInt64(low)) >= 0 && scaled.Cmp(new(big.Rat).SetInt64(high)) <= 0
 		if got := number.within(low, high, places); got != want {
-			t.Fatalf("%s within %d and %d (%d places) = %v", text, low, high, places, got)
+			t.Fatalf("%s within %d and %d (%d places): got %v, want %v", text, low, high, places, got, want)
 		}
 		if new(big.Rat).Abs(scaled).Cmp(new(big.Rat).SetInt64(1e17)) >= 0 {
 			return
 		}
 		if got, want := number.round(places), roundedHalfAway(scaled); got != want {
-			t.Fatalf("%s rounded to %d places = %d, want %d", text, places, got, want)
+			t.Fatalf("%s rounded to %d places: got %d, want %d", text, places, got, want)
 		}
 		if _, cutOff := number.fixed(places); (cutOff == remainderNone) != scaled.IsInt() {
-			t.Fatalf("%s at %d places: cut off %d, whole: %v", text, places, cutOff, scaled.IsInt())
+			t.Fatalf("%s at %d places: got remainder %d, want none: %v", text, places, cutOff, scaled.IsInt())
 		}
 	})
 }
@@ -50,7 +50,7 @@ func roundedHalfAway(value *big.Rat) int64 {
 	return new(big.Int).Quo(sum.Num(), sum.Denom()).Int64() // towards zero
 }
 
-// An exponent is never turned into a number of its size: were it, this test would not end.
+// A large exponent must cost nothing: otherwise this test would not end.
 func TestDecimalOfAnyExponent(t *testing.T) {
 	t.Parallel()
 	zeros := strings.Repeat("0", 30_000)
@@ -65,7 +65,7 @@ func TestDecimalOfAnyExponent(t *testing.T) {
 	} {
 		number, ok := parseDecimal(c.text)
 		if !ok || number.within(-90, 90, 0) != c.inside || number.round(0) != c.round {
-			t.Errorf("%.40s: read %v, inside %v, rounded %d", c.text, ok, number.within(-90, 90, 0), number.round(0))
+			t.Errorf("%.40s: got ok %v, inside %v, rounded %d; want ok, inside %v, rounded %d", c.text, ok, number.within(-90, 90, 0), number.round(0), c.inside, c.round)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestParseDecimalRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "-", "+1", "01", "1.", ".1", "1e", "1e+", "1e1.5", "1x", " 1", "1 ", "--1", "0x1", "1,0", "٣", "1e1e1", "NaN", "-01"} {
 		if number, ok := parseDecimal(text); ok {
-			t.Errorf("%q was read as %v", text, number)
+			t.Errorf("parseDecimal(%q): got %v, want not ok", text, number)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestShortest(t *testing.T) {
 	for text, want := range map[string]string{"2.50": "2.5", "-0.0000001": "0", "-0.0000005": "-0.000001", "1e2": "100", "0.1234565": "0.123457", "-12.5": "-12.5"} {
 		number, _ := parseDecimal(text)
 		if got := shortest(number.round(6), 6); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
+			t.Errorf("shortest form of %s: got %s, want %s", text, got, want)
 		}
 	}
 }
@@ -99,10 +99,10 @@ func TestParseInstantAgreesWithTimePackage(t *testing.T) {
 			return
 		}
 		if !ok || got.UnixMilli() != want.UnixMilli() {
-			t.Fatalf("%s: %s, %v", want.Format(time.RFC3339Nano), got, ok)
+			t.Fatalf("parseInstant: got %s, ok %v; want %s", got, ok, want.Format(time.RFC3339Nano))
 		}
 		if text := formatInstant(got); len(text) != len(instantLayout) || text != fmt.Sprint(got.Format("2006-01-02T15:04:05.000"), "Z") {
-			t.Fatalf("formatted as %s", text)
+			t.Fatalf("formatInstant: got %s, want the layout %s", text, instantLayout)
 		}
 	})
 }

@@ -29,8 +29,8 @@ var (
 	placeMembers       = []string{"lat", "lng", "accuracyMeters"}
 )
 
-// Declaration is what a contributor says about a file, in the one form that stands for all its
-// spellings.
+// Declaration is what a contributor declares about a file, in normalized form: equal for all
+// spellings of the same declaration.
 type Declaration struct {
 	Location    sortie.Location // degrees to 6 decimals, meters to 2
 	CapturedAt  time.Time       // UTC, to the millisecond
@@ -39,8 +39,8 @@ type Declaration struct {
 	Hash        sortie.Hash // SHA-256 of the file
 }
 
-// NormalizeDeclaration reads the body of a declaration: one JSON object, as strict as a mission's,
-// every member of which is needed and none of which is unknown.
+// NormalizeDeclaration reads the body of a declaration: one JSON object, as strict as a mission's.
+// Every member is required and no other is allowed.
 //
 // The error is a [*sortie.Error] with, in this order of precedence, payload_too_large for the body,
 // invalid_json, unsupported_media_type (with details.allowed), payload_too_large for the file (with
@@ -66,11 +66,11 @@ func NormalizeDeclaration(body []byte) (Declaration, error) {
 	return declaration, nil
 }
 
-// declarationRules reads a declaration with the ways that rules has to read a value.
+// declarationRules reads a declaration.
 type declarationRules struct {
 	rules
-	wrongType bool // a content type that is none of those allowed
-	tooLarge  bool // a file above the limit
+	wrongType bool // the content type is not allowed
+	tooLarge  bool // the file is larger than allowed
 }
 
 func (r *declarationRules) read() (d Declaration) {
@@ -90,7 +90,7 @@ func (r *declarationRules) read() (d Declaration) {
 	return d
 }
 
-// openStrictly takes the value of f as an object with these members and no others.
+// openStrictly reads the value of f as an object with these members and no others.
 func (r *declarationRules) openStrictly(f field, known []string) object {
 	o := object{path: f.path()}
 	if !r.is(f, jsontext.KindBeginObject, "an object") {
@@ -105,7 +105,7 @@ func (r *declarationRules) openStrictly(f field, known []string) object {
 		if at := slices.IndexFunc(known, func(other string) bool { return strings.EqualFold(name, other) }); at >= 0 {
 			r.variant = &sameNameError{name: name, other: known[at]}
 		}
-		// The name is shown and logged: odd characters must not get into the path as they are.
+		// The path is shown and logged: it must not contain raw control characters.
 		path := field{object: o.path, name: strings.Trim(quoteShort(name), `"`)}.path()
 		r.add(path, faultUnsupported, "is not part of a declaration: leave it out")
 	}
@@ -167,7 +167,7 @@ func (r *declarationRules) hash(f field) (hash sortie.Hash) {
 		return hash
 	}
 	if len(text) != hex.EncodedLen(len(hash)) {
-		text = "" // which is none either
+		text = "" // not a hash either
 	}
 	if digits, err := hex.Decode(hash[:], []byte(text)); err != nil || digits != len(hash) {
 		r.add(f.path(), faultFormat, "must be 64 hex digits: the SHA-256 of the file")
@@ -175,7 +175,7 @@ func (r *declarationRules) hash(f field) (hash sortie.Hash) {
 	return hash
 }
 
-// verdict is the one error that is reported, or nil.
+// verdict returns the error to report, or nil.
 func (r *declarationRules) verdict() error {
 	switch {
 	case r.variant != nil:
@@ -197,7 +197,7 @@ func (r *declarationRules) refusal(code sortie.Code) *sortie.Error {
 		others = " (and " + strconv.Itoa(more) + " more, see details.fields)"
 	}
 	first := r.listed[0]
-	for _, fault := range r.listed { // the one that the code is about
+	for _, fault := range r.listed { // the fault that the code is about
 		if code == sortie.CodeUnsupportedMediaType && fault.Path == "contentType" || code == sortie.CodePayloadTooLarge && fault.Path == "sizeBytes" {
 			first = fault
 		}
@@ -206,8 +206,8 @@ func (r *declarationRules) refusal(code sortie.Code) *sortie.Error {
 		Detail("fields", r.listed)
 }
 
-// Fingerprint identifies what was declared for a mission: equal for the same declaration in
-// whatever spelling, different for any other, and for any other mission.
+// Fingerprint identifies what was declared for a mission: equal for all spellings of the same
+// declaration, different for any other declaration or mission.
 func (d Declaration) Fingerprint(missionID string) sortie.Hash {
 	text := make([]byte, 0, 512)
 	text = append(text, "sortie declaration "+declarationVersion+"\n"...)
@@ -220,7 +220,7 @@ func (d Declaration) Fingerprint(missionID string) sortie.Hash {
 	return sha256.Sum256(hex.AppendEncode(text, d.Hash[:]))
 }
 
-// Fits refuses, with validation_failed, a file that the checks would refuse whatever is in it,
+// Fits refuses, with validation_failed, a file of a media type that the mission does not ask for,
 // before it is uploaded.
 func (d Declaration) Fits(wanted sortie.MediaType) error {
 	declared := sortie.MediaPhoto

@@ -22,7 +22,7 @@ const (
 		`"contentType":"image/jpeg","sizeBytes":1048576,"sha256":"` + fileHash + `"}`
 )
 
-// declaring is a declaration with members replaced.
+// declaring returns a declaration with members replaced.
 func declaring(members ...string) string {
 	values := map[string]string{
 		"location": `{"lat":52.5,"lng":13.4,"accuracyMeters":5}`, "capturedAt": `"2026-02-02T09:00:00Z"`, "contentType": `"image/jpeg"`,
@@ -55,11 +55,11 @@ func TestDeclarationIsNormalized(t *testing.T) {
 		CapturedAt: time.Date(2026, 2, 2, 9, 0, 0, 123e6, time.UTC), ContentType: "image/jpeg", SizeBytes: 1 << 20, Hash: d.Hash,
 	}
 	if d != want || d.Hash.String() != "0x"+fileHash {
-		t.Errorf("declared %+v\nwant %+v", d, want)
+		t.Errorf("normalized declaration: got %+v\nwant %+v", d, want)
 	}
 }
 
-func TestDeclarationsThatAreRefused(t *testing.T) {
+func TestNormalizeDeclarationRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body string
@@ -80,41 +80,41 @@ func TestDeclarationsThatAreRefused(t *testing.T) {
 		"unknown place":      {declaring("location", `{"lat":1,"lng":1,"accuracyMeters":1,"altitude":3}`), sortie.CodeValidationFailed, []string{"location.altitude unsupported"}},
 		"odd name":           {declaring("\u202e", "1"), sortie.CodeValidationFailed, []string{`\u202e unsupported`}},
 		"no place":           {declaring("location", "{}"), sortie.CodeValidationFailed, []string{"location.lat required", "location.lng required", "location.accuracyMeters required"}},
-		"place of another":   {declaring("location", "[1,2]"), sortie.CodeValidationFailed, []string{"location wrong_type"}},
-		"off the earth":      {declaring("location", `{"lat":90.0000001,"lng":-180.0000001,"accuracyMeters":100000.001}`), sortie.CodeValidationFailed, []string{"location.lat out_of_range", "location.lng out_of_range", "location.accuracyMeters out_of_range"}},
+		"place is a list":    {declaring("location", "[1,2]"), sortie.CodeValidationFailed, []string{"location wrong_type"}},
+		"outside the globe":  {declaring("location", `{"lat":90.0000001,"lng":-180.0000001,"accuracyMeters":100000.001}`), sortie.CodeValidationFailed, []string{"location.lat out_of_range", "location.lng out_of_range", "location.accuracyMeters out_of_range"}},
 		"too accurate":       {declaring("location", `{"lat":0,"lng":0,"accuracyMeters":0}`), sortie.CodeValidationFailed, []string{"location.accuracyMeters out_of_range"}},
 		"negative accuracy":  {declaring("location", `{"lat":0,"lng":0,"accuracyMeters":-5}`), sortie.CodeValidationFailed, []string{"location.accuracyMeters out_of_range"}},
 		"huge exponent":      {declaring("location", `{"lat":1e999999999,"lng":-1e999999999,"accuracyMeters":1e-999999999}`), sortie.CodeValidationFailed, []string{"location.lat out_of_range", "location.lng out_of_range", "location.accuracyMeters out_of_range"}},
 		"text for a number":  {declaring("location", `{"lat":"1","lng":1,"accuracyMeters":1}`), sortie.CodeValidationFailed, []string{"location.lat wrong_type"}},
 		"no zone":            {declaring("capturedAt", `"2026-02-02T09:00:00"`), sortie.CodeValidationFailed, []string{"capturedAt invalid_format"}},
-		"before all phones":  {declaring("capturedAt", `"1969-12-31T23:59:59Z"`), sortie.CodeValidationFailed, []string{"capturedAt out_of_range"}},
+		"before 1970":        {declaring("capturedAt", `"1969-12-31T23:59:59Z"`), sortie.CodeValidationFailed, []string{"capturedAt out_of_range"}},
 		"a page":             {declaring("contentType", `"text/html"`, "sizeBytes", "0"), sortie.CodeUnsupportedMediaType, []string{"contentType unsupported", "sizeBytes out_of_range"}},
 		"a drawing":          {declaring("contentType", `"image/svg+xml"`), sortie.CodeUnsupportedMediaType, []string{"contentType unsupported"}},
 		"with parameters":    {declaring("contentType", `"image/jpeg; x=y"`), sortie.CodeUnsupportedMediaType, []string{"contentType unsupported"}},
-		"type of no text":    {declaring("contentType", "1"), sortie.CodeValidationFailed, []string{"contentType wrong_type"}},
+		"type is a number":   {declaring("contentType", "1"), sortie.CodeValidationFailed, []string{"contentType wrong_type"}},
 		"an empty file":      {declaring("sizeBytes", "0"), sortie.CodeValidationFailed, []string{"sizeBytes out_of_range"}},
-		"less than empty":    {declaring("sizeBytes", "-1e30"), sortie.CodeValidationFailed, []string{"sizeBytes out_of_range"}},
+		"negative size":      {declaring("sizeBytes", "-1e30"), sortie.CodeValidationFailed, []string{"sizeBytes out_of_range"}},
 		"half a byte":        {declaring("sizeBytes", "1.5"), sortie.CodeValidationFailed, []string{"sizeBytes not_an_integer"}},
 		"a byte too large":   {declaring("sizeBytes", "536870913", "sha256", `""`), sortie.CodePayloadTooLarge, []string{"sizeBytes too_large", "sha256 invalid_format"}},
 		"a half too large":   {declaring("sizeBytes", "536870912.5"), sortie.CodePayloadTooLarge, []string{"sizeBytes too_large"}},
 		"much too large":     {declaring("sizeBytes", "1e999999999"), sortie.CodePayloadTooLarge, []string{"sizeBytes too_large"}},
 		"a short hash":       {declaring("sha256", `"`+fileHash[1:]+`"`), sortie.CodeValidationFailed, []string{"sha256 invalid_format"}},
 		"a long hash":        {declaring("sha256", `"`+fileHash+`00"`), sortie.CodeValidationFailed, []string{"sha256 invalid_format"}},
-		"a hash of no hex":   {declaring("sha256", `"`+strings.Repeat("g", 64)+`"`), sortie.CodeValidationFailed, []string{"sha256 invalid_format"}},
+		"a hash without hex": {declaring("sha256", `"`+strings.Repeat("g", 64)+`"`), sortie.CodeValidationFailed, []string{"sha256 invalid_format"}},
 		"a hash of a number": {declaring("sha256", "1"), sortie.CodeValidationFailed, []string{"sha256 wrong_type"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, err := mission.NormalizeDeclaration([]byte(c.body))
 			if code := sortie.ErrorCode(err); code != c.code || !slices.Equal(faultsOf(err), c.want) {
-				t.Fatalf("%+v, %v with the faults %q; want %s and %q", d, err, faultsOf(err), c.code, c.want)
+				t.Fatalf("NormalizeDeclaration: got %+v, error %v with the faults %q; want code %s with %q", d, err, faultsOf(err), c.code, c.want)
 			}
 			checkRefusal(t, err)
 			var coded *sortie.Error
 			errors.As(err, &coded)
 			if c.code == sortie.CodeUnsupportedMediaType && (!reflect.DeepEqual(coded.Details["allowed"], sortie.ContentTypes()) || !strings.Contains(coded.Message, "contentType")) ||
 				c.code == sortie.CodePayloadTooLarge && c.want != nil && (coded.Details["maxBytes"] != sortie.MaxUploadBytes || !strings.Contains(coded.Message, "sizeBytes")) {
-				t.Errorf("%v with the details %v", err, coded.Details)
+				t.Errorf("error %v: got details %v, want allowed or maxBytes, and the field in the message", err, coded.Details)
 			}
 		})
 	}
@@ -133,42 +133,42 @@ func drawDeclaration(t *rapid.T) tree {
 	}
 }
 
-// TestDeclarationSpellings holds that a declaration is the same in every spelling, and that every
-// other is another one.
+// All spellings of a declaration must normalize to the same value, and different declarations to
+// different ones.
 func TestDeclarationSpellings(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawDeclaration(t)
 		first, err := mission.NormalizeDeclaration([]byte(spell(t, m)))
 		if err != nil {
-			t.Fatalf("%v (%v)", err, faultsOf(err))
+			t.Fatalf("valid declaration: got error %v with the faults %v, want none", err, faultsOf(err))
 		}
 		m["sha256"] = strings.ToUpper(m["sha256"].(string))
 		m["contentType"] = strings.ToUpper(m["contentType"].(string))
 		if again, err := mission.NormalizeDeclaration([]byte(spell(t, m))); err != nil || again != first || again.Fingerprint("m-1") != first.Fingerprint("m-1") {
-			t.Fatalf("%+v in another spelling is %+v, %v", first, again, err)
+			t.Fatalf("another spelling: got %+v, error %v; want %+v", again, err, first)
 		}
 		other, err := mission.NormalizeDeclaration([]byte(spell(t, drawDeclaration(t))))
 		if err != nil || (other == first) != (other.Fingerprint("m-1") == first.Fingerprint("m-1")) {
-			t.Fatalf("%+v and %+v, %v", first, other, err)
+			t.Fatalf("declarations %+v and %+v, error %v: want equal fingerprints if and only if they are equal", first, other, err)
 		}
 		if first.Fingerprint("m-1") == first.Fingerprint("m-2") {
-			t.Fatal("two missions have one fingerprint")
+			t.Fatal("the same declaration for two missions: got equal fingerprints, want different ones")
 		}
 		checkDeclaration(t, first)
 	})
 }
 
-// checkDeclaration holds that a declaration normalizes to itself.
+// checkDeclaration checks that a declaration normalizes to itself.
 func checkDeclaration(t interface{ Fatalf(string, ...any) }, d mission.Declaration) {
 	wire, err := json.Marshal(sortie.Declaration{
 		Location: d.Location, CapturedAt: d.CapturedAt.Format(time.RFC3339Nano), ContentType: d.ContentType, SizeBytes: d.SizeBytes, SHA256: d.Hash.String()[2:],
 	})
 	if err != nil {
-		t.Fatalf("%+v: %v", d, err)
+		t.Fatalf("encode %+v: %v", d, err)
 	}
 	if again, err := mission.NormalizeDeclaration(wire); err != nil || again != d {
-		t.Fatalf("%s became %+v, %v", wire, again, err)
+		t.Fatalf("NormalizeDeclaration(%s): got %+v, error %v; want %+v", wire, again, err, d)
 	}
 }
 
@@ -184,7 +184,7 @@ func FuzzNormalizeDeclaration(f *testing.F) {
 			return
 		}
 		if d.SizeBytes < 1 || d.SizeBytes > sortie.MaxUploadBytes || !slices.Contains(sortie.ContentTypes(), d.ContentType) || d.CapturedAt.Location() != time.UTC {
-			t.Fatalf("%s became %+v", body, d)
+			t.Fatalf("NormalizeDeclaration(%s): got %+v, want values within bounds", body, d)
 		}
 		checkDeclaration(t, d)
 	})

@@ -18,20 +18,20 @@ const MaxBodyBytes = 64 << 10
 
 const maxDepth = 8
 
-// document is a strictly parsed JSON text. Its values lie in one slice in the order of the text, so
+// document is a strictly parsed JSON text. Its values are in one slice in the order of the text, so
 // that a hostile body of many small values costs one allocation, not one for each. Value 0 is the
 // root.
 type document []node
 
 type node struct {
-	name  string // of an object's member, without escapes
-	text  string // the value's JSON, as it came
+	name  string // of an object's member, unescaped
+	text  string // the value's JSON, unchanged
 	first int32  // first member or element; 0: none
 	next  int32  // next sibling; 0: none
 	kind  jsontext.Kind
 }
 
-// parseDocument fails with a [*sortie.Error] of code invalid_json.
+// parseDocument parses a JSON text. It fails with a [*sortie.Error] of code invalid_json.
 func parseDocument(text []byte) (document, error) {
 	if err := checkSyntax(text); err != nil {
 		return nil, invalidJSON(err)
@@ -44,14 +44,14 @@ func parseDocument(text []byte) (document, error) {
 	return s.values, nil
 }
 
-// mostValues is a bound of the number of values in a text: all but the root follow a comma or the
-// beginning of their parent.
+// mostValues returns an upper bound of the number of values in a text: all but the root follow a
+// comma or the beginning of their parent.
 func mostValues(source string) int {
 	return 1 + strings.Count(source, ",") + strings.Count(source, "[") + strings.Count(source, "{")
 }
 
-// checkSyntax holds the text against the strict grammar: UTF-8, no lone surrogates, nothing behind
-// the value. Names are left to checkNames, which has to compare them all anyway.
+// checkSyntax checks the text against the strict grammar: UTF-8, no lone surrogates, no data after
+// the value. checkNames checks the names.
 func checkSyntax(text []byte) error {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	_, err := decoder.ReadValue()
@@ -74,12 +74,12 @@ var (
 	errNotAnObject  = errors.New("the value is not an object")
 )
 
-// sameNameError says that a name is another one again, or differs from it only in case.
+// sameNameError reports a duplicate name, or two names that differ only in case.
 type sameNameError struct{ name, other string }
 
 func (e *sameNameError) Error() string {
 	if e.name == e.other {
-		return "the name " + quoteShort(e.name) + " is there twice in one object"
+		return "the name " + quoteShort(e.name) + " appears twice in one object"
 	}
 	return "the names " + quoteShort(e.name) + " and " + quoteShort(e.other) + " differ only in case"
 }
@@ -94,16 +94,15 @@ func invalidJSON(cause error) *sortie.Error {
 		"The body is not one strict JSON object in UTF-8: %s. Correct it and sign the new body.", cut(reason, 300))
 }
 
-// scanner cuts a JSON text into its values. The text is known to satisfy the grammar, so it only
-// looks for where things end.
+// scanner splits a valid JSON text into its values.
 type scanner struct {
 	source string
 	at     int
 	values document
 }
 
-// value appends the next value, and after it its members or elements. It stops behind it and the
-// white space there.
+// value appends the next value and its members or elements. It stops after the value and the white
+// space that follows.
 func (s *scanner) value(name string, depth int) error {
 	s.skipSpace()
 	start, index := s.at, len(s.values)
@@ -131,7 +130,8 @@ func kindOf(first byte) jsontext.Kind {
 	return jsontext.Kind(first)
 }
 
-// children appends what is inside the object or array at index, and stops behind its end.
+// children appends the members or elements of the object or array at index, and stops after its
+// end.
 func (s *scanner) children(index, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
@@ -165,7 +165,7 @@ func (s *scanner) children(index, depth int) error {
 	return nil
 }
 
-// name reads the name of a member and stops behind the colon.
+// name reads the name of a member and stops after the colon.
 func (s *scanner) name() string {
 	s.skipSpace()
 	start := s.at
@@ -185,7 +185,7 @@ func (s *scanner) skipSpace() {
 func (s *scanner) skipString() {
 	for s.at++; s.source[s.at] != '"'; s.at++ {
 		if s.source[s.at] == '\\' {
-			s.at++ // whatever is escaped, it is not the end
+			s.at++ // an escaped character does not end the string
 		}
 	}
 	s.at++
@@ -199,10 +199,10 @@ func (s *scanner) skipLiteral() {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// checkNames refuses an object in which two names are equal or differ only in case: the next
-// program to read it may take either.
+// checkNames refuses an object in which two names are equal or differ only in case: other programs
+// may read either.
 func (d document) checkNames(object int) error {
-	const few = 16 // up to here comparing all pairs is cheaper than a map
+	const few = 16 // up to this number comparing all pairs is cheaper than a map
 	count := 0
 	for a := d[object].first; a != 0; a = d[a].next {
 		if count++; count > few {
@@ -230,8 +230,8 @@ func (d document) checkManyNames(object int) error {
 	return nil
 }
 
-// foldName maps all names that are equal under [strings.EqualFold], and only those, to one. ASCII
-// becomes lower case, so that most names are their own folding.
+// foldName maps all names that are equal under [strings.EqualFold], and only those, to one name.
+// ASCII becomes lower case, so that most names map to themselves.
 func foldName(name string) string {
 	for i := range len(name) {
 		if c := name[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
@@ -252,7 +252,7 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// unquote gives the text of a JSON string that is known to be valid.
+// unquote returns the text of a valid JSON string.
 func unquote(quoted string) string {
 	if strings.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]

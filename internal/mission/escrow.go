@@ -6,8 +6,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Escrow is the money of one mission in a factory contract: as a draft promises it, or as the chain
-// says it was paid in.
+// Escrow is the money of one mission in a factory contract: as quoted for a draft, or as funded on
+// chain.
 type Escrow struct {
 	ChainID     uint64
 	Factory     sortie.Address
@@ -16,12 +16,12 @@ type Escrow struct {
 	Creator     sortie.Address
 	Token       sortie.Address
 	Reward      *big.Int // base units, for one submission
-	TargetCount *big.Int // the chain's numbers are wider than ours
+	TargetCount *big.Int // the contract's type is wider than int
 	Nonce       sortie.Hash
 }
 
-// Differences names what differs between two escrows, in the order of the fields; nothing if they
-// are the same. A funding counts only when it is exactly the one that was promised.
+// Differences returns the names of the fields in which two escrows differ, in the order of the
+// fields; empty if they are equal. A funding counts only if it equals the quoted escrow.
 func (e Escrow) Differences(other Escrow) []string {
 	var names []string
 	differ := func(name string, yes bool) {
@@ -41,5 +41,5 @@ func (e Escrow) Differences(other Escrow) []string {
 	return names
 }
 
-// sameNumber holds a missing number to be different from every number, itself included.
+// sameNumber reports whether two numbers are equal. A missing number is not equal to any number.
 func sameNumber(a, b *big.Int) bool { return a != nil && b != nil && a.Cmp(b) == 0 }

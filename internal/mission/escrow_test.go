@@ -33,25 +33,25 @@ func TestEveryFieldOfAnEscrowCounts(t *testing.T) {
 		other := someEscrow()
 		change(&other)
 		if got := someEscrow().Differences(other); !slices.Equal(got, []string{name}) {
-			t.Errorf("another %s: the differences are %q", name, got)
+			t.Errorf("escrow with another %s: got differences %q, want it alone", name, got)
 		}
 	}
 	if got := someEscrow().Differences(someEscrow()); got != nil {
-		t.Errorf("the same escrow differs in %q", got)
+		t.Errorf("equal escrows: got differences %q, want none", got)
 	}
 }
 
-func TestAMissingNumberIsNoNumber(t *testing.T) {
+func TestMissingNumbersDiffer(t *testing.T) {
 	t.Parallel()
 	missing := someEscrow()
 	missing.Reward, missing.TargetCount = nil, nil
 	want := []string{"rewardPerSubmission", "targetCount"}
 	for _, other := range []mission.Escrow{someEscrow(), missing} {
 		if got := missing.Differences(other); !slices.Equal(got, want) {
-			t.Errorf("the differences are %q, want %q", got, want)
+			t.Errorf("escrows with missing numbers: got differences %q, want %q", got, want)
 		}
 		if got := other.Differences(missing); !slices.Equal(got, want) {
-			t.Errorf("the differences are %q, want %q", got, want)
+			t.Errorf("escrows with missing numbers: got differences %q, want %q", got, want)
 		}
 	}
 }

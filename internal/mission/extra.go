@@ -12,18 +12,18 @@ import (
 
 const maxExtraBytes = 8 << 10
 
-// keep puts a member the service does not know into extra: under its own name, or for a member of a
-// known object under that object's name.
+// keep puts an unknown member into extra: under its name, or for a member of a known object under
+// that object's name.
 func (r *rules) keep(object string, member node) {
 	value := jsontext.Value(member.text)
-	_ = value.Compact() // it is valid: it was parsed
+	_ = value.Compact() // cannot fail: the value was parsed
 	if !readable(value) {
 		r.add(field{object: object, name: member.name}.path(), faultOutOfRange, "holds a number that most programs cannot read: keep it below 1e308, or send it as a string")
 		return
 	}
 	if object == "" {
 		if isEmpty := string(value) == "{}" || member.kind == jsontext.KindNull; isEmpty && member.name == "extra" {
-			return // a normalized mission that was sent again
+			return // a normalized mission that was sent as input
 		}
 		r.mission.Extra[member.name] = json.RawMessage(value)
 		return
@@ -38,14 +38,14 @@ func (r *rules) keep(object string, member node) {
 	r.mission.Extra[object] = append(append(kept, value...), '}')
 }
 
-// readable reports whether every number in a valid value fits what JSON readers read numbers into.
-// One that does not would make every answer that shows the mission unreadable.
+// readable reports whether every number in a valid value fits a 64-bit float, which most JSON
+// parsers use. A larger number would make every response that shows the mission unreadable.
 func readable(value jsontext.Value) bool {
 	decoder := jsontext.NewDecoder(bytes.NewReader(value))
 	for {
 		token, err := decoder.ReadToken()
 		if err != nil {
-			return true // the end: it is valid
+			return true // the end of the value, which is valid
 		}
 		if token.Kind() != jsontext.KindNumber {
 			continue
@@ -73,11 +73,11 @@ func appendExtra(dst []byte, extra map[string]json.RawMessage, appendValue func(
 
 func appendVerbatim(dst []byte, value json.RawMessage) []byte { return append(dst, value...) }
 
-// appendCanonical appends one text for all spellings of a value.
+// appendCanonical appends the same text for all spellings of a value.
 func appendCanonical(dst []byte, value json.RawMessage) []byte {
 	parsed, err := parseDocument(value)
 	if err != nil {
-		return append(dst, value...) // not ours to repair: unequal to everything but itself
+		return append(dst, value...) // not valid JSON: equal only to itself
 	}
 	return parsed.appendCanonical(dst, 0)
 }

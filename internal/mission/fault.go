@@ -9,12 +9,12 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The codes of a field's fault. Programs match on them, so they never change meaning.
+// The codes of a field's fault. Clients match on them, so their meaning never changes.
 const (
 	faultRequired      = "required"
 	faultWrongType     = "wrong_type"
 	faultUnsupported   = "unsupported"       // not one of the values the service knows
-	faultNotApplicable = "not_applicable"    // has no meaning beside another field's value
+	faultNotApplicable = "not_applicable"    // has no meaning with another field's value
 	faultTooShort      = "too_short"         // characters
 	faultTooLong       = "too_long"          // characters
 	faultTooMany       = "too_many"          // elements or pairs
@@ -24,14 +24,15 @@ const (
 	faultTooPrecise    = "too_precise"       // decimals or digits that could not be kept
 	faultFormat        = "invalid_format"    //
 	faultCharacter     = "invalid_character" //
-	faultBlank         = "blank"             // nothing in it can be read
-	faultMediaType     = "wrong_media_type"  // of a file that the mission does not ask for
+	faultBlank         = "blank"             // has no visible character
+	faultMediaType     = "wrong_media_type"  // the mission asks for another media type
 )
 
-// faults collects what is wrong with a mission, so that its author can correct everything at once.
+// faults collects everything that is wrong with a mission, so that its author can correct it at
+// once.
 type faults struct {
 	listed []sortie.FieldError
-	more   int // found, not listed
+	more   int // found but not listed
 }
 
 func (f *faults) add(path, code, format string, args ...any) {
@@ -44,8 +45,7 @@ func (f *faults) add(path, code, format string, args ...any) {
 
 func (f *faults) none() bool { return len(f.listed) == 0 }
 
-// problem makes the error that reports the faults under a code. Lead is the one a person should
-// read first.
+// problem returns the error that reports the faults under a code. Lead is the fault to show first.
 func (f *faults) problem(code sortie.Code, lead string) *sortie.Error {
 	if others := len(f.listed) + f.more - 1; others > 0 {
 		lead += fmt.Sprintf(" (and %d more, see details.fields)", others)
@@ -54,12 +54,12 @@ func (f *faults) problem(code sortie.Code, lead string) *sortie.Error {
 		Detail("fields", f.listed)
 }
 
-// invalid is the error of a mission that has faults.
+// invalid returns the validation_failed error of a mission that has faults.
 func (f *faults) invalid() *sortie.Error {
 	return f.problem(sortie.CodeValidationFailed, f.listed[0].Path+" "+f.listed[0].Message)
 }
 
-// cut shortens text that came from outside before it goes into a message.
+// cut shortens foreign text for a message.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -15,15 +15,15 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Fingerprint identifies a normalized mission: equal for the same mission in whatever spelling,
-// different for any other. It begins with the version of the rules it was made by.
+// Fingerprint identifies a normalized mission: equal for all spellings of the same mission,
+// different for any other. It begins with the version of its rules.
 type Fingerprint string
 
-// The version changes together with anything that changes the fingerprint of a mission that was
-// already accepted.
+// fingerprintVersion changes with every change of the rules that alters the fingerprint of an
+// accepted mission.
 const fingerprintVersion = "v1"
 
-// Fingerprint is the mission's fingerprint under the present rules.
+// Fingerprint returns the mission's fingerprint under the current rules.
 func (n Normalized) Fingerprint() Fingerprint {
 	text := make([]byte, 0, 1024)
 	text = append(text, "sortie mission "+fingerprintVersion+"\n"...)
@@ -31,13 +31,13 @@ func (n Normalized) Fingerprint() Fingerprint {
 	return Fingerprint(fingerprintVersion + ":" + hex.EncodeToString(sum[:]))
 }
 
-// Current reports whether f was made by the present rules. One that was not cannot be compared:
-// compare the missions with [Differences] then.
+// Current reports whether f was made with the current rules. Otherwise it cannot be compared:
+// compare the missions with [Differences].
 func (f Fingerprint) Current() bool { return strings.HasPrefix(string(f), fingerprintVersion+":") }
 
-// AppendJSON appends the mission as JSON, for storing and for answers: members in the order of
+// AppendJSON appends the mission as JSON, for storage and responses: members in the order of
 // [sortie.NormalizedMission], pairs and unknown members sorted by name. Equal missions give equal
-// bytes, except for the spelling of values inside of extra, which stay as they came.
+// bytes, except for the spelling of values inside extra, which is kept.
 func (n Normalized) AppendJSON(dst []byte) []byte {
 	return appendMission(dst, &n.mission, appendVerbatim)
 }
@@ -112,12 +112,12 @@ func appendPairs(dst []byte, pairs map[string]string) []byte {
 }
 
 func appendString(dst []byte, text string) []byte {
-	quoted, _ := jsontext.AppendQuote(dst, text) // fails for invalid UTF-8 only, which no document has
+	quoted, _ := jsontext.AppendQuote(dst, text) // fails only for invalid UTF-8, which parseDocument refuses
 	return quoted
 }
 
-// Differences names the fields in which two missions differ, in the order of the mission's fields;
-// it is empty if and only if their fingerprints are equal.
+// Differences returns the names of the fields in which two missions differ, in the order of the
+// mission's fields. It is empty if and only if their fingerprints are equal.
 func Differences(a, b Normalized) []string {
 	x, y := &a.mission, &b.mission
 	var names []string

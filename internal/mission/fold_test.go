@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Few names are compared by strings.EqualFold and many by their folding: both must agree on every
-// character.
+// Small objects compare names by strings.EqualFold, large ones by foldName: both must agree on
+// every character.
 func TestFoldingIsThatOfEqualFold(t *testing.T) {
 	t.Parallel()
 	first := map[string]string{}
@@ -19,11 +19,11 @@ func TestFoldingIsThatOfEqualFold(t *testing.T) {
 		name := string(r)
 		folded := foldName(name)
 		if !strings.EqualFold(name, folded) {
-			t.Fatalf("%q folds to %q, which is another name", name, folded)
+			t.Fatalf("foldName(%q): got %q, want an equal name", name, folded)
 		}
 		if unicode.SimpleFold(r) == r {
 			if folded != name {
-				t.Fatalf("%q has no other case and folds to %q", name, folded)
+				t.Fatalf("foldName(%q), which has one case: got %q, want it unchanged", name, folded)
 			}
 			continue
 		}
@@ -31,10 +31,10 @@ func TestFoldingIsThatOfEqualFold(t *testing.T) {
 		if !known {
 			first[folded] = name
 		} else if !strings.EqualFold(name, other) {
-			t.Fatalf("%q and %q are different and fold to %q", name, other, folded)
+			t.Fatalf("foldName of the different names %q and %q: got %q for both, want different ones", name, other, folded)
 		}
 		if again := foldName(string(unicode.SimpleFold(r))); again != folded {
-			t.Fatalf("%q folds to %q, its other case to %q", name, folded, again)
+			t.Fatalf("foldName of the other case of %q: got %q, want %q", name, again, folded)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// The bodies that cost the most for their size, each close to 64 KiB.
+// hostileBodies returns the bodies that cost the most for their size, each close to 64 KiB.
 func hostileBodies() map[string]string {
 	var manyNames strings.Builder
 	for i := range 7_000 {
@@ -42,14 +42,14 @@ func hostileBodies() map[string]string {
 	}
 }
 
-// Not parallel: it counts what the whole process allocates. The dearest body takes about 6 MiB, and
-// what the runtime allocates beside it varies, so the limit leaves a third of that: it is there for
-// what grows faster than the body.
+// This test is not parallel: it counts what the whole process allocates. The most expensive body
+// takes about 6 MiB, and the runtime's own allocations vary, so the limit leaves a third of that.
+// It finds costs that grow faster than the body.
 func TestHostileBodiesAreCheap(t *testing.T) {
 	const limit = 128 * mission.MaxBodyBytes
 	for name, body := range hostileBodies() {
 		if len(body) > mission.MaxBodyBytes {
-			t.Errorf("%s: %d bytes are too many to test anything but the size", name, len(body))
+			t.Errorf("body %s: got %d bytes, want at most %d", name, len(body), mission.MaxBodyBytes)
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -59,7 +59,7 @@ func TestHostileBodiesAreCheap(t *testing.T) {
 		}
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > limit {
-			t.Errorf("%s: %d bytes allocated for a body of %d", name, used, len(body))
+			t.Errorf("body %s of %d bytes: got %d bytes allocated, want at most %d", name, len(body), used, limit)
 		}
 	}
 }
@@ -78,18 +78,18 @@ func FuzzNormalize(f *testing.F) {
 			return
 		}
 		if !jsontext.Value(body).IsValid() {
-			t.Fatal("a body was taken that is not strict JSON")
+			t.Fatal("body that is not strict JSON: got no error, want one")
 		}
 		stored := n.AppendJSON(nil)
 		restored, err := mission.Restore(stored)
 		if err != nil {
-			t.Fatalf("stored %s: %v", stored, err)
+			t.Fatalf("restore %s: got %v, want no error", stored, err)
 		}
 		if string(restored.AppendJSON(nil)) != string(stored) || restored.Fingerprint() != n.Fingerprint() {
-			t.Fatalf("stored %s, restored %s", stored, restored.AppendJSON(nil))
+			t.Fatalf("restored mission: got %s, want %s", restored.AppendJSON(nil), stored)
 		}
 		if !mission.ValidMissionID(mission.NewMissionID(n.Mission().Title, mission.Entropy{})) {
-			t.Fatalf("the title %q has no mission id", n.Mission().Title)
+			t.Fatalf("mission id of the title %q: got an invalid one, want a valid one", n.Mission().Title)
 		}
 		if _, err := n.Terms(6); err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func FuzzNormalize(f *testing.F) {
 		}
 		again, err := mission.Normalize(stored, creator)
 		if err != nil || again.Fingerprint() != n.Fingerprint() {
-			t.Fatalf("%s does not normalize to itself: %v", stored, err)
+			t.Fatalf("normalize %s again: got another fingerprint or error %v, want the same mission", stored, err)
 		}
 	})
 }
@@ -108,13 +108,13 @@ func checkRefusal(t *testing.T, err error) {
 	t.Helper()
 	var coded *sortie.Error
 	if !errors.As(err, &coded) {
-		t.Fatalf("%v is not a *sortie.Error", err)
+		t.Fatalf("got error %v, want a *sortie.Error", err)
 	}
 	if status := coded.Code.HTTPStatus(); status < 400 || status > 422 {
-		t.Fatalf("%v is answered with %d", err, status)
+		t.Fatalf("status of error %v: got %d, want 400 to 422", err, status)
 	}
 	if fields, _ := coded.Details["fields"].([]sortie.FieldError); len(fields) > 50 || len(coded.Message) > 1000 {
-		t.Fatalf("%d faults and a message of %d bytes", len(fields), len(coded.Message))
+		t.Fatalf("got %d faults and a message of %d bytes, want at most 50 and 1000", len(fields), len(coded.Message))
 	}
 }
 

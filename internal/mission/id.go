@@ -27,7 +27,7 @@ const (
 
 var encoding = base32.NewEncoding(crockford).WithPadding(base32.NoPadding)
 
-// Entropy is the randomness of an id, for the caller to fill from a cryptographic source.
+// Entropy is the randomness of an id. The caller fills it from a cryptographic source.
 type Entropy [10]byte
 
 // NewDraftID makes a draft id: the time in milliseconds and 80 random bits, so that ids sort by
@@ -41,15 +41,14 @@ func NewSubmissionID(entropy Entropy, now time.Time) string {
 	return submissionPrefix + timedSuffix(entropy, now)
 }
 
-// NewEventID makes the id of an event, of the same form. It is not drawn but follows from what it
-// names, whose digest stands in for the randomness.
+// NewEventID makes the id of an event, of the same form. It is derived, not random: the digest of
+// the event takes the place of the randomness.
 func NewEventID(digest Entropy, at time.Time) string {
 	return eventPrefix + timedSuffix(digest, at)
 }
 
-// timedSuffix writes 128 bits, 48 of time and 80 random, as 26 characters. That is room for 130;
-// the two zero bits go in front, where base32 would put them at the end, so that the text sorts
-// like the number.
+// timedSuffix encodes 128 bits, 48 of time and 80 random, as 26 characters. These hold 130 bits;
+// the two zero bits are put first, so that the text sorts like the number.
 func timedSuffix(entropy Entropy, now time.Time) string {
 	var value [timestampBytes + len(entropy)]byte
 	binary.BigEndian.PutUint64(value[:], uint64(now.UnixMilli())<<16)
@@ -63,14 +62,14 @@ func timedSuffix(entropy Entropy, now time.Time) string {
 }
 
 // NewMissionID makes the public id of a mission: its title as a slug, and 40 of the random bits.
-// Two missions with one title collide once in a million million; whoever stores the id must hold it
-// unique.
+// Two missions with the same title collide with a probability of one in 10^12, so the store must
+// keep the id unique.
 func NewMissionID(title string, entropy Entropy) string {
 	return slug(title) + "-" + encoding.EncodeToString(entropy[:5])
 }
 
-// slug is the title in small ASCII letters, digits and single hyphens, at most 48 characters.
-// Letters with diacritics lose them. A title without any Latin letter has no slug of its own.
+// slug returns the title in lower-case ASCII letters, digits and single hyphens, at most 48
+// characters. Letters lose their diacritics. A title without Latin letters gets a fixed slug.
 func slug(title string) string {
 	var text strings.Builder
 	hasLetter, gap := false, false

@@ -9,15 +9,15 @@ const instantLayout = "2006-01-02T15:04:05.000Z"
 
 func formatInstant(t time.Time) string { return t.UTC().Format(instantLayout) }
 
-// parseInstant reads an RFC 3339 time with a zone. The shape is checked here because time.Parse
-// takes more than the standard (a comma before the fraction, a single digit for the hour, zones a
-// day and more away).
+// parseInstant reads an RFC 3339 time with a zone. It checks the form because time.Parse accepts
+// more than the standard: a comma before the fraction, a single digit for the hour, zones of a day
+// and more.
 func parseInstant(text string) (t time.Time, ok bool) {
 	const shortest, longest = len("2006-01-02T15:04:05Z"), 48
 	if len(text) < shortest || len(text) > longest {
 		return time.Time{}, false
 	}
-	text = strings.ToUpper(text) // the standard allows a small t and z
+	text = strings.ToUpper(text) // the standard allows lower-case t and z
 	local, zone := text[:19], text[19:]
 	if !matches(local, "0000-00-00T00:00:00") {
 		return time.Time{}, false
@@ -35,7 +35,7 @@ func parseInstant(text string) (t time.Time, ok bool) {
 	return t.UTC().Truncate(time.Millisecond), err == nil
 }
 
-// matches compares text with a pattern in which 0 stands for any digit.
+// matches compares text with a pattern in which 0 matches any digit.
 func matches(text, pattern string) bool {
 	if len(text) != len(pattern) {
 		return false

@@ -9,9 +9,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Normalized is a mission that satisfies the rules, in the one form that stands for all its
-// spellings. Only [Normalize] and [Restore] make one. It must not be changed: copies share its
-// lists and maps.
+// Normalized is a valid mission in normalized form: equal for all spellings of the same mission.
+// Only [Normalize] and [Restore] make one. It must not be changed: copies share its lists and maps.
 type Normalized struct {
 	mission sortie.NormalizedMission
 }
@@ -42,7 +41,7 @@ func Normalize(body []byte, creator sortie.Address) (Normalized, error) {
 	return Normalized{mission: r.mission}, nil
 }
 
-// verdict is the one error that is reported, or nil.
+// verdict returns the error to report, or nil.
 func (r *rules) verdict(creator sortie.Address) error {
 	if r.variant != nil {
 		return invalidJSON(r.variant)
@@ -79,11 +78,11 @@ func (r *rules) checkCreator(signer sortie.Address) error {
 	return nil
 }
 
-// Mission is the mission as it is shown. It must not be changed.
+// Mission returns the mission as the API shows it. It must not be changed.
 func (n Normalized) Mission() sortie.NormalizedMission { return n.mission }
 
-// Restore reads back what [Normalized.AppendJSON] wrote. It does not apply the rules again: a
-// mission stays what it was when it was accepted, also when the rules have changed since.
+// Restore reads back what [Normalized.AppendJSON] wrote. It does not apply the rules again: an
+// accepted mission stays valid when the rules change.
 func Restore(stored []byte) (Normalized, error) {
 	var n Normalized
 	if err := json.Unmarshal(stored, &n.mission); err != nil {

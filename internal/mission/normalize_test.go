@@ -15,7 +15,7 @@ import (
 
 var creator = sortie.MustAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
-// smallest is the shortest mission there is; with adds members to it or replaces them.
+// smallest is the shortest valid mission. The function with adds or replaces members.
 const smallest = `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`
 
 func with(members ...string) string {
@@ -43,7 +43,7 @@ func mustNormalize(t testing.TB, body string) mission.Normalized {
 	t.Helper()
 	n, err := mission.Normalize([]byte(body), creator)
 	if err != nil {
-		t.Fatalf("Normalize(%.300s): %v (%v)", body, err, faultsOf(err))
+		t.Fatalf("Normalize(%.300s): got %v with the faults %v, want no error", body, err, faultsOf(err))
 	}
 	return n
 }
@@ -66,13 +66,13 @@ func wantCode(t *testing.T, err error, code sortie.Code) {
 	t.Helper()
 	var coded *sortie.Error
 	if !errors.As(err, &coded) {
-		t.Fatalf("error %v is not a *sortie.Error", err)
+		t.Fatalf("got error %v, want a *sortie.Error", err)
 	}
 	if coded.Code != code {
-		t.Fatalf("code %s (%v), want %s", coded.Code, err, code)
+		t.Fatalf("got code %s (%v), want %s", coded.Code, err, code)
 	}
 	if len(coded.Message) > 1000 {
-		t.Fatalf("a message of %d bytes: it echoes its input", len(coded.Message))
+		t.Fatalf("message: got %d bytes, want at most 1000: it must not repeat its input", len(coded.Message))
 	}
 }
 
@@ -87,14 +87,14 @@ func TestNormalizeFillsInDefaults(t *testing.T) {
 		Tags:         []string{}, Metadata: map[string]string{}, Extra: map[string]json.RawMessage{},
 	}
 	if !reflect.DeepEqual(got.Mission(), want) {
-		t.Errorf("got  %+v\nwant %+v", got.Mission(), want)
+		t.Errorf("normalized mission:\ngot  %+v\nwant %+v", got.Mission(), want)
 	}
 	const wantJSON = `{"title":"Photo of the main entrance","description":"","mediaType":"photo",` +
 		`"reward":{"token":"USDC","amount":2.5},"targetCount":4,"maxSubmissionsPerContributor":1,` +
 		`"verification":{"accept":[],"reject":[]},"location":null,"video":null,"startsAt":null,"endsAt":null,` +
 		`"tags":[],"externalReference":null,"metadata":{},"extra":{}}`
 	if text := string(got.AppendJSON(nil)); text != wantJSON {
-		t.Errorf("got  %s\nwant %s", text, wantJSON)
+		t.Errorf("AppendJSON:\ngot  %s\nwant %s", text, wantJSON)
 	}
 }
 
@@ -122,11 +122,11 @@ func TestNormalizeKeepsEverything(t *testing.T) {
 		`"extra":{"campaign":[1,{"k":null}],"nothing":null,` +
 		`"reward":{"note":{"b":1.0,"a":"\u0041"},"more":[]},"verification":{"weight":3}}}`
 	if text := string(got.AppendJSON(nil)); text != want {
-		t.Errorf("got  %s\nwant %s", text, want)
+		t.Errorf("AppendJSON:\ngot  %s\nwant %s", text, want)
 	}
 }
 
-// The service also encodes missions through their Go type; both ways must say the same.
+// The service also encodes missions through their Go type; both encodings must be equal.
 func TestAppendJSONAgreesWithTheWireType(t *testing.T) {
 	t.Parallel()
 	n := mustNormalize(t, with("location", `{"lat":1,"lng":2}`, "mediaType", `"video"`, "extra1", `{"a":[1.50,"<é>"]}`,
@@ -143,7 +143,7 @@ func TestAppendJSONAgreesWithTheWireType(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(viaType, viaAppend) {
-		t.Errorf("type:   %v\nappend: %v", viaType, viaAppend)
+		t.Errorf("AppendJSON: got %v\nwant %v as encoded through the type", viaAppend, viaType)
 	}
 }
 
@@ -157,14 +157,14 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again := restored.AppendJSON(nil); string(again) != string(stored) {
-			t.Errorf("restored %s\nstored   %s", again, stored)
+			t.Errorf("restored mission:\ngot  %s\nwant %s", again, stored)
 		}
 		if restored.Fingerprint() != n.Fingerprint() || len(mission.Differences(n, restored)) != 0 {
-			t.Errorf("the restored mission is another one: %v", mission.Differences(n, restored))
+			t.Errorf("restored mission: got differences %v, want none", mission.Differences(n, restored))
 		}
 	}
 	if _, err := mission.Restore([]byte(`{"title":5}`)); err == nil {
-		t.Error("restored a mission from something else")
+		t.Error("Restore of a text that is no mission: got no error, want one")
 	}
 }
 
@@ -309,13 +309,13 @@ func TestFaults(t *testing.T) {
 			_, err := mission.Normalize([]byte(with(c.member, c.value)), creator)
 			if c.fault == "" {
 				if err != nil {
-					t.Fatalf("refused: %v", err)
+					t.Fatalf("Normalize: got %v, want no error", err)
 				}
 				return
 			}
 			wantCode(t, err, sortie.CodeValidationFailed)
 			if got := faultsOf(err); !slices.Equal(got, []string{c.fault}) {
-				t.Errorf("faults %q, want %q", got, c.fault)
+				t.Errorf("got faults %q, want %q", got, c.fault)
 			}
 		})
 	}
@@ -346,13 +346,13 @@ func TestAmounts(t *testing.T) {
 			n, err := mission.Normalize([]byte(with("reward", `{"token":"USDC","amount":`+c.amount+`}`)), creator)
 			if c.fault == "" {
 				if got := n.Mission().Reward.Amount; err != nil || string(got) != c.want {
-					t.Fatalf("amount %s, error %v; want %s", got, err, c.want)
+					t.Fatalf("got amount %s, error %v; want %s", got, err, c.want)
 				}
 				return
 			}
 			wantCode(t, err, sortie.CodeValidationFailed)
 			if got := faultsOf(err); !slices.Equal(got, []string{"reward.amount " + c.fault}) {
-				t.Errorf("faults %q, want %q", got, c.fault)
+				t.Errorf("got faults %q, want %q", got, c.fault)
 			}
 		})
 	}
@@ -364,7 +364,7 @@ func TestBudget(t *testing.T) {
 	_, err := mission.Normalize([]byte(with("reward", `{"token":"USDC","amount":1000.000001}`, "targetCount", "10000")), creator)
 	wantCode(t, err, sortie.CodeValidationFailed)
 	if got := faultsOf(err); !slices.Equal(got, []string{"reward.amount too_large"}) {
-		t.Errorf("faults %q", got)
+		t.Errorf("budget above the maximum: got faults %q, want reward.amount too_large", got)
 	}
 }
 
@@ -379,7 +379,7 @@ func TestVideo(t *testing.T) {
 	for _, c := range cases {
 		_, err := mission.Normalize([]byte(with("mediaType", `"video"`, "video", c.video)), creator)
 		if got := strings.Join(faultsOf(err), ";"); got != c.fault {
-			t.Errorf("video %s: faults %q, want %q", c.video, got, c.fault)
+			t.Errorf("video %s: got faults %q, want %q", c.video, got, c.fault)
 		}
 	}
 }
@@ -394,7 +394,7 @@ func TestEndAfterStart(t *testing.T) {
 	} {
 		_, err := mission.Normalize([]byte(with("startsAt", starts, "endsAt", ends)), creator)
 		if got := faultsOf(err); !slices.Equal(got, []string{"endsAt out_of_range"}) {
-			t.Errorf("%s to %s: faults %q", starts, ends, got)
+			t.Errorf("from %s to %s: got faults %q, want endsAt out_of_range", starts, ends, got)
 		}
 	}
 }
@@ -425,11 +425,11 @@ func checkBadToken(t *testing.T, body string) {
 	var coded *sortie.Error
 	errors.As(err, &coded)
 	if !reflect.DeepEqual(coded.Details["allowed"], sortie.Tokens()) {
-		t.Errorf("details.allowed = %v", coded.Details["allowed"])
+		t.Errorf("details.allowed: got %v, want %v", coded.Details["allowed"], sortie.Tokens())
 	}
 	got := faultsOf(err)
 	if len(got) < 2 || got[0] != "title wrong_type" || !strings.HasPrefix(got[1], "reward") {
-		t.Errorf("faults %q: want all of them", got)
+		t.Errorf("got faults %q, want those of title and reward", got)
 	}
 }
 
@@ -438,7 +438,7 @@ func TestCreator(t *testing.T) {
 	for _, same := range []string{creator.String(), strings.ToLower(creator.String()), "0x" + strings.ToUpper(creator.String()[2:])} {
 		n := mustNormalize(t, with("creator", `"`+same+`"`))
 		if n.Fingerprint() != mustNormalize(t, smallest).Fingerprint() {
-			t.Errorf("creator %s is material", same)
+			t.Errorf("mission with creator %s: got another fingerprint, want the same as without", same)
 		}
 	}
 	mustNormalize(t, with("creator", "null"))
@@ -457,19 +457,19 @@ func TestAllFaultsAtOnceUpToALimit(t *testing.T) {
 	wantCode(t, err, sortie.CodeValidationFailed)
 	want := []string{"title too_short", "reward.amount required", "targetCount required", "startsAt invalid_format", "tags[0] invalid_format"}
 	if got := faultsOf(err); !slices.Equal(got, want) {
-		t.Errorf("faults %q, want %q", got, want)
+		t.Errorf("got faults %q, want %q", got, want)
 	}
 	_, err = mission.Normalize([]byte(with("targetCount", "0", "maxSubmissionsPerContributor", "5")), creator)
 	if got := faultsOf(err); !slices.Equal(got, []string{"targetCount out_of_range"}) {
-		t.Errorf("faults %q: one mistake is reported as two", got)
+		t.Errorf("got faults %q, want targetCount out_of_range alone", got)
 	}
 	many := "[" + strings.Repeat("1,", 30_000) + "1]"
 	_, err = mission.Normalize([]byte(with("tags", many)), creator)
 	wantCode(t, err, sortie.CodeValidationFailed)
 	if got := faultsOf(err); len(got) != 50 {
-		t.Errorf("%d faults listed, want 50", len(got))
+		t.Errorf("got %d faults listed, want 50", len(got))
 	}
 	if !strings.Contains(err.Error(), "and 30000 more") {
-		t.Errorf("the message does not count all faults: %v", err)
+		t.Errorf("message: got %v, want it to count 30000 more faults", err)
 	}
 }

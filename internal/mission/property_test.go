@@ -19,8 +19,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// The tests of this file write missions as trees (maps, lists, strings, numbers, nil), put them
-// down in random spellings, and ask whether the rules see the tree behind the spelling.
+// The tests of this file build missions as trees (maps, lists, strings, numbers, nil), write them
+// as JSON in random spellings, and check that the rules read the same tree from each.
 
 type (
 	tree   = map[string]any
@@ -188,7 +188,7 @@ func (s *spelling) number(text string) {
 	case 2: // all digits before the exponent
 		digits := strings.TrimLeft(whole+fraction, "0")
 		s.text.WriteString(cmp.Or(digits, "0") + []string{"e-", "E-"}[s.IntN(2)] + strconv.Itoa(len(fraction)))
-	case 3: // all digits behind the point
+	case 3: // all digits after the point
 		s.text.WriteString("0." + whole + fraction + []string{"e", "e+", "E0"}[s.IntN(3)] + strconv.Itoa(len(whole)))
 	}
 }
@@ -285,7 +285,7 @@ func TestFingerprintOf10000Pairs(t *testing.T) {
 			x, y := mustSpell(t, a), mustSpell(t, b)
 			same := sameJSON(t, x.AppendJSON(nil), y.AppendJSON(nil))
 			if !changed && !same {
-				t.Fatalf("one mission, two meanings:\n%s\n%s", x.AppendJSON(nil), y.AppendJSON(nil))
+				t.Fatalf("two spellings of one mission:\ngot  %s\nwant %s", y.AppendJSON(nil), x.AppendJSON(nil))
 			}
 			if same {
 				equal++
@@ -293,15 +293,15 @@ func TestFingerprintOf10000Pairs(t *testing.T) {
 				unequal++
 			}
 			if (x.Fingerprint() == y.Fingerprint()) != same {
-				t.Fatalf("fingerprints %s and %s, missions equal: %v\n%s\n%s", x.Fingerprint(), y.Fingerprint(), same, x.AppendJSON(nil), y.AppendJSON(nil))
+				t.Fatalf("got fingerprints %s and %s, want them equal: %v\n%s\n%s", x.Fingerprint(), y.Fingerprint(), same, x.AppendJSON(nil), y.AppendJSON(nil))
 			}
 			if differences := mission.Differences(x, y); (len(differences) == 0) != same {
-				t.Fatalf("differences %v, missions equal: %v", differences, same)
+				t.Fatalf("got differences %v, want none: %v", differences, same)
 			}
 		}
 	})
 	if equal < 1000 || unequal < 1000 {
-		t.Errorf("%d equal and %d unequal pairs: the test does not test both", equal, unequal)
+		t.Errorf("got %d equal and %d unequal pairs, want many of both", equal, unequal)
 	}
 }
 
@@ -309,31 +309,31 @@ func mustSpell(t *rapid.T, m tree) mission.Normalized {
 	body := spell(t, m)
 	n, err := mission.Normalize([]byte(body), creator)
 	if err != nil {
-		t.Fatalf("%s: %v %v", body, err, faultsOf(err))
+		t.Fatalf("Normalize(%s): got %v with the faults %v, want no error", body, err, faultsOf(err))
 	}
 	return n
 }
 
-// What the service answers can be sent again as it is: a normalized mission is its own
+// A mission from a response can be sent as input: a normalized mission is its own
 // normalization.
 func TestNormalizedMissionNormalizesToItself(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMission(t)
-		delete(m, "campaign") // an extra that is not empty is an unknown member the next time
+		delete(m, "campaign") // an extra that is not empty is an unknown member of the next input
 		delete(m, "note")
 		first := mustSpell(t, m)
 		second, err := mission.Normalize(first.AppendJSON(nil), creator)
 		if err != nil {
-			t.Fatalf("%s: %v", first.AppendJSON(nil), err)
+			t.Fatalf("Normalize(%s): got %v, want no error", first.AppendJSON(nil), err)
 		}
 		if second.Fingerprint() != first.Fingerprint() || string(second.AppendJSON(nil)) != string(first.AppendJSON(nil)) {
-			t.Fatalf("first  %s\nsecond %s", first.AppendJSON(nil), second.AppendJSON(nil))
+			t.Fatalf("normalized again:\ngot  %s\nwant %s", second.AppendJSON(nil), first.AppendJSON(nil))
 		}
 	})
 }
 
-// Any title that is accepted normalizes to itself, and nothing dangerous is left in it.
+// An accepted title normalizes to itself and contains no forbidden character.
 func TestTitleNormalization(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -347,12 +347,12 @@ func TestTitleNormalization(t *testing.T) {
 		}
 		title := n.Mission().Title
 		if !norm.NFC.IsNormalString(title) || strings.Join(strings.Fields(title), " ") != title || strings.ContainsAny(title, "\x00\x1b\x7f\u202e\u2066\n\r\t") {
-			t.Fatalf("title %q is not in its normal form", title)
+			t.Fatalf("accepted title: got %q, want its normal form", title)
 		}
 		quoted, _ = json.Marshal(title)
 		again, err := mission.Normalize([]byte(with("title", string(quoted))), creator)
 		if err != nil || again.Fingerprint() != n.Fingerprint() {
-			t.Fatalf("title %q does not normalize to itself: %v", title, err)
+			t.Fatalf("normalize the title %q again: got another title or error %v, want the same", title, err)
 		}
 	})
 }
@@ -390,10 +390,10 @@ func TestDifferences(t *testing.T) {
 		members := []string{"location", `{"lat":1,"lng":2}`, "mediaType", `"video"`, "foo", `{"a":1,"b":[1,2]}`, name, value}
 		b := mustNormalize(t, with(members...))
 		if got := strings.Join(mission.Differences(a, b), " "); got != want {
-			t.Errorf("%s: differences %q, want %q", change, got, want)
+			t.Errorf("change of %s: got differences %q, want %q", change, got, want)
 		}
 		if (a.Fingerprint() == b.Fingerprint()) != (want == "") {
-			t.Errorf("%s: the fingerprint disagrees", change)
+			t.Errorf("change of %s: got fingerprints that contradict the differences %q", change, want)
 		}
 	}
 }
@@ -405,14 +405,14 @@ func TestFingerprintIsStable(t *testing.T) {
 	n := mustNormalize(t, with("foo", `{"b":1.0,"a":"\u0041"}`, "metadata", `{"k":"v"}`, "location", `{"lat":1,"lng":2}`))
 	const want = "v1:f71ee06044fe0d05a4e0961ac8b995f9f8e0983ef9f5b10e7511a25d0758eec0"
 	if got := n.Fingerprint(); got != want || !got.Current() {
-		t.Errorf("fingerprint %s, want %s", got, want)
+		t.Errorf("got fingerprint %s, want %s", got, want)
 	}
 	if mission.Fingerprint("v0:00").Current() {
-		t.Error("an unknown version is taken for the present one")
+		t.Error("Current of a fingerprint with an unknown version: got true, want false")
 	}
 	for _, pair := range [][2]string{{"1e-1000001", "1e-1000002"}, {"1e-1000001", "-1e-1000001"}, {"1e-999999999", "1e-9999999999"}} {
 		if mustNormalize(t, with("foo", pair[0])).Fingerprint() == mustNormalize(t, with("foo", pair[1])).Fingerprint() {
-			t.Errorf("%v have one fingerprint", pair)
+			t.Errorf("missions %v: got equal fingerprints, want different ones", pair)
 		}
 	}
 }

@@ -4,9 +4,9 @@ import "github.com/sortie-labs/sortie"
 
 const maxReason = 1000
 
-// NormalizeReason is the form in which an operator's reason is kept and shown: text of several
-// lines under the rules of a description, of up to 1000 characters. One that is required must have
-// something to read.
+// NormalizeReason returns the normalized form of an operator's reason: text of several lines under
+// the rules of a description, of up to 1000 characters. A required reason must have a visible
+// character.
 //
 // The error is a [*sortie.Error] of code validation_failed with details.fields.
 func NormalizeReason(text string, required bool) (string, error) {

@@ -17,20 +17,20 @@ func TestReasons(t *testing.T) {
 	} {
 		for _, required := range []bool{false, true} {
 			if got, err := mission.NormalizeReason(text, required); err != nil || got != want {
-				t.Errorf("%.40q, required %t: got %.40q, %v", text, required, got, err)
+				t.Errorf("NormalizeReason(%.40q, %t): got %.40q, error %v; want %.40q", text, required, got, err, want)
 			}
 		}
 	}
 	for _, blank := range []string{"", " \n\t "} {
 		if got, err := mission.NormalizeReason(blank, false); err != nil || got != "" {
-			t.Errorf("%q: got %q, %v", blank, got, err)
+			t.Errorf("NormalizeReason(%q, false): got %q, error %v; want an empty reason", blank, got, err)
 		}
 		_, err := mission.NormalizeReason(blank, true)
 		wantCode(t, err, sortie.CodeValidationFailed)
 	}
 }
 
-func TestReasonsThatAreRefused(t *testing.T) {
+func TestNormalizeReasonRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		strings.Repeat("x", 1001), "escape \x1b[2J", "right-to-left \u202e override", "tag \U000E0041", "\u200b",
@@ -38,7 +38,7 @@ func TestReasonsThatAreRefused(t *testing.T) {
 		got, err := mission.NormalizeReason(text, true)
 		wantCode(t, err, sortie.CodeValidationFailed)
 		if got != "" {
-			t.Errorf("%.40q is kept as %.40q", text, got)
+			t.Errorf("refused reason %.40q: got %.40q, want an empty one", text, got)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// rules reads a mission out of a document and notes everything that is wrong with it. Here are the
-// ways to read one value; schema.go says which fields there are and what they allow.
+// rules reads a mission from a document and collects all faults. This file reads single values;
+// schema.go defines the fields and their bounds.
 type rules struct {
 	faults
 	document document
@@ -21,7 +21,7 @@ type rules struct {
 	creator  field
 }
 
-// field is the place of a value, which may be absent. A null counts as absent.
+// field is a member of an object. It may be absent; null counts as absent.
 type field struct {
 	value  *node // nil: absent
 	object string
@@ -37,16 +37,16 @@ func (f field) path() string {
 	return f.object + "." + f.name
 }
 
-// element is the path of an element of a list.
+// element returns the path of an element of a list.
 func (f field) element(index int) string { return f.path() + "[" + strconv.Itoa(index) + "]" }
 
-// object is a JSON object with known members, or the absence of one.
+// object is a JSON object with known members. It may be absent.
 type object struct {
 	value *node
 	path  string
 }
 
-// open takes the value of f as an object with these members. Members it does not know are kept.
+// open reads the value of f as an object with these members. Unknown members are kept in extra.
 func (r *rules) open(f field, known []string) object {
 	o := object{path: f.path()}
 	if f.absent() || !r.is(f, jsontext.KindBeginObject, "an object") {
@@ -96,7 +96,7 @@ func (r *rules) require(f field) bool {
 	return true
 }
 
-// text is the value of an optional string.
+// text returns the value of an optional string.
 func (r *rules) text(f field) (value string, present bool) {
 	if f.absent() || !r.is(f, jsontext.KindString, "a string") {
 		return "", false
@@ -104,15 +104,14 @@ func (r *rules) text(f field) (value string, present bool) {
 	return unquote(f.value.text), true
 }
 
-// checkText notes what is wrong with text that is already normalized. The path is made only when it
-// is needed.
+// checkText adds the faults of normalized text. The path is built only when it is needed.
 func (r *rules) checkText(path func() string, text string, low, high int) {
 	if code, message := textFault(text, low, high); code != "" {
 		r.add(path(), code, "%s", message)
 	}
 }
 
-// line is an optional text without lines.
+// line reads an optional text of one line.
 func (r *rules) line(f field, low, high int) string {
 	text, present := r.text(f)
 	if !present {
@@ -123,7 +122,7 @@ func (r *rules) line(f field, low, high int) string {
 	return text
 }
 
-// lines is an optional list of texts without lines.
+// lines reads an optional list of texts of one line.
 func (r *rules) lines(f field, count, low, high int) []string {
 	list := []string{}
 	r.each(f, func(index int, text string) bool {
@@ -139,7 +138,7 @@ func (r *rules) lines(f field, count, low, high int) []string {
 	return list
 }
 
-// each visits the strings of an optional list for as long as visit wants more.
+// each visits the strings of an optional list until visit returns false.
 func (r *rules) each(f field, visit func(index int, text string) (more bool)) {
 	if f.absent() || !r.is(f, jsontext.KindBeginArray, "a list of strings") {
 		return
@@ -155,7 +154,7 @@ func (r *rules) each(f field, visit func(index int, text string) (more bool)) {
 	}
 }
 
-// number is the value of an optional number.
+// number returns the value of an optional number.
 func (r *rules) number(f field) (value decimal, present bool) {
 	if f.absent() || !r.is(f, jsontext.KindNumber, "a number") {
 		return decimal{}, false
@@ -163,7 +162,7 @@ func (r *rules) number(f field) (value decimal, present bool) {
 	return parseDecimal(f.value.text)
 }
 
-// integer is an optional whole number; fallback is what stands for an absent or wrong one.
+// integer reads an optional whole number. It returns fallback for an absent or wrong one.
 func (r *rules) integer(f field, low, high, fallback int64) int64 {
 	number, present := r.number(f)
 	if !present {

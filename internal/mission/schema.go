@@ -12,8 +12,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The members of the mission and of the objects in it. Everything else is unknown and goes to
-// extra.
+// The known members of the mission and of its objects. Unknown members are kept in extra.
 var (
 	missionMembers = []string{
 		"title", "description", "mediaType", "reward", "targetCount", "maxSubmissionsPerContributor", "verification",
@@ -115,7 +114,7 @@ func (r *rules) readReward(top object) {
 		r.add("reward.amount", faultTooLarge, "times targetCount is %s tokens, at most %s are allowed for one mission",
 			shortest(amount*count, amountPlaces), shortest(maxBudget, amountPlaces))
 	}
-	most := cmp.Or(count, maxTargetCount) // a count that is wrong has its own fault
+	most := cmp.Or(count, maxTargetCount) // a wrong count already has a fault
 	m.MaxSubmissionsPerContributor = int(r.integer(r.field(top, "maxSubmissionsPerContributor"), 1, most, 1))
 }
 
@@ -131,7 +130,7 @@ func (r *rules) token(f field) sortie.Token {
 	return token
 }
 
-// amount is the reward in millionths of a token, 0 for a wrong one.
+// amount returns the reward in millionths of a token, or 0 for a wrong one.
 func (r *rules) amount(f field) int64 {
 	if !r.require(f) {
 		return 0
@@ -180,7 +179,7 @@ func (r *rules) area(f field) *sortie.Area {
 	}
 }
 
-// measure is an optional number that is kept to 6 decimals.
+// measure reads an optional number and rounds it to 6 decimals.
 func (r *rules) measure(f field, low, high, fallback int64) json.Number {
 	units := fallback
 	if number, present := r.number(f); present {
@@ -227,7 +226,7 @@ func (r *rules) readTimes(top object) {
 	}
 }
 
-// instant is an optional time; the zero time stands for an absent or wrong one.
+// instant reads an optional time. It returns the zero time for an absent or wrong one.
 func (r *rules) instant(f field) time.Time {
 	text, present := r.text(f)
 	if !present {
@@ -272,7 +271,7 @@ func normalizeTag(text string) (tag string, ok bool) {
 		return "", false
 	}
 	for i := range len(text) {
-		c := text[i] | 0x20 // the small letter, if it is a letter
+		c := text[i] | 0x20 // lower case, if it is a letter
 		if isLetter, isDigit := 'a' <= c && c <= 'z', '0' <= text[i] && text[i] <= '9'; !isLetter && !isDigit && text[i] != '-' {
 			return "", false
 		}
@@ -308,7 +307,7 @@ func (r *rules) metadata(f field) map[string]string {
 
 func (r *rules) readPair(member node, pairs map[string]string) {
 	pairs[member.name] = ""
-	path := func() string { // it is shown and logged: a key of odd characters must not get into it as it is
+	path := func() string { // it is shown and logged: it must not contain raw control characters
 		return "metadata." + strings.Trim(quoteShort(member.name), `"`)
 	}
 	r.checkText(path, member.name, 1, maxKeyLength)

@@ -4,7 +4,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Depth is how deep in the chain a mission's funding is.
+// Depth is how deep a mission's funding is in the chain.
 type Depth string
 
 // The depths, each including those before it.
@@ -15,7 +15,7 @@ const (
 	DepthLocked    Depth = "locked"    // final
 )
 
-// Decision is what the operator decided about a mission. It is made once and stays, except that an
+// Decision is the operator's decision about a mission. It is made once and is final, except that an
 // approval lapses when the mission could not be published in time.
 type Decision string
 
@@ -26,8 +26,8 @@ const (
 	DecisionRejected Decision = "rejected"
 )
 
-// State is where a draft stands: what the chain says and what the operator decided. Everything the
-// API shows of it follows; see [State.View].
+// State is the state of a draft: its funding on chain and the operator's decision. The statuses of
+// the API follow from it; see [State.View].
 type State struct {
 	Depth    Depth
 	Decision Decision
@@ -37,7 +37,7 @@ type State struct {
 // Created is the state of a new draft.
 func Created() State { return State{Depth: DepthNone, Decision: DecisionNone} }
 
-// View is a state in the words of the API.
+// View holds the statuses that the API shows for a state.
 type View struct {
 	Funding    sortie.FundingStatus
 	Review     sortie.ReviewStatus
@@ -46,7 +46,7 @@ type View struct {
 	List       sortie.ListStatus
 }
 
-// View is the state's row in the protocol's table of states.
+// View returns the state's row in the protocol's table of states.
 func (s State) View() View {
 	switch {
 	case s.Refunded:
@@ -70,8 +70,7 @@ func (s State) View() View {
 
 func (s State) funded() bool { return s.Depth == DepthConfirmed || s.Depth == DepthLocked }
 
-// QuoteLive reports whether the funding quote is still re-issued. Once it is not, it stays as it
-// was last.
+// QuoteLive reports whether the funding quote is renewed. Otherwise the last quote is kept.
 func (s State) QuoteLive() bool { return !s.funded() && s.Decision != DecisionRejected }
 
 // AwaitsPublication reports whether the mission is neither rejected nor published.
@@ -94,27 +93,26 @@ func (s State) Valid() bool {
 	return !s.Refunded || s.funded() && s.Decision == DecisionRejected
 }
 
-// RefundDue reports whether the money must go back to the creator and nothing on the chain has sent
-// it there: closed says whether the mission is closed on the chain, which refunds it, however
-// shallow the block is.
+// RefundDue reports whether the money must be returned to the creator and no transaction has done
+// it: closed is whether the mission is closed on chain, which refunds it, at any depth.
 func (s State) RefundDue(closed bool) bool {
 	return s.Decision == DecisionRejected && s.funded() && !s.Refunded && !closed
 }
 
-// Event is something that may move a state.
+// Event is an event that may change a state.
 type Event string
 
-// The events. Those of the chain say what the canonical chain holds now.
+// The events. Chain events report what the canonical chain contains now.
 const (
 	FundingSeen      Event = "funding_seen"
 	FundingConfirmed Event = "funding_confirmed"
 	FundingLocked    Event = "funding_locked"
-	FundingReverted  Event = "funding_reverted" // a reorganization took the funding out of the chain
+	FundingReverted  Event = "funding_reverted" // a reorganization removed the funding
 	Approved         Event = "approved"
 	Rejected         Event = "rejected"
 	Lapsed           Event = "lapsed" // the mission was not published while that was possible: see [PublishBy]
 	RefundConfirmed  Event = "refund_confirmed"
-	RefundReverted   Event = "refund_reverted" // a reorganization took the refund out of the chain
+	RefundReverted   Event = "refund_reverted" // a reorganization removed the refund
 )
 
 // Events lists every event.
@@ -122,14 +120,13 @@ func Events() []Event {
 	return []Event{FundingSeen, FundingConfirmed, FundingLocked, FundingReverted, Approved, Rejected, Lapsed, RefundConfirmed, RefundReverted}
 }
 
-// Apply gives the state after an event.
+// Apply returns the state after an event.
 //
-// A chain event that says what the state already holds leaves it as it is, and a later one may come
-// without those before it: the follower reads blocks again after a restart and many at once after
-// an outage. A decision is refused when it was made before, because the person who comes second
-// must learn it.
+// A chain event that reports what the state already contains changes nothing, and earlier events
+// may be missing: the follower reads blocks again after a restart, and many at once after an
+// outage. A second decision is refused, so that the second operator learns of the first one.
 //
-// The error is a [*sortie.Error] of code wrong_state, with details.event and the statuses; the
+// The error is a [*sortie.Error] of code wrong_state, with details.event and the statuses. The
 // state is then unchanged.
 func Apply(s State, event Event) (State, error) {
 	next, allowed := s.after(event)
@@ -142,12 +139,12 @@ func Apply(s State, event Event) (State, error) {
 		Detail("event", event).Detail("reviewStatus", view.Review).Detail("fundingStatus", view.Funding)
 }
 
-// advice says what to do about an event that is refused.
+// advice returns what to do about a refused event.
 func (s State) advice(event Event) string {
 	if (event == Approved || event == Rejected) && s.Decision == DecisionNone {
 		return "it can be decided about when its funding is confirmed"
 	}
-	return "read its status again, it cannot be " + string(event) + " any more"
+	return "read its status again, it can no longer be " + string(event)
 }
 
 func (s State) after(event Event) (next State, allowed bool) {
@@ -164,14 +161,14 @@ func (s State) after(event Event) (next State, allowed bool) {
 	case FundingLocked:
 		next.Depth = DepthLocked
 	case FundingReverted:
-		next.Depth, next.Refunded = DepthNone, false // what was never paid in cannot have been paid back
+		next.Depth, next.Refunded = DepthNone, false // without a funding there is no refund
 	case Approved:
 		next.Decision = DecisionApproved
 		return next, s.Decision == DecisionNone && s.funded()
 	case Rejected:
 		next.Decision = DecisionRejected
 		return next, s.Decision == DecisionNone
-	case Lapsed: // an approval, too, as long as it has published nothing
+	case Lapsed: // also after an approval, until the mission is published
 		next.Decision = DecisionRejected
 		return next, s.AwaitsPublication()
 	case RefundConfirmed:
@@ -185,7 +182,7 @@ func (s State) after(event Event) (next State, allowed bool) {
 	return next, true
 }
 
-// Type is the name under which the API tells that the event led to a state.
+// Type returns the API's event type for an event that led to a state.
 func (e Event) Type(after State) sortie.EventType {
 	published := after.View().Published
 	switch e {
@@ -215,9 +212,8 @@ func (e Event) Type(after State) sortie.EventType {
 	return ""
 }
 
-// BreaksFinality reports whether the event takes back funding that was final. The state follows the
-// chain all the same, but nothing built on finality can be trusted any more: payouts must stop and
-// a person must look.
+// BreaksFinality reports whether the event reverts a funding that was final. The state follows the
+// chain, but finality can no longer be relied on: payouts must stop until an operator has checked.
 func BreaksFinality(s State, event Event) bool {
 	return s.Depth == DepthLocked && event == FundingReverted
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// The rows of the protocol's table, written out once more in its own words.
+// The rows of the protocol's table.
 var (
 	rowCreated   = mission.View{Funding: "pending_funding", Review: "draft", NextAction: "send_create_funded_mission_transaction", List: "pending_funding"}
 	rowSeen      = mission.View{Funding: "pending_funding", Review: "draft", NextAction: "wait_for_funding_confirmation", List: "pending_funding"}
@@ -73,11 +73,11 @@ func TestStateTable(t *testing.T) {
 			for _, event := range c.events {
 				var err error
 				if state, err = mission.Apply(state, event); err != nil {
-					t.Fatalf("%s: %v", event, err)
+					t.Fatalf("apply %s: got %v, want no error", event, err)
 				}
 			}
 			if got := state.View(); got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
+				t.Errorf("view of the state: got %+v, want %+v", got, c.want)
 			}
 		})
 	}
@@ -113,13 +113,13 @@ func TestWrongTransitions(t *testing.T) {
 			after, err := mission.Apply(state, c.event)
 			wantCode(t, err, sortie.CodeWrongState)
 			if after != state {
-				t.Errorf("the state changed to %+v", after)
+				t.Errorf("state after a refused event: got %+v, want it unchanged", after)
 			}
 		})
 	}
 }
 
-// Whatever happens in whatever order, a draft is in one row of the table.
+// After any sequence of events a draft is in one row of the table.
 func TestNoEventLeavesTheTable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -128,18 +128,18 @@ func TestNoEventLeavesTheTable(t *testing.T) {
 			before := state
 			next, err := mission.Apply(state, event)
 			if err != nil && next != before {
-				t.Fatalf("%s was refused and changed the state", event)
+				t.Fatalf("refused event %s: got a changed state, want it unchanged", event)
 			}
 			state = next
 			checkState(t, state)
 			if mission.BreaksFinality(before, event) != (before.Depth == mission.DepthLocked && state.Depth == mission.DepthNone) {
-				t.Fatalf("%+v, %s: broken finality is not seen", before, event)
+				t.Fatalf("BreaksFinality(%+v, %s): got the wrong answer, want true only for a reverted funding that was locked", before, event)
 			}
 		}
 	})
 }
 
-// Who reads the events alone knows the state: each says under its own name what it led to, and
+// A client that reads only the events knows the state: each event type names the result, and
 // publication above all.
 func TestEventTypes(t *testing.T) {
 	t.Parallel()
@@ -167,7 +167,7 @@ func TestEventTypes(t *testing.T) {
 			state, _ = mission.Apply(state, event)
 		}
 		if got := c.event.Type(state); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
+			t.Errorf("event type of %s: got %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -175,22 +175,22 @@ func TestEventTypes(t *testing.T) {
 func checkState(t *rapid.T, state mission.State) {
 	view := state.View()
 	if !state.Valid() {
-		t.Fatalf("reached %+v, which is not valid", state)
+		t.Fatalf("reached state: got %+v, want a valid one", state)
 	}
 	if !slices.Contains(rows, view) {
-		t.Fatalf("%+v shows as %+v, which is no row of the table", state, view)
+		t.Fatalf("view of %+v: got %+v, want a row of the table", state, view)
 	}
 	if !slices.Contains(sortie.ListStatuses(), view.List) {
-		t.Fatalf("%+v is in no list", state)
+		t.Fatalf("list status of %+v: got none, want one", state)
 	}
 	if view.Published && (state.Decision != mission.DecisionApproved || state.Depth != mission.DepthLocked) {
-		t.Fatalf("%+v is published", state)
+		t.Fatalf("state %+v: got published, want not published", state)
 	}
 	if due := view.NextAction == sortie.ActionWaitForRefund; state.RefundDue(false) != due || state.RefundDue(true) {
-		t.Fatalf("%+v: refund due is %v, and %v when closed", state, state.RefundDue(false), state.RefundDue(true))
+		t.Fatalf("refund of %+v: got due %v, and %v when closed; want it due only when rejected, funded and open", state, state.RefundDue(false), state.RefundDue(true))
 	}
 	if live := view.Funding == sortie.FundingPending && view.Review == sortie.ReviewDraft; state.QuoteLive() != live {
-		t.Fatalf("%+v: quote live is %v", state, state.QuoteLive())
+		t.Fatalf("QuoteLive of %+v: got %v, want the opposite", state, state.QuoteLive())
 	}
 }
 
@@ -211,7 +211,7 @@ func TestReachableStates(t *testing.T) {
 		seen[state.View()], lists[state.View().List] = true, true
 	}
 	if len(seen) != len(rows) || len(lists) != len(sortie.ListStatuses()) {
-		t.Errorf("%d rows and %d lists are reached, want %d and %d", len(seen), len(lists), len(rows), len(sortie.ListStatuses()))
+		t.Errorf("reachable states: got %d rows and %d lists, want %d and %d", len(seen), len(lists), len(rows), len(sortie.ListStatuses()))
 	}
 	valid := 0
 	for _, depth := range []mission.Depth{mission.DepthNone, mission.DepthSeen, mission.DepthConfirmed, mission.DepthLocked, "", "deep"} {
@@ -222,12 +222,12 @@ func TestReachableStates(t *testing.T) {
 					valid++
 				}
 				if state.Valid() != slices.Contains(reached, state) {
-					t.Errorf("%+v: valid %v, reachable %v", state, state.Valid(), !state.Valid())
+					t.Errorf("Valid of %+v: got %v, want %v", state, state.Valid(), !state.Valid())
 				}
 			}
 		}
 	}
 	if valid != len(reached) {
-		t.Errorf("%d valid states, %d reachable", valid, len(reached))
+		t.Errorf("valid states: got %d, want %d, the reachable ones", valid, len(reached))
 	}
 }

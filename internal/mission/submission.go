@@ -6,17 +6,17 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// SubmissionState is what decides which way a submission may go.
+// SubmissionState is the part of a submission that determines which events are allowed.
 type SubmissionState struct {
 	Status   sortie.SubmissionStatus
-	Uploaded bool // the file is here, whole
-	Final    bool // its acceptance can no longer be taken back
+	Uploaded bool // the whole file has arrived
+	Final    bool // its acceptance can no longer be revoked
 }
 
-// SubmissionEvent is something that may move a submission.
+// SubmissionEvent is an event that may change a submission's status.
 type SubmissionEvent string
 
-// The events. Those of the checks come once, when the file was looked at.
+// The events. The events of the checks occur once, after the file was checked.
 const (
 	ChecksAccepted      SubmissionEvent = "checks_accepted"
 	ChecksFlagged       SubmissionEvent = "checks_flagged"
@@ -45,22 +45,21 @@ func SubmissionStatuses() []sortie.SubmissionStatus {
 	}
 }
 
-// HoldsReservation reports whether a submission in this status keeps a place of its mission free
-// for itself.
+// HoldsReservation reports whether a submission in this status holds a reservation of its mission.
 func HoldsReservation(status sortie.SubmissionStatus) bool {
 	return status == sortie.SubmissionPending || status == sortie.SubmissionFlagged
 }
 
-// HoldsSlot reports whether a submission in this status counts among the accepted ones, which
-// creators see.
+// HoldsSlot reports whether a submission in this status counts as accepted and is shown to the
+// creator.
 func HoldsSlot(status sortie.SubmissionStatus) bool {
 	return status == sortie.SubmissionAccepted || status == sortie.SubmissionCurationAccepted
 }
 
-// NextSubmission gives the status after an event.
+// NextSubmission returns the status after an event.
 //
-// The error is a [*sortie.Error] of code wrong_state with details.status and details.event, which
-// says what to do.
+// The error is a [*sortie.Error] of code wrong_state with details.status and details.event. Its
+// message says what to do.
 func NextSubmission(from SubmissionState, event SubmissionEvent) (sortie.SubmissionStatus, error) {
 	next, allowed := from.after(event)
 	if allowed {
@@ -79,7 +78,7 @@ func (s SubmissionState) after(event SubmissionEvent) (next sortie.SubmissionSta
 		return sortie.SubmissionAccepted, uploaded
 	case ChecksFlagged:
 		return flagged, uploaded
-	case ChecksRejected: // also of a file that is not the declared one, which never counts as uploaded
+	case ChecksRejected: // also if the file differs from the declaration, which never counts as uploaded
 		return sortie.SubmissionRejected, s.Status == pending
 	case ReservationExpired:
 		return sortie.SubmissionRejected, s.Status == pending && !s.Uploaded
@@ -97,7 +96,7 @@ func (s SubmissionState) after(event SubmissionEvent) (next sortie.SubmissionSta
 	return s.Status, false
 }
 
-// nuance is what a reader must know beside the status.
+// nuance returns what a reader must know in addition to the status.
 func (s SubmissionState) nuance() string {
 	switch {
 	case s.Status == sortie.SubmissionPending && !s.Uploaded:
@@ -108,20 +107,20 @@ func (s SubmissionState) nuance() string {
 	return ""
 }
 
-// advice says what to do about an event that is refused.
+// advice returns what to do about a refused event.
 func (s SubmissionState) advice(event SubmissionEvent) string {
 	switch {
 	case s.Status == sortie.SubmissionRejected || s.Status == sortie.SubmissionWithdrawn:
-		return "nothing changes it any more, a new one can be declared"
+		return "this is final, declare a new submission"
 	case HoldsSlot(s.Status) && s.Final:
-		return "it takes its slot and is paid, and cannot be taken back"
+		return "it has its slot, is paid and cannot be revoked"
 	case event == ContributorWithdrew:
-		return "it can be withdrawn before it is accepted only"
+		return "it can only be withdrawn before it is accepted"
 	case s.Status == sortie.SubmissionPending && slices.Contains([]SubmissionEvent{OperatorAccepted, OperatorRejected, OperatorFlagged}, event):
-		return "wait until its file was checked, then decide again"
+		return "wait until its file is checked, then decide again"
 	case event == OperatorFlagged && s.Status == sortie.SubmissionFlagged:
-		return "it waits for a person already, accept or reject it"
+		return "it already waits for an operator, accept or reject it"
 	default:
-		return "read it again, somebody has decided about it already"
+		return "read it again, it was already decided"
 	}
 }

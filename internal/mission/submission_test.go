@@ -8,7 +8,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// submissionMoves is the protocol's list of moves, written out. Whatever is not in it is refused.
+// submissionMoves is the protocol's list of moves. Every other move is refused.
 var submissionMoves = map[mission.SubmissionState]map[mission.SubmissionEvent]sortie.SubmissionStatus{
 	{Status: "pending"}: {
 		mission.ChecksRejected: "rejected", mission.ReservationExpired: "rejected", mission.ContributorWithdrew: "withdrawn",
@@ -36,18 +36,18 @@ func TestSubmissionMoves(t *testing.T) {
 			for _, final := range []bool{false, true} {
 				from := mission.SubmissionState{Status: status, Uploaded: uploaded, Final: final}
 				if (final && !mission.HoldsSlot(status)) || (!uploaded && (status == "flagged" || mission.HoldsSlot(status))) {
-					continue // no submission is ever there
+					continue // no submission has this state
 				}
 				for _, event := range append(mission.SubmissionEvents(), "unheard_of") {
 					want, allowed := submissionMoves[from][event]
 					got, err := mission.NextSubmission(from, event)
 					switch {
 					case allowed && (err != nil || got != want):
-						t.Errorf("%+v after %s is %s, %v; want %s", from, event, got, err, want)
+						t.Errorf("%+v after %s: got %s, error %v; want %s", from, event, got, err, want)
 					case !allowed && (sortie.ErrorCode(err) != sortie.CodeWrongState || got != status):
-						t.Errorf("%+v after %s is %s, %v; want to be refused", from, event, got, err)
+						t.Errorf("%+v after %s: got %s, error %v; want wrong_state", from, event, got, err)
 					case !allowed && !strings.HasSuffix(err.Error(), "."):
-						t.Errorf("%+v after %s: %v does not say what to do", from, event, err)
+						t.Errorf("%+v after %s: got message %v, want one that says what to do", from, event, err)
 					}
 					if allowed {
 						moves++
@@ -57,18 +57,18 @@ func TestSubmissionMoves(t *testing.T) {
 		}
 	}
 	if moves != 18 {
-		t.Errorf("%d moves were seen, want 18", moves)
+		t.Errorf("allowed moves: got %d, want 18", moves)
 	}
 }
 
-// TestFinalAcceptancesStay names what money depends on.
+// Payouts depend on this: no event changes a final acceptance.
 func TestFinalAcceptancesStay(t *testing.T) {
 	t.Parallel()
 	for _, status := range []sortie.SubmissionStatus{sortie.SubmissionAccepted, sortie.SubmissionCurationAccepted} {
 		for _, event := range mission.SubmissionEvents() {
 			_, err := mission.NextSubmission(mission.SubmissionState{Status: status, Uploaded: true, Final: true}, event)
 			if err == nil || !strings.Contains(err.Error(), "for good") {
-				t.Errorf("%s for good, then %s: %v", status, event, err)
+				t.Errorf("final %s after %s: got error %v, want wrong_state", status, event, err)
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func TestHoldings(t *testing.T) {
 		"pending": {true, false}, "flagged": {true, false}, "accepted": {false, true}, "curation_accepted": {false, true}, "rejected": {}, "withdrawn": {},
 	} {
 		if got := [2]bool{mission.HoldsReservation(status), mission.HoldsSlot(status)}; got != want {
-			t.Errorf("%s holds a reservation, a slot: %v, want %v", status, got, want)
+			t.Errorf("status %s holds a reservation, a slot: got %v, want %v", status, got, want)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 // The contract keeps a reward in 96 bits.
 const maxRewardBits = 96
 
-// Terms is the money of a mission: what one accepted submission is paid, and what the creator locks
-// for all of them. All amounts are exact.
+// Terms is the money of a mission: the payment for one accepted submission, and the budget that the
+// creator locks for all of them. All amounts are exact.
 type Terms struct {
 	Token       sortie.Token
 	TargetCount int
@@ -19,7 +19,7 @@ type Terms struct {
 	decimals    int
 }
 
-// Terms computes the mission's terms for a reward token with so many decimals.
+// Terms computes the mission's terms for a reward token with the given decimals.
 //
 // The error is a [*sortie.Error] of code validation_failed when the reward cannot be paid exactly
 // in that token.
@@ -40,7 +40,7 @@ func (n Normalized) Terms(decimals int) (Terms, error) {
 	}, nil
 }
 
-// Total is the budget in the form the API shows.
+// Total returns the budget in the form that the API shows.
 func (t Terms) Total() sortie.Budget {
 	return sortie.Budget{Token: t.Token, Amount: sortie.FormatUnits(t.Budget, t.decimals), BaseUnits: t.Budget.String()}
 }

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// More marks than any script stacks on one letter, fewer than it takes to paint over the lines
+// maxMarksInARow is more than any script stacks on one letter, and fewer than cover the lines
 // around it.
 const maxMarksInARow = 16
 
-// normalizeLine is the form of text that has no lines: NFC, trimmed, every run of white space one
-// space.
+// normalizeLine returns the normalized form of text of one line: NFC, trimmed, every run of white
+// space replaced by one space.
 func normalizeLine(text string) string {
 	if isPlainLine(text) {
 		return text
@@ -22,8 +22,8 @@ func normalizeLine(text string) string {
 	return strings.Join(strings.Fields(norm.NFC.String(text)), " ")
 }
 
-// isPlainLine reports, for the usual title, that there is nothing to normalize: ASCII with single
-// spaces between words.
+// isPlainLine reports whether text is already normalized: ASCII with single spaces between words.
+// Most titles are.
 func isPlainLine(text string) bool {
 	afterSpace := true
 	for i := range len(text) {
@@ -36,7 +36,7 @@ func isPlainLine(text string) bool {
 	return !afterSpace || text == ""
 }
 
-// normalizeBlock is the form of text that has lines: NFC, trimmed, LF line ends.
+// normalizeBlock returns the normalized form of text of several lines: NFC, trimmed, LF line ends.
 func normalizeBlock(text string) string {
 	if strings.IndexByte(text, '\r') >= 0 {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -45,11 +45,11 @@ func normalizeBlock(text string) string {
 	return strings.TrimSpace(norm.NFC.String(text))
 }
 
-// textFault says what is wrong with normalized text of low to high characters; no code means
-// nothing.
+// textFault returns the fault of normalized text of low to high characters. An empty code means
+// none.
 func textFault(text string, low, high int) (code, message string) {
 	if forbidden, found := firstForbidden(text); found {
-		return faultCharacter, fmt.Sprintf("has the character %U, which cannot be seen or changes how the text around it is shown", forbidden)
+		return faultCharacter, fmt.Sprintf("has the character %U, which is invisible or changes how the text around it is shown", forbidden)
 	}
 	if hasTooManyMarks(text) {
 		return faultCharacter, fmt.Sprintf("has more than %d combining marks in a row", maxMarksInARow)
@@ -60,14 +60,13 @@ func textFault(text string, low, high int) (code, message string) {
 	case length > high:
 		return faultTooLong, fmt.Sprintf("has %d characters, at most %d are allowed", length, high)
 	case low > 0 && !isReadable(text):
-		return faultBlank, "has nothing that can be read"
+		return faultBlank, "has no visible character"
 	}
 	return "", ""
 }
 
-// firstForbidden finds the first character that may not be in text, if any. Line feeds, carriage
-// returns and tabs may be in text of several lines; normalization has removed them where they may
-// not stay.
+// firstForbidden finds the first forbidden character, if any. Line feeds, carriage returns and tabs
+// are allowed in text of several lines; normalization removes them from text of one line.
 func firstForbidden(text string) (r rune, found bool) {
 	for _, r := range text {
 		if isForbidden(r) {
@@ -91,7 +90,7 @@ func isForbidden(r rune) bool {
 		return true
 	case r == 0xFEFF, 0xFFF9 <= r && r <= 0xFFFB: // byte order mark, interlinear annotation
 		return true
-	case 0xE0000 <= r && r <= 0xE007F: // tags: invisible to people, readable to models
+	case 0xE0000 <= r && r <= 0xE007F: // tag characters: invisible, but language models read them
 		return true
 	case 0xFDD0 <= r && r <= 0xFDEF, r&0xFFFE == 0xFFFE: // noncharacters
 		return true
@@ -111,7 +110,7 @@ func hasTooManyMarks(text string) bool {
 	return false
 }
 
-// isReadable reports whether text has at least one character that can be seen.
+// isReadable reports whether text has at least one visible character.
 func isReadable(text string) bool {
 	for _, r := range text {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsPunct(r) || unicode.IsSymbol(r) {

@@ -16,8 +16,8 @@ const (
 	shownNames  = 5
 )
 
-// Warnings says what is allowed and probably not meant, in sentences for the creator. A mission
-// without any gives an empty list.
+// Warnings returns sentences for the creator about what is allowed but probably a mistake. The list
+// may be empty.
 func (n Normalized) Warnings(now time.Time) []string {
 	m := &n.mission
 	list := []string{}
@@ -27,7 +27,7 @@ func (n Normalized) Warnings(now time.Time) []string {
 		}
 	}
 	warn(m.Description == "", "There is no description: contributors see the title only.")
-	warn(len(m.Verification.Accept) == 0, "verification.accept is empty: nothing tells the reviewers what makes a submission right.")
+	warn(len(m.Verification.Accept) == 0, "verification.accept is empty: reviewers have no rule for accepting a submission.")
 	warn(unitsOf(m.Reward.Amount) < smallReward, "The reward of %s %s is very small: few people may take the mission.", m.Reward.Amount, m.Reward.Token)
 	warn(m.TargetCount > 1 && m.MaxSubmissionsPerContributor == m.TargetCount,
 		"maxSubmissionsPerContributor equals targetCount: one person may fill the whole mission.")
@@ -43,7 +43,7 @@ func (n Normalized) warnOfPlace(warn func(when bool, format string, args ...any)
 		return
 	}
 	warn(unitsOf(area.RadiusMeters) < unitsOf(area.MaxAccuracyMeters),
-		"location.radiusMeters (%s) is smaller than location.maxAccuracyMeters (%s): a position that counts as accurate may not prove that somebody was there.",
+		"location.radiusMeters (%s) is smaller than location.maxAccuracyMeters (%s): a position that counts as accurate may not prove that the contributor was there.",
 		area.RadiusMeters, area.MaxAccuracyMeters)
 	warn(area.Lat == "0" && area.Lng == "0", "location is latitude 0, longitude 0, in the Atlantic Ocean: check that both were filled in.")
 }
@@ -62,7 +62,7 @@ func (n Normalized) warnOfTimes(warn func(when bool, format string, args ...any)
 		"The mission takes submissions for less than a day, and funding, review and publication must be done before it can begin.")
 }
 
-// unknownNames lists what is in extra, cut short; it came from outside.
+// unknownNames lists the names in extra, shortened because they are foreign text.
 func unknownNames(m *sortie.NormalizedMission) string {
 	names := slices.Sorted(maps.Keys(m.Extra))
 	more := len(names) - shownNames
@@ -77,7 +77,7 @@ func unknownNames(m *sortie.NormalizedMission) string {
 	return text
 }
 
-// unitsOf is a number of the mission in millionths.
+// unitsOf returns a number of the mission in millionths.
 func unitsOf[T ~string](number T) int64 {
 	value, _ := parseDecimal(string(number))
 	return value.round(amountPlaces)

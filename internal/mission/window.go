@@ -5,28 +5,27 @@ import "time"
 const (
 	minLead         = time.Hour // between the creation of a draft and the end of its mission
 	maxLead         = 90 * 24 * time.Hour
-	defaultDuration = 30 * 24 * time.Hour // from publication, for a mission without an end of its own
+	defaultDuration = 30 * 24 * time.Hour // from publication, for a mission without endsAt
 
-	// What must fit between the end of a mission and the time from which its creator may reclaim
+	// The periods between the end of a mission and the time from which its creator may reclaim
 	// the money.
-	decisionPeriod   = 14 * 24 * time.Hour // operators decide about the last submissions
-	redemptionPeriod = 30 * 24 * time.Hour // contributors redeem their receipts
+	decisionPeriod   = 14 * 24 * time.Hour // for operators to decide about the last submissions
+	redemptionPeriod = 30 * 24 * time.Hour // for contributors to redeem their receipts
 )
 
-// LongestHold is the longest hold of an acceptance that can be configured.
+// LongestHold is the longest configurable hold of an acceptance.
 const LongestHold = 30 * 24 * time.Hour
 
 // SettlementPeriod is the time after a mission's end in which its submissions are decided about and
-// paid. A mission is not published unless this period ends before its creator may reclaim the
-// money.
+// paid. A mission is published only if this period ends before its creator may reclaim the money.
 const SettlementPeriod = decisionPeriod + LongestHold + redemptionPeriod
 
-// PublishBy is the time from which a mission can no longer be published: submissions would no
-// longer be taken, or its creator could reclaim the money before everything accepted is paid.
-// endsAt is nil for a mission without an end of its own; reclaimAfter is in Unix seconds, as the
-// contract reports it. A mission that can never be published gives the Unix epoch.
+// PublishBy returns the time from which a mission can no longer be published: it would take no
+// submissions, or its creator could reclaim the money before everything accepted is paid. endsAt is
+// nil for a mission without an end; reclaimAfter is in Unix seconds, as the contract reports it.
+// For a mission that can never be published it returns the Unix epoch.
 func PublishBy(endsAt *time.Time, reclaimAfter uint64) time.Time {
-	const latest = 1 << 38 // in the year 10680; the contract's numbers are wider than what a time holds
+	const latest = 1 << 38 // in the year 10680; the contract's type is wider than a time.Time
 	settled := time.Unix(int64(min(reclaimAfter, latest)), 0).UTC().Add(-SettlementPeriod)
 	switch {
 	case endsAt == nil:
@@ -38,7 +37,7 @@ func PublishBy(endsAt *time.Time, reclaimAfter uint64) time.Time {
 	}
 }
 
-// CheckTimes holds the mission's times against the moment its draft is created. It is apart from
+// CheckTimes checks the mission's times against the creation time of its draft. It is separate from
 // [Normalize] because only the first creation must pass it: a replay returns its draft at any time.
 //
 // The error is a [*sortie.Error] of code validation_failed with details.fields.
@@ -57,7 +56,7 @@ func (n Normalized) CheckTimes(now time.Time) error {
 	return found.invalid()
 }
 
-// Window is the time in which submissions are taken, from start until just before end, for a
+// Window returns the time in which submissions are taken, from start until just before end, for a
 // mission published at publishedAt.
 func (n Normalized) Window(publishedAt time.Time) (start, end time.Time) {
 	start, end = n.instants()
@@ -70,7 +69,7 @@ func (n Normalized) Window(publishedAt time.Time) (start, end time.Time) {
 	return start, end
 }
 
-// EndsAt is the end that the creator gave, nil if none.
+// EndsAt returns the end that the creator gave, or nil.
 func (n Normalized) EndsAt() *time.Time {
 	_, ends := n.instants()
 	if ends.IsZero() {
@@ -79,7 +78,7 @@ func (n Normalized) EndsAt() *time.Time {
 	return &ends
 }
 
-// instants are the times the creator gave; zero for those not given.
+// instants returns the times that the creator gave; zero for those not given.
 func (n Normalized) instants() (starts, ends time.Time) {
 	if text := n.mission.StartsAt; text != nil {
 		starts, _ = parseInstant(*text) // it was written by formatInstant

@@ -42,7 +42,7 @@ func TestCheckTimes(t *testing.T) {
 			t.Parallel()
 			err := mustNormalize(t, with("startsAt", c.starts, "endsAt", c.ends)).CheckTimes(now)
 			if got := strings.Join(faultsOf(err), ";"); got != c.fault {
-				t.Errorf("faults %q, want %q", got, c.fault)
+				t.Errorf("got faults %q, want %q", got, c.fault)
 			}
 			if err != nil {
 				wantCode(t, err, sortie.CodeValidationFailed)
@@ -64,7 +64,7 @@ func TestWindow(t *testing.T) {
 	} {
 		start, end := mustNormalize(t, with("startsAt", c.starts, "endsAt", c.ends)).Window(now)
 		if !start.Equal(c.start) || !end.Equal(c.end) {
-			t.Errorf("%s: %s to %s, want %s to %s", name, start, end, c.start, c.end)
+			t.Errorf("window of %s: got %s to %s, want %s to %s", name, start, end, c.start, c.end)
 		}
 	}
 }
@@ -78,13 +78,13 @@ func TestTerms(t *testing.T) {
 	}
 	want := sortie.Budget{Token: sortie.TokenService, Amount: "2.100007", BaseUnits: "2100007000000000000"}
 	if terms.Total() != want || terms.Reward.String() != "300001000000000000" || terms.TargetCount != 7 {
-		t.Errorf("terms %+v, total %+v", terms, terms.Total())
+		t.Errorf("got terms %+v, total %+v; want total %+v", terms, terms.Total(), want)
 	}
 	for _, decimals := range []int{2, 5, 40} {
 		_, err := n.Terms(decimals)
 		wantCode(t, err, sortie.CodeValidationFailed)
 		if got := faultsOf(err); !slices.Equal(got, []string{"reward.amount too_precise"}) {
-			t.Errorf("faults %q", got)
+			t.Errorf("terms with %d decimals: got faults %q, want reward.amount too_precise", decimals, got)
 		}
 	}
 }
@@ -108,11 +108,11 @@ func TestTermsAreExact(t *testing.T) {
 			scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals-6)), nil)
 			reward := new(big.Int).Mul(big.NewInt(micro), scale)
 			if budget := new(big.Int).Mul(reward, big.NewInt(count)); terms.Reward.Cmp(reward) != 0 || terms.Budget.Cmp(budget) != 0 {
-				t.Fatalf("%s x %d: %+v", text, count, terms)
+				t.Fatalf("terms of %s x %d: got %+v, want the exact product", text, count, terms)
 			}
 			back, err := sortie.ParseUnits(terms.Total().Amount, decimals)
 			if err != nil || back.Cmp(terms.Budget) != 0 {
-				t.Fatalf("total %s is not %s", terms.Total().Amount, terms.Budget)
+				t.Fatalf("total: got %s, want %s base units", terms.Total().Amount, terms.Budget)
 			}
 		}
 	})
@@ -146,11 +146,11 @@ func TestWarnings(t *testing.T) {
 			t.Parallel()
 			got := mustNormalize(t, with(append(slices.Clone(good), c.members...)...)).Warnings(now)
 			if got == nil || len(got) != len(c.want) {
-				t.Fatalf("warnings %q, want %q", got, c.want)
+				t.Fatalf("got warnings %q, want %q", got, c.want)
 			}
 			for i, word := range c.want {
 				if !strings.Contains(got[i], word) {
-					t.Errorf("warning %q does not speak of %q", got[i], word)
+					t.Errorf("warning: got %q, want %q in it", got[i], word)
 				}
 			}
 		})
@@ -176,10 +176,10 @@ func TestPublishBy(t *testing.T) {
 		"an end after the creator could reclaim": {at(-day), never},
 	} {
 		if got := mission.PublishBy(c.ends, uint64(reclaim.Unix())); !got.Equal(c.want) {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
+			t.Errorf("PublishBy of %s: got %s, want %s", name, got, c.want)
 		}
 	}
 	if got := mission.PublishBy(nil, 1<<63+5); got.Before(reclaim) || got.UnixMicro() < 0 {
-		t.Errorf("a number beyond all times: got %s, want a time far ahead", got)
+		t.Errorf("PublishBy with the largest reclaim time: got %s, want a time far ahead", got)
 	}
 }

@@ -22,6 +22,7 @@ import (
 // sends to it while it holds the lease to do so, and works the jobs that concern it.
 type chainWork struct {
 	app          *app.App
+	ledger       *app.Ledger
 	store        *store.DB
 	nodes        *chain.Nodes
 	follower     *chain.Follower
@@ -40,11 +41,11 @@ type chainWork struct {
 func newChainWork(s *Service) *chainWork {
 	config := s.config
 	w := &chainWork{
-		app: s.app, store: s.store, nodes: s.nodes, settler: config.Settler, chainID: config.Deployment.ChainID, log: config.Logger, sends: config.Roles.Chain,
+		app: s.app, ledger: s.ledger, store: s.store, nodes: s.nodes, settler: config.Settler, chainID: config.Deployment.ChainID, log: config.Logger, sends: config.Roles.Chain,
 		holder: newHolder(s.store.Stats().Engine),
 		follower: chain.NewFollower(chain.FollowerConfig{
-			Nodes: s.nodes, Ledger: s.app, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations,
-			Finality: config.Finality, Logger: config.Logger, OnHead: s.app.ObserveBlock,
+			Nodes: s.nodes, Ledger: s.ledger, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations,
+			Finality: config.Finality, Logger: config.Logger, OnHead: s.ledger.ObserveBlock,
 		}),
 	}
 	if config.Refunds() {
@@ -53,7 +54,7 @@ func newChainWork(s *Service) *chainWork {
 			Nodes: s.nodes, Store: s.store, Signer: funding.TransactionSigner{Signer: config.Sender}, ChainID: config.Deployment.ChainID,
 			MaxFeePerGas: config.MaxFeePerGas, MinBalance: config.MinGasBalance,
 			Prepare: map[string]chain.Prepare{app.IntentClose: holdable(w.prepareClose), store.IntentSettle: holdable(w.prepareSettle)},
-			Halted:  s.app.Halted, Final: w.finalBlock, Logger: config.Logger,
+			Halted:  s.ledger.Halted, Final: w.finalBlock, Logger: config.Logger,
 		}
 		w.sender = chain.NewSender(w.senderConfig)
 	}
@@ -130,7 +131,7 @@ func (w *chainWork) jobs() jobs.Work {
 	work := jobs.Work{Reconcile: w.reconcile}
 	if w.sender != nil {
 		work.Refund = func(ctx context.Context, draftID string) error {
-			if err := w.app.StartRefund(ctx, draftID); err != nil {
+			if err := w.ledger.StartRefund(ctx, draftID); err != nil {
 				return err
 			}
 			w.wakeSender()
@@ -150,22 +151,22 @@ func (w *chainWork) reconcile(ctx context.Context) error {
 		return err
 	}
 	if w.sender != nil {
-		if _, err := w.app.RetryRefunds(ctx); err != nil {
+		if _, err := w.ledger.RetryRefunds(ctx); err != nil {
 			return err
 		}
 	}
 	if report.More {
-		if err := w.app.ContinueReconcile(ctx); err != nil {
+		if err := w.ledger.ContinueReconcile(ctx); err != nil {
 			return err
 		}
 	}
-	return w.app.RecordReconcile(ctx, sortie.ReconcileReport{Checked: report.Checked, Repaired: report.Repaired, Alarms: report.Alarms})
+	return w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: report.Checked, Repaired: report.Repaired, Alarms: report.Alarms})
 }
 
 // prepareClose makes the transaction that closes a mission and sends its money back: what the rows
 // want, what the contract says to enough nodes, and the settler's signature.
 func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
-	call, needed, err := w.app.CloseCall(ctx, intent.Subject)
+	call, needed, err := w.ledger.CloseCall(ctx, intent.Subject)
 	if err != nil {
 		return to, nil, err
 	}

@@ -96,7 +96,7 @@ func (s *moneyService) published(reward string, target int) moneyDraft {
 	s.chain.transact(s.t, creator, full.Quote.FactoryAddress, full.Quote.Calldata)
 	s.mine(moneyFinality)
 	s.follow()
-	_, err = s.app.Approve(s.ctx, moneyOperator, view.DraftID, "")
+	_, err = s.operators.Approve(s.ctx, moneyOperator, view.DraftID, "")
 	s.must(err)
 	s.mine(1)
 	s.follow()

@@ -24,8 +24,8 @@ func (s *Service) health(ctx context.Context) api.Health {
 		health.Parts["database"] = "unavailable"
 		return health
 	}
-	halted, err := s.app.Halted(ctx)
-	stuck, stuckErr := s.app.FollowerStuck(ctx)
+	halted, err := s.ledger.Halted(ctx)
+	stuck, stuckErr := s.ledger.FollowerStuck(ctx)
 	if err != nil || stuckErr != nil {
 		health.Parts["database"] = "unavailable"
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/api"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
@@ -46,6 +47,7 @@ const (
 // mediaWork is what a process does with submissions beside answering requests.
 type mediaWork struct {
 	app      *app.App
+	ledger   *app.Ledger
 	objects  *blob.Objects // nil: nobody can submit anything, or this process has nothing to do with it
 	incoming *blob.Incoming
 	ingester *ingest.Ingester
@@ -124,10 +126,10 @@ func (w *mediaWork) configure(use *app.Config, config Config, baseURL string) {
 	use.Media, use.Incoming, use.Ingester = w.objects, w.incoming, w.ingester
 	use.Verification = verify.New(verify.Config{Mode: config.Media.Verification})
 	use.AcceptanceHold, use.Reservations = config.Media.Hold, config.Media.Reservations
-	use.BaseURL = baseURL
 	if len(config.PublicURLs) > 0 {
-		use.BaseURL = config.PublicURLs[0]
+		baseURL = config.PublicURLs[0]
 	}
+	use.Links = api.LinksUnder(baseURL)
 	if config.Settler != nil {
 		use.SettlerAddress = config.Settler.Address()
 		use.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
@@ -156,8 +158,8 @@ func (w *mediaWork) run(ctx context.Context, roles Roles) error {
 	if roles.Worker {
 		repeat(dueInterval, "do what is due", w.due)
 		repeat(dueInterval, "sign receipts", w.sign)
-		repeat(dueInterval, "move payouts on", w.app.Settle)
-		repeat(renewInterval, "sign receipts of former settlers again", w.app.RenewReceipts)
+		repeat(dueInterval, "move payouts on", w.ledger.Settle)
+		repeat(renewInterval, "sign receipts of former settlers again", w.ledger.RenewReceipts)
 		repeat(sweepInterval, "rotate link keys", w.app.RotateLinkKeys)
 		repeat(sweepInterval, "remove drafts that were never funded", w.removeDrafts)
 	}
@@ -203,7 +205,7 @@ func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string
 }
 
 func (w *mediaWork) due(ctx context.Context) error {
-	if err := w.app.DueByTime(ctx); err != nil {
+	if err := w.ledger.DueByTime(ctx); err != nil {
 		return err
 	}
 	if !w.unsigned.Load() {
@@ -223,7 +225,7 @@ func (w *mediaWork) removeDrafts(ctx context.Context) error {
 
 // sign is beside what is due by time, which does not wait for a signer.
 func (w *mediaWork) sign(ctx context.Context) error {
-	err := w.app.SignReceipts(ctx)
+	err := w.ledger.SignReceipts(ctx)
 	w.unsigned.Store(err != nil)
 	return err
 }

@@ -31,14 +31,14 @@ func (m mediaFigures) Collect(figures chan<- prometheus.Metric) {
 		figures <- prometheus.MustNewConstMetric(outcomes, prometheus.CounterValue, float64(count), string(outcome))
 	}
 	figures <- prometheus.MustNewConstMetric(limitsCrossed, prometheus.CounterValue, float64(m.app.Stats().LimitsCrossed))
-	for token, held := range m.app.HeldByCap() {
+	for token, held := range m.ledger.HeldByCap() {
 		figures <- prometheus.MustNewConstMetric(heldByCap, prometheus.GaugeValue, boolean(held), string(token))
 	}
 	if m.objects != nil {
 		gauge(mediaWorking, boolean(m.health() == "ok"))
 	}
 	if m.works {
-		left, known := m.app.ReceiptsToRenew()
+		left, known := m.ledger.ReceiptsToRenew()
 		if known {
 			gauge(toRenew, float64(left))
 		} else {

@@ -210,7 +210,7 @@ func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.
 		}
 		gauge(senderFormer, float64(former))
 	}
-	if books, err := c.app.LastBooks(ctx); err == nil {
+	if books, err := c.ledger.LastBooks(ctx); err == nil {
 		gauge(booksAgree, boolean(books.Agrees))
 		gauge(booksMismatches, float64(books.MismatchCount))
 		checked := 0.0

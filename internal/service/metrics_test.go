@@ -10,14 +10,14 @@ import (
 
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
-	"github.com/sortie-labs/sortie/internal/store"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // A kind that is missing in its list would have no series before its first event.
 func TestListsOfKindsAreComplete(t *testing.T) {
 	t.Parallel()
 	stored := map[string]string{
-		"IncidentFollowerStuck": store.IncidentFollowerStuck, "IncidentEventsSetAside": store.IncidentEventsSetAside,
+		"IncidentFollowerStuck": onchain.IncidentFollowerStuck, "IncidentEventsSetAside": onchain.IncidentEventsSetAside,
 	}
 	for name, c := range map[string]struct {
 		sources, constant string

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/api"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -30,7 +31,7 @@ func (m *moneyMachine) begin() {
 	m.mine(moneyFinality)
 	m.follow()
 	for _, draft := range m.drafts {
-		_, err := m.app.Approve(m.ctx, moneyOperator, draft.id, "")
+		_, err := m.operators.Approve(m.ctx, moneyOperator, draft.id, "")
 		m.must(err)
 	}
 	m.mine(1)
@@ -123,9 +124,9 @@ func (m *moneyMachine) skipRefused(t *rapid.T, err error) {
 
 func (m *moneyMachine) review(t *rapid.T) {
 	draft := m.draw(t, func(d store.Draft) bool { return inReview(d) })
-	decide := m.app.Approve
+	decide := m.operators.Approve
 	if rapid.IntRange(0, 3).Draw(t, "rejected") == 0 {
-		decide = m.app.Reject
+		decide = m.operators.Reject
 	}
 	_, err := decide(m.ctx, moneyOperator, draft.id, "Nothing may be photographed there.")
 	m.skipRefused(t, err)
@@ -174,7 +175,7 @@ func (m *moneyMachine) drawSubmission(t *rapid.T) moneySubmission {
 func (m *moneyMachine) revoke(t *rapid.T) {
 	order := app.Order{Operator: moneyOperator}
 	_, _ = rand.Read(order.Request[:])
-	_, err := m.app.RejectSubmission(m.ctx, moneyBase, order, m.drawSubmission(t).id, "It shows another tower.")
+	_, err := m.operators.RejectSubmission(m.ctx, api.LinksUnder(moneyBase), order, m.drawSubmission(t).id, "It shows another tower.")
 	m.skipRefused(t, err)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -42,7 +43,7 @@ type moneyRows struct {
 	final     map[string]string
 	nonces    []uint64        // of all attempts, once each
 	own       map[string]bool // transactions of the service
-	fundings  map[string]store.Funding
+	fundings  map[string]onchain.Funding
 }
 
 func (m *moneyMachine) readRows() moneyRows {
@@ -51,7 +52,7 @@ func (m *moneyMachine) readRows() moneyRows {
 	m.must(m.store.Tx(m.ctx, func(tx *store.Tx) (err error) {
 		rows = moneyRows{
 			counters: make(map[string]moneyCounters), completed: make(map[string]bool), ended: make(map[int64]bool),
-			final: make(map[string]string), fundings: make(map[string]store.Funding), own: make(map[string]bool),
+			final: make(map[string]string), fundings: make(map[string]onchain.Funding), own: make(map[string]bool),
 		}
 		err = errors.Join(
 			each(tx, `SELECT submission_id, draft_id, slot, recipient, amount, status, COALESCE(settlement_id, 0), COALESCE(transaction_hash, ''),

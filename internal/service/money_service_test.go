@@ -19,12 +19,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/api"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -47,12 +49,14 @@ type moneyService struct {
 	database string
 	files    string
 
-	objects  *blob.Objects
-	incoming *blob.Incoming
-	store    *store.DB
-	nodes    *chain.Nodes
-	app      *app.App
-	work     *chainWork
+	objects   *blob.Objects
+	incoming  *blob.Incoming
+	store     *store.DB
+	nodes     *chain.Nodes
+	app       *app.App
+	ledger    *app.Ledger
+	operators *app.Operators
+	work      *chainWork
 
 	mu  sync.Mutex
 	now time.Time
@@ -119,17 +123,18 @@ func (s *moneyService) start() {
 		SettlerRole: s.nodes.HoldsSettlerRole, PayoutInterval: moneyPayoutInterval, PaidSlots: s.nodes.PaidSlots,
 	}
 	(&mediaWork{objects: s.objects, incoming: s.incoming, ingester: ingest.New(ingest.Config{TempDir: s.files})}).configure(&use, config, moneyBase)
-	s.app, err = app.New(s.ctx, use)
+	opened, err := app.New(s.ctx, use)
 	s.must(err)
-	s.work = newChainWork(&Service{config: config, store: s.store, nodes: s.nodes, app: s.app})
+	s.app, s.ledger, s.operators = opened.App, opened.Ledger, opened.Operators
+	s.work = newChainWork(&Service{config: config, store: s.store, nodes: s.nodes, app: s.app, ledger: s.ledger})
 	s.work.follower = chain.NewFollower(chain.FollowerConfig{
-		Nodes: s.nodes, Ledger: s.app, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations, Finality: config.Finality,
-		Clock: s.clock, Logger: logger, OnHead: s.app.ObserveBlock,
+		Nodes: s.nodes, Ledger: s.ledger, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations, Finality: config.Finality,
+		Clock: s.clock, Logger: logger, OnHead: s.ledger.ObserveBlock,
 	})
 	s.work.sender = chain.NewSender(chain.SenderConfig{
 		Nodes: s.nodes, Store: s.store, Signer: funding.TransactionSigner{Signer: config.Sender}, ChainID: config.Deployment.ChainID,
 		Prepare: map[string]chain.Prepare{app.IntentClose: s.work.prepareClose, store.IntentSettle: s.work.prepareSettle},
-		Halted:  s.app.Halted, Final: s.work.finalBlock, Clock: s.clock, Logger: logger,
+		Halted:  s.ledger.Halted, Final: s.work.finalBlock, Clock: s.clock, Logger: logger,
 	})
 }
 
@@ -163,9 +168,9 @@ func (s *moneyService) follow() {
 // due does what a worker does each second, and the jobs.
 func (s *moneyService) due() {
 	s.t.Helper()
-	s.must(s.app.DueByTime(s.ctx))
-	s.must(s.app.SignReceipts(s.ctx))
-	s.must(s.app.Settle(s.ctx))
+	s.must(s.ledger.DueByTime(s.ctx))
+	s.must(s.ledger.SignReceipts(s.ctx))
+	s.must(s.ledger.Settle(s.ctx))
 	var drafts []string
 	s.must(s.store.Tx(s.ctx, func(tx *store.Tx) error {
 		drafts = nil
@@ -184,7 +189,7 @@ func (s *moneyService) due() {
 		return rows.Err()
 	}))
 	for _, draftID := range drafts {
-		s.must(s.app.StartRefund(s.ctx, draftID))
+		s.must(s.ledger.StartRefund(s.ctx, draftID))
 	}
 }
 
@@ -230,7 +235,7 @@ func (s *moneyService) declare(contributor sortie.Address, missionID string) (so
 		ContentType: "image/jpeg", SizeBytes: int64(len(file)), SHA256: fmt.Sprintf("%x", sha256.Sum256(file)),
 	})
 	s.must(err)
-	declared, _, err := s.app.Declare(s.ctx, moneyBase, contributor, moneyNetwork, missionID, rand.Text(), body)
+	declared, _, err := s.app.Declare(s.ctx, api.LinksUnder(moneyBase), contributor, moneyNetwork, missionID, rand.Text(), body)
 	return declared, file, err
 }
 
@@ -240,7 +245,7 @@ func (s *moneyService) submit(declared sortie.SubmissionDeclared, file []byte) {
 	s.t.Helper()
 	link, err := url.Parse(declared.Upload.PutURL)
 	s.must(err)
-	upload, err := s.app.OpenUpload(s.ctx, declared.SubmissionID, app.UploadPut, link.RawQuery)
+	upload, err := s.app.OpenUpload(s.ctx, declared.SubmissionID, links.VariantUploadPut, link.RawQuery)
 	s.must(err)
 	defer upload.Close()
 	_, err = upload.Append(s.ctx, bytes.NewReader(file))

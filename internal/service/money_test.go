@@ -207,7 +207,7 @@ func (m *moneyMachine) rejectUndecided() {
 		stored, err := m.store.DraftByDraftID(m.ctx, draft.id)
 		m.must(err)
 		if inReview(stored) {
-			_, err := m.app.Reject(m.ctx, moneyOperator, draft.id, "Nothing may be photographed there.")
+			_, err := m.operators.Reject(m.ctx, moneyOperator, draft.id, "Nothing may be photographed there.")
 			var refused *sortie.Error
 			if err != nil && !errors.As(err, &refused) {
 				m.t.Fatal(err)

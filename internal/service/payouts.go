@@ -73,7 +73,7 @@ func (w *chainWork) tellTroubles(ctx context.Context) {
 		if slices.Equal(now, told) && (len(now) == 0 || time.Since(at) < troublesRepeat) {
 			continue
 		}
-		if err := w.app.NoteSenderTroubles(ctx, now); err == nil {
+		if err := w.ledger.NoteSenderTroubles(ctx, now); err == nil {
 			told, at = now, time.Now()
 		}
 	}
@@ -81,7 +81,7 @@ func (w *chainWork) tellTroubles(ctx context.Context) {
 
 // payoutHealth is one word for whether payouts are made.
 func (w *chainWork) payoutHealth(ctx context.Context) string {
-	if halted, err := w.app.PayoutsHalted(ctx); err == nil && halted {
+	if halted, err := w.ledger.PayoutsHalted(ctx); err == nil && halted {
 		return "halted"
 	}
 	if w.sender == nil {
@@ -133,7 +133,7 @@ func (p payoutFigures) Collect(figures chan<- prometheus.Metric) {
 		}
 		gauge(payoutsOldest, age)
 	}
-	if halted, err := p.app.PayoutsHalted(ctx); err == nil {
+	if halted, err := p.ledger.PayoutsHalted(ctx); err == nil {
 		gauge(payoutsHalted, boolean(halted))
 	}
 	steps := p.app.Stats().PayoutSteps

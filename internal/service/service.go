@@ -99,15 +99,17 @@ const (
 
 // service is everything of Sortie in this process.
 type Service struct {
-	config   Config
-	store    *store.DB
-	nodes    *chain.Nodes
-	queue    *jobs.Queue
-	app      *app.App
-	media    *mediaWork
-	chain    *chainWork
-	http     *http.Server
-	listener net.Listener
+	config    Config
+	store     *store.DB
+	nodes     *chain.Nodes
+	queue     *jobs.Queue
+	app       *app.App
+	ledger    *app.Ledger
+	operators *app.Operators
+	media     *mediaWork
+	chain     *chainWork
+	http      *http.Server
+	listener  net.Listener
 
 	operations         *http.Server
 	operationsListener net.Listener // nil: the metrics are with the API, or nowhere
@@ -146,19 +148,19 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.queue, err = jobs.Open(ctx, s.store, config.Logger); err != nil {
 		return nil, err
 	}
-	if s.app, err = s.openApp(ctx, issuer); err != nil {
+	if err = s.openApp(ctx, issuer); err != nil {
 		return nil, err
 	}
 	s.chain = newChainWork(s)
 	s.serveOn(api.New(api.Config{
-		App: s.app, Verifier: verifier, Limits: config.Limits, TrustedProxies: config.TrustedProxies,
+		App: s.app, Operators: s.operators, Verifier: verifier, Limits: config.Limits, TrustedProxies: config.TrustedProxies,
 		AllowedOrigins: config.AllowedOrigins, Health: s.health, Follower: s.chain.followerStatus, Sender: s.chain.senderStatus, Warnings: config.Warnings, OpenAPI: spec.OpenAPI,
 		OperationsOnly: !config.Roles.API, PrivateMetrics: !config.sharesListener(), Registry: s.newRegistry(verifier), Logger: config.Logger, Now: time.Now,
 	}))
 	return s, nil
 }
 
-func (s *Service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App, error) {
+func (s *Service) openApp(ctx context.Context, issuer *funding.Issuer) error {
 	config := app.Config{
 		Store: s.store, Issuer: issuer, Domain: s.config.domain(), Now: time.Now, Logger: s.config.Logger,
 		Tokens: map[sortie.Token]app.Token{
@@ -178,8 +180,12 @@ func (s *Service) openApp(ctx context.Context, issuer *funding.Issuer) (*app.App
 	}
 	s.media.configure(&config, s.config, s.BaseURL())
 	opened, err := app.New(ctx, config)
-	s.media.app = opened
-	return opened, err
+	if err != nil {
+		return err
+	}
+	s.app, s.ledger, s.operators = opened.App, opened.Ledger, opened.Operators
+	s.media.app, s.media.ledger = opened.App, opened.Ledger
+	return nil
 }
 
 // jobs are those that this process can do.
@@ -283,7 +289,7 @@ func (s *Service) watchClock(ctx context.Context) error {
 		}
 		position, err := s.store.ChainPosition(ctx, s.config.Deployment.ChainID)
 		if err == nil && position.Head == position.Tip.Number { // what is older says nothing about now
-			s.app.ObserveBlock(position.Tip.Number, position.Tip.Time)
+			s.ledger.ObserveBlock(position.Tip.Number, position.Tip.Time)
 		}
 		s.app.Clock() // tells the log
 	}

@@ -62,7 +62,7 @@ const vainTransactions = 4
 // as the daily cap has room for. After transactions that were mined in vain it is half as large
 // each time.
 func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.SettleCall, error) {
-	call, err := w.app.SettleCall(ctx, intent.Subject)
+	call, err := w.ledger.SettleCall(ctx, intent.Subject)
 	if err != nil || len(call.Payouts) == 0 {
 		return call, err
 	}
@@ -76,10 +76,10 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 	}
 	if len(call.Payouts) == 1 && noncesOf(intent) >= vainTransactions {
 		reason := fmt.Sprintf("%d transactions that pay it were mined and had no effect", noncesOf(intent))
-		if err := w.app.SetPayoutAside(ctx, call.Payouts[0], reason); err != nil {
+		if err := w.ledger.SetPayoutAside(ctx, call.Payouts[0], reason); err != nil {
 			return call, err
 		}
-		return w.app.SettleCall(ctx, intent.Subject)
+		return w.ledger.SettleCall(ctx, intent.Subject)
 	}
 	if err := w.tokenMoves(ctx, call.TokenAddress, call.Domain.Factory, call.Reward); err != nil {
 		return call, err
@@ -150,10 +150,10 @@ func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subjec
 }
 
 func (w *chainWork) leaveOut(ctx context.Context, call app.SettleCall, subject string, slots map[uint32]bool) (app.SettleCall, error) {
-	if err := w.app.LeaveOut(ctx, call, slots); err != nil {
+	if err := w.ledger.LeaveOut(ctx, call, slots); err != nil {
 		return call, err
 	}
-	return w.app.SettleCall(ctx, subject)
+	return w.ledger.SettleCall(ctx, subject)
 }
 
 var errTokenRefuses = app.PublicProblem("the token refuses every transfer from the contract now, so payments would only be credited; it waits until the token is not paused")
@@ -170,7 +170,7 @@ func (w *chainWork) roomFor(ctx context.Context, call app.SettleCall) (int, erro
 	if room == nil {
 		return len(call.Payouts), nil
 	}
-	underWay, err := w.app.UnderWay(ctx, call)
+	underWay, err := w.ledger.UnderWay(ctx, call)
 	if err != nil {
 		return 0, err
 	}
@@ -218,15 +218,15 @@ func (w *chainWork) cutDown(ctx context.Context, call app.SettleCall, subject st
 	if refused < 0 {
 		return w.shrink(ctx, call, subject, len(call.Payouts)/2)
 	}
-	if err := w.app.SetPayoutAside(ctx, call.Payouts[refused], "the contract refuses it: "+trial.Reason); err != nil {
+	if err := w.ledger.SetPayoutAside(ctx, call.Payouts[refused], "the contract refuses it: "+trial.Reason); err != nil {
 		return call, err
 	}
-	return w.app.SettleCall(ctx, subject)
+	return w.ledger.SettleCall(ctx, subject)
 }
 
 func (w *chainWork) shrink(ctx context.Context, call app.SettleCall, subject string, keep int) (app.SettleCall, error) {
-	if err := w.app.ShrinkSettlement(ctx, call, keep); err != nil {
+	if err := w.ledger.ShrinkSettlement(ctx, call, keep); err != nil {
 		return call, err
 	}
-	return w.app.SettleCall(ctx, subject)
+	return w.ledger.SettleCall(ctx, subject)
 }

@@ -36,7 +36,7 @@ func (w *chainWork) checkBooks(ctx context.Context, interval time.Duration) erro
 // untilNextCheck is how long it is until the next check is due: others may have checked not long
 // ago.
 func (w *chainWork) untilNextCheck(ctx context.Context, interval time.Duration) time.Duration {
-	last, err := w.app.LastBooks(ctx)
+	last, err := w.ledger.LastBooks(ctx)
 	if err != nil || last.CheckedAt == nil || !last.Agrees {
 		return 0
 	}
@@ -51,7 +51,7 @@ func (w *chainWork) untilNextCheck(ctx context.Context, interval time.Duration) 
 func (w *chainWork) checkBooksOnce(ctx context.Context, interval time.Duration) time.Duration {
 	checking, cancel := context.WithTimeout(ctx, solvencyTimeout)
 	defer cancel()
-	report, err := w.app.CheckBooks(checking)
+	report, err := w.ledger.CheckBooks(checking)
 	switch {
 	case errors.Is(err, store.ErrNotFound): // not a block was followed yet
 		return min(interval, time.Second)

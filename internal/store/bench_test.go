@@ -44,7 +44,7 @@ func BenchmarkCreate(b *testing.B) {
 			if err != nil {
 				return err
 			}
-			if err := fn(&Tx{Now: db.clock(), ctx: ctx, session: engine.session.begun(sqlTx)}); err != nil {
+			if err := fn(&Tx{Now: db.clock(), reader: reader{ctx, engine.session.begun(sqlTx)}}); err != nil {
 				return err
 			}
 			return sqlTx.Commit()
@@ -151,7 +151,7 @@ func seed(b *testing.B, db *DB, drafts int) {
 					return err
 				}
 				if i%(drafts/10) == 0 {
-					if _, err := tx.session.exec(tx.ctx, "UPDATE drafts SET list_status = 'published' WHERE draft_id = $1", draft.ID); err != nil {
+					if _, err := tx.exec("UPDATE drafts SET list_status = 'published' WHERE draft_id = $1", draft.ID); err != nil {
 						return err
 					}
 				}

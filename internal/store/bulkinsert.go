@@ -58,7 +58,7 @@ func insertRows[T any](tx *Tx, b bulk, common any, rows []T, appendValues func([
 		}
 		for len(rows) >= size.rows {
 			args = appendValues(append(args[:0], common), rows[:size.rows])
-			if _, err := tx.session.exec(tx.ctx, statement, args...); err != nil {
+			if _, err := tx.exec(statement, args...); err != nil {
 				return err
 			}
 			rows = rows[size.rows:]

@@ -7,58 +7,27 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Block is a block of a chain.
-type Block struct {
-	Number uint64
-	Hash   sortie.Hash
-	Time   time.Time
-}
-
-// Position is how far a chain was followed.
-type Position struct {
-	ChainID uint64
-	Start   uint64 // the block after which following began
-	Tip     Block  // the newest block whose events are applied
-	Head    uint64 // the newest block that the node had
-	Final   uint64 // the newest block that was final
-	Version int64  // grows with every move
-}
-
-// Advance is one move of a position: everything above After is taken back, then Blocks and Events
-// are added. The new tip is the last of Blocks, or After where there are none.
-type Advance struct {
-	ChainID     uint64
-	Was         Position // what the move was made for
-	After       Block    // Was.Tip, or below it after a reorganization
-	Blocks      []Block
-	Events      []ChainEvent
-	Head, Final uint64
-}
-
 // ChainPosition reads how far a chain was followed. Not at all yet: [ErrNotFound].
-func (db *DB) ChainPosition(ctx context.Context, chainID uint64) (Position, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Position, error) { return s.chainPosition(ctx, chainID) })
+func (db *DB) ChainPosition(ctx context.Context, chainID uint64) (onchain.Position, error) {
+	return read(ctx, db, func(r reader) (onchain.Position, error) { return r.ChainPosition(chainID) })
 }
 
 // ChainPosition is [DB.ChainPosition] inside the transaction.
-func (tx *Tx) ChainPosition(chainID uint64) (Position, error) {
-	return tx.session.chainPosition(tx.ctx, chainID)
-}
-
-func (s *session) chainPosition(ctx context.Context, chainID uint64) (Position, error) {
-	position := Position{ChainID: chainID}
+func (r reader) ChainPosition(chainID uint64) (onchain.Position, error) {
+	position := onchain.Position{ChainID: chainID}
 	var hash string
 	var blockTime int64
-	err := s.one(ctx, selectPosition, []any{int64(chainID)}, func(row scanner) error {
+	err := r.one(selectPosition, []any{int64(chainID)}, func(row scanner) error {
 		return row.Scan(&position.Start, &position.Tip.Number, &hash, &blockTime, &position.Head, &position.Final, &position.Version)
 	})
 	if err == nil {
 		err = parse(&position.Tip.Hash, hash, sortie.ParseHash)
 	}
 	if err != nil {
-		return Position{}, fmt.Errorf("read position on chain %d: %w", chainID, err)
+		return onchain.Position{}, fmt.Errorf("read position on chain %d: %w", chainID, err)
 	}
 	position.Tip.Time = time.UnixMicro(blockTime).UTC()
 	return position, nil
@@ -66,8 +35,8 @@ func (s *session) chainPosition(ctx context.Context, chainID uint64) (Position, 
 
 // StartChain stores the first position of a chain, and its tip as the first of the followed blocks.
 // When there is a position already, it fails with [ErrConflict] and changes nothing.
-func (tx *Tx) StartChain(position Position) error {
-	changed, err := tx.session.exec(tx.ctx, insertPosition, int64(position.ChainID), int64(position.Start),
+func (tx *Tx) StartChain(position onchain.Position) error {
+	changed, err := tx.exec(insertPosition, int64(position.ChainID), int64(position.Start),
 		int64(position.Tip.Number), position.Tip.Hash.String(), position.Tip.Time.UnixMicro(),
 		int64(position.Head), int64(position.Final), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
@@ -76,19 +45,19 @@ func (tx *Tx) StartChain(position Position) error {
 	if err != nil {
 		return fmt.Errorf("start to follow chain %d: %w", position.ChainID, err)
 	}
-	return tx.AddBlocks(position.ChainID, []Block{position.Tip})
+	return tx.AddBlocks(position.ChainID, []onchain.Block{position.Tip})
 }
 
 // MoveChain moves the position that was read to another, and returns it as it is then. When
 // somebody else moved it first, it fails with [ErrConflict] and changes nothing.
-func (tx *Tx) MoveChain(was Position, tip Block, head, final uint64) (Position, error) {
-	changed, err := tx.session.exec(tx.ctx, movePosition, int64(was.ChainID), was.Version,
+func (tx *Tx) MoveChain(was onchain.Position, tip onchain.Block, head, final uint64) (onchain.Position, error) {
+	changed, err := tx.exec(movePosition, int64(was.ChainID), was.Version,
 		int64(tip.Number), tip.Hash.String(), tip.Time.UnixMicro(), int64(head), int64(final), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}
 	if err != nil {
-		return Position{}, fmt.Errorf("move position on chain %d: %w", was.ChainID, err)
+		return onchain.Position{}, fmt.Errorf("move position on chain %d: %w", was.ChainID, err)
 	}
 	moved := was
 	moved.Tip, moved.Head, moved.Final, moved.Version = tip, head, final, was.Version+1
@@ -100,23 +69,23 @@ func (tx *Tx) MoveChain(was Position, tip Block, head, final uint64) (Position, 
 // waits. What is read afterwards therefore stays true of the chain. One that is not followed needs
 // no holding.
 func (tx *Tx) HoldChain(chainID uint64) error {
-	if _, err := tx.session.exec(tx.ctx, holdPosition, int64(chainID)); err != nil {
+	if _, err := tx.exec(holdPosition, int64(chainID)); err != nil {
 		return fmt.Errorf("hold chain %d: %w", chainID, err)
 	}
 	return nil
 }
 
 // ChainBlocks reads up to limit of the followed blocks below a number, newest first.
-func (db *DB) ChainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]Block, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]Block, error) {
-		return s.chainBlocks(ctx, chainID, below, limit)
+func (db *DB) ChainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error) {
+	return read(ctx, db, func(r reader) ([]onchain.Block, error) {
+		return r.chainBlocks(chainID, below, limit)
 	})
 }
 
-func (s *session) chainBlocks(ctx context.Context, chainID, below uint64, limit int) ([]Block, error) {
-	var blocks []Block
-	err := s.each(ctx, selectBlocks, []any{int64(chainID), int64(min(below, math.MaxInt64)), limit}, func(row scanner) error {
-		var block Block
+func (r reader) chainBlocks(chainID, below uint64, limit int) ([]onchain.Block, error) {
+	var blocks []onchain.Block
+	err := r.each(selectBlocks, []any{int64(chainID), int64(min(below, math.MaxInt64)), limit}, func(row scanner) error {
+		var block onchain.Block
 		var hash string
 		var blockTime int64
 		if err := row.Scan(&block.Number, &hash, &blockTime); err != nil {
@@ -135,8 +104,8 @@ func (s *session) chainBlocks(ctx context.Context, chainID, below uint64, limit 
 
 // AddBlocks adds to the followed blocks. A number that is there already is [ErrConflict], and fails
 // the transaction.
-func (tx *Tx) AddBlocks(chainID uint64, blocks []Block) error {
-	err := insertRows(tx, insertBlocks, int64(chainID), blocks, func(args []any, blocks []Block) []any {
+func (tx *Tx) AddBlocks(chainID uint64, blocks []onchain.Block) error {
+	err := insertRows(tx, insertBlocks, int64(chainID), blocks, func(args []any, blocks []onchain.Block) []any {
 		for i := range blocks {
 			args = append(args, int64(blocks[i].Number), blocks[i].Hash.String(), blocks[i].Time.UnixMicro())
 		}
@@ -150,14 +119,14 @@ func (tx *Tx) AddBlocks(chainID uint64, blocks []Block) error {
 
 // RemoveBlocksAbove takes back everything above a block: the followed blocks and their events. It
 // returns the events newest first, the order in which their effects are to be taken back.
-func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []ChainEvent, err error) {
+func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []onchain.Event, err error) {
 	args := []any{int64(chainID), int64(number)}
-	removed, err = tx.session.chainEvents(tx.ctx, selectEventsAbove, args)
+	removed, err = tx.chainEvents(selectEventsAbove, args)
 	if err == nil && len(removed) > 0 {
-		_, err = tx.session.exec(tx.ctx, deleteEventsAbove, args...)
+		_, err = tx.exec(deleteEventsAbove, args...)
 	}
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, deleteBlocksAbove, args...)
+		_, err = tx.exec(deleteBlocksAbove, args...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take back chain %d to block %d: %w", chainID, number, err)
@@ -167,7 +136,7 @@ func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []ChainEvent, e
 
 // PruneBlocks forgets the followed blocks below a number. Their events stay.
 func (tx *Tx) PruneBlocks(chainID, below uint64) error {
-	if _, err := tx.session.exec(tx.ctx, deleteBlocksBelow, int64(chainID), int64(below)); err != nil {
+	if _, err := tx.exec(deleteBlocksBelow, int64(chainID), int64(below)); err != nil {
 		return fmt.Errorf("forget blocks of chain %d: %w", chainID, err)
 	}
 	return nil
@@ -175,7 +144,7 @@ func (tx *Tx) PruneBlocks(chainID, below uint64) error {
 
 // AddFactory remembers that quotes are made for a factory. It may be known already.
 func (tx *Tx) AddFactory(chainID uint64, factory sortie.Address) error {
-	if _, err := tx.session.exec(tx.ctx, insertFactory, int64(chainID), hexAddress(factory)); err != nil {
+	if _, err := tx.exec(insertFactory, int64(chainID), hexAddress(factory)); err != nil {
 		return fmt.Errorf("add factory %s: %w", factory, err)
 	}
 	return nil
@@ -183,8 +152,8 @@ func (tx *Tx) AddFactory(chainID uint64, factory sortie.Address) error {
 
 // Factories reads every factory that quotes were ever made for on a chain.
 func (db *DB) Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (factories []sortie.Address, err error) {
-		err = s.each(ctx, selectFactories, []any{int64(chainID)}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (factories []sortie.Address, err error) {
+		err = r.each(selectFactories, []any{int64(chainID)}, func(row scanner) error {
 			var text string
 			if err := row.Scan(&text); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // BenchmarkAddEvents adds the events of a range in one transaction. An operation is one event.
@@ -36,12 +37,12 @@ func BenchmarkAddEvents(b *testing.B) {
 }
 
 // drawEvents makes events in blocks of four, fundings and payments in turn.
-func drawEvents(number int) []ChainEvent {
-	events := make([]ChainEvent, number)
+func drawEvents(number int) []onchain.Event {
+	events := make([]onchain.Event, number)
 	for i := range events {
-		kind := EventMissionFunded
+		kind := onchain.EventMissionFunded
 		if i%2 == 1 {
-			kind = EventSubmissionPaid
+			kind = onchain.EventSubmissionPaid
 		}
 		events[i] = drawEvent(uint64(i/4), uint64(i%4), kind)
 	}
@@ -49,22 +50,22 @@ func drawEvents(number int) []ChainEvent {
 }
 
 // drawEvent makes an event of a kind with hashes of its own.
-func drawEvent(block, logIndex uint64, kind EventKind) ChainEvent {
+func drawEvent(block, logIndex uint64, kind onchain.EventKind) onchain.Event {
 	draft := drawDraft(alice, "")
-	event := ChainEvent{
+	event := onchain.Event{
 		Block: block, BlockHash: drawHash(), LogIndex: logIndex, Transaction: drawHash(), Factory: draft.Factory, Kind: kind,
 		MissionKey: sortie.MissionKey(draft.MissionID),
 	}
 	switch kind {
-	case EventMissionFunded:
-		event.Funded = &MissionFunded{
+	case onchain.EventMissionFunded:
+		event.Funded = &onchain.MissionFunded{
 			MissionID: draft.MissionID, Creator: alice, Token: draft.TokenAddress, Reward: draft.Reward,
 			TargetCount: big.NewInt(int64(draft.TargetCount)), Nonce: draft.Nonce, ReclaimAfter: 1_790_000_000,
 		}
-	case EventSubmissionPaid, EventPayoutDeferred:
-		event.Payment = &Payment{SubmissionKey: drawHash(), Recipient: bob, Slot: 7, Amount: draft.Reward}
-	case EventMissionClosed:
-		event.Closed = &MissionClosed{Refund: draft.Reward, RefundDeferred: true, Reason: 2}
+	case onchain.EventSubmissionPaid, onchain.EventPayoutDeferred:
+		event.Payment = &onchain.Payment{SubmissionKey: drawHash(), Recipient: bob, Slot: 7, Amount: draft.Reward}
+	case onchain.EventMissionClosed:
+		event.Closed = &onchain.MissionClosed{Refund: draft.Reward, RefundDeferred: true, Reason: 2}
 	}
 	return event
 }

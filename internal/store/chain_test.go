@@ -13,27 +13,28 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 const testChain = 31337
 
 func testEventsAsWritten(t *testing.T, url string) {
 	db := open(t, url, Options{})
-	var want []ChainEvent
+	var want []onchain.Event
 	for i := range 2*bulkRows[0] + bulkRows[1] + bulkRows[2] + 1 { // with statements of all sizes
-		kinds := []EventKind{EventMissionFunded, EventSubmissionPaid, EventPayoutDeferred, EventMissionClosed}
+		kinds := []onchain.EventKind{onchain.EventMissionFunded, onchain.EventSubmissionPaid, onchain.EventPayoutDeferred, onchain.EventMissionClosed}
 		want = append(want, drawEvent(uint64(i/5), uint64(i%5)*1000, kinds[i%len(kinds)]))
 	}
 	want[1].BlockHash = want[0].BlockHash // as of one block
 	want[2].Factory = bob
 	largest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
-	hostile := drawEvent(math.MaxInt64-1, 1<<40, EventMissionFunded)
-	*hostile.Funded = MissionFunded{
+	hostile := drawEvent(math.MaxInt64-1, 1<<40, onchain.EventMissionFunded)
+	*hostile.Funded = onchain.MissionFunded{
 		MissionID: "\x00\"\\\n'; DROP TABLE drafts; -- 😀\u2028", Reward: largest, TargetCount: new(big.Int), ReclaimAfter: math.MaxUint64,
 	}
 	want = append(want, hostile)
 	for i, text := range []string{`"`, `\`, "\x00", "\x1f", "é", ""} {
-		quoted := drawEvent(math.MaxInt64-1, 1<<40+1+uint64(i), EventMissionFunded)
+		quoted := drawEvent(math.MaxInt64-1, 1<<40+1+uint64(i), onchain.EventMissionFunded)
 		quoted.Funded.MissionID = text
 		want = append(want, quoted)
 	}
@@ -59,8 +60,8 @@ func testEventsAsWritten(t *testing.T, url string) {
 }
 
 // sameEvent compares events by value: numbers of equal value may differ inside.
-func sameEvent(a, b ChainEvent) bool {
-	return reflect.DeepEqual(appendEventData(nil, &a), appendEventData(nil, &b)) && a.whole() && b.whole() &&
+func sameEvent(a, b onchain.Event) bool {
+	return reflect.DeepEqual(appendEventData(nil, &a), appendEventData(nil, &b)) && isWhole(&a) && isWhole(&b) &&
 		a.Block == b.Block && a.BlockHash == b.BlockHash && a.LogIndex == b.LogIndex && a.Transaction == b.Transaction &&
 		a.Factory == b.Factory && a.Kind == b.Kind && a.MissionKey == b.MissionKey &&
 		reflect.DeepEqual([]bool{a.Funded == nil, a.Closed == nil, a.Payment == nil},
@@ -69,11 +70,11 @@ func sameEvent(a, b ChainEvent) bool {
 
 func testEventTwice(t *testing.T, url string) {
 	db := open(t, url, Options{})
-	first, other := drawEvent(1, 0, EventMissionFunded), drawEvent(2, 0, EventSubmissionPaid)
-	mustTx(t, db, func(tx *Tx) error { return tx.AddEvents(testChain, []ChainEvent{first}) })
-	again := drawEvent(1, 0, EventMissionClosed)
+	first, other := drawEvent(1, 0, onchain.EventMissionFunded), drawEvent(2, 0, onchain.EventSubmissionPaid)
+	mustTx(t, db, func(tx *Tx) error { return tx.AddEvents(testChain, []onchain.Event{first}) })
+	again := drawEvent(1, 0, onchain.EventMissionClosed)
 	err := db.Tx(context.Background(), func(tx *Tx) error {
-		if err := tx.AddEvents(testChain, []ChainEvent{other, again}); !errors.Is(err, ErrConflict) {
+		if err := tx.AddEvents(testChain, []onchain.Event{other, again}); !errors.Is(err, ErrConflict) {
 			t.Errorf("AddEvents of one that is there: %v, want ErrConflict", err)
 		}
 		return nil
@@ -83,7 +84,7 @@ func testEventTwice(t *testing.T, url string) {
 	}
 	partless := again
 	partless.Closed = nil
-	if err := db.Tx(context.Background(), func(tx *Tx) error { return tx.AddEvents(testChain, []ChainEvent{other, partless}) }); err == nil {
+	if err := db.Tx(context.Background(), func(tx *Tx) error { return tx.AddEvents(testChain, []onchain.Event{other, partless}) }); err == nil {
 		t.Error("an event without the part of its kind was added")
 	}
 	if got, err := db.ChainEvents(context.Background(), testChain, 0, 10); err != nil || len(got) != 1 || !sameEvent(got[0], first) {
@@ -96,29 +97,29 @@ func testReorganizations(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()
 	random := rand.New(rand.NewPCG(3, 4))
-	blocks := []Block{drawBlock(100)}
-	var events []ChainEvent
-	position := Position{ChainID: testChain, Start: 100, Tip: blocks[0], Head: 107, Final: 90, Version: 1}
+	blocks := []onchain.Block{drawBlock(100)}
+	var events []onchain.Event
+	position := onchain.Position{ChainID: testChain, Start: 100, Tip: blocks[0], Head: 107, Final: 90, Version: 1}
 	if _, err := db.ChainPosition(ctx, testChain); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the position before the first: %v, want ErrNotFound", err)
 	}
 	mustTx(t, db, func(tx *Tx) error { return tx.StartChain(position) })
 	for range 60 {
 		keep := blocks[max(0, len(blocks)-1-random.IntN(4)*random.IntN(3))].Number
-		var wantRemoved []ChainEvent
-		blocks = slices.DeleteFunc(blocks, func(b Block) bool { return b.Number > keep })
-		events = slices.DeleteFunc(events, func(e ChainEvent) bool {
+		var wantRemoved []onchain.Event
+		blocks = slices.DeleteFunc(blocks, func(b onchain.Block) bool { return b.Number > keep })
+		events = slices.DeleteFunc(events, func(e onchain.Event) bool {
 			if e.Block > keep {
-				wantRemoved = append([]ChainEvent{e}, wantRemoved...)
+				wantRemoved = append([]onchain.Event{e}, wantRemoved...)
 			}
 			return e.Block > keep
 		})
-		var newBlocks []Block
-		var newEvents []ChainEvent
+		var newBlocks []onchain.Block
+		var newEvents []onchain.Event
 		for number := keep + 1; number <= keep+uint64(random.IntN(5)); number++ {
 			newBlocks = append(newBlocks, drawBlock(number))
 			for logIndex := range random.IntN(3) {
-				newEvents = append(newEvents, drawEvent(number, uint64(logIndex), EventMissionFunded))
+				newEvents = append(newEvents, drawEvent(number, uint64(logIndex), onchain.EventMissionFunded))
 			}
 		}
 		blocks, events = append(blocks, newBlocks...), append(events, newEvents...)
@@ -126,7 +127,7 @@ func testReorganizations(t *testing.T, url string) {
 		if len(blocks) > 20 {
 			prune = blocks[len(blocks)-15].Number
 		}
-		blocks = slices.DeleteFunc(blocks, func(b Block) bool { return b.Number < prune })
+		blocks = slices.DeleteFunc(blocks, func(b onchain.Block) bool { return b.Number < prune })
 
 		mustTx(t, db, func(tx *Tx) error {
 			removed, err := tx.RemoveBlocksAbove(testChain, keep)
@@ -157,8 +158,8 @@ func testReorganizations(t *testing.T, url string) {
 	}
 }
 
-func drawBlock(number uint64) Block {
-	return Block{Number: number, Hash: drawHash(), Time: time.UnixMicro(1_790_000_000_000_000 + int64(number)).UTC()}
+func drawBlock(number uint64) onchain.Block {
+	return onchain.Block{Number: number, Hash: drawHash(), Time: time.UnixMicro(1_790_000_000_000_000 + int64(number)).UTC()}
 }
 
 // testPositionRace lets many followers that read the same position move it.
@@ -167,7 +168,9 @@ func testPositionRace(t *testing.T, url string) {
 	ctx := context.Background()
 	var started int
 	for _, err := range together(16, func(i int) error {
-		return db.Tx(ctx, func(tx *Tx) error { return tx.StartChain(Position{ChainID: testChain, Tip: drawBlock(uint64(i))}) })
+		return db.Tx(ctx, func(tx *Tx) error {
+			return tx.StartChain(onchain.Position{ChainID: testChain, Tip: drawBlock(uint64(i))})
+		})
 	}) {
 		if err == nil {
 			started++
@@ -183,12 +186,12 @@ func testPositionRace(t *testing.T, url string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var moved []Position
-		won := make(chan Position, 16)
+		var moved []onchain.Position
+		won := make(chan onchain.Position, 16)
 		for _, err := range together(16, func(i int) error {
 			tip := drawBlock(100 + round*100 + uint64(i)) // of its own, so that only the position can collide
 			return db.Tx(ctx, func(tx *Tx) error {
-				if err := errors.Join(tx.AddBlocks(testChain, []Block{tip}), tx.AddEvents(testChain, []ChainEvent{drawEvent(tip.Number, 0, EventMissionFunded)})); err != nil {
+				if err := errors.Join(tx.AddBlocks(testChain, []onchain.Block{tip}), tx.AddEvents(testChain, []onchain.Event{drawEvent(tip.Number, 0, onchain.EventMissionFunded)})); err != nil {
 					return err
 				}
 				position, err := tx.MoveChain(was, tip, tip.Number, 0)

@@ -11,65 +11,14 @@ import (
 	"strconv"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
-
-// EventKind is what a contract reported.
-type EventKind string
-
-// The kinds of event.
-const (
-	EventMissionFunded  EventKind = "mission_funded"
-	EventSubmissionPaid EventKind = "submission_paid"
-	EventPayoutDeferred EventKind = "payout_deferred"
-	EventMissionClosed  EventKind = "mission_closed"
-)
-
-// ChainEvent is something that a contract reported on the canonical chain. It has exactly the one
-// part of its kind; a payment is paid or deferred.
-type ChainEvent struct {
-	Block       uint64
-	BlockHash   sortie.Hash
-	LogIndex    uint64
-	Transaction sortie.Hash
-	Factory     sortie.Address
-	Kind        EventKind
-	MissionKey  sortie.Hash // zero where the event has none
-
-	Funded  *MissionFunded
-	Closed  *MissionClosed
-	Payment *Payment
-}
-
-// MissionFunded is the funding of a mission.
-type MissionFunded struct {
-	MissionID      string
-	Creator, Token sortie.Address
-	Reward         *big.Int
-	TargetCount    *big.Int
-	Nonce          sortie.Hash
-	ReclaimAfter   uint64 // Unix seconds
-}
-
-// MissionClosed is the end of a mission on chain.
-type MissionClosed struct {
-	Refund         *big.Int
-	RefundDeferred bool  // the token refused the transfer: the creator claims it
-	Reason         uint8 // 1: closed by the service, 2: reclaimed by its creator
-}
-
-// Payment is a reward, paid or deferred.
-type Payment struct {
-	SubmissionKey sortie.Hash
-	Recipient     sortie.Address
-	Slot          uint64
-	Amount        *big.Int
-}
 
 // AddEvents adds events of the chain, many with one statement. One that is there already is
 // [ErrConflict], and fails the transaction.
-func (tx *Tx) AddEvents(chainID uint64, events []ChainEvent) error {
+func (tx *Tx) AddEvents(chainID uint64, events []onchain.Event) error {
 	for i := range events {
-		if !events[i].whole() {
+		if !isWhole(&events[i]) {
 			return fmt.Errorf("add events of chain %d: event %d of block %d has no part that fits its kind %q",
 				chainID, events[i].LogIndex, events[i].Block, events[i].Kind)
 		}
@@ -83,7 +32,7 @@ func (tx *Tx) AddEvents(chainID uint64, events []ChainEvent) error {
 
 // RemoveEvent takes back one event, which need not be there: it is for repairs.
 func (tx *Tx) RemoveEvent(chainID, block, logIndex uint64) error {
-	if _, err := tx.session.exec(tx.ctx, deleteEvent, int64(chainID), int64(block), int64(logIndex)); err != nil {
+	if _, err := tx.exec(deleteEvent, int64(chainID), int64(block), int64(logIndex)); err != nil {
 		return fmt.Errorf("remove event %d of block %d: %w", logIndex, block, err)
 	}
 	return nil
@@ -91,10 +40,10 @@ func (tx *Tx) RemoveEvent(chainID, block, logIndex uint64) error {
 
 // ChainEvents reads the events of the blocks from one number to another, both included, in the
 // order of the chain.
-func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]ChainEvent, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]ChainEvent, error) {
+func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]onchain.Event, error) {
+	return read(ctx, db, func(r reader) ([]onchain.Event, error) {
 		args := []any{int64(chainID), int64(min(from, math.MaxInt64)), int64(min(to, math.MaxInt64))}
-		events, err := s.chainEvents(ctx, selectChainEvents, args)
+		events, err := r.chainEvents(selectChainEvents, args)
 		if err != nil {
 			return nil, fmt.Errorf("read events of chain %d: %w", chainID, err)
 		}
@@ -102,9 +51,9 @@ func (db *DB) ChainEvents(ctx context.Context, chainID, from, to uint64) ([]Chai
 	})
 }
 
-func (s *session) chainEvents(ctx context.Context, query string, args []any) ([]ChainEvent, error) {
-	var events []ChainEvent
-	err := s.each(ctx, query, args, func(row scanner) error {
+func (r reader) chainEvents(query string, args []any) ([]onchain.Event, error) {
+	var events []onchain.Event
+	err := r.each(query, args, func(row scanner) error {
 		event, err := scanChainEvent(row)
 		events = append(events, event)
 		return err
@@ -146,41 +95,41 @@ type eventData struct {
 	Amount        *big.Int       `json:"amount"`
 }
 
-func scanChainEvent(row scanner) (ChainEvent, error) {
-	var event ChainEvent
+func scanChainEvent(row scanner) (onchain.Event, error) {
+	var event onchain.Event
 	var blockHash, transaction, factory string
 	var missionKey sql.NullString
 	var data []byte
 	err := row.Scan(&event.Block, &event.LogIndex, &blockHash, &transaction, &factory, (*string)(&event.Kind), &missionKey, &data)
 	if err != nil {
-		return ChainEvent{}, err
+		return onchain.Event{}, err
 	}
 	err = errors.Join(parse(&event.BlockHash, blockHash, sortie.ParseHash), parse(&event.Transaction, transaction, sortie.ParseHash),
-		parse(&event.Factory, factory, sortie.ParseAddress), event.readData(data))
+		parse(&event.Factory, factory, sortie.ParseAddress), readEventData(&event, data))
 	if missionKey.Valid {
 		err = errors.Join(err, parse(&event.MissionKey, missionKey.String, sortie.ParseHash))
 	}
 	if err != nil {
-		return ChainEvent{}, fmt.Errorf("event %d of block %d: %w", event.LogIndex, event.Block, err)
+		return onchain.Event{}, fmt.Errorf("event %d of block %d: %w", event.LogIndex, event.Block, err)
 	}
 	return event, nil
 }
 
-func (event *ChainEvent) readData(text []byte) error {
+func readEventData(event *onchain.Event, text []byte) error {
 	var data eventData
 	if err := json.Unmarshal(text, &data); err != nil {
 		return err
 	}
 	switch event.Kind {
-	case EventMissionFunded:
-		event.Funded = &MissionFunded{
+	case onchain.EventMissionFunded:
+		event.Funded = &onchain.MissionFunded{
 			MissionID: data.MissionID, Creator: data.Creator, Token: data.Token, Reward: data.Reward, TargetCount: data.TargetCount,
 			Nonce: data.Nonce, ReclaimAfter: data.ReclaimAfter,
 		}
-	case EventSubmissionPaid, EventPayoutDeferred:
-		event.Payment = &Payment{SubmissionKey: data.SubmissionKey, Recipient: data.Recipient, Slot: data.Slot, Amount: data.Amount}
-	case EventMissionClosed:
-		event.Closed = &MissionClosed{Refund: data.Refund, RefundDeferred: data.Deferred, Reason: data.Reason}
+	case onchain.EventSubmissionPaid, onchain.EventPayoutDeferred:
+		event.Payment = &onchain.Payment{SubmissionKey: data.SubmissionKey, Recipient: data.Recipient, Slot: data.Slot, Amount: data.Amount}
+	case onchain.EventMissionClosed:
+		event.Closed = &onchain.MissionClosed{Refund: data.Refund, RefundDeferred: data.Deferred, Reason: data.Reason}
 	default:
 		return fmt.Errorf("unknown kind %q", event.Kind)
 	}
@@ -200,13 +149,13 @@ type eventWriter struct {
 }
 
 // eventKinds are the kinds as values.
-var eventKinds = map[EventKind]any{
-	EventMissionFunded: string(EventMissionFunded), EventSubmissionPaid: string(EventSubmissionPaid),
-	EventPayoutDeferred: string(EventPayoutDeferred), EventMissionClosed: string(EventMissionClosed),
+var eventKinds = map[onchain.EventKind]any{
+	onchain.EventMissionFunded: string(onchain.EventMissionFunded), onchain.EventSubmissionPaid: string(onchain.EventSubmissionPaid),
+	onchain.EventPayoutDeferred: string(onchain.EventPayoutDeferred), onchain.EventMissionClosed: string(onchain.EventMissionClosed),
 }
 
 // appendValues appends the values of chainEventColumns for each event.
-func (w *eventWriter) appendValues(args []any, events []ChainEvent) []any {
+func (w *eventWriter) appendValues(args []any, events []onchain.Event) []any {
 	w.text, w.ends = w.text[:0], w.ends[:0]
 	for i := range events {
 		w.mark(appendHash(w.text, events[i].Transaction))
@@ -242,14 +191,14 @@ func (w *eventWriter) mark(text []byte) {
 	w.text, w.ends = text, append(w.ends, len(text))
 }
 
-// whole reports whether an event has the part of its kind.
-func (event *ChainEvent) whole() bool {
+// isWhole reports whether an event has the part of its kind.
+func isWhole(event *onchain.Event) bool {
 	switch event.Kind {
-	case EventMissionFunded:
+	case onchain.EventMissionFunded:
 		return event.Funded != nil
-	case EventSubmissionPaid, EventPayoutDeferred:
+	case onchain.EventSubmissionPaid, onchain.EventPayoutDeferred:
 		return event.Payment != nil
-	case EventMissionClosed:
+	case onchain.EventMissionClosed:
 		return event.Closed != nil
 	}
 	return false
@@ -257,9 +206,9 @@ func (event *ChainEvent) whole() bool {
 
 // appendEventData writes the data of a whole event by hand: reflection would cost more than the
 // insertion.
-func appendEventData(dst []byte, event *ChainEvent) []byte {
+func appendEventData(dst []byte, event *onchain.Event) []byte {
 	switch event.Kind {
-	case EventMissionFunded:
+	case onchain.EventMissionFunded:
 		funded := event.Funded
 		dst = appendText(append(dst, `{"missionId":`...), funded.MissionID)
 		dst = appendAddress(append(dst, `,"creator":"`...), funded.Creator)
@@ -268,13 +217,13 @@ func appendEventData(dst []byte, event *ChainEvent) []byte {
 		dst = appendInteger(append(dst, `,"targetCount":`...), funded.TargetCount)
 		dst = appendHash(append(dst, `,"nonce":"`...), funded.Nonce)
 		dst = strconv.AppendUint(append(dst, `","reclaimAfter":`...), funded.ReclaimAfter, 10)
-	case EventSubmissionPaid, EventPayoutDeferred:
+	case onchain.EventSubmissionPaid, onchain.EventPayoutDeferred:
 		payment := event.Payment
 		dst = appendHash(append(dst, `{"submissionKey":"`...), payment.SubmissionKey)
 		dst = appendAddress(append(dst, `","recipient":"`...), payment.Recipient)
 		dst = strconv.AppendUint(append(dst, `","slot":`...), payment.Slot, 10)
 		dst = appendInteger(append(dst, `,"amount":`...), payment.Amount)
-	case EventMissionClosed:
+	case onchain.EventMissionClosed:
 		dst = appendInteger(append(dst, `{"refund":`...), event.Closed.Refund)
 		dst = strconv.AppendBool(append(dst, `,"deferred":`...), event.Closed.RefundDeferred)
 		dst = strconv.AppendUint(append(dst, `,"reason":`...), uint64(event.Closed.Reason), 10)

@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // CreditedAccounts reads the accounts, up to limit, that blocks deferred payments of these missions
 // to, those after one.
 func (db *DB) CreditedAccounts(ctx context.Context, draftID string, after sortie.Address, limit int) ([]sortie.Address, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (accounts []sortie.Address, err error) {
-		err = s.each(ctx, selectCredited, []any{draftID, hexAddress(after), limit}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (accounts []sortie.Address, err error) {
+		err = r.each(selectCredited, []any{draftID, hexAddress(after), limit}, func(row scanner) error {
 			var text string
 			if err := row.Scan(&text); err != nil {
 				return err
@@ -29,9 +30,9 @@ func (db *DB) CreditedAccounts(ctx context.Context, draftID string, after sortie
 }
 
 // AddCreditHolders remembers accounts that may have a credit.
-func (tx *Tx) AddCreditHolders(chainID uint64, holders []CreditHolder) error {
+func (tx *Tx) AddCreditHolders(chainID uint64, holders []onchain.CreditHolder) error {
 	for _, holder := range holders {
-		if _, err := tx.session.exec(tx.ctx, insertCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account)); err != nil {
+		if _, err := tx.exec(insertCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account)); err != nil {
 			return fmt.Errorf("remember the credit of %s: %w", holder.Account, err)
 		}
 	}
@@ -40,22 +41,22 @@ func (tx *Tx) AddCreditHolders(chainID uint64, holders []CreditHolder) error {
 
 // EmptyCreditHolders notes which accounts had no credit after a block, and forgets those that had
 // none in a final one.
-func (tx *Tx) EmptyCreditHolders(chainID, block uint64, empty []CreditHolder) error {
+func (tx *Tx) EmptyCreditHolders(chainID, block uint64, empty []onchain.CreditHolder) error {
 	for _, holder := range empty {
-		if _, err := tx.session.exec(tx.ctx, emptyCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account), int64(block)); err != nil {
+		if _, err := tx.exec(emptyCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account), int64(block)); err != nil {
 			return fmt.Errorf("note that %s has no credit: %w", holder.Account, err)
 		}
 	}
-	if _, err := tx.session.exec(tx.ctx, deleteEmptyCreditHolders, int64(chainID)); err != nil {
+	if _, err := tx.exec(deleteEmptyCreditHolders, int64(chainID)); err != nil {
 		return fmt.Errorf("forget accounts without a credit: %w", err)
 	}
 	return nil
 }
 
 // FillCreditHolders notes that accounts have a credit.
-func (tx *Tx) FillCreditHolders(chainID uint64, holders []CreditHolder) error {
+func (tx *Tx) FillCreditHolders(chainID uint64, holders []onchain.CreditHolder) error {
 	for _, holder := range holders {
-		if _, err := tx.session.exec(tx.ctx, fillCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account)); err != nil {
+		if _, err := tx.exec(fillCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account)); err != nil {
 			return fmt.Errorf("note that %s has a credit: %w", holder.Account, err)
 		}
 	}
@@ -63,12 +64,12 @@ func (tx *Tx) FillCreditHolders(chainID uint64, holders []CreditHolder) error {
 }
 
 // CreditHolders reads up to limit accounts that may have a credit, after one.
-func (db *DB) CreditHolders(ctx context.Context, chainID uint64, after CreditHolder, limit int) ([]CreditHolder, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (holders []CreditHolder, err error) {
+func (db *DB) CreditHolders(ctx context.Context, chainID uint64, after onchain.CreditHolder, limit int) ([]onchain.CreditHolder, error) {
+	return read(ctx, db, func(r reader) (holders []onchain.CreditHolder, err error) {
 		args := []any{int64(chainID), hexAddress(after.Factory), hexAddress(after.TokenAddress), hexAddress(after.Account), limit}
-		err = s.each(ctx, selectCreditHolders, args, func(row scanner) error {
+		err = r.each(selectCreditHolders, args, func(row scanner) error {
 			var factory, token, account string
-			var holder CreditHolder
+			var holder onchain.CreditHolder
 			if err := row.Scan(&factory, &token, &account, &holder.Empty); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // testDeadlines stores when a mission ends and by when it must be published, and finds what was
@@ -108,7 +109,7 @@ func testDeadlinesOfOlderRows(t *testing.T, url string) {
 		draft = mustApply(t, db, draft, c.events...)
 		if len(c.events) > 0 {
 			mustTx(t, db, func(tx *Tx) error {
-				return tx.AddFunding(Funding{DraftID: draft.ID, MissionKey: drawHash(), ChainID: draft.ChainID, ReclaimAfter: reclaim})
+				return tx.AddFunding(onchain.Funding{DraftID: draft.ID, MissionKey: drawHash(), ChainID: draft.ChainID, ReclaimAfter: reclaim})
 			})
 		}
 		published := slices.Contains(c.events, mission.FundingLocked)
@@ -157,7 +158,7 @@ func runUpdates(t *testing.T, db *DB, url, suffix string) {
 	}
 	mustTx(t, db, func(tx *Tx) error {
 		for _, statement := range statements {
-			if _, err := tx.session.exec(tx.ctx, statement); err != nil {
+			if _, err := tx.exec(statement); err != nil {
 				return err
 			}
 		}

@@ -22,21 +22,21 @@ type Deliverables struct {
 // DeliverablesOf finds a mission of the wallet by its draft id or mission id. One that does not
 // exist and one of somebody else are the same: [ErrNotFound].
 func (db *DB) DeliverablesOf(ctx context.Context, wallet sortie.Address, id string) (Deliverables, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Deliverables, error) { return s.deliverablesOf(ctx, wallet, id) })
+	return read(ctx, db, func(r reader) (Deliverables, error) { return r.deliverablesOf(wallet, id) })
 }
 
-func (s *session) deliverablesOf(ctx context.Context, wallet sortie.Address, id string) (Deliverables, error) {
+func (r reader) deliverablesOf(wallet sortie.Address, id string) (Deliverables, error) {
 	query := selectDeliverablesByMissionID
 	if strings.HasPrefix(id, "draft_") { // a mission id is a slug, without underscores
 		query = selectDeliverablesByDraftID
 	}
 	found := Deliverables{Published: true}
 	var summary []byte
-	err := s.one(ctx, query, []any{hexAddress(wallet), id}, func(row scanner) error {
+	err := r.one(query, []any{hexAddress(wallet), id}, func(row scanner) error {
 		return row.Scan(&found.DraftID, &found.MissionID, &found.Accepted, &summary)
 	})
 	if errors.Is(err, ErrNotFound) { // of the published ones
-		draft, err := s.draftByID(ctx, wallet, id)
+		draft, err := r.DraftByID(wallet, id)
 		return Deliverables{DraftID: draft.ID, MissionID: draft.MissionID}, err
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *session) deliverablesOf(ctx context.Context, wallet sortie.Address, id 
 func (db *DB) DeliverablePage(ctx context.Context, draftID string, afterSeq int64, limit int,
 	each func(acceptSeq int64, submissionID string, hasThumbnail bool, fragment []byte),
 ) error {
-	_, err := read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
+	_, err := read(ctx, db, func(r reader) (struct{}, error) {
 		var (
 			acceptSeq    int64
 			submissionID string
@@ -62,7 +62,7 @@ func (db *DB) DeliverablePage(ctx context.Context, draftID string, afterSeq int6
 			fragment     sql.RawBytes // valid until the next row: none is copied
 		)
 		columns := []any{&acceptSeq, &submissionID, &hasThumbnail, &fragment}
-		return struct{}{}, s.each(ctx, selectDeliverables, []any{draftID, afterSeq, limit}, func(row scanner) error {
+		return struct{}{}, r.each(selectDeliverables, []any{draftID, afterSeq, limit}, func(row scanner) error {
 			if err := row.Scan(columns...); err != nil {
 				return err
 			}

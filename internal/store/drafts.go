@@ -70,7 +70,7 @@ type Transition struct {
 // with [ErrIDTaken], after which the transaction can go on with other ids.
 func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stored Draft, created bool, err error) {
 	stored = Draft{NewDraft: draft, State: mission.Created(), CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
-	stored.Seq, err = tx.session.insert(tx.ctx, insertDraft,
+	stored.Seq, err = tx.insert(insertDraft,
 		draft.ID, draft.MissionID, hexAddress(draft.Wallet), draft.IdempotencyKey, string(draft.Fingerprint), string(draft.Mission),
 		draft.Title, string(draft.Token), hexAddress(draft.TokenAddress), int64(draft.ChainID), hexAddress(draft.Factory),
 		draft.Reward.String(), draft.TargetCount, draft.Nonce.String(), tx.Now.UnixMicro(), nullableTime(draft.EndsAt))
@@ -134,7 +134,7 @@ func (tx *Tx) TransitionDrafts(moves []DraftMove, events []DraftEvent) error {
 
 // moveDraft changes the draft's own row, and what depends on its state.
 func (tx *Tx) moveDraft(draft *Draft, to Transition, steps int64) error {
-	changed, err := tx.session.exec(tx.ctx, moveDraft, draft.ID, draft.Version,
+	changed, err := tx.exec(moveDraft, draft.ID, draft.Version,
 		string(to.State.Depth), string(to.State.Decision), to.State.Refunded, string(to.State.View().List),
 		nullable(to.QuoteDeadline), tx.Now.UnixMicro(), steps, nullableTime(to.PublishBy))
 	if err == nil && changed == 0 {
@@ -152,32 +152,22 @@ func (tx *Tx) moveDraft(draft *Draft, to Transition, steps int64) error {
 // DraftByID finds a draft of the wallet by its draft id or its mission id. Absent or somebody
 // else's: [ErrNotFound].
 func (db *DB) DraftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) { return s.draftByID(ctx, wallet, id) })
-}
-
-// DraftByID is [DB.DraftByID] inside the transaction.
-func (tx *Tx) DraftByID(wallet sortie.Address, id string) (Draft, error) {
-	return tx.session.draftByID(tx.ctx, wallet, id)
+	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByID(wallet, id) })
 }
 
 // DraftByKey finds the draft that the wallet made under an idempotency key, or fails with
 // [ErrNotFound].
 func (db *DB) DraftByKey(ctx context.Context, wallet sortie.Address, key string) (Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) { return s.draftByKey(ctx, wallet, key) })
-}
-
-// DraftByKey is [DB.DraftByKey] inside the transaction.
-func (tx *Tx) DraftByKey(wallet sortie.Address, key string) (Draft, error) {
-	return tx.session.draftByKey(tx.ctx, wallet, key)
+	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByKey(wallet, key) })
 }
 
 // ListDrafts reads a page of the wallet's drafts. Its cost does not depend on how many there are,
 // nor on how deep it lies.
 func (db *DB) ListDrafts(ctx context.Context, wallet sortie.Address, filter DraftFilter) ([]Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]Draft, error) { return s.listDrafts(ctx, wallet, filter) })
+	return read(ctx, db, func(r reader) ([]Draft, error) { return r.listDrafts(wallet, filter) })
 }
 
-func (s *session) listDrafts(ctx context.Context, wallet sortie.Address, filter DraftFilter) ([]Draft, error) {
+func (r reader) listDrafts(wallet sortie.Address, filter DraftFilter) ([]Draft, error) {
 	before := filter.BeforeSeq
 	if before == 0 {
 		before = math.MaxInt64
@@ -188,7 +178,7 @@ func (s *session) listDrafts(ctx context.Context, wallet sortie.Address, filter 
 	}
 	drafts := make([]Draft, 0, min(filter.Limit, 64))
 	budget := byteBudget(filter.MaxBytes)
-	err := s.each(ctx, query, args, func(row scanner) error {
+	err := r.each(query, args, func(row scanner) error {
 		draft, err := scanDraft(row)
 		if err != nil {
 			return err
@@ -205,8 +195,8 @@ func (s *session) listDrafts(ctx context.Context, wallet sortie.Address, filter 
 // DraftsToLapse reads up to limit drafts that could have been published before a time and can no
 // longer, the longest ended first.
 func (db *DB) DraftsToLapse(ctx context.Context, at time.Time, limit int) ([]Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
-		err = s.each(ctx, selectDraftsToLapse, []any{at.UnixMicro(), limit}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (drafts []Draft, err error) {
+		err = r.each(selectDraftsToLapse, []any{at.UnixMicro(), limit}, func(row scanner) error {
 			draft, err := scanDraft(row)
 			drafts = append(drafts, draft)
 			return err
@@ -218,20 +208,22 @@ func (db *DB) DraftsToLapse(ctx context.Context, at time.Time, limit int) ([]Dra
 	})
 }
 
-func (s *session) draftByKey(ctx context.Context, wallet sortie.Address, key string) (Draft, error) {
-	return s.draft(ctx, selectDraftByKey, hexAddress(wallet), key)
+// DraftByKey is [DB.DraftByKey] inside the transaction.
+func (r reader) DraftByKey(wallet sortie.Address, key string) (Draft, error) {
+	return r.draft(selectDraftByKey, hexAddress(wallet), key)
 }
 
-func (s *session) draftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {
+// DraftByID is [DB.DraftByID] inside the transaction.
+func (r reader) DraftByID(wallet sortie.Address, id string) (Draft, error) {
 	query := selectDraftByMissionID
 	if strings.HasPrefix(id, "draft_") { // a mission id is a slug, without underscores
 		query = selectDraftByDraftID
 	}
-	return s.draft(ctx, query, hexAddress(wallet), id)
+	return r.draft(query, hexAddress(wallet), id)
 }
 
-func (s *session) draft(ctx context.Context, query string, args ...any) (draft Draft, err error) {
-	err = s.one(ctx, query, args, func(row scanner) error {
+func (r reader) draft(query string, args ...any) (draft Draft, err error) {
+	err = r.one(query, args, func(row scanner) error {
 		draft, err = scanDraft(row)
 		return err
 	})

@@ -35,11 +35,11 @@ const maxLookalikeRows = 4096
 // Ask after the submission's own file and media are committed: of two copies that come in at the
 // same time each then finds the other, or one finds the other, but never neither.
 func (db *DB) Duplicates(ctx context.Context, submission Submission) (exact, near string, err error) {
-	_, err = read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
-		if exact, err = s.exactDuplicate(ctx, &submission); err != nil {
+	_, err = read(ctx, db, func(r reader) (struct{}, error) {
+		if exact, err = r.exactDuplicate(&submission); err != nil {
 			return struct{}{}, fmt.Errorf("find duplicates of %s: %w", submission.ID, err)
 		}
-		if near, err = s.nearDuplicate(ctx, &submission); err != nil {
+		if near, err = r.nearDuplicate(&submission); err != nil {
 			return struct{}{}, fmt.Errorf("find near duplicates of %s: %w", submission.ID, err)
 		}
 		return struct{}{}, nil
@@ -47,12 +47,12 @@ func (db *DB) Duplicates(ctx context.Context, submission Submission) (exact, nea
 	return exact, near, err
 }
 
-func (s *session) exactDuplicate(ctx context.Context, of *Submission) (id string, err error) {
+func (r reader) exactDuplicate(of *Submission) (id string, err error) {
 	if of.UploadedHash == (sortie.Hash{}) {
 		return "", nil
 	}
 	find := func(statement string, hash sortie.Hash) error {
-		return s.each(ctx, statement, []any{hash.String(), of.ID, hexAddress(of.Contributor)}, func(row scanner) error { return row.Scan(&id) })
+		return r.each(statement, []any{hash.String(), of.ID, hexAddress(of.Contributor)}, func(row scanner) error { return row.Scan(&id) })
 	}
 	if err = find(selectExactDuplicate, of.UploadedHash); err != nil || id != "" || of.Media == nil {
 		return id, err
@@ -60,25 +60,25 @@ func (s *session) exactDuplicate(ctx context.Context, of *Submission) (id string
 	return id, find(selectServedDuplicate, of.Media.ServedHash) // only what nobody sees of it was changed
 }
 
-func (s *session) nearDuplicate(ctx context.Context, of *Submission) (id string, err error) {
+func (r reader) nearDuplicate(of *Submission) (id string, err error) {
 	if of.Media == nil || of.Media.Perceptual == nil {
 		return "", nil
 	}
-	candidates, all, err := s.lookalikes(ctx, *of.Media.Perceptual)
+	candidates, all, err := r.lookalikes(*of.Media.Perceptual)
 	if err != nil {
 		return "", err
 	}
 	if !all {
-		return s.anyLookalike(ctx, of)
+		return r.anyLookalike(of)
 	}
-	return s.earliest(ctx, of, candidates)
+	return r.earliest(of, candidates)
 }
 
 // earliest finds the earliest of some submissions that counts.
-func (s *session) earliest(ctx context.Context, of *Submission, candidates []string) (id string, err error) {
+func (r reader) earliest(of *Submission, candidates []string) (id string, err error) {
 	var first int64
 	err = lookups(candidates, func(args []any) error {
-		return s.each(ctx, selectEarliest, append(args, of.ID, hexAddress(of.Contributor)), func(row scanner) error {
+		return r.each(selectEarliest, append(args, of.ID, hexAddress(of.Contributor)), func(row scanner) error {
 			var candidate string
 			var seq int64
 			err := row.Scan(&candidate, &seq)
@@ -93,9 +93,9 @@ func (s *session) earliest(ctx context.Context, of *Submission, candidates []str
 
 // lookalikes finds the submissions whose hash is near. Where there is much to look at it gives up,
 // and says that these are not all.
-func (s *session) lookalikes(ctx context.Context, perceptual uint64) (ids []string, all bool, err error) {
+func (r reader) lookalikes(perceptual uint64) (ids []string, all bool, err error) {
 	rows := 0
-	err = s.each(ctx, selectLookalikes, append(probes(perceptual), maxLookalikeRows), func(row scanner) error {
+	err = r.each(selectLookalikes, append(probes(perceptual), maxLookalikeRows), func(row scanner) error {
 		var candidate int64
 		var id string
 		rows++
@@ -112,13 +112,13 @@ func (s *session) lookalikes(ctx context.Context, perceptual uint64) (ids []stri
 // anyLookalike goes through the words of a hash until it has found a submission with a near one
 // that counts. Those that do not count may be many: a contributor who sends a picture often must
 // not hide whose it is.
-func (s *session) anyLookalike(ctx context.Context, of *Submission) (id string, err error) {
+func (r reader) anyLookalike(of *Submission) (id string, err error) {
 	for _, word := range probes(*of.Media.Perceptual) {
 		perceptual, last := int64(math.MinInt64), ""
 		for rows := maxLookalikeRows; rows == maxLookalikeRows; {
 			rows = 0
 			var candidates []string
-			err = s.each(ctx, selectLookalikesOfWord, []any{word, perceptual, last, maxLookalikeRows}, func(row scanner) error {
+			err = r.each(selectLookalikesOfWord, []any{word, perceptual, last, maxLookalikeRows}, func(row scanner) error {
 				rows++
 				err := row.Scan(&perceptual, &last)
 				if near(perceptual, *of.Media.Perceptual) {
@@ -127,7 +127,7 @@ func (s *session) anyLookalike(ctx context.Context, of *Submission) (id string, 
 				return err
 			})
 			if err == nil {
-				id, err = s.earliest(ctx, of, candidates)
+				id, err = r.earliest(of, candidates)
 			}
 			if err != nil || id != "" {
 				return id, err
@@ -164,7 +164,7 @@ func (tx *Tx) indexPerceptual(submissionID string, perceptual uint64) error {
 	for number := range wordCount {
 		args = append(args, perceptualWord(perceptual, number))
 	}
-	if _, err := tx.session.exec(tx.ctx, insertPerceptual, args...); err != nil {
+	if _, err := tx.exec(insertPerceptual, args...); err != nil {
 		return fmt.Errorf("index the picture of submission %s: %w", submissionID, err)
 	}
 	return nil

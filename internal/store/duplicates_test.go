@@ -161,8 +161,8 @@ func testManyLookalikes(t *testing.T, url string) {
 	if _, near := duplicatesOf(t, db, mine); near != "" {
 		t.Errorf("a picture is a duplicate of %q, which does not count", near)
 	}
-	found, err := read(context.Background(), db, func(ctx context.Context, s *session) ([]string, error) {
-		ids, all, err := s.lookalikes(ctx, perceptual)
+	found, err := read(context.Background(), db, func(r reader) ([]string, error) {
+		ids, all, err := r.lookalikes(perceptual)
 		if all {
 			t.Error("these are said to be all")
 		}
@@ -192,8 +192,8 @@ func TestNearDuplicatesAreComplete(t *testing.T) {
 		}
 		stored := submitPicture(t, db, slots, contributor(submitted), drawHash(), perceptual)
 		submitted++
-		found, err := read(context.Background(), db, func(ctx context.Context, s *session) ([]string, error) {
-			ids, _, err := s.lookalikes(ctx, other)
+		found, err := read(context.Background(), db, func(r reader) ([]string, error) {
+			ids, _, err := r.lookalikes(other)
 			return ids, err
 		})
 		if err != nil {

@@ -21,8 +21,8 @@ type Earning struct {
 // EarningsOf sums the payouts of a contributor up by token and status, in one statement that reads
 // nothing but an index.
 func (db *DB) EarningsOf(ctx context.Context, recipient sortie.Address) ([]Earning, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (earnings []Earning, err error) {
-		err = s.each(ctx, selectEarnings, []any{hexAddress(recipient)}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (earnings []Earning, err error) {
+		err = r.each(selectEarnings, []any{hexAddress(recipient)}, func(row scanner) error {
 			var e Earning
 			var amount string
 			var first int64
@@ -62,8 +62,8 @@ func addEarning(earnings []Earning, e Earning) []Earning {
 // PaymentsOf reads up to limit payouts of a mission that a block paid or deferred, in the order of
 // their slots, after one; -1: from the first.
 func (db *DB) PaymentsOf(ctx context.Context, draftID string, afterSlot int64, limit int) ([]Payout, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]Payout, error) {
-		return s.payouts(ctx, selectPaymentsOf, draftID, afterSlot, limit)
+	return read(ctx, db, func(r reader) ([]Payout, error) {
+		return r.payouts(selectPaymentsOf, draftID, afterSlot, limit)
 	})
 }
 

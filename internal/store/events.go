@@ -47,12 +47,12 @@ func (tx *Tx) AppendEvent(wallet sortie.Address, draftID string, event NewEvent)
 // EventsAfter reads up to limit events of the wallet behind the one numbered seq, oldest first.
 // What is read once is never preceded by something new.
 func (db *DB) EventsAfter(ctx context.Context, wallet sortie.Address, seq int64, limit int) ([]Event, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]Event, error) { return s.eventsAfter(ctx, wallet, seq, limit) })
+	return read(ctx, db, func(r reader) ([]Event, error) { return r.eventsAfter(wallet, seq, limit) })
 }
 
-func (s *session) eventsAfter(ctx context.Context, wallet sortie.Address, seq int64, limit int) ([]Event, error) {
+func (r reader) eventsAfter(wallet sortie.Address, seq int64, limit int) ([]Event, error) {
 	events := make([]Event, 0, min(limit, 64))
-	err := s.each(ctx, selectEvents, []any{hexAddress(wallet), seq, limit}, func(row scanner) error {
+	err := r.each(selectEvents, []any{hexAddress(wallet), seq, limit}, func(row scanner) error {
 		event := Event{Wallet: wallet}
 		var data []byte
 		var createdAt int64
@@ -69,7 +69,7 @@ func (s *session) eventsAfter(ctx context.Context, wallet sortie.Address, seq in
 
 // insertEvent gives the event the number that was counted for it last.
 func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, event NewEvent) error {
-	_, err := tx.session.exec(tx.ctx, insertEvent, hexAddress(wallet), draftID, event.Type, string(event.Data), tx.Now.UnixMicro())
+	_, err := tx.exec(insertEvent, hexAddress(wallet), draftID, event.Type, string(event.Data), tx.Now.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("append event %s: %w", event.Type, err)
 	}

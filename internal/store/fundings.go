@@ -6,75 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"time"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Funding is where on the canonical chain a draft was funded.
-type Funding struct {
-	DraftID      string
-	MissionKey   sortie.Hash
-	ChainID      uint64
-	Block        uint64
-	BlockHash    sortie.Hash
-	Transaction  sortie.Hash
-	LogIndex     uint64
-	ReclaimAfter uint64   // Unix seconds from which its creator may take the money back
-	Closed       *Closing // nil while the mission is open
-}
-
-// Closing is where on the canonical chain a mission ended.
-type Closing struct {
-	Block          uint64
-	BlockHash      sortie.Hash
-	Transaction    sortie.Hash
-	Reason         uint8 // as in [MissionClosed]
-	Refund         *big.Int
-	RefundDeferred bool
+// Terms are what the draft promised, which the contract must hold.
+func (d *Draft) Terms() onchain.Terms {
+	return onchain.Terms{
+		DraftID: d.ID, MissionID: d.MissionID, Factory: d.Factory, Creator: d.Wallet, Token: d.TokenAddress,
+		Reward: d.Reward, TargetCount: d.TargetCount, Nonce: d.Nonce,
+	}
 }
 
 // FundedDraft is a draft with its funding.
 type FundedDraft struct {
 	Draft
-	Funding
-}
-
-// Deepening is what the chain may say about a funded draft next.
-type Deepening struct {
-	FundedDraft
-	To     mission.Depth // confirmed or locked
-	Refund bool          // instead: the closing is confirmed
-}
-
-// DeepenPlace is where a page of [Deepening] begins: after the last of the page before, for each of
-// the lists that it is made of. The zero value is the beginning.
-type DeepenPlace struct{ Seen, Confirmed, Closed ChainPlace }
-
-// ChainPlace is a place in the order of the chain: a block, and a number that orders what is in it.
-type ChainPlace struct{ Block, Index uint64 }
-
-// Expected is what the chain should hold of a draft: its funding, or nothing.
-type Expected struct {
-	Draft
-	Funding *Funding
-}
-
-// PassPage is the next part of a comparison of all unfunded drafts with the contract.
-type PassPage struct {
-	Pass        int64  // its number; 0: none is on its way
-	Block       uint64 // as of which the contract must be asked, or later
-	After, Last int64  // the drafts of the page are those after the one, up to the other
-	End         bool   // there are no drafts after the last
-	Missions    []Expected
+	onchain.Funding
 }
 
 // AddFunding stores that a draft is funded. When it is already, or another draft has the mission
 // key, it fails with [ErrConflict] and changes nothing.
-func (tx *Tx) AddFunding(funding Funding) error {
-	changed, err := tx.session.exec(tx.ctx, insertFunding, funding.DraftID, int64(funding.ChainID), funding.MissionKey.String(),
+func (tx *Tx) AddFunding(funding onchain.Funding) error {
+	changed, err := tx.exec(insertFunding, funding.DraftID, int64(funding.ChainID), funding.MissionKey.String(),
 		int64(funding.Block), funding.BlockHash.String(), funding.Transaction.String(), int64(funding.LogIndex), int64(funding.ReclaimAfter))
 	if err == nil && changed == 0 {
 		err = ErrConflict
@@ -98,7 +54,7 @@ func (tx *Tx) RemoveFunding(draftID string) error {
 
 // SetClosing stores that a funded mission has ended, or with nil that it has not. Not funded:
 // [ErrNotFound].
-func (tx *Tx) SetClosing(draftID string, closing *Closing) error {
+func (tx *Tx) SetClosing(draftID string, closing *onchain.Closing) error {
 	if closing == nil {
 		if err := tx.reopenBook(draftID); err != nil {
 			return err
@@ -110,7 +66,7 @@ func (tx *Tx) SetClosing(draftID string, closing *Closing) error {
 }
 
 func (tx *Tx) changeFunding(what, draftID, statement string, args ...any) error {
-	changed, err := tx.session.exec(tx.ctx, statement, append([]any{draftID}, args...)...)
+	changed, err := tx.exec(statement, append([]any{draftID}, args...)...)
 	if err == nil && changed == 0 {
 		err = ErrNotFound
 	}
@@ -125,34 +81,32 @@ func (tx *Tx) followRefund(draft *Draft, to mission.State) error {
 	if to.Decision == draft.State.Decision && to.Refunded == draft.State.Refunded {
 		return nil
 	}
-	_, err := tx.session.exec(tx.ctx, updateRefundDue, draft.ID, to.Decision != mission.DecisionApproved && !to.Refunded)
+	_, err := tx.exec(updateRefundDue, draft.ID, to.Decision != mission.DecisionApproved && !to.Refunded)
 	return err
 }
 
 // FundingOf reads the funding of a draft. Not funded: [ErrNotFound].
-func (db *DB) FundingOf(ctx context.Context, draftID string) (Funding, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Funding, error) { return s.funding(ctx, selectFunding, draftID) })
+func (db *DB) FundingOf(ctx context.Context, draftID string) (onchain.Funding, error) {
+	return read(ctx, db, func(r reader) (onchain.Funding, error) { return r.FundingOf(draftID) })
 }
 
 // FundingOf is [DB.FundingOf] inside the transaction.
-func (tx *Tx) FundingOf(draftID string) (Funding, error) {
-	return tx.session.funding(tx.ctx, selectFunding, draftID)
+func (r reader) FundingOf(draftID string) (onchain.Funding, error) {
+	return r.funding(selectFunding, draftID)
 }
 
 // FundingByKey reads the funding with a mission key, or fails with [ErrNotFound].
-func (db *DB) FundingByKey(ctx context.Context, missionKey sortie.Hash) (Funding, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Funding, error) {
-		return s.funding(ctx, selectFundingByKey, missionKey.String())
-	})
+func (db *DB) FundingByKey(ctx context.Context, missionKey sortie.Hash) (onchain.Funding, error) {
+	return read(ctx, db, func(r reader) (onchain.Funding, error) { return r.FundingByKey(missionKey) })
 }
 
 // FundingByKey is [DB.FundingByKey] inside the transaction.
-func (tx *Tx) FundingByKey(missionKey sortie.Hash) (Funding, error) {
-	return tx.session.funding(tx.ctx, selectFundingByKey, missionKey.String())
+func (r reader) FundingByKey(missionKey sortie.Hash) (onchain.Funding, error) {
+	return r.funding(selectFundingByKey, missionKey.String())
 }
 
-func (s *session) funding(ctx context.Context, query, key string) (funding Funding, err error) {
-	err = s.one(ctx, query, []any{key}, func(row scanner) error {
+func (r reader) funding(query, key string) (funding onchain.Funding, err error) {
+	err = r.one(query, []any{key}, func(row scanner) error {
 		var columns fundingRow
 		if err := row.Scan(columns.destinations(&funding.DraftID, &funding.ChainID)...); err != nil {
 			return err
@@ -160,7 +114,7 @@ func (s *session) funding(ctx context.Context, query, key string) (funding Fundi
 		return columns.fill(&funding)
 	})
 	if err != nil {
-		return Funding{}, fmt.Errorf("read funding: %w", err)
+		return onchain.Funding{}, fmt.Errorf("read funding: %w", err)
 	}
 	return funding, nil
 }
@@ -168,7 +122,7 @@ func (s *session) funding(ctx context.Context, query, key string) (funding Fundi
 // FundingsToDeepen reads up to limit drafts of a depth, seen or confirmed, that were funded at or
 // below a block, in the order of the chain, after a place: the block and the index of a funding's
 // log.
-func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth mission.Depth, maxBlock uint64, after ChainPlace, limit int) ([]FundedDraft, error) {
+func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth mission.Depth, maxBlock uint64, after onchain.Place, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectFundingsToDeepen, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit, string(depth),
 		int64(after.Block), int64(after.Index))
 }
@@ -176,7 +130,7 @@ func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth missio
 // RefundsToConfirm reads up to limit drafts whose missions were closed at or below a block, which
 // are rejected or undecided, and do not count as refunded yet, in the order of the chain, after a
 // place: the block of a closing and the number of its draft.
-func (db *DB) RefundsToConfirm(ctx context.Context, chainID, maxBlock uint64, after ChainPlace, limit int) ([]FundedDraft, error) {
+func (db *DB) RefundsToConfirm(ctx context.Context, chainID, maxBlock uint64, after onchain.Place, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectRefundsToConfirm, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit,
 		int64(after.Block), int64(after.Index))
 }
@@ -194,14 +148,14 @@ func (db *DB) DraftsInReview(ctx context.Context, afterSeq int64, limit int) ([]
 }
 
 func (db *DB) fundedDrafts(ctx context.Context, query string, args ...any) ([]FundedDraft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (drafts []FundedDraft, err error) {
-		err = s.each(ctx, query, args, func(row scanner) error {
+	return read(ctx, db, func(r reader) (drafts []FundedDraft, err error) {
+		err = r.each(query, args, func(row scanner) error {
 			var columns fundingRow
 			draft, err := scanDraft(joined{row: row, more: columns.destinations()})
 			if err != nil {
 				return err
 			}
-			funded := FundedDraft{Draft: draft, Funding: Funding{DraftID: draft.ID, ChainID: draft.NewDraft.ChainID}}
+			funded := FundedDraft{Draft: draft, Funding: onchain.Funding{DraftID: draft.ID, ChainID: draft.NewDraft.ChainID}}
 			err = columns.fill(&funded.Funding)
 			drafts = append(drafts, funded)
 			return err
@@ -216,8 +170,8 @@ func (db *DB) fundedDrafts(ctx context.Context, query string, args ...any) ([]Fu
 // FundableDrafts reads up to limit drafts of a chain that are not funded and whose quotes are live,
 // or were until a moment (Unix seconds) or longer, after the one numbered seq, oldest first.
 func (db *DB) FundableDrafts(ctx context.Context, chainID uint64, quotedSince, afterSeq int64, limit int) ([]Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
-		err = s.each(ctx, selectFundableDrafts, []any{int64(chainID), afterSeq, limit, quotedSince}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (drafts []Draft, err error) {
+		err = r.each(selectFundableDrafts, []any{int64(chainID), afterSeq, limit, quotedSince}, func(row scanner) error {
 			draft, err := scanDraft(row)
 			drafts = append(drafts, draft)
 			return err
@@ -231,34 +185,30 @@ func (db *DB) FundableDrafts(ctx context.Context, chainID uint64, quotedSince, a
 
 // DraftByMissionID finds a draft of any wallet, for the chain and the review.
 func (db *DB) DraftByMissionID(ctx context.Context, missionID string) (Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) {
-		return s.draft(ctx, selectAnyDraftByMissionID, missionID)
-	})
+	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByMissionID(missionID) })
 }
 
 // DraftByMissionID is [DB.DraftByMissionID] inside the transaction.
-func (tx *Tx) DraftByMissionID(missionID string) (Draft, error) {
-	return tx.session.draft(tx.ctx, selectAnyDraftByMissionID, missionID)
+func (r reader) DraftByMissionID(missionID string) (Draft, error) {
+	return r.draft(selectAnyDraftByMissionID, missionID)
 }
 
 // DraftByDraftID finds a draft of any wallet, for the chain and the review.
 func (db *DB) DraftByDraftID(ctx context.Context, draftID string) (Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Draft, error) {
-		return s.draft(ctx, selectAnyDraftByDraftID, draftID)
-	})
+	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByDraftID(draftID) })
 }
 
 // DraftByDraftID is [DB.DraftByDraftID] inside the transaction.
-func (tx *Tx) DraftByDraftID(draftID string) (Draft, error) {
-	return tx.session.draft(tx.ctx, selectAnyDraftByDraftID, draftID)
+func (r reader) DraftByDraftID(draftID string) (Draft, error) {
+	return r.draft(selectAnyDraftByDraftID, draftID)
 }
 
 // OldestDraft tells when the first draft was made. Draft ids sort by creation. None yet:
 // [ErrNotFound].
 func (db *DB) OldestDraft(ctx context.Context) (time.Time, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (time.Time, error) {
+	return read(ctx, db, func(r reader) (time.Time, error) {
 		var createdAt int64
-		err := s.one(ctx, selectOldestDraft, nil, func(row scanner) error { return row.Scan(&createdAt) })
+		err := r.one(selectOldestDraft, nil, func(row scanner) error { return row.Scan(&createdAt) })
 		if err != nil {
 			return time.Time{}, fmt.Errorf("read oldest draft: %w", err)
 		}
@@ -329,12 +279,12 @@ func (r *fundingRow) destinations(front ...any) []any {
 		&r.closedBlock, &r.closedHash, &r.closedTransaction, &r.closedReason, &r.refunded, &r.refundDeferred)
 }
 
-func (r *fundingRow) fill(funding *Funding) error {
+func (r *fundingRow) fill(funding *onchain.Funding) error {
 	funding.Block, funding.LogIndex, funding.ReclaimAfter = uint64(r.block), uint64(r.logIndex), uint64(r.reclaimAfter)
 	err := errors.Join(parse(&funding.MissionKey, r.missionKey, sortie.ParseHash),
 		parse(&funding.BlockHash, r.blockHash, sortie.ParseHash), parse(&funding.Transaction, r.transaction, sortie.ParseHash))
 	if r.closedBlock.Valid {
-		closing := &Closing{Block: uint64(r.closedBlock.Int64), Reason: uint8(r.closedReason.Int64), RefundDeferred: r.refundDeferred.Bool}
+		closing := &onchain.Closing{Block: uint64(r.closedBlock.Int64), Reason: uint8(r.closedReason.Int64), RefundDeferred: r.refundDeferred.Bool}
 		err = errors.Join(err, parse(&closing.BlockHash, r.closedHash.String, sortie.ParseHash),
 			parse(&closing.Transaction, r.closedTransaction.String, sortie.ParseHash),
 			parse(&closing.Refund, r.refunded.String, parseInteger))

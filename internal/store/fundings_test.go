@@ -13,17 +13,18 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-func drawFunding(draft Draft, block uint64) Funding {
-	return Funding{
+func drawFunding(draft Draft, block uint64) onchain.Funding {
+	return onchain.Funding{
 		DraftID: draft.ID, MissionKey: sortie.MissionKey(draft.MissionID), ChainID: draft.ChainID, Block: block, BlockHash: drawHash(),
 		Transaction: drawHash(), LogIndex: rand.Uint64N(1 << 40), ReclaimAfter: 1_790_000_000,
 	}
 }
 
-func drawClosing(block uint64) *Closing {
-	return &Closing{Block: block, BlockHash: drawHash(), Transaction: drawHash(), Reason: 2, Refund: new(big.Int).Lsh(big.NewInt(1), 200), RefundDeferred: true}
+func drawClosing(block uint64) *onchain.Closing {
+	return &onchain.Closing{Block: block, BlockHash: drawHash(), Transaction: drawHash(), Reason: 2, Refund: new(big.Int).Lsh(big.NewInt(1), 200), RefundDeferred: true}
 }
 
 func testFundingAsWritten(t *testing.T, url string) {
@@ -31,11 +32,11 @@ func testFundingAsWritten(t *testing.T, url string) {
 	ctx := context.Background()
 	draft, other := mustCreate(t, db, alice, "a"), mustCreate(t, db, bob, "b")
 	funding := drawFunding(draft, 7)
-	check := func(want Funding) {
+	check := func(want onchain.Funding) {
 		t.Helper()
-		for _, read := range []func() (Funding, error){
-			func() (Funding, error) { return db.FundingOf(ctx, draft.ID) },
-			func() (Funding, error) { return db.FundingByKey(ctx, funding.MissionKey) },
+		for _, read := range []func() (onchain.Funding, error){
+			func() (onchain.Funding, error) { return db.FundingOf(ctx, draft.ID) },
+			func() (onchain.Funding, error) { return db.FundingByKey(ctx, funding.MissionKey) },
 		} {
 			if got, err := read(); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("read %+v, %v; want %+v", got, err, want)
@@ -48,7 +49,7 @@ func testFundingAsWritten(t *testing.T, url string) {
 	sameKey := drawFunding(other, 8)
 	sameKey.MissionKey = funding.MissionKey
 	mustTx(t, db, func(tx *Tx) error { // which goes on after refusals
-		for _, refused := range []Funding{drawFunding(draft, 9), sameKey} {
+		for _, refused := range []onchain.Funding{drawFunding(draft, 9), sameKey} {
 			if err := tx.AddFunding(refused); !errors.Is(err, ErrConflict) {
 				t.Errorf("AddFunding of what is funded: %v, want ErrConflict", err)
 			}
@@ -144,9 +145,9 @@ func testFundingQueries(t *testing.T, url string) {
 			continue
 		}
 		maxBlock := uint64(random.IntN(20))
-		all := make([]Expected, len(drafts))
+		all := make([]draftAndFunding, len(drafts))
 		for i, draft := range drafts {
-			all[i] = Expected{Draft: draft}
+			all[i] = draftAndFunding{Draft: draft}
 			funding, err := db.FundingOf(ctx, draft.ID)
 			if err == nil {
 				all[i].Funding = &funding
@@ -154,7 +155,7 @@ func testFundingQueries(t *testing.T, url string) {
 				t.Fatal(err)
 			}
 		}
-		check := func(name string, read func(limit int) ([]string, error), belongs func(Expected) bool) {
+		check := func(name string, read func(limit int) ([]string, error), belongs func(draftAndFunding) bool) {
 			t.Helper()
 			var want []string
 			for _, expected := range all {
@@ -173,29 +174,29 @@ func testFundingQueries(t *testing.T, url string) {
 		}
 		for _, depth := range []mission.Depth{mission.DepthSeen, mission.DepthConfirmed} {
 			check("to deepen from "+string(depth), func(limit int) ([]string, error) {
-				return fundedIDs(db.FundingsToDeepen(ctx, testChain, depth, maxBlock, ChainPlace{}, limit))
-			}, func(e Expected) bool {
+				return fundedIDs(db.FundingsToDeepen(ctx, testChain, depth, maxBlock, onchain.Place{}, limit))
+			}, func(e draftAndFunding) bool {
 				return e.Funding != nil && e.State.Depth == depth && e.Funding.Block <= maxBlock
 			})
 		}
 		check("to refund", func(limit int) ([]string, error) {
-			return fundedIDs(db.RefundsToConfirm(ctx, testChain, maxBlock, ChainPlace{}, limit))
+			return fundedIDs(db.RefundsToConfirm(ctx, testChain, maxBlock, onchain.Place{}, limit))
 		},
-			func(e Expected) bool {
+			func(e draftAndFunding) bool {
 				return e.Funding != nil && e.Funding.Closed != nil && e.Funding.Closed.Block <= maxBlock &&
 					e.State.Decision != mission.DecisionApproved && !e.State.Refunded
 			})
 		check("in review", func(limit int) ([]string, error) { return fundedIDs(db.DraftsInReview(ctx, 0, limit)) },
-			func(e Expected) bool {
+			func(e draftAndFunding) bool {
 				return e.Funding != nil && e.State.View().List == sortie.ListFundedPendingReview
 			})
 		check("funded", func(limit int) ([]string, error) { return fundedIDs(db.FundedDrafts(ctx, testChain, 0, limit)) },
-			func(e Expected) bool { return e.Funding != nil && e.Funding.Closed == nil })
+			func(e draftAndFunding) bool { return e.Funding != nil && e.Funding.Closed == nil })
 		for _, since := range []int64{0, 1 << 40} {
 			check("fundable", func(limit int) ([]string, error) {
 				drafts, err := db.FundableDrafts(ctx, testChain, since, 0, limit)
 				return ids(drafts), err
-			}, func(e Expected) bool {
+			}, func(e draftAndFunding) bool {
 				return e.State.Depth == mission.DepthNone && (e.QuoteDeadline == 0 || int64(e.QuoteDeadline) >= since)
 			})
 		}
@@ -206,6 +207,12 @@ func testFundingQueries(t *testing.T, url string) {
 		}
 	}
 	testFundingOrder(t, db)
+}
+
+// draftAndFunding is a draft with its funding, if it has one.
+type draftAndFunding struct {
+	Draft
+	Funding *onchain.Funding
 }
 
 // disturb changes a draft or its funding in a random way.
@@ -238,8 +245,8 @@ func disturb(t *testing.T, db *DB, draft *Draft, random *rand.Rand) {
 func testFundingOrder(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := context.Background()
-	byBlock, err1 := db.FundingsToDeepen(ctx, testChain, mission.DepthSeen, math.MaxUint64, ChainPlace{}, 1000)
-	byClosing, err2 := db.RefundsToConfirm(ctx, testChain, math.MaxUint64, ChainPlace{}, 1000)
+	byBlock, err1 := db.FundingsToDeepen(ctx, testChain, mission.DepthSeen, math.MaxUint64, onchain.Place{}, 1000)
+	byClosing, err2 := db.RefundsToConfirm(ctx, testChain, math.MaxUint64, onchain.Place{}, 1000)
 	bySeq, err3 := db.FundedDrafts(ctx, testChain, 0, 1000)
 	inReview, err4 := db.DraftsInReview(ctx, 0, 1000)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {

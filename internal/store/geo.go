@@ -52,11 +52,11 @@ func latBand(lat int64) int64 {
 // missions few are looked at. Pages far from the point pass over all that are nearer.
 func (db *DB) SlotsNear(ctx context.Context, filter NearFilter) ([]NearSlots, error) {
 	now := db.clock().UnixMicro()
-	return read(ctx, db, func(ctx context.Context, s *session) ([]NearSlots, error) {
-		nearest, err := s.nearest(ctx, filter, now)
+	return read(ctx, db, func(r reader) ([]NearSlots, error) {
+		nearest, err := r.nearest(filter, now)
 		if err == nil {
 			var found []NearSlots
-			if found, err = s.withSlots(ctx, nearest); err == nil {
+			if found, err = r.withSlots(nearest); err == nil {
 				return found, nil
 			}
 		}
@@ -65,7 +65,7 @@ func (db *DB) SlotsNear(ctx context.Context, filter NearFilter) ([]NearSlots, er
 }
 
 // nearest finds the missions of the page.
-func (s *session) nearest(ctx context.Context, filter NearFilter, now int64) ([]neighbor, error) {
+func (r reader) nearest(filter NearFilter, now int64) ([]neighbor, error) {
 	radius := max(nearestRadius, 2*float64(filter.AfterMeters))
 	for {
 		radius = min(radius, farthest)
@@ -76,7 +76,7 @@ func (s *session) nearest(ctx context.Context, filter NearFilter, now int64) ([]
 			for i := range maxBands {
 				args = append(args, min(area.firstBand+int64(i), area.lastBand))
 			}
-			err := s.each(ctx, selectNear, args, func(row scanner) error {
+			err := r.each(selectNear, args, func(row scanner) error {
 				var seq, lat, lng int64
 				err := row.Scan(&seq, &lat, &lng)
 				page.add(neighbor{metersBetween(filter.Lat, filter.Lng, lat, lng), seq})
@@ -95,14 +95,14 @@ func (s *session) nearest(ctx context.Context, filter NearFilter, now int64) ([]
 
 // withSlots reads the slots of neighbors. Those that were filled or closed in the meantime are left
 // out.
-func (s *session) withSlots(ctx context.Context, neighbors []neighbor) ([]NearSlots, error) {
+func (r reader) withSlots(neighbors []neighbor) ([]NearSlots, error) {
 	bySeq := make(map[int64]OpenSlots, len(neighbors))
 	numbers := make([]int64, len(neighbors))
 	for i, n := range neighbors {
 		numbers[i] = n.seq
 	}
 	err := lookups(numbers, func(args []any) error {
-		found, err := s.openSlots(ctx, 0, selectSlotsBySeq, args...)
+		found, err := r.openSlots(0, selectSlotsBySeq, args...)
 		for _, slots := range found {
 			bySeq[slots.Seq] = slots
 		}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Incident is something that an operator must look at and clear. A halting one stops publication,
@@ -35,7 +37,7 @@ func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
 		incident.ID = "incident_" + strings.ToLower(rand.Text())
 	}
 	fingerprint := sha256.Sum256([]byte(incident.Kind + "\x00" + incident.Detail))
-	changed, err := tx.session.exec(tx.ctx, insertIncident, incident.ID, incident.Kind, incident.Halting, incident.Detail,
+	changed, err := tx.exec(insertIncident, incident.ID, incident.Kind, incident.Halting, incident.Detail,
 		hex.EncodeToString(fingerprint[:]), tx.Now.UnixMicro())
 	if err != nil {
 		return false, fmt.Errorf("open incident %s: %w", incident.Kind, err)
@@ -46,9 +48,9 @@ func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
 // ClearIncident stores that somebody looked at an incident. Unknown: [ErrNotFound]. Cleared before:
 // [ErrConflict].
 func (tx *Tx) ClearIncident(id, by string) error {
-	changed, err := tx.session.exec(tx.ctx, clearIncident, id, tx.Now.UnixMicro(), by)
+	changed, err := tx.exec(clearIncident, id, tx.Now.UnixMicro(), by)
 	if err == nil && changed == 0 {
-		if _, err = tx.session.incident(tx.ctx, id); err == nil {
+		if _, err = tx.incident(id); err == nil {
 			err = ErrConflict
 		}
 	}
@@ -60,7 +62,7 @@ func (tx *Tx) ClearIncident(id, by string) error {
 
 // ClearIncidents clears the open incidents of a kind and gives their ids.
 func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
-	err = tx.session.each(tx.ctx, clearIncidentsOfKind, []any{kind, tx.Now.UnixMicro(), by}, func(row scanner) error {
+	err = tx.each(clearIncidentsOfKind, []any{kind, tx.Now.UnixMicro(), by}, func(row scanner) error {
 		var id string
 		err := row.Scan(&id)
 		ids = append(ids, id)
@@ -72,17 +74,9 @@ func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
 	return ids, nil
 }
 
-// IncidentFollowerStuck is the kind of the incident that the chain advances and cannot be followed.
-// Every quote asks for it, so it has an index of its own.
-const IncidentFollowerStuck = "follower_stuck"
-
-// IncidentEventsSetAside is the kind of the incident that a block was followed without a part of
-// its events.
-const IncidentEventsSetAside = "events_set_aside"
-
-// FollowerStuck reports whether an incident of the kind [IncidentFollowerStuck] is open.
+// FollowerStuck reports whether an incident of the kind [onchain.IncidentFollowerStuck] is open.
 func (db *DB) FollowerStuck(ctx context.Context) (bool, error) {
-	return db.exists(ctx, "look for the incident "+IncidentFollowerStuck, selectFollowerStuck)
+	return db.exists(ctx, "look for the incident "+onchain.IncidentFollowerStuck, selectFollowerStuck)
 }
 
 // IncidentOpen reports whether an incident of a kind is open.
@@ -92,15 +86,15 @@ func (db *DB) IncidentOpen(ctx context.Context, kind string) (bool, error) {
 
 // Incident reads one incident, open or cleared, or fails with [ErrNotFound].
 func (tx *Tx) Incident(id string) (Incident, error) {
-	incident, err := tx.session.incident(tx.ctx, id)
+	incident, err := tx.incident(id)
 	if err != nil {
 		return Incident{}, fmt.Errorf("read incident %s: %w", id, err)
 	}
 	return incident, nil
 }
 
-func (s *session) incident(ctx context.Context, id string) (incident Incident, err error) {
-	err = s.one(ctx, selectIncident, []any{id}, func(row scanner) error {
+func (r reader) incident(id string) (incident Incident, err error) {
+	err = r.one(selectIncident, []any{id}, func(row scanner) error {
 		incident, err = scanIncident(row)
 		return err
 	})
@@ -110,8 +104,8 @@ func (s *session) incident(ctx context.Context, id string) (incident Incident, e
 // OpenIncidents reads the open incidents, halting ones first and then the oldest; of very many, the
 // first 256.
 func (db *DB) OpenIncidents(ctx context.Context) ([]Incident, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (incidents []Incident, err error) {
-		err = s.each(ctx, selectOpenIncidents, []any{maxIncidents}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (incidents []Incident, err error) {
+		err = r.each(selectOpenIncidents, []any{maxIncidents}, func(row scanner) error {
 			incident, err := scanIncident(row)
 			incidents = append(incidents, incident)
 			return err
@@ -125,14 +119,12 @@ func (db *DB) OpenIncidents(ctx context.Context) ([]Incident, error) {
 
 // Halted reports whether a halting incident is open.
 func (db *DB) Halted(ctx context.Context) (bool, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (bool, error) { return s.halted(ctx) })
+	return read(ctx, db, func(r reader) (bool, error) { return r.Halted() })
 }
 
 // Halted is [DB.Halted] inside the transaction.
-func (tx *Tx) Halted() (bool, error) { return tx.session.halted(tx.ctx) }
-
-func (s *session) halted(ctx context.Context) (bool, error) {
-	return s.exists(ctx, "look for halting incidents", selectHalted)
+func (r reader) Halted() (bool, error) {
+	return r.exists("look for halting incidents", selectHalted)
 }
 
 const (
@@ -150,7 +142,7 @@ ORDER BY halting DESC, opened_at, id LIMIT $1 + 0`
 )
 
 var (
-	selectFollowerStuck  = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + IncidentFollowerStuck + `' LIMIT 1`)
+	selectFollowerStuck  = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = '` + onchain.IncidentFollowerStuck + `' LIMIT 1`)
 	selectOpenIncidentOf = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND kind = $1 LIMIT 1`)
 	selectHalted         = preparedRead(`SELECT 1 FROM incidents WHERE cleared_at IS NULL AND halting LIMIT 1`)
 )

@@ -58,7 +58,7 @@ const MaxIntents = 256
 func (tx *Tx) AddIntent(kind, subject string, chainID uint64, sender sortie.Address) (intent Intent, created bool, err error) {
 	intent = Intent{ChainID: chainID, Sender: sender, Kind: kind, Subject: subject, Status: IntentQueued, CreatedAt: tx.Now, UpdatedAt: tx.Now}
 	for range maxAttempts { // the active one may be done between the two statements
-		err = tx.session.one(tx.ctx, insertIntent, []any{int64(chainID), hexAddress(sender), kind, subject, tx.Now.UnixMicro()},
+		err = tx.one(insertIntent, []any{int64(chainID), hexAddress(sender), kind, subject, tx.Now.UnixMicro()},
 			func(row scanner) error { return row.Scan(&intent.ID) })
 		if err == nil {
 			return intent, true, nil
@@ -66,7 +66,7 @@ func (tx *Tx) AddIntent(kind, subject string, chainID uint64, sender sortie.Addr
 		if !errors.Is(err, ErrNotFound) {
 			break
 		}
-		active, err := tx.session.intents(tx.ctx, selectActiveIntent, kind, subject)
+		active, err := tx.intents(selectActiveIntent, kind, subject)
 		if err != nil {
 			return Intent{}, false, fmt.Errorf("add intent %s %s: %w", kind, subject, err)
 		}
@@ -86,12 +86,12 @@ func (tx *Tx) AddIntent(kind, subject string, chainID uint64, sender sortie.Addr
 // already.
 func (tx *Tx) AddAttempt(intentID int64, attempt Attempt) error {
 	nonce := int64(attempt.Nonce)
-	changed, err := tx.session.exec(tx.ctx, sendIntent, intentID, nonce, tx.Now.UnixMicro())
+	changed, err := tx.exec(sendIntent, intentID, nonce, tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, insertAttempt, intentID, attempt.Hash.String(), attempt.Raw, nonce,
+		_, err = tx.exec(insertAttempt, intentID, attempt.Hash.String(), attempt.Raw, nonce,
 			attempt.FeeCap.String(), attempt.TipCap.String(), tx.Now.UnixMicro())
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (tx *Tx) AddAttempt(intentID int64, attempt Attempt) error {
 // changes nothing. When another active intent has the nonce, or is for the same thing, the whole
 // transaction fails with [ErrConflict].
 func (tx *Tx) MoveIntent(was, to Intent) error {
-	changed, err := tx.session.exec(tx.ctx, moveIntent, was.ID, string(was.Status), nullableNonce(was.Nonce),
+	changed, err := tx.exec(moveIntent, was.ID, string(was.Status), nullableNonce(was.Nonce),
 		string(to.Status), nullableNonce(to.Nonce), nullable(to.MinedBlock), nullableHash(to.MinedTransaction), to.Problem,
 		tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
@@ -121,7 +121,7 @@ func (tx *Tx) MoveIntent(was, to Intent) error {
 // of its own. The transactions of the former sender are kept. When the intent was changed since it
 // was read, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) HandOver(was Intent, to sortie.Address) error {
-	changed, err := tx.session.exec(tx.ctx, handOver, was.ID, string(was.Status), nullableNonce(was.Nonce), hexAddress(to), tx.Now.UnixMicro())
+	changed, err := tx.exec(handOver, was.ID, string(was.Status), nullableNonce(was.Nonce), hexAddress(to), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}
@@ -134,9 +134,9 @@ func (tx *Tx) HandOver(was Intent, to sortie.Address) error {
 // OtherSenders counts the active intents on a chain of each sender but one. There are as many as
 // transactions are under way.
 func (db *DB) OtherSenders(ctx context.Context, chainID uint64, but sortie.Address) (map[sortie.Address]int, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (map[sortie.Address]int, error) {
+	return read(ctx, db, func(r reader) (map[sortie.Address]int, error) {
 		found := make(map[sortie.Address]int)
-		err := s.each(ctx, selectOtherSenders, []any{int64(chainID), hexAddress(but)}, func(row scanner) error {
+		err := r.each(selectOtherSenders, []any{int64(chainID), hexAddress(but)}, func(row scanner) error {
 			var text string
 			var number int
 			var sender sortie.Address
@@ -164,8 +164,8 @@ func (db *DB) Intents(ctx context.Context, chainID uint64, sender sortie.Address
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, db, func(ctx context.Context, s *session) ([]Intent, error) {
-		intents, err := s.intents(ctx, query, int64(chainID), hexAddress(sender), MaxIntents)
+	return read(ctx, db, func(r reader) ([]Intent, error) {
+		intents, err := r.intents(query, int64(chainID), hexAddress(sender), MaxIntents)
 		if err != nil {
 			return nil, fmt.Errorf("read intents: %w", err)
 		}
@@ -191,8 +191,8 @@ func intentsIn(statuses []IntentStatus) (string, error) {
 // IntentOf reads the newest intent for a kind and subject, with its attempts, or fails with
 // [ErrNotFound].
 func (db *DB) IntentOf(ctx context.Context, kind, subject string) (Intent, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Intent, error) {
-		intents, err := s.intents(ctx, selectNewestIntent, kind, subject)
+	return read(ctx, db, func(r reader) (Intent, error) {
+		intents, err := r.intents(selectNewestIntent, kind, subject)
 		if err == nil && len(intents) == 0 {
 			err = ErrNotFound
 		}
@@ -205,14 +205,14 @@ func (db *DB) IntentOf(ctx context.Context, kind, subject string) (Intent, error
 
 // HasIntent reports whether anything was ever wanted for a kind and subject.
 func (tx *Tx) HasIntent(kind, subject string) (bool, error) {
-	return tx.session.exists(tx.ctx, fmt.Sprintf("look for an intent %s %s", kind, subject), selectAnyIntent, kind, subject)
+	return tx.exists(fmt.Sprintf("look for an intent %s %s", kind, subject), selectAnyIntent, kind, subject)
 }
 
 // IntentBacklog counts the intents that wait to be sent and to be mined. Oldest is when the first
 // of them was added, zero where there is none.
 func (db *DB) IntentBacklog(ctx context.Context) (queued, sent int, oldest time.Time, err error) {
-	_, err = read(ctx, db, func(ctx context.Context, s *session) (struct{}, error) {
-		return struct{}{}, s.each(ctx, selectBacklog, nil, func(row scanner) error {
+	_, err = read(ctx, db, func(r reader) (struct{}, error) {
+		return struct{}{}, r.each(selectBacklog, nil, func(row scanner) error {
 			var status string
 			var number int
 			var createdAt int64
@@ -237,9 +237,9 @@ func (db *DB) IntentBacklog(ctx context.Context) (queued, sent int, oldest time.
 }
 
 // intents reads intents, each with its attempts in the rows behind its first.
-func (s *session) intents(ctx context.Context, query string, args ...any) ([]Intent, error) {
+func (r reader) intents(query string, args ...any) ([]Intent, error) {
 	var intents []Intent
-	err := s.each(ctx, query, args, func(row scanner) error {
+	err := r.each(query, args, func(row scanner) error {
 		intent, attempt, err := scanIntent(row)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (db *DB) AcquireLease(ctx context.Context, name, holder string, ttl time.Du
 		return Lease{}, errors.New("acquire lease: a holder needs a name")
 	}
 	return db.changeLease(ctx, "acquire", Lease{Name: name, Holder: holder}, ttl, func(tx *Tx, lease *Lease) error {
-		return tx.session.one(tx.ctx, acquireLease, []any{name, holder, lease.ExpiresAt.UnixMicro(), tx.Now.UnixMicro()},
+		return tx.one(acquireLease, []any{name, holder, lease.ExpiresAt.UnixMicro(), tx.Now.UnixMicro()},
 			func(row scanner) error { return row.Scan(&lease.Epoch) })
 	})
 }
@@ -36,7 +36,7 @@ func (db *DB) AcquireLease(ctx context.Context, name, holder string, ttl time.Du
 // [ErrConflict].
 func (db *DB) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error) {
 	return db.changeLease(ctx, "renew", lease, ttl, func(tx *Tx, lease *Lease) error {
-		return tx.session.one(tx.ctx, renewLease, []any{lease.Name, lease.Holder, lease.Epoch, lease.ExpiresAt.UnixMicro()},
+		return tx.one(renewLease, []any{lease.Name, lease.Holder, lease.Epoch, lease.ExpiresAt.UnixMicro()},
 			func(row scanner) error { return row.Scan(&lease.Epoch) })
 	})
 }
@@ -45,7 +45,7 @@ func (db *DB) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (L
 // [ErrConflict].
 func (db *DB) ReleaseLease(ctx context.Context, lease Lease) error {
 	_, err := db.changeLease(ctx, "release", lease, 0, func(tx *Tx, lease *Lease) error {
-		return tx.session.one(tx.ctx, releaseLease, []any{lease.Name, lease.Holder, lease.Epoch},
+		return tx.one(releaseLease, []any{lease.Name, lease.Holder, lease.Epoch},
 			func(row scanner) error { return row.Scan(&lease.Epoch) })
 	})
 	return err
@@ -73,7 +73,7 @@ func (db *DB) changeLease(ctx context.Context, what string, lease Lease, ttl tim
 // the transaction. Check before anything else: two transactions that take locks in different order
 // may have to be run again.
 func (tx *Tx) CheckLease(lease Lease) error {
-	changed, err := tx.session.exec(tx.ctx, holdLease, lease.Name, lease.Holder, lease.Epoch)
+	changed, err := tx.exec(holdLease, lease.Name, lease.Holder, lease.Epoch)
 	if err == nil && changed == 0 {
 		err = tx.session.refuse(ErrConflict)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 const leaseTime = 5 * time.Second
@@ -167,7 +169,7 @@ func testLeaseFence(t *testing.T, url string) {
 func testHeldChain(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()
-	was := Position{ChainID: testChain, Tip: drawBlock(1), Version: 1}
+	was := onchain.Position{ChainID: testChain, Tip: drawBlock(1), Version: 1}
 	mustTx(t, db, func(tx *Tx) error { return errors.Join(tx.HoldChain(testChain), tx.StartChain(was)) })
 	moved := make(chan error, 1)
 	mustTx(t, db, func(tx *Tx) error {

@@ -17,7 +17,7 @@ type LinkKey struct {
 // AddLinkKey adds a key that signs from a time on. When the id is taken, it fails with
 // [ErrConflict] and changes nothing.
 func (tx *Tx) AddLinkKey(id string, secret []byte, signsFrom time.Time) error {
-	changed, err := tx.session.exec(tx.ctx, insertLinkKey, id, secret, tx.Now.UnixMicro(), signsFrom.UnixMicro())
+	changed, err := tx.exec(insertLinkKey, id, secret, tx.Now.UnixMicro(), signsFrom.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}
@@ -29,14 +29,12 @@ func (tx *Tx) AddLinkKey(id string, secret []byte, signsFrom time.Time) error {
 
 // LinkKeys reads the keys that are not retired, the newest first.
 func (db *DB) LinkKeys(ctx context.Context) ([]LinkKey, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]LinkKey, error) { return s.linkKeys(ctx) })
+	return read(ctx, db, func(r reader) ([]LinkKey, error) { return r.LinkKeys() })
 }
 
 // LinkKeys is [DB.LinkKeys] inside the transaction.
-func (tx *Tx) LinkKeys() ([]LinkKey, error) { return tx.session.linkKeys(tx.ctx) }
-
-func (s *session) linkKeys(ctx context.Context) (keys []LinkKey, err error) {
-	err = s.each(ctx, selectLinkKeys, nil, func(row scanner) error {
+func (r reader) LinkKeys() (keys []LinkKey, err error) {
+	err = r.each(selectLinkKeys, nil, func(row scanner) error {
 		var key LinkKey
 		var createdAt, signsFrom int64
 		err := row.Scan(&key.ID, &key.Secret, &createdAt, &signsFrom)
@@ -54,7 +52,7 @@ func (s *session) linkKeys(ctx context.Context) (keys []LinkKey, err error) {
 // forgotten.
 func (tx *Tx) RetireLinkKeys(ids ...string) error {
 	for _, id := range ids {
-		if _, err := tx.session.exec(tx.ctx, retireLinkKey, id, tx.Now.UnixMicro(), []byte{}); err != nil {
+		if _, err := tx.exec(retireLinkKey, id, tx.Now.UnixMicro(), []byte{}); err != nil {
 			return fmt.Errorf("retire link key %s: %w", id, err)
 		}
 	}

@@ -24,14 +24,14 @@ type Served struct {
 // of few columns: every request for media makes it, so that a link dies with its submission's
 // acceptance. On SQLite, which no other process writes, it is remembered until the next commit.
 func (db *DB) ServedMedia(ctx context.Context, submissionID string) (Served, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Served, error) {
+	return read(ctx, db, func(r reader) (Served, error) {
 		commits, all := db.engine.generation() // before the row is read: what is committed meanwhile must not go unnoticed
 		if all {
 			if served, found := db.served.recall(submissionID, commits); found {
 				return served, nil
 			}
 		}
-		served, err := s.servedMedia(ctx, submissionID)
+		served, err := r.servedMedia(submissionID)
 		if all && err == nil {
 			db.served.keep(submissionID, served, commits)
 		}
@@ -70,10 +70,10 @@ func (m *servedMemory) keep(submissionID string, served Served, commits int64) {
 	m.rows[submissionID] = served
 }
 
-func (s *session) servedMedia(ctx context.Context, submissionID string) (served Served, err error) {
+func (r reader) servedMedia(submissionID string) (served Served, err error) {
 	var servedHash, servedType, thumbnailHash sql.NullString
 	var servedSize sql.NullInt64
-	err = s.one(ctx, selectServedMedia, []any{submissionID}, func(row scanner) error {
+	err = r.one(selectServedMedia, []any{submissionID}, func(row scanner) error {
 		return row.Scan((*string)(&served.Status), &served.DraftID, &servedHash, &servedType, &servedSize, &thumbnailHash)
 	})
 	if err == nil {
@@ -95,9 +95,9 @@ func (db *DB) UsedObjects(ctx context.Context, hashes []sortie.Hash) ([]bool, er
 	for i, hash := range hashes {
 		texts[i] = hash.String()
 	}
-	return read(ctx, db, func(ctx context.Context, s *session) ([]bool, error) {
+	return read(ctx, db, func(r reader) ([]bool, error) {
 		err := lookups(texts, func(args []any) error {
-			return s.each(ctx, selectUsedObjects, args, func(row scanner) error {
+			return r.each(selectUsedObjects, args, func(row scanner) error {
 				var hash string
 				err := row.Scan(&hash)
 				used[hash] = true

@@ -13,7 +13,7 @@ func alter(t *testing.T, url, statement string) {
 	t.Helper()
 	db := open(t, url, Options{})
 	if err := db.Tx(context.Background(), func(tx *Tx) error {
-		_, err := tx.session.exec(tx.ctx, statement)
+		_, err := tx.exec(statement)
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func (tx *Tx) AddAudit(entry AuditEntry) error {
 	if entry.Request != (sortie.Hash{}) {
 		request = sql.NullString{String: entry.Request.String(), Valid: true}
 	}
-	added, err := tx.session.exec(tx.ctx, insertAudit, tx.Now.UnixMicro(), entry.Actor, entry.Action, entry.Subject, detail, request)
+	added, err := tx.exec(insertAudit, tx.Now.UnixMicro(), entry.Actor, entry.Action, entry.Subject, detail, request)
 	if err == nil && added == 0 {
 		err = ErrConflict
 	}
@@ -45,7 +45,7 @@ func (tx *Tx) AddAudit(entry AuditEntry) error {
 
 // Audited reports whether a signed request has an entry.
 func (tx *Tx) Audited(request sortie.Hash) (found bool, err error) {
-	err = tx.session.one(tx.ctx, selectAudited, []any{request.String()}, func(row scanner) error { return row.Scan(&found) })
+	err = tx.one(selectAudited, []any{request.String()}, func(row scanner) error { return row.Scan(&found) })
 	if err != nil {
 		return false, fmt.Errorf("read audit of a request: %w", err)
 	}
@@ -57,8 +57,8 @@ func (db *DB) Audit(ctx context.Context, beforeSeq int64, limit int) ([]AuditEnt
 	if beforeSeq == 0 {
 		beforeSeq = math.MaxInt64
 	}
-	return read(ctx, db, func(ctx context.Context, s *session) (entries []AuditEntry, err error) {
-		err = s.each(ctx, selectAudit, []any{beforeSeq, limit}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (entries []AuditEntry, err error) {
+		err = r.each(selectAudit, []any{beforeSeq, limit}, func(row scanner) error {
 			var entry AuditEntry
 			var at int64
 			var detail []byte

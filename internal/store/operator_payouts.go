@@ -47,8 +47,8 @@ func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout,
 		statuses = []sortie.PayoutStatus{filter.Status}
 	}
 	query = eachStatus(query, statuses)
-	return read(ctx, db, func(ctx context.Context, s *session) ([]ListedPayout, error) {
-		return s.listedPayouts(ctx, query, args...)
+	return read(ctx, db, func(r reader) ([]ListedPayout, error) {
+		return r.listedPayouts(query, args...)
 	})
 }
 
@@ -65,8 +65,8 @@ func eachStatus(query string, statuses []sortie.PayoutStatus) string {
 
 // PayoutWithMission reads the payout of a submission, or fails with [ErrNotFound].
 func (db *DB) PayoutWithMission(ctx context.Context, submissionID string) (ListedPayout, error) {
-	found, err := read(ctx, db, func(ctx context.Context, s *session) ([]ListedPayout, error) {
-		return s.listedPayouts(ctx, selectListedPayout, submissionID)
+	found, err := read(ctx, db, func(r reader) ([]ListedPayout, error) {
+		return r.listedPayouts(selectListedPayout, submissionID)
 	})
 	if err == nil && len(found) == 0 {
 		err = ErrNotFound
@@ -77,8 +77,8 @@ func (db *DB) PayoutWithMission(ctx context.Context, submissionID string) (Liste
 	return found[0], nil
 }
 
-func (s *session) listedPayouts(ctx context.Context, query string, args ...any) (found []ListedPayout, err error) {
-	err = s.each(ctx, query, args, func(row scanner) error {
+func (r reader) listedPayouts(query string, args ...any) (found []ListedPayout, err error) {
+	err = r.each(query, args, func(row scanner) error {
 		var listed ListedPayout
 		payout, err := scanPayout(joined{row: row, more: []any{&listed.MissionID}})
 		listed.Payout = payout
@@ -103,20 +103,20 @@ const MaxPayoutLoad = 10_000
 
 // PayoutLoad counts payouts for metrics.
 func (db *DB) PayoutLoad(ctx context.Context) (PayoutLoad, error) {
-	load, err := read(ctx, db, func(ctx context.Context, s *session) (load PayoutLoad, err error) {
+	load, err := read(ctx, db, func(r reader) (load PayoutLoad, err error) {
 		for _, counted := range []struct {
 			status sortie.PayoutStatus
 			number *int
 			waits  bool
 		}{{sortie.PayoutQueued, &load.Queued, true}, {sortie.PayoutSent, &load.Sent, true}, {sortie.PayoutFailed, &load.Failed, false}} {
-			err := s.one(ctx, countPayouts, []any{string(counted.status), MaxPayoutLoad}, func(row scanner) error { return row.Scan(counted.number) })
+			err := r.one(countPayouts, []any{string(counted.status), MaxPayoutLoad}, func(row scanner) error { return row.Scan(counted.number) })
 			if err != nil {
 				return load, err
 			}
 			if !counted.waits {
 				continue
 			}
-			err = s.each(ctx, selectOldestPayout, []any{string(counted.status)}, func(row scanner) error {
+			err = r.each(selectOldestPayout, []any{string(counted.status)}, func(row scanner) error {
 				var queuedAt int64
 				err := row.Scan(&queuedAt)
 				if since := microTime(queuedAt); load.Oldest.IsZero() || since.Before(load.Oldest) {

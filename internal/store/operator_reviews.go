@@ -20,7 +20,7 @@ type Review struct {
 // AddReview stores a decision, made now. When the draft has one, it fails with [ErrConflict] and
 // changes nothing.
 func (tx *Tx) AddReview(review Review) error {
-	changed, err := tx.session.exec(tx.ctx, insertReview, review.DraftID, string(review.Decision), review.Operator, review.Reason,
+	changed, err := tx.exec(insertReview, review.DraftID, string(review.Decision), review.Operator, review.Reason,
 		tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
@@ -33,7 +33,7 @@ func (tx *Tx) AddReview(review Review) error {
 
 // ReplaceReview stores a decision, made now, in place of the one that the draft has, if any.
 func (tx *Tx) ReplaceReview(review Review) error {
-	_, err := tx.session.exec(tx.ctx, upsertReview, review.DraftID, string(review.Decision), review.Operator, review.Reason,
+	_, err := tx.exec(upsertReview, review.DraftID, string(review.Decision), review.Operator, review.Reason,
 		tx.Now.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("replace review of %s: %w", review.DraftID, err)
@@ -43,16 +43,14 @@ func (tx *Tx) ReplaceReview(review Review) error {
 
 // ReviewOf reads the decision about a draft. None yet: [ErrNotFound].
 func (db *DB) ReviewOf(ctx context.Context, draftID string) (Review, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Review, error) { return s.reviewOf(ctx, draftID) })
+	return read(ctx, db, func(r reader) (Review, error) { return r.ReviewOf(draftID) })
 }
 
 // ReviewOf is [DB.ReviewOf] inside the transaction.
-func (tx *Tx) ReviewOf(draftID string) (Review, error) { return tx.session.reviewOf(tx.ctx, draftID) }
-
-func (s *session) reviewOf(ctx context.Context, draftID string) (Review, error) {
+func (r reader) ReviewOf(draftID string) (Review, error) {
 	review := Review{DraftID: draftID}
 	var decidedAt int64
-	err := s.one(ctx, selectReview, []any{draftID}, func(row scanner) error {
+	err := r.one(selectReview, []any{draftID}, func(row scanner) error {
 		return row.Scan((*string)(&review.Decision), &review.Operator, &review.Reason, &decidedAt)
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math/big"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // Book is what the rows say about the money of one funded mission, as of a block.
@@ -67,38 +68,11 @@ type BookPage struct {
 	Final uint64
 }
 
-// Vault is a token in a factory.
-type Vault struct {
-	Factory, TokenAddress sortie.Address
-	Token                 sortie.Token
-}
-
 // BookTotal is the sum of the closed books of a vault.
 type BookTotal struct {
-	Vault
+	onchain.Vault
 	Missions int64
 	BookSums
-}
-
-// CreditHolder is an account that may have a credit in a vault.
-type CreditHolder struct {
-	Factory, TokenAddress, Account sortie.Address
-	Empty                          bool // it had none when the contract was last asked
-}
-
-// ContractMission is what a factory holds of a mission.
-type ContractMission struct {
-	Exists         bool
-	Creator, Token sortie.Address
-	Reward         *big.Int
-	Target, Paid   uint64
-	Closed         uint8 // 0: open, 1: closed by the service, 2: reclaimed by its creator
-}
-
-// ContractKey is where a mission is on the chain.
-type ContractKey struct {
-	Factory    sortie.Address
-	MissionKey sortie.Hash
 }
 
 // OpenBooks reads up to limit books that are not closed, as of a block, of the drafts after one, in
@@ -123,8 +97,8 @@ func (db *DB) NewestBooks(ctx context.Context, chainID, block uint64, beforeSeq 
 }
 
 func (db *DB) books(ctx context.Context, query string, args ...any) (BookPage, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (page BookPage, err error) {
-		err = s.each(ctx, query, args, func(row scanner) error { return page.scan(row) })
+	return read(ctx, db, func(r reader) (page BookPage, err error) {
+		err = r.each(query, args, func(row scanner) error { return page.scan(row) })
 		if err != nil {
 			return BookPage{}, fmt.Errorf("read books: %w", err)
 		}
@@ -229,9 +203,9 @@ func (b *Book) amount(what, text string) *big.Int {
 
 // FollowedHash reads the hash that the followed chain has at a block, or fails with [ErrNotFound].
 func (db *DB) FollowedHash(ctx context.Context, chainID, block uint64) (hash sortie.Hash, err error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (hash sortie.Hash, err error) {
+	return read(ctx, db, func(r reader) (hash sortie.Hash, err error) {
 		var text string
-		err = s.one(ctx, selectFollowedHash, []any{int64(chainID), int64(block)}, func(row scanner) error { return row.Scan(&text) })
+		err = r.one(selectFollowedHash, []any{int64(chainID), int64(block)}, func(row scanner) error { return row.Scan(&text) })
 		if err == nil {
 			err = parse(&hash, text, sortie.ParseHash)
 		}
@@ -249,7 +223,7 @@ func (tx *Tx) CloseBooks(chainID uint64, books []Book, sums []BookSums) (closed 
 	added := make(map[key]*BookTotal)
 	var order []key
 	for i, book := range books {
-		changed, err := tx.session.exec(tx.ctx, closeBook, book.DraftID, int64(book.Closed.Block))
+		changed, err := tx.exec(closeBook, book.DraftID, int64(book.Closed.Block))
 		if err != nil {
 			return 0, fmt.Errorf("close the book of %s: %w", book.DraftID, err)
 		}
@@ -257,14 +231,14 @@ func (tx *Tx) CloseBooks(chainID uint64, books []Book, sums []BookSums) (closed 
 			continue
 		}
 		sum := sums[i]
-		_, err = tx.session.exec(tx.ctx, insertClosedBook, book.DraftID, int64(chainID), hexAddress(book.Factory), string(book.Token), hexAddress(book.TokenAddress),
+		_, err = tx.exec(insertClosedBook, book.DraftID, int64(chainID), hexAddress(book.Factory), string(book.Token), hexAddress(book.TokenAddress),
 			sum.Funded.String(), sum.Paid.String(), sum.Deferred.String(), sum.Refunded.String(), tx.Now.UnixMicro())
 		if err != nil {
 			return 0, fmt.Errorf("close the book of %s: %w", book.DraftID, err)
 		}
 		at := key{book.Factory, book.TokenAddress}
 		if added[at] == nil {
-			added[at] = &BookTotal{Vault: Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token}, BookSums: zeroSums()}
+			added[at] = &BookTotal{Vault: onchain.Vault{Factory: book.Factory, TokenAddress: book.TokenAddress, Token: book.Token}, BookSums: zeroSums()}
 			order = append(order, at)
 		}
 		added[at].Missions++
@@ -293,18 +267,18 @@ func (s *BookSums) add(other BookSums, sign int64) {
 // ends.
 func (tx *Tx) addToTotal(chainID uint64, add BookTotal) error {
 	place := []any{int64(chainID), hexAddress(add.Factory), hexAddress(add.TokenAddress)}
-	if _, err := tx.session.exec(tx.ctx, holdTotal, append(place, string(add.Token))...); err != nil {
+	if _, err := tx.exec(holdTotal, append(place, string(add.Token))...); err != nil {
 		return fmt.Errorf("hold the total of %s: %w", add.Token, err)
 	}
 	var total BookTotal
-	err := tx.session.one(tx.ctx, selectTotal, place, func(row scanner) (err error) {
+	err := tx.one(selectTotal, place, func(row scanner) (err error) {
 		total, err = scanTotal(row)
 		return err
 	})
 	if err == nil {
 		total.Missions += add.Missions
 		total.add(add.BookSums, 1)
-		_, err = tx.session.exec(tx.ctx, updateTotal, append(place, total.Missions, total.Funded.String(), total.Paid.String(), total.Deferred.String(), total.Refunded.String())...)
+		_, err = tx.exec(updateTotal, append(place, total.Missions, total.Funded.String(), total.Paid.String(), total.Deferred.String(), total.Refunded.String())...)
 	}
 	if err != nil {
 		return fmt.Errorf("add to the total of %s: %w", add.Token, err)
@@ -317,7 +291,7 @@ func (tx *Tx) addToTotal(chainID uint64, add BookTotal) error {
 func (tx *Tx) reopenBook(draftID string) error {
 	var total BookTotal
 	var chainID int64
-	err := tx.session.one(tx.ctx, selectClosedBook, []any{draftID}, func(row scanner) (err error) {
+	err := tx.one(selectClosedBook, []any{draftID}, func(row scanner) (err error) {
 		total, err = scanTotal(joined{row: row, more: []any{&chainID}})
 		return err
 	})
@@ -325,10 +299,10 @@ func (tx *Tx) reopenBook(draftID string) error {
 		return nil
 	}
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, deleteClosedBook, draftID)
+		_, err = tx.exec(deleteClosedBook, draftID)
 	}
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, reopenBook, draftID)
+		_, err = tx.exec(reopenBook, draftID)
 	}
 	if err != nil {
 		return fmt.Errorf("reopen the book of %s: %w", draftID, err)
@@ -341,8 +315,8 @@ func (tx *Tx) reopenBook(draftID string) error {
 
 // BookTotals reads the sums of the closed books of a chain.
 func (db *DB) BookTotals(ctx context.Context, chainID uint64) ([]BookTotal, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (totals []BookTotal, err error) {
-		err = s.each(ctx, selectTotals, []any{int64(chainID)}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (totals []BookTotal, err error) {
+		err = r.each(selectTotals, []any{int64(chainID)}, func(row scanner) error {
 			total, err := scanTotal(row)
 			totals = append(totals, total)
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // bookOf reads the open book of a draft as of a block.
@@ -51,9 +52,9 @@ func testBooksAsOfABlock(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	chainID := draft.NewDraft.ChainID
-	tip := Block{Number: 20, Hash: drawHash()}
+	tip := onchain.Block{Number: 20, Hash: drawHash()}
 	mustTx(t, db, func(tx *Tx) error {
-		return tx.StartChain(Position{ChainID: chainID, Start: 1, Tip: tip, Head: 20, Final: 10})
+		return tx.StartChain(onchain.Position{ChainID: chainID, Start: 1, Tip: tip, Head: 20, Final: 10})
 	})
 	mustTx(t, db, func(tx *Tx) error { return tx.AddFunding(drawFunding(draft, 7)) })
 	var notes []PaymentNote
@@ -68,7 +69,7 @@ func testBooksAsOfABlock(t *testing.T, url string) {
 	})
 	refund := big.NewInt(123)
 	mustTx(t, db, func(tx *Tx) error {
-		return tx.SetClosing(draft.ID, &Closing{Block: 15, BlockHash: drawHash(), Transaction: drawHash(), Reason: 2, Refund: refund, RefundDeferred: true})
+		return tx.SetClosing(draft.ID, &onchain.Closing{Block: 15, BlockHash: drawHash(), Transaction: drawHash(), Reason: 2, Refund: refund, RefundDeferred: true})
 	})
 	for _, c := range []struct {
 		block          uint64
@@ -118,7 +119,7 @@ func testClosedBooks(t *testing.T, url string) {
 		draft := mustApply(t, db, mustCreate(t, db, alice, key(i)), mission.FundingLocked)
 		mustTx(t, db, func(tx *Tx) error { return tx.AddFunding(drawFunding(draft, 7)) })
 		mustTx(t, db, func(tx *Tx) error {
-			return tx.SetClosing(draft.ID, &Closing{Block: 9, BlockHash: drawHash(), Transaction: drawHash(), Reason: 2, Refund: big.NewInt(3)})
+			return tx.SetClosing(draft.ID, &onchain.Closing{Block: 9, BlockHash: drawHash(), Transaction: drawHash(), Reason: 2, Refund: big.NewInt(3)})
 		})
 		book, _ := bookOf(t, db, draft, 20)
 		books = append(books, book)
@@ -194,20 +195,20 @@ func testCreditHolders(t *testing.T, url string) {
 	ctx := context.Background()
 	const chainID = 31337
 	mustTx(t, db, func(tx *Tx) error {
-		return tx.StartChain(Position{ChainID: chainID, Start: 1, Tip: Block{Number: 20, Hash: drawHash()}, Head: 20, Final: 10})
+		return tx.StartChain(onchain.Position{ChainID: chainID, Start: 1, Tip: onchain.Block{Number: 20, Hash: drawHash()}, Head: 20, Final: 10})
 	})
-	holder := func(i int) CreditHolder {
-		return CreditHolder{Factory: bob, TokenAddress: alice, Account: contributor(i)}
+	holder := func(i int) onchain.CreditHolder {
+		return onchain.CreditHolder{Factory: bob, TokenAddress: alice, Account: contributor(i)}
 	}
 	add := func() {
 		mustTx(t, db, func(tx *Tx) error {
-			return tx.AddCreditHolders(chainID, []CreditHolder{holder(0), holder(1), holder(2)})
+			return tx.AddCreditHolders(chainID, []onchain.CreditHolder{holder(0), holder(1), holder(2)})
 		})
 	}
-	check := func(when string, want ...CreditHolder) {
+	check := func(when string, want ...onchain.CreditHolder) {
 		t.Helper()
-		var got []CreditHolder
-		for after := (CreditHolder{}); ; {
+		var got []onchain.CreditHolder
+		for after := (onchain.CreditHolder{}); ; {
 			page, err := db.CreditHolders(ctx, chainID, after, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -227,11 +228,11 @@ func testCreditHolders(t *testing.T, url string) {
 	check("added twice", holder(0), holder(1), holder(2))
 	empty := holder(1)
 	empty.Empty = true
-	mustTx(t, db, func(tx *Tx) error { return tx.EmptyCreditHolders(chainID, 20, []CreditHolder{holder(1)}) })
+	mustTx(t, db, func(tx *Tx) error { return tx.EmptyCreditHolders(chainID, 20, []onchain.CreditHolder{holder(1)}) })
 	check("empty in a block that is not final", holder(0), empty, holder(2))
-	mustTx(t, db, func(tx *Tx) error { return tx.FillCreditHolders(chainID, []CreditHolder{empty}) })
+	mustTx(t, db, func(tx *Tx) error { return tx.FillCreditHolders(chainID, []onchain.CreditHolder{empty}) })
 	check("filled again", holder(0), holder(1), holder(2))
-	mustTx(t, db, func(tx *Tx) error { return tx.EmptyCreditHolders(chainID, 10, []CreditHolder{holder(1)}) })
+	mustTx(t, db, func(tx *Tx) error { return tx.EmptyCreditHolders(chainID, 10, []onchain.CreditHolder{holder(1)}) })
 	check("empty in a final block", holder(0), holder(2))
 }
 
@@ -248,7 +249,7 @@ func testEarnings(t *testing.T, url string) {
 	final := finalIn(t, db, slots, contributor(0))
 	for i := range 2 { // of other missions, with amounts that no integer of an engine holds
 		mustTx(t, db, func(tx *Tx) error {
-			_, err := tx.session.exec(tx.ctx, insertPayout, fmt.Sprintf("sub_%d", i), slots.DraftID, int64(100+i), hexAddress(contributor(0)), string(sortie.TokenUSDC),
+			_, err := tx.exec(insertPayout, fmt.Sprintf("sub_%d", i), slots.DraftID, int64(100+i), hexAddress(contributor(0)), string(sortie.TokenUSDC),
 				"9223372036854775807000", int64(1000+i))
 			return err
 		})

@@ -20,7 +20,7 @@ type OperatorHour struct {
 // more than each of them saw.
 func (tx *Tx) HoldOperatorHour(operator sortie.Address, token sortie.Token) (OperatorHour, error) {
 	hour := OperatorHour{operator: operator, token: token}
-	err := tx.session.one(tx.ctx, holdOperatorHour, []any{hexAddress(operator), string(token)}, func(row scanner) error {
+	err := tx.one(holdOperatorHour, []any{hexAddress(operator), string(token)}, func(row scanner) error {
 		var text []byte
 		err := row.Scan(&text)
 		if err == nil {
@@ -41,7 +41,7 @@ func (h OperatorHour) Sum() *big.Int { return h.accepted.sum() }
 func (tx *Tx) AddAccepted(hour OperatorHour, baseUnits *big.Int) error {
 	text, err := json.Marshal(operatorWindow.add(hour.accepted, tx.Now, baseUnits))
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, updateOperatorHour, hexAddress(hour.operator), string(hour.token), string(text))
+		_, err = tx.exec(updateOperatorHour, hexAddress(hour.operator), string(hour.token), string(text))
 	}
 	if err != nil {
 		return fmt.Errorf("count an acceptance of operator %s: %w", hour.operator, err)

@@ -26,7 +26,7 @@ func (tx *Tx) HaltPayouts(halt PayoutHalt) (holds PayoutHalt, halted bool, err e
 	if err != nil {
 		return PayoutHalt{}, false, fmt.Errorf("halt payouts: %w", err)
 	}
-	changed, err := tx.session.exec(tx.ctx, insertSetting, payoutHaltSetting, encoded, tx.Now.UnixMicro())
+	changed, err := tx.exec(insertSetting, payoutHaltSetting, encoded, tx.Now.UnixMicro())
 	if err != nil {
 		return PayoutHalt{}, false, fmt.Errorf("halt payouts: %w", err)
 	}
@@ -42,7 +42,7 @@ func (tx *Tx) HaltPayouts(halt PayoutHalt) (holds PayoutHalt, halted bool, err e
 
 // ResumePayouts ends the halt of payouts and tells whether there was one.
 func (tx *Tx) ResumePayouts() (bool, error) {
-	changed, err := tx.session.exec(tx.ctx, deleteSetting, payoutHaltSetting)
+	changed, err := tx.exec(deleteSetting, payoutHaltSetting)
 	if err != nil {
 		return false, fmt.Errorf("resume payouts: %w", err)
 	}
@@ -51,15 +51,13 @@ func (tx *Tx) ResumePayouts() (bool, error) {
 
 // PayoutHalt reads the halt of payouts; nil: they are not halted.
 func (db *DB) PayoutHalt(ctx context.Context) (*PayoutHalt, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (*PayoutHalt, error) { return s.payoutHalt(ctx) })
+	return read(ctx, db, func(r reader) (*PayoutHalt, error) { return r.PayoutHalt() })
 }
 
 // PayoutHalt is [DB.PayoutHalt] inside the transaction.
-func (tx *Tx) PayoutHalt() (*PayoutHalt, error) { return tx.session.payoutHalt(tx.ctx) }
-
-func (s *session) payoutHalt(ctx context.Context) (*PayoutHalt, error) {
+func (r reader) PayoutHalt() (*PayoutHalt, error) {
 	var value []byte
-	err := s.one(ctx, selectSetting, []any{payoutHaltSetting}, func(row scanner) error { return row.Scan(&value) })
+	err := r.one(selectSetting, []any{payoutHaltSetting}, func(row scanner) error { return row.Scan(&value) })
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

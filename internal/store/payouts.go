@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // MaxSettlement is how many payouts a settlement carries at most.
@@ -42,16 +43,12 @@ func (p *Payout) Open() bool {
 
 // PayoutOf reads the payout of a submission, or fails with [ErrNotFound].
 func (db *DB) PayoutOf(ctx context.Context, submissionID string) (Payout, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Payout, error) { return s.payoutOf(ctx, submissionID) })
+	return read(ctx, db, func(r reader) (Payout, error) { return r.PayoutOf(submissionID) })
 }
 
 // PayoutOf is [DB.PayoutOf] inside the transaction.
-func (tx *Tx) PayoutOf(submissionID string) (Payout, error) {
-	return tx.session.payoutOf(tx.ctx, submissionID)
-}
-
-func (s *session) payoutOf(ctx context.Context, submissionID string) (Payout, error) {
-	found, err := s.payouts(ctx, selectPayout, submissionID)
+func (r reader) PayoutOf(submissionID string) (Payout, error) {
+	found, err := r.payouts(selectPayout, submissionID)
 	if err == nil && len(found) == 0 {
 		err = ErrNotFound
 	}
@@ -64,9 +61,9 @@ func (s *session) payoutOf(ctx context.Context, submissionID string) (Payout, er
 // PayoutsToFinalize reads up to limit payouts that a block up to the final one paid or deferred and
 // that do not count as that yet, in the order of the chain, after a place: a block and the number
 // of a payout.
-func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after ChainPlace, limit int) ([]Payout, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) ([]Payout, error) {
-		return s.payouts(ctx, selectPayoutsToFinalize, int64(final), int64(after.Block), int64(after.Index), limit)
+func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after onchain.Place, limit int) ([]Payout, error) {
+	return read(ctx, db, func(r reader) ([]Payout, error) {
+		return r.payouts(selectPayoutsToFinalize, int64(final), int64(after.Block), int64(after.Index), limit)
 	})
 }
 
@@ -127,7 +124,7 @@ func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payou
 			break
 		}
 		err = lookups(slotNumbers(paid), func(args []any) error {
-			_, err := tx.session.exec(tx.ctx, noteReceiptsPaid, append([]any{draftID, int64(block)}, args...)...)
+			_, err := tx.exec(noteReceiptsPaid, append([]any{draftID, int64(block)}, args...)...)
 			return err
 		})
 	}
@@ -139,9 +136,9 @@ func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payou
 
 // RemovePayment notes that a slot was not paid by the block of an event, which a reorganization
 // removed. A payout whose settlement is still under way stays with it; others wait for a new one.
-func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
+func (tx *Tx) RemovePayment(chainID uint64, event *onchain.Event) error {
 	var draftID string
-	err := tx.session.one(tx.ctx, selectPaidMission, []any{event.MissionKey.String(), int64(chainID), hexAddress(event.Factory)},
+	err := tx.one(selectPaidMission, []any{event.MissionKey.String(), int64(chainID), hexAddress(event.Factory)},
 		func(row scanner) error { return row.Scan(&draftID) })
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -163,7 +160,7 @@ func (tx *Tx) RemovePayment(chainID uint64, event *ChainEvent) error {
 		})
 	}
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, removeReceiptPaid, draftID, int64(min(event.Payment.Slot, maxSlot)), int64(event.Block))
+		_, err = tx.exec(removeReceiptPaid, draftID, int64(min(event.Payment.Slot, maxSlot)), int64(event.Block))
 	}
 	if err != nil {
 		return fmt.Errorf("remove the payment of slot %d of mission %s: %w", event.Payment.Slot, event.MissionKey, err)
@@ -224,7 +221,7 @@ func (tx *Tx) FailUnpaid(draftID, problem string, limit int) (int, error) {
 	if err := tx.holdMission(draftID); err != nil {
 		return 0, err
 	}
-	open, err := tx.session.payouts(tx.ctx, selectUnpaid, draftID, limit)
+	open, err := tx.payouts(selectUnpaid, draftID, limit)
 	if err != nil {
 		return 0, fmt.Errorf("read unpaid payouts of %s: %w", draftID, err)
 	}
@@ -238,7 +235,7 @@ func (tx *Tx) FailUnpaid(draftID, problem string, limit int) (int, error) {
 // queuePayout adds the payout of a slot that was just taken, by a transaction that holds the
 // mission's row.
 func (tx *Tx) queuePayout(of Submission, slot int64) error {
-	_, err := tx.session.exec(tx.ctx, insertPayout, of.ID, of.DraftID, slot, hexAddress(of.Contributor), string(of.Mission.Token),
+	_, err := tx.exec(insertPayout, of.ID, of.DraftID, slot, hexAddress(of.Contributor), string(of.Mission.Token),
 		of.Mission.Reward.String(), tx.Now.UnixMicro())
 	return err
 }
@@ -258,7 +255,7 @@ func (tx *Tx) changePayouts(draftID string, slots []uint64, change func(Payout) 
 	var changes []payoutChange
 	seen := make(map[uint32]bool, len(slots))
 	err := lookups(slotNumbers(slots), func(args []any) error {
-		found, err := tx.session.payouts(tx.ctx, selectPayoutsOfSlots, append([]any{draftID}, args...)...)
+		found, err := tx.payouts(selectPayoutsOfSlots, append([]any{draftID}, args...)...)
 		for _, was := range found {
 			if seen[was.Slot] {
 				continue
@@ -279,7 +276,7 @@ func (tx *Tx) changePayouts(draftID string, slots []uint64, change func(Payout) 
 // holdMission keeps other transactions from changing the payouts of a mission. Not published:
 // [ErrNotFound].
 func (tx *Tx) holdMission(draftID string) error {
-	changed, err := tx.session.exec(tx.ctx, holdMission, draftID)
+	changed, err := tx.exec(holdMission, draftID)
 	if err == nil && changed == 0 {
 		err = ErrNotFound
 	}
@@ -320,7 +317,7 @@ func (tx *Tx) writePayouts(draftID string, changes []payoutChange) error {
 	}
 	for _, goal := range order {
 		err := lookups(groups[goal], func(args []any) error {
-			_, err := tx.session.exec(tx.ctx, updatePayouts, append([]any{string(goal.status), nullable(uint64(goal.settlement)),
+			_, err := tx.exec(updatePayouts, append([]any{string(goal.status), nullable(uint64(goal.settlement)),
 				nullableHash(goal.transaction), nullable(goal.block), goal.credited, goal.problem, tx.Now.UnixMicro()}, args...)...)
 			return err
 		})
@@ -331,7 +328,7 @@ func (tx *Tx) writePayouts(draftID string, changes []payoutChange) error {
 	if add == (payoutCounts{}) {
 		return nil
 	}
-	_, err := tx.session.exec(tx.ctx, addToPayoutCounts, draftID, add.waiting, add.paid, add.deferred, add.failed, tx.Now.UnixMicro())
+	_, err := tx.exec(addToPayoutCounts, draftID, add.waiting, add.paid, add.deferred, add.failed, tx.Now.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("count payouts of %s: %w", draftID, err)
 	}
@@ -354,8 +351,8 @@ func (c *payoutCounts) count(p *Payout, by int64) {
 	}
 }
 
-func (s *session) payouts(ctx context.Context, query string, args ...any) (found []Payout, err error) {
-	err = s.each(ctx, query, args, func(row scanner) error {
+func (r reader) payouts(query string, args ...any) (found []Payout, err error) {
+	err = r.each(query, args, func(row scanner) error {
 		payout, err := scanPayout(row)
 		found = append(found, payout)
 		return err

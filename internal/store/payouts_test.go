@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // payoutModel is a mission whose payouts take random steps.
@@ -18,7 +19,7 @@ type payoutModel struct {
 	db     *DB
 	draft  Draft
 	slots  Slots
-	events map[uint32]*ChainEvent // payments on the chain, by slot
+	events map[uint32]*onchain.Event // payments on the chain, by slot
 	taken  int
 	block  uint64
 }
@@ -30,7 +31,7 @@ func testPayoutModel(t *testing.T, url string) {
 	clock.micros.Store(time.Now().UnixMicro())
 	db := open(t, url, Options{Clock: clock.now})
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &payoutModel{t: t, db: db, events: make(map[uint32]*ChainEvent), block: 10}
+		m := &payoutModel{t: t, db: db, events: make(map[uint32]*onchain.Event), block: 10}
 		m.slots = publish(t, db, func(s *Slots) { s.Target, s.PerContributor = 8, 8 })
 		var err error
 		if m.draft, err = db.DraftByDraftID(context.Background(), m.slots.DraftID); err != nil {
@@ -49,7 +50,7 @@ func testPayoutModel(t *testing.T, url string) {
 func fund(t testing.TB, db *DB, draft Draft) {
 	t.Helper()
 	mustTx(t, db, func(tx *Tx) error {
-		return tx.AddFunding(Funding{
+		return tx.AddFunding(onchain.Funding{
 			DraftID: draft.ID, MissionKey: sortie.MissionKey(draft.MissionID), ChainID: draft.ChainID, Block: 1, BlockHash: drawHash(),
 			Transaction: drawHash(), ReclaimAfter: 1 << 40,
 		})
@@ -77,8 +78,8 @@ func finalAcceptance(t testing.TB, db *DB, slots Slots, wallet sortie.Address, k
 func (m *payoutModel) all() []Payout {
 	m.t.Helper()
 	var all []Payout
-	_, err := read(context.Background(), m.db, func(ctx context.Context, s *session) (struct{}, error) {
-		found, err := s.payouts(ctx, `SELECT `+payoutColumns+` FROM payouts WHERE draft_id = $1 ORDER BY slot`, m.slots.DraftID)
+	_, err := read(context.Background(), m.db, func(r reader) (struct{}, error) {
+		found, err := r.payouts(`SELECT `+payoutColumns+` FROM payouts WHERE draft_id = $1 ORDER BY slot`, m.slots.DraftID)
 		all = found
 		return struct{}{}, err
 	})
@@ -167,7 +168,7 @@ func (m *payoutModel) step(rt *rapid.T) {
 
 func (m *payoutModel) start(rt *rapid.T, tx *Tx) error {
 	waiting := WaitingMission{DraftID: m.slots.DraftID}
-	err := tx.session.one(tx.ctx, `SELECT waiting_since FROM mission_slots WHERE draft_id = $1`, []any{m.slots.DraftID}, func(row scanner) error {
+	err := tx.one(`SELECT waiting_since FROM mission_slots WHERE draft_id = $1`, []any{m.slots.DraftID}, func(row scanner) error {
 		var since int64
 		err := row.Scan(&since)
 		waiting.Since = microTime(since)
@@ -191,17 +192,17 @@ func (m *payoutModel) pay(rt *rapid.T, tx *Tx, payout Payout) error {
 		return nil // the contract pays a slot once
 	}
 	m.block++
-	kind := EventSubmissionPaid
+	kind := onchain.EventSubmissionPaid
 	if rapid.Bool().Draw(rt, "credited") {
-		kind = EventPayoutDeferred
+		kind = onchain.EventPayoutDeferred
 	}
-	event := &ChainEvent{
+	event := &onchain.Event{
 		Block: m.block, BlockHash: drawHash(), Transaction: drawHash(), Factory: m.draft.Factory, Kind: kind,
-		MissionKey: sortie.MissionKey(m.draft.MissionID), Payment: &Payment{Slot: uint64(payout.Slot)},
+		MissionKey: sortie.MissionKey(m.draft.MissionID), Payment: &onchain.Payment{Slot: uint64(payout.Slot)},
 	}
 	m.events[payout.Slot] = event
 	_, err := tx.NotePayments(m.slots.DraftID, []PaymentNote{
-		{Slot: uint64(payout.Slot), Block: event.Block, Transaction: event.Transaction, Credited: kind == EventPayoutDeferred},
+		{Slot: uint64(payout.Slot), Block: event.Block, Transaction: event.Transaction, Credited: kind == onchain.EventPayoutDeferred},
 	})
 	return err
 }
@@ -222,7 +223,7 @@ func (m *payoutModel) compare(rt *rapid.T) {
 			rt.Fatalf("slot %d at place %d", p.Slot, i)
 		case event == nil != (p.Block == 0):
 			rt.Fatalf("slot %d has block %d, and the chain %+v", p.Slot, p.Block, event)
-		case event != nil && (p.Block != event.Block || p.Transaction != event.Transaction || p.Credited != (event.Kind == EventPayoutDeferred)):
+		case event != nil && (p.Block != event.Block || p.Transaction != event.Transaction || p.Credited != (event.Kind == onchain.EventPayoutDeferred)):
 			rt.Fatalf("slot %d is %+v, and the chain has %+v", p.Slot, p, event)
 		case event != nil && p.Status != sortie.PayoutSent && p.Status != sortie.PayoutPaid && p.Status != sortie.PayoutDeferred:
 			rt.Fatalf("slot %d is %s, and block %d paid it", p.Slot, p.Status, event.Block)
@@ -359,11 +360,11 @@ func testClosing(t *testing.T, url string) {
 		return err
 	})
 	closing("in a block that may vanish", false)
-	list, err := db.PayoutsToFinalize(context.Background(), 8, ChainPlace{}, 1000)
+	list, err := db.PayoutsToFinalize(context.Background(), 8, onchain.Place{}, 1000)
 	if err != nil || len(list) != 0 {
 		t.Errorf("payouts of final blocks: %v, %v; want none up to block 8", list, err)
 	}
-	if list, err = db.PayoutsToFinalize(context.Background(), 9, ChainPlace{}, 1000); err != nil || len(list) == 0 {
+	if list, err = db.PayoutsToFinalize(context.Background(), 9, onchain.Place{}, 1000); err != nil || len(list) == 0 {
 		t.Fatalf("payouts of final blocks: %v, %v; want one", list, err)
 	}
 	mustTx(t, db, func(tx *Tx) error { _, err := tx.FinalizePayouts(slots.DraftID, list); return err })

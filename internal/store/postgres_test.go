@@ -142,7 +142,7 @@ func TestPostgresReadOnlyServer(t *testing.T) {
 	mustCreate(t, open(t, address, Options{}), alice, "key")
 	db := open(t, address, Options{})
 	err := db.Tx(context.Background(), func(tx *Tx) error {
-		if _, err := tx.session.exec(tx.ctx, "SET TRANSACTION READ ONLY"); err != nil { // as after a failover
+		if _, err := tx.exec("SET TRANSACTION READ ONLY"); err != nil { // as after a failover
 			return err
 		}
 		_, _, err := tx.CreateDraft(drawDraft(alice, "other"), 10, created)

@@ -52,7 +52,7 @@ type Settler struct {
 
 // AddSettler remembers a key that signs receipts from now on, unless it is known.
 func (tx *Tx) AddSettler(address sortie.Address) error {
-	if _, err := tx.session.exec(tx.ctx, insertSettler, hexAddress(address), tx.Now.UnixMicro()); err != nil {
+	if _, err := tx.exec(insertSettler, hexAddress(address), tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("add settler %s: %w", address, err)
 	}
 	return nil
@@ -60,8 +60,8 @@ func (tx *Tx) AddSettler(address sortie.Address) error {
 
 // Settlers reads the keys that ever signed receipts, the longest known first.
 func (db *DB) Settlers(ctx context.Context) ([]Settler, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (settlers []Settler, err error) {
-		err = s.each(ctx, selectSettlers, nil, func(row scanner) error {
+	return read(ctx, db, func(r reader) (settlers []Settler, err error) {
+		err = r.each(selectSettlers, nil, func(row scanner) error {
 			var address string
 			var firstUsed int64
 			if err := row.Scan(&address, &firstUsed); err != nil {

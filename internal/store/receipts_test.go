@@ -12,6 +12,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // finalIn is a final acceptance to a mission, read again.
@@ -26,11 +27,11 @@ func finalIn(t testing.TB, db *DB, slots Slots, wallet sortie.Address) Submissio
 }
 
 // payment is the event that pays the slot of a submission.
-func payment(draft Draft, of Submission, block uint64) *ChainEvent {
-	return &ChainEvent{
-		Block: block, BlockHash: drawHash(), Transaction: drawHash(), Factory: draft.Factory, Kind: EventSubmissionPaid,
+func payment(draft Draft, of Submission, block uint64) *onchain.Event {
+	return &onchain.Event{
+		Block: block, BlockHash: drawHash(), Transaction: drawHash(), Factory: draft.Factory, Kind: onchain.EventSubmissionPaid,
 		MissionKey: sortie.MissionKey(draft.MissionID),
-		Payment: &Payment{
+		Payment: &onchain.Payment{
 			SubmissionKey: sortie.SubmissionKey(of.ID), Recipient: of.Contributor, Slot: uint64(*of.Slot), Amount: big.NewInt(5),
 		},
 	}
@@ -123,7 +124,7 @@ func testPaymentsBeforeTheMigration(t *testing.T, url string) {
 		if err := tx.AddFunding(drawFunding(draft, 7)); err != nil {
 			return err
 		}
-		return tx.AddEvents(draft.ChainID, []ChainEvent{*payment(draft, paid, 9)})
+		return tx.AddEvents(draft.ChainID, []onchain.Event{*payment(draft, paid, 9)})
 	})
 	migrations, err := loadMigrations(db.Stats().Engine)
 	if err != nil {
@@ -133,7 +134,7 @@ func testPaymentsBeforeTheMigration(t *testing.T, url string) {
 	ran := 0
 	for _, statement := range migrations[at].statements {
 		if strings.HasPrefix(statement, "UPDATE submissions SET paid_block") {
-			mustTx(t, db, func(tx *Tx) error { _, err := tx.session.exec(tx.ctx, statement); return err })
+			mustTx(t, db, func(tx *Tx) error { _, err := tx.exec(statement); return err })
 			ran++
 		}
 	}
@@ -172,14 +173,14 @@ func testPayoutsBeforeTheMigration(t *testing.T, url string) {
 		}
 		fund(t, db, draft)
 		pay, put := payment(draft, m.paid, 9), payment(draft, m.deferred, 9)
-		pay.LogIndex, put.LogIndex, put.Kind = logs, logs+1, EventPayoutDeferred
+		pay.LogIndex, put.LogIndex, put.Kind = logs, logs+1, onchain.EventPayoutDeferred
 		logs += 2
-		mustTx(t, db, func(tx *Tx) error { return tx.AddEvents(draft.ChainID, []ChainEvent{*pay, *put}) })
+		mustTx(t, db, func(tx *Tx) error { return tx.AddEvents(draft.ChainID, []onchain.Event{*pay, *put}) })
 		for _, statement := range []string{
 			`UPDATE submissions SET paid_block = 9 WHERE slot < 2 AND draft_id = $1`, `DELETE FROM payouts WHERE draft_id = $1`,
 			`UPDATE mission_slots SET waiting = 0, waiting_since = NULL, token = '', completed_at = 5 WHERE draft_id = $1`,
 		} {
-			mustTx(t, db, func(tx *Tx) error { _, err := tx.session.exec(tx.ctx, statement, m.slots.DraftID); return err })
+			mustTx(t, db, func(tx *Tx) error { _, err := tx.exec(statement, m.slots.DraftID); return err })
 		}
 		if closed {
 			mustTx(t, db, func(tx *Tx) error { return tx.CloseSlots(m.slots.DraftID, true) })
@@ -195,7 +196,7 @@ func testPayoutsBeforeTheMigration(t *testing.T, url string) {
 	ran := 0
 	for _, statement := range migrations[at].statements {
 		if strings.Contains(statement, "INSERT INTO payouts") || strings.Contains(statement, "UPDATE payouts") || strings.Contains(statement, "UPDATE mission_slots") {
-			mustTx(t, db, func(tx *Tx) error { _, err := tx.session.exec(tx.ctx, statement); return err })
+			mustTx(t, db, func(tx *Tx) error { _, err := tx.exec(statement); return err })
 			ran++
 		}
 	}

@@ -74,9 +74,9 @@ func (db *DB) HasFinal(ctx context.Context, contributor sortie.Address) (bool, e
 // NextReservationEnd is when the next reservation of a mission without a file ends, unless it is
 // prolonged; nil when there is none.
 func (db *DB) NextReservationEnd(ctx context.Context, draftID string) (*time.Time, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (*time.Time, error) {
+	return read(ctx, db, func(r reader) (*time.Time, error) {
 		var end sql.NullInt64
-		err := s.one(ctx, selectNextReservationEnd, []any{draftID}, func(row scanner) error { return row.Scan(&end) })
+		err := r.one(selectNextReservationEnd, []any{draftID}, func(row scanner) error { return row.Scan(&end) })
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, fmt.Errorf("read the next end of a reservation: %w", err)
 		}
@@ -87,7 +87,7 @@ func (db *DB) NextReservationEnd(ctx context.Context, draftID string) (*time.Tim
 // Prolong moves the end of a reservation whose file is arriving. A reservation that has ended, or
 // lasts longer, stays as it is and Prolong is [ErrConflict].
 func (tx *Tx) Prolong(id string, until time.Time) error {
-	changed, err := tx.session.exec(tx.ctx, prolongReservation, id, until.UnixMicro())
+	changed, err := tx.exec(prolongReservation, id, until.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}
@@ -111,7 +111,7 @@ func (db *DB) HasIdleMeters(ctx context.Context) (bool, error) {
 // network addresses are not kept for as long.
 func (tx *Tx) DropIdleMeters(limit int) error {
 	for _, statement := range []string{deleteIdleMeters, dropOldRefunds} {
-		if _, err := tx.session.exec(tx.ctx, statement, tx.Now.UnixMicro(), limit); err != nil {
+		if _, err := tx.exec(statement, tx.Now.UnixMicro(), limit); err != nil {
 			return fmt.Errorf("delete reservation meters: %w", err)
 		}
 	}
@@ -130,7 +130,7 @@ func (tx *Tx) openReservation(submission NewSubmission) error {
 		}
 		args = append(args, meter.Holder, meter.cost())
 	}
-	if _, err := tx.session.exec(tx.ctx, insertReservation, args...); err != nil {
+	if _, err := tx.exec(insertReservation, args...); err != nil {
 		return err
 	}
 	if err := tx.addBytes(hexAddress(submission.Contributor), size, bounds.ContributorBytes, ErrContributorBytes); err != nil {
@@ -156,12 +156,12 @@ func (tx *Tx) charge(meter ReservationMeter) error {
 		return nil
 	}
 	slack := cost * int64(meter.Burst-1)
-	changed, err := tx.session.exec(tx.ctx, chargeMeter, meter.Holder, now, cost, now+cost, now+slack)
+	changed, err := tx.exec(chargeMeter, meter.Holder, now, cost, now+cost, now+slack)
 	if err != nil || changed == 1 {
 		return err
 	}
 	var usedUntil int64
-	if err := tx.session.one(tx.ctx, selectMeter, []any{meter.Holder}, func(row scanner) error { return row.Scan(&usedUntil) }); err != nil {
+	if err := tx.one(selectMeter, []any{meter.Holder}, func(row scanner) error { return row.Scan(&usedUntil) }); err != nil {
 		return err
 	}
 	return tx.session.refuse(&MeterError{Meter: meter, RetryAt: microTime(usedUntil - slack)})
@@ -174,7 +174,7 @@ func (tx *Tx) addBytes(holder string, size, limit int64, refusal error) error {
 	if size > limit {
 		return tx.session.refuse(refusal)
 	}
-	changed, err := tx.session.exec(tx.ctx, addReservedBytes, holder, size, limit-size)
+	changed, err := tx.exec(addReservedBytes, holder, size, limit-size)
 	if err == nil && changed == 0 {
 		err = tx.session.refuse(refusal)
 	}
@@ -198,7 +198,7 @@ type reservation struct {
 // nothing.
 func (tx *Tx) reservationOf(was Submission) (*reservation, error) {
 	r := reservation{id: was.ID, wallet: hexAddress(was.Contributor)}
-	err := tx.session.one(tx.ctx, selectReservation, []any{was.ID}, func(row scanner) error {
+	err := tx.one(selectReservation, []any{was.ID}, func(row scanner) error {
 		c := &r.charged
 		return row.Scan(&r.newcomer, &r.size, &r.network, &c[0].meter, &c[0].cost, &c[1].meter, &c[1].cost, &c[2].meter, &c[2].cost)
 	})
@@ -230,13 +230,13 @@ func (tx *Tx) releaseBytes(r *reservation) error {
 		holders = append(holders, allNewcomers)
 	}
 	for _, holder := range append(holders, allReservations) {
-		if _, err := tx.session.exec(tx.ctx, subtractReservedBytes, holder, r.size); err != nil {
+		if _, err := tx.exec(subtractReservedBytes, holder, r.size); err != nil {
 			return err
 		}
 		if holder == allReservations || holder == allNewcomers {
 			continue // these rows stay
 		}
-		if _, err := tx.session.exec(tx.ctx, deleteReservedBytes, holder); err != nil {
+		if _, err := tx.exec(deleteReservedBytes, holder); err != nil {
 			return err
 		}
 	}
@@ -249,14 +249,14 @@ func (tx *Tx) closeReservation(r *reservation, accepted bool) error {
 	if r == nil {
 		return nil
 	}
-	if _, err := tx.session.exec(tx.ctx, deleteReservation, r.id); err != nil {
+	if _, err := tx.exec(deleteReservation, r.id); err != nil {
 		return err
 	}
 	for _, charged := range r.charged {
 		if !accepted || charged.cost == 0 {
 			continue
 		}
-		if _, err := tx.session.exec(tx.ctx, refundMeter, charged.meter, charged.cost); err != nil {
+		if _, err := tx.exec(refundMeter, charged.meter, charged.cost); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func (tx *Tx) RemoveUnfundedDrafts(before time.Time, limit int) (removed int, err error) {
 	var ids []string
 	counts := make(map[sortie.Address]walletCount)
-	err = tx.session.each(tx.ctx, selectRemovableDrafts, []any{before.UnixMicro(), limit}, func(row scanner) error {
+	err = tx.each(selectRemovableDrafts, []any{before.UnixMicro(), limit}, func(row scanner) error {
 		var id, wallet string
 		if err := row.Scan(&id, &wallet); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (tx *Tx) RemoveUnfundedDrafts(before time.Time, limit int) (removed int, er
 
 func (tx *Tx) deleteDrafts(ids []string) error {
 	err := lookups(ids, func(args []any) error {
-		_, err := tx.session.exec(tx.ctx, deleteEventsOfDrafts, args...)
+		_, err := tx.exec(deleteEventsOfDrafts, args...)
 		return err
 	})
 	if err != nil {
@@ -55,7 +55,7 @@ func (tx *Tx) deleteDrafts(ids []string) error {
 	}
 	deleted := int64(0)
 	err = lookups(ids, func(args []any) error {
-		changed, err := tx.session.exec(tx.ctx, deleteUnfundedDrafts, args...)
+		changed, err := tx.exec(deleteUnfundedDrafts, args...)
 		deleted += changed
 		return err
 	})

@@ -179,20 +179,3 @@ func (s *session) refuse(err error) error {
 	}
 	return err
 }
-
-// exists reports whether a query has a row, which is one number.
-func (s *session) exists(ctx context.Context, doing, query string, args ...any) (bool, error) {
-	err := s.one(ctx, query, args, func(row scanner) error { return row.Scan(new(int64)) })
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", doing, err)
-	}
-	return true, nil
-}
-
-// exists is [session.exists] outside of transactions.
-func (db *DB) exists(ctx context.Context, doing, query string, args ...any) (bool, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (bool, error) { return s.exists(ctx, doing, query, args...) })
-}

@@ -8,10 +8,10 @@ import (
 // Setting returns the value kept under a name. Where there is none it keeps the initial one, so
 // that all processes on this database, and this one after a restart, work with the same.
 func (tx *Tx) Setting(name string, initial []byte) (value []byte, err error) {
-	if _, err := tx.session.exec(tx.ctx, insertSetting, name, initial, tx.Now.UnixMicro()); err != nil {
+	if _, err := tx.exec(insertSetting, name, initial, tx.Now.UnixMicro()); err != nil {
 		return nil, fmt.Errorf("keep setting %s: %w", name, err)
 	}
-	err = tx.session.one(tx.ctx, selectSetting, []any{name}, func(row scanner) error { return row.Scan(&value) })
+	err = tx.one(selectSetting, []any{name}, func(row scanner) error { return row.Scan(&value) })
 	if err != nil {
 		return nil, fmt.Errorf("read setting %s: %w", name, err)
 	}
@@ -20,7 +20,7 @@ func (tx *Tx) Setting(name string, initial []byte) (value []byte, err error) {
 
 // PutSetting keeps a value under a name, in place of the one before.
 func (tx *Tx) PutSetting(name string, value []byte) error {
-	if _, err := tx.session.exec(tx.ctx, writeSetting, name, value, tx.Now.UnixMicro()); err != nil {
+	if _, err := tx.exec(writeSetting, name, value, tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("keep setting %s: %w", name, err)
 	}
 	return nil
@@ -28,8 +28,8 @@ func (tx *Tx) PutSetting(name string, value []byte) error {
 
 // LastSetting reads the value kept under a name, or fails with [ErrNotFound].
 func (db *DB) LastSetting(ctx context.Context, name string) ([]byte, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (value []byte, err error) {
-		err = s.one(ctx, selectSetting, []any{name}, func(row scanner) error { return row.Scan(&value) })
+	return read(ctx, db, func(r reader) (value []byte, err error) {
+		err = r.one(selectSetting, []any{name}, func(row scanner) error { return row.Scan(&value) })
 		if err != nil {
 			return nil, fmt.Errorf("read setting %s: %w", name, err)
 		}
@@ -42,7 +42,7 @@ func (db *DB) LastSetting(ctx context.Context, name string) ([]byte, error) {
 // works again.
 func (db *DB) Heartbeat(ctx context.Context) error {
 	return db.Tx(ctx, func(tx *Tx) error {
-		if _, err := tx.session.exec(tx.ctx, writeHeartbeat, tx.Now.UnixMicro()); err != nil {
+		if _, err := tx.exec(writeHeartbeat, tx.Now.UnixMicro()); err != nil {
 			return fmt.Errorf("write heartbeat: %w", err)
 		}
 		return nil

@@ -49,14 +49,14 @@ type WaitingMission struct {
 // or fill a settlement, the longest waiting first. What it costs does not depend on how many
 // payouts or missions wait.
 func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since time.Time, limit int) ([]WaitingMission, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (missions []WaitingMission, err error) {
+	return read(ctx, db, func(r reader) (missions []WaitingMission, err error) {
 		scan := func(row scanner) error {
 			mission, err := scanWaiting(row)
 			missions = append(missions, mission)
 			return err
 		}
-		if err = s.each(ctx, selectMissionsWaiting, []any{string(token), since.UnixMicro(), limit}, scan); err == nil {
-			err = s.each(ctx, selectMissionsWithFullBatch, []any{string(token), db.clock().UnixMicro(), limit}, scan)
+		if err = r.each(selectMissionsWaiting, []any{string(token), since.UnixMicro(), limit}, scan); err == nil {
+			err = r.each(selectMissionsWithFullBatch, []any{string(token), db.clock().UnixMicro(), limit}, scan)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read missions with payouts that wait: %w", err)
@@ -72,8 +72,8 @@ func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since ti
 // WaitingOf reads how the payouts of one mission wait for a settlement. Not published, or none
 // waits: [ErrNotFound].
 func (db *DB) WaitingOf(ctx context.Context, draftID string) (WaitingMission, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (mission WaitingMission, err error) {
-		err = s.one(ctx, selectWaitingOf, []any{draftID}, func(row scanner) (err error) {
+	return read(ctx, db, func(r reader) (mission WaitingMission, err error) {
+		err = r.one(selectWaitingOf, []any{draftID}, func(row scanner) (err error) {
 			mission, err = scanWaiting(row)
 			return err
 		})
@@ -97,20 +97,20 @@ func scanWaiting(row scanner) (mission WaitingMission, err error) {
 // from now on. When another process was faster, or nothing waits, it fails with [ErrConflict].
 func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (Settlement, []Payout, error) {
 	settlement := Settlement{DraftID: m.DraftID, Token: token, CreatedAt: tx.Now}
-	changed, err := tx.session.exec(tx.ctx, holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro())
+	changed, err := tx.exec(holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}
 	if err != nil {
 		return settlement, nil, fmt.Errorf("start a settlement of %s: %w", m.DraftID, err)
 	}
-	chosen, err := tx.session.payouts(tx.ctx, selectWaiting, m.DraftID, min(size, MaxSettlement))
+	chosen, err := tx.payouts(selectWaiting, m.DraftID, min(size, MaxSettlement))
 	if err == nil && len(chosen) == 0 {
 		err = ErrConflict
 	}
 	if err == nil {
 		settlement.Size = len(chosen)
-		err = tx.session.one(tx.ctx, insertSettlement, []any{m.DraftID, string(token), settlement.Size, tx.Now.UnixMicro()},
+		err = tx.one(insertSettlement, []any{m.DraftID, string(token), settlement.Size, tx.Now.UnixMicro()},
 			func(row scanner) error { return row.Scan(&settlement.ID) })
 	}
 	changes := make([]payoutChange, len(chosen))
@@ -133,7 +133,7 @@ func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (S
 // Postpone lets the payouts of a mission wait from now on, so that other missions are looked at
 // before it.
 func (tx *Tx) Postpone(m WaitingMission) error {
-	if _, err := tx.session.exec(tx.ctx, holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro()); err != nil {
+	if _, err := tx.exec(holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("postpone payouts of %s: %w", m.DraftID, err)
 	}
 	return nil
@@ -146,9 +146,9 @@ func (db *DB) SettlementByID(ctx context.Context, id int64) (Settlement, []Payou
 		settlement Settlement
 		open       []Payout
 	}
-	found, err := read(ctx, db, func(ctx context.Context, s *session) (found both, err error) {
-		if found.settlement, err = s.settlement(ctx, id); err == nil {
-			found.open, err = s.payouts(ctx, selectOpenOfSettlement, id)
+	found, err := read(ctx, db, func(r reader) (found both, err error) {
+		if found.settlement, err = r.settlement(id); err == nil {
+			found.open, err = r.payouts(selectOpenOfSettlement, id)
 		}
 		return found, err
 	})
@@ -158,8 +158,8 @@ func (db *DB) SettlementByID(ctx context.Context, id int64) (Settlement, []Payou
 	return found.settlement, found.open, nil
 }
 
-func (s *session) settlement(ctx context.Context, id int64) (settlement Settlement, err error) {
-	err = s.one(ctx, selectSettlement, []any{id}, func(row scanner) error {
+func (r reader) settlement(id int64) (settlement Settlement, err error) {
+	err = r.one(selectSettlement, []any{id}, func(row scanner) error {
 		var createdAt int64
 		var endedAt sql.NullInt64
 		settlement.ID = id
@@ -183,8 +183,8 @@ func (db *DB) OpenSettlementsOf(ctx context.Context, draftID string, limit int) 
 }
 
 func (db *DB) openSettlements(ctx context.Context, query string, args ...any) ([]Settlement, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (open []Settlement, err error) {
-		err = s.each(ctx, query, args, func(row scanner) error {
+	return read(ctx, db, func(r reader) (open []Settlement, err error) {
+		err = r.each(query, args, func(row scanner) error {
 			settlement, err := scanOpenSettlement(row)
 			open = append(open, settlement)
 			return err
@@ -218,9 +218,9 @@ func scanOpenSettlement(row scanner) (Settlement, error) {
 // UnderWay sums the payouts of a token up that settlements carry whose transactions are signed, and
 // that no block has paid. One settlement does not count.
 func (db *DB) UnderWay(ctx context.Context, token sortie.Token, except int64) (*big.Int, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (*big.Int, error) {
+	return read(ctx, db, func(r reader) (*big.Int, error) {
 		var signed []int64
-		err := s.each(ctx, selectSigned, []any{string(token), except}, func(row scanner) error {
+		err := r.each(selectSigned, []any{string(token), except}, func(row scanner) error {
 			var id int64
 			err := row.Scan(&id)
 			signed = append(signed, id)
@@ -239,7 +239,7 @@ func (db *DB) UnderWay(ctx context.Context, token sortie.Token, except int64) (*
 			return err
 		}
 		if err == nil {
-			err = lookups(signed, func(args []any) error { return s.each(ctx, selectUnderWay, args, add) })
+			err = lookups(signed, func(args []any) error { return r.each(selectUnderWay, args, add) })
 		}
 		if err != nil {
 			return nil, fmt.Errorf("sum up the payouts under way: %w", err)
@@ -270,7 +270,7 @@ func (tx *Tx) SendPayouts(settlement Settlement, transaction sortie.Hash) (sent 
 func (tx *Tx) ShrinkSettlement(settlement Settlement, keep int) error {
 	err := tx.changeSettlement(settlement, func(i int, p Payout) (Payout, bool) { return released(p), i >= keep })
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, setBatch, settlement.DraftID, max(keep, 1))
+		_, err = tx.exec(setBatch, settlement.DraftID, max(keep, 1))
 	}
 	if err != nil {
 		return fmt.Errorf("shrink settlement %d: %w", settlement.ID, err)
@@ -301,12 +301,12 @@ func (tx *Tx) EndSettlement(settlement Settlement, well bool) error {
 	})
 	switch {
 	case err == nil && left: // also after a transaction that was mined: to send the same again each second would only burn gas
-		_, err = tx.session.exec(tx.ctx, waitUntil, settlement.DraftID, tx.Now.Add(settleAgainAfter).UnixMicro())
+		_, err = tx.exec(waitUntil, settlement.DraftID, tx.Now.Add(settleAgainAfter).UnixMicro())
 	case err == nil && well:
-		_, err = tx.session.exec(tx.ctx, growBatch, settlement.DraftID, MaxSettlement)
+		_, err = tx.exec(growBatch, settlement.DraftID, MaxSettlement)
 	}
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, endSettlement, settlement.ID, tx.Now.UnixMicro())
+		_, err = tx.exec(endSettlement, settlement.ID, tx.Now.UnixMicro())
 	}
 	if err != nil {
 		return fmt.Errorf("end settlement %d: %w", settlement.ID, err)
@@ -325,14 +325,14 @@ func (tx *Tx) changeSettlement(settlement Settlement, change func(int, Payout) (
 	if err := tx.holdMission(settlement.DraftID); err != nil {
 		return err
 	}
-	now, err := tx.session.settlement(tx.ctx, settlement.ID)
+	now, err := tx.settlement(settlement.ID)
 	if err == nil && now.Ended {
 		err = ErrConflict
 	}
 	if err != nil {
 		return fmt.Errorf("change settlement %d: %w", settlement.ID, err)
 	}
-	open, err := tx.session.payouts(tx.ctx, selectOpenOfSettlement, settlement.ID)
+	open, err := tx.payouts(selectOpenOfSettlement, settlement.ID)
 	if err != nil {
 		return fmt.Errorf("change settlement %d: %w", settlement.ID, err)
 	}
@@ -351,7 +351,7 @@ func (tx *Tx) changeSettlement(settlement Settlement, change func(int, Payout) (
 // openSettlementsOf are the ids of the settlements of a mission that are under way.
 func (tx *Tx) openSettlementsOf(draftID string) (map[int64]bool, error) {
 	open := make(map[int64]bool)
-	err := tx.session.each(tx.ctx, selectOpenSettlementsOf, []any{draftID}, func(row scanner) error {
+	err := tx.each(selectOpenSettlementsOf, []any{draftID}, func(row scanner) error {
 		var id int64
 		err := row.Scan(&id)
 		open[id] = true

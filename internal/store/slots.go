@@ -69,7 +69,7 @@ func (tx *Tx) PublishSlots(slots Slots) error {
 		lat, lng = sql.NullInt64{Int64: *slots.Lat, Valid: true}, sql.NullInt64{Int64: *slots.Lng, Valid: true}
 		band = sql.NullInt64{Int64: latBand(*slots.Lat), Valid: true}
 	}
-	_, err := tx.session.exec(tx.ctx, insertSlots, slots.DraftID, slots.MissionID, hexAddress(slots.Creator), slots.Target,
+	_, err := tx.exec(insertSlots, slots.DraftID, slots.MissionID, hexAddress(slots.Creator), slots.Target,
 		slots.PerContributor, string(slots.Token), string(slots.MediaType), lat, lng, band, slots.OpensAt.UnixMicro(), slots.EndsAt.UnixMicro(),
 		slots.PublishedAt.UnixMicro(), string(slots.Summary))
 	if err != nil {
@@ -88,7 +88,7 @@ func (tx *Tx) CloseSlots(draftID string, closed bool) error {
 		_, err := tx.changeSlots("close", closeSlots, draftID)
 		return err
 	}
-	if _, err := tx.session.exec(tx.ctx, reopenSlots, draftID); err != nil {
+	if _, err := tx.exec(reopenSlots, draftID); err != nil {
 		return fmt.Errorf("open slots of %s again: %w", draftID, err)
 	}
 	return nil
@@ -116,7 +116,7 @@ func (tx *Tx) CompleteSlots(draftID string) (completed bool, err error) {
 }
 
 func (tx *Tx) changeSlots(what, statement, draftID string) (bool, error) {
-	changed, err := tx.session.exec(tx.ctx, statement, draftID, tx.Now.UnixMicro())
+	changed, err := tx.exec(statement, draftID, tx.Now.UnixMicro())
 	if err != nil {
 		return false, fmt.Errorf("%s slots of %s: %w", what, draftID, err)
 	}
@@ -142,8 +142,8 @@ func (db *DB) SlotsToComplete(ctx context.Context, final uint64, afterID string,
 }
 
 func (db *DB) draftIDs(ctx context.Context, what, query string, args ...any) (draftIDs []string, err error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (draftIDs []string, err error) {
-		err = s.each(ctx, query, args, func(row scanner) error {
+	return read(ctx, db, func(r reader) (draftIDs []string, err error) {
+		err = r.each(query, args, func(row scanner) error {
 			var draftID string
 			err := row.Scan(&draftID)
 			draftIDs = append(draftIDs, draftID)
@@ -158,14 +158,12 @@ func (db *DB) draftIDs(ctx context.Context, what, query string, args ...any) (dr
 
 // SlotsOf reads the slots of a draft's mission. Not published: [ErrNotFound].
 func (db *DB) SlotsOf(ctx context.Context, draftID string) (Slots, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Slots, error) { return s.slotsOf(ctx, draftID) })
+	return read(ctx, db, func(r reader) (Slots, error) { return r.SlotsOf(draftID) })
 }
 
 // SlotsOf is [DB.SlotsOf] inside the transaction.
-func (tx *Tx) SlotsOf(draftID string) (Slots, error) { return tx.session.slotsOf(tx.ctx, draftID) }
-
-func (s *session) slotsOf(ctx context.Context, draftID string) (slots Slots, err error) {
-	err = s.one(ctx, selectSlots, []any{draftID}, func(row scanner) error {
+func (r reader) SlotsOf(draftID string) (slots Slots, err error) {
+	err = r.one(selectSlots, []any{draftID}, func(row scanner) error {
 		slots, err = scanSlots(row)
 		return err
 	})
@@ -177,16 +175,12 @@ func (s *session) slotsOf(ctx context.Context, draftID string) (slots Slots, err
 
 // SlotsByMission reads the slots of a mission with what it is about. Not published: [ErrNotFound].
 func (db *DB) SlotsByMission(ctx context.Context, missionID string) (OpenSlots, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (OpenSlots, error) { return s.slotsByMission(ctx, missionID) })
+	return read(ctx, db, func(r reader) (OpenSlots, error) { return r.SlotsByMission(missionID) })
 }
 
 // SlotsByMission is [DB.SlotsByMission] inside the transaction.
-func (tx *Tx) SlotsByMission(missionID string) (OpenSlots, error) {
-	return tx.session.slotsByMission(tx.ctx, missionID)
-}
-
-func (s *session) slotsByMission(ctx context.Context, missionID string) (OpenSlots, error) {
-	found, err := s.openSlots(ctx, 0, selectSlotsByMission, missionID)
+func (r reader) SlotsByMission(missionID string) (OpenSlots, error) {
+	found, err := r.openSlots(0, selectSlotsByMission, missionID)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("read slots of %.80q: %w", missionID, ErrNotFound)
 	}
@@ -218,13 +212,13 @@ func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, er
 	if query == "" {
 		return nil, nil // there are no other media types
 	}
-	return read(ctx, db, func(ctx context.Context, s *session) ([]OpenSlots, error) {
-		return s.openSlots(ctx, byteBudget(filter.MaxBytes), query, before, db.clock().UnixMicro(), filter.Limit)
+	return read(ctx, db, func(r reader) ([]OpenSlots, error) {
+		return r.openSlots(byteBudget(filter.MaxBytes), query, before, db.clock().UnixMicro(), filter.Limit)
 	})
 }
 
-func (s *session) openSlots(ctx context.Context, budget byteBudget, query string, args ...any) (found []OpenSlots, err error) {
-	err = s.each(ctx, query, args, func(row scanner) error {
+func (r reader) openSlots(budget byteBudget, query string, args ...any) (found []OpenSlots, err error) {
+	err = r.each(query, args, func(row scanner) error {
 		var missionJSON []byte
 		var freeAt sql.NullInt64
 		slots, err := scanSlots(joined{row: row, more: []any{&missionJSON, &freeAt}})
@@ -243,8 +237,8 @@ func (s *session) openSlots(ctx context.Context, budget byteBudget, query string
 // UnpublishedSlots reads up to limit drafts that are published and have no slots: from the time
 // before there were any, or published by a process of that time.
 func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (drafts []Draft, err error) {
-		err = s.each(ctx, selectUnpublishedSlots, []any{limit}, func(row scanner) error {
+	return read(ctx, db, func(r reader) (drafts []Draft, err error) {
+		err = r.each(selectUnpublishedSlots, []any{limit}, func(row scanner) error {
 			draft, err := scanDraft(row)
 			drafts = append(drafts, draft)
 			return err
@@ -264,7 +258,7 @@ type slotCounts struct{ reserved, accepted, finals, acceptances, newcomers int }
 // then, or one that becomes final, is [ErrMissionClosed], whatever its caller saw before: it would
 // not be paid.
 func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int64, err error) {
-	err = tx.session.one(tx.ctx, addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances, add.newcomers, tx.Now.UnixMicro()},
+	err = tx.one(addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances, add.newcomers, tx.Now.UnixMicro()},
 		func(row scanner) error { return row.Scan(&acceptSeq, &finals) })
 	if errors.Is(err, ErrNotFound) && (add.acceptances > 0 || add.finals > 0) {
 		err = ErrMissionClosed // the mission is there: it has submissions
@@ -282,14 +276,14 @@ func (tx *Tx) reserveSlot(submission NewSubmission) error {
 	if submission.Bounds.countsNewcomer() {
 		newcomers = 1
 	}
-	changed, err := tx.session.exec(tx.ctx, reserveSlot, submission.DraftID, tx.Now.UnixMicro(), newcomers, percent)
+	changed, err := tx.exec(reserveSlot, submission.DraftID, tx.Now.UnixMicro(), newcomers, percent)
 	if err != nil {
 		return err
 	}
 	if changed == 0 {
 		return tx.session.refuse(tx.whyNoSlot(submission.DraftID, newcomers > 0))
 	}
-	changed, err = tx.session.exec(tx.ctx, addContribution, submission.DraftID, hexAddress(submission.Contributor))
+	changed, err = tx.exec(addContribution, submission.DraftID, hexAddress(submission.Contributor))
 	if err == nil && changed == 0 {
 		err = tx.session.refuse(ErrContributorLimit)
 	}

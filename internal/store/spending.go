@@ -71,9 +71,9 @@ func (tx *Tx) AddGasCost(chainID uint64, wei *big.Int) error {
 
 // GasCost reads what transactions on a chain cost within the last three days.
 func (db *DB) GasCost(ctx context.Context, chainID uint64) (GasCost, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (cost GasCost, err error) {
+	return read(ctx, db, func(r reader) (cost GasCost, err error) {
 		var kept amounts
-		err = s.one(ctx, selectSpending, []any{gasOf(chainID)}, func(row scanner) error {
+		err = r.one(selectSpending, []any{gasOf(chainID)}, func(row scanner) error {
 			var text []byte
 			err := row.Scan(&text)
 			if err == nil {
@@ -94,7 +94,7 @@ func (db *DB) GasCost(ctx context.Context, chainID uint64) (GasCost, error) {
 // holdSpending reads the amounts of a name, and keeps other transactions from it until this one
 // ends.
 func (tx *Tx) holdSpending(name string, w window) (kept amounts, err error) {
-	err = tx.session.one(tx.ctx, holdSpending, []any{name}, func(row scanner) error {
+	err = tx.one(holdSpending, []any{name}, func(row scanner) error {
 		var text []byte
 		err := row.Scan(&text)
 		if err == nil {
@@ -115,7 +115,7 @@ func (tx *Tx) changeSpending(name string, w window, change func(amounts) amounts
 	}
 	text, err := json.Marshal(change(kept))
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, updateSpending, name, string(text))
+		_, err = tx.exec(updateSpending, name, string(text))
 	}
 	if err != nil {
 		return fmt.Errorf("count the amounts of %s: %w", name, err)

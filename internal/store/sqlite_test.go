@@ -167,7 +167,7 @@ func TestSQLiteSharesCommits(t *testing.T) {
 				case 2:
 					panic("out of order")
 				case 3: // a statement that fails, and a function that does not care
-					_, _ = tx.session.exec(tx.ctx, "INSERT INTO drafts (draft_id) VALUES (NULL)")
+					_, _ = tx.exec("INSERT INTO drafts (draft_id) VALUES (NULL)")
 				}
 				return nil
 			})

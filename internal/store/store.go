@@ -22,13 +22,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
 // The ways in which the store refuses. Everything it returns wraps one of them, the error of the
 // caller's own function, the context's error, or an engine error that nobody planned for.
 var (
-	ErrNotFound   = errors.New("not found")
-	ErrConflict   = errors.New("changed by somebody else in the meantime: read it again")
+	ErrNotFound   = onchain.ErrNotFound
+	ErrConflict   = onchain.ErrConflict
 	ErrDraftLimit = errors.New("too many unfunded drafts")
 	ErrIDTaken    = errors.New("draft id, mission id or submission id is in use: draw new ones")
 

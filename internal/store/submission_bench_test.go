@@ -93,8 +93,8 @@ func BenchmarkLookalikes(b *testing.B) {
 			fillRows(b, db, 10_000, func(tx *Tx, i int) error { return tx.indexPerceptual(fmt.Sprintf("sub_%026d", i), rand.Uint64()) })
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := read(context.Background(), db, func(ctx context.Context, s *session) ([]string, error) {
-					ids, _, err := s.lookalikes(ctx, rand.Uint64())
+				_, err := read(context.Background(), db, func(r reader) ([]string, error) {
+					ids, _, err := r.lookalikes(rand.Uint64())
 					return ids, err
 				})
 				if err != nil {

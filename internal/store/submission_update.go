@@ -39,7 +39,7 @@ func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
 	}
 	reservation, err := tx.reservationOf(was)
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, noteArrival, was.ID)
+		_, err = tx.exec(noteArrival, was.ID)
 	}
 	if err == nil {
 		err = tx.releaseBytes(reservation)
@@ -54,7 +54,7 @@ func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
 // [Tx.RecordMedia] ends it. It changes no version: nothing is decided by it that anybody else could
 // have read otherwise.
 func (tx *Tx) NoteFailure(was Submission) error {
-	if _, err := tx.session.exec(tx.ctx, noteFailure, was.ID, tx.Now.UnixMicro()); err != nil {
+	if _, err := tx.exec(noteFailure, was.ID, tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("note that the check of submission %s failed: %w", was.ID, err)
 	}
 	return nil
@@ -164,7 +164,7 @@ func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
 		}
 	}
 	if mission.HoldsSlot(was.Status) {
-		if _, err := tx.session.exec(tx.ctx, deleteDeliverable, was.DraftID, was.AcceptSeq); err != nil {
+		if _, err := tx.exec(deleteDeliverable, was.DraftID, was.AcceptSeq); err != nil {
 			return err
 		}
 	}
@@ -181,7 +181,7 @@ func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
 		}
 	}
 	if after == (slotCounts{}) {
-		if _, err := tx.session.exec(tx.ctx, endContribution, was.DraftID, hexAddress(was.Contributor)); err != nil {
+		if _, err := tx.exec(endContribution, was.DraftID, hexAddress(was.Contributor)); err != nil {
 			return err
 		}
 	}
@@ -190,11 +190,11 @@ func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
 
 // deliver shows an acceptance to the creator.
 func (tx *Tx) deliver(accepted *Submission, fragment []byte) error {
-	if _, err := tx.session.exec(tx.ctx, numberAcceptance, accepted.ID, accepted.AcceptSeq); err != nil {
+	if _, err := tx.exec(numberAcceptance, accepted.ID, accepted.AcceptSeq); err != nil {
 		return err
 	}
 	hasThumbnail := accepted.Media != nil && accepted.Media.ThumbnailHash != sortie.Hash{}
-	_, err := tx.session.exec(tx.ctx, insertDeliverable, accepted.DraftID, accepted.AcceptSeq, accepted.ID, hasThumbnail, fragment)
+	_, err := tx.exec(insertDeliverable, accepted.DraftID, accepted.AcceptSeq, accepted.ID, hasThumbnail, fragment)
 	return err
 }
 
@@ -226,7 +226,7 @@ func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
 	}
 	_, finals, err := tx.countSlots(was.DraftID, slotCounts{finals: 1})
 	if err == nil {
-		_, err = tx.session.exec(tx.ctx, numberSlot, was.ID, finals-1)
+		_, err = tx.exec(numberSlot, was.ID, finals-1)
 	}
 	if err == nil {
 		err = tx.queuePayout(was, finals-1)
@@ -249,7 +249,7 @@ func (tx *Tx) ProlongHold(was Submission, until time.Time) error {
 
 // changeSubmission runs an update of the version that was read.
 func (tx *Tx) changeSubmission(what string, was Submission, statement string, args ...any) error {
-	changed, err := tx.session.exec(tx.ctx, statement, append([]any{was.ID, was.Version}, args...)...)
+	changed, err := tx.exec(statement, append([]any{was.ID, was.Version}, args...)...)
 	if err == nil && changed == 0 {
 		err = ErrConflict
 	}

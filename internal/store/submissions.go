@@ -121,7 +121,7 @@ type QueueFilter struct {
 // another id.
 func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool, err error) {
 	d := &submission.Declaration
-	_, err = tx.session.insert(tx.ctx, insertSubmission, submission.ID, submission.DraftID, hexAddress(submission.Contributor),
+	_, err = tx.insert(insertSubmission, submission.ID, submission.DraftID, hexAddress(submission.Contributor),
 		submission.Key, submission.Fingerprint.String(), string(d.Location.Lat), string(d.Location.Lng),
 		string(d.Location.AccuracyMeters), d.CapturedAt.UnixMicro(), d.ContentType, d.SizeBytes, d.Hash.String(),
 		submission.ReservedUntil.UnixMicro(), tx.Now.UnixMicro())
@@ -149,27 +149,23 @@ func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool
 
 // Submission reads a submission of anybody, or fails with [ErrNotFound].
 func (db *DB) Submission(ctx context.Context, id string) (Submission, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Submission, error) {
-		return s.submission(ctx, selectSubmission, id)
-	})
+	return read(ctx, db, func(r reader) (Submission, error) { return r.Submission(id) })
 }
 
 // Submission is [DB.Submission] inside the transaction.
-func (tx *Tx) Submission(id string) (Submission, error) {
-	return tx.session.submission(tx.ctx, selectSubmission, id)
+func (r reader) Submission(id string) (Submission, error) {
+	return r.submission(selectSubmission, id)
 }
 
 // SubmissionByKey finds the contributor's submission with this idempotency key, or fails with
 // [ErrNotFound].
 func (db *DB) SubmissionByKey(ctx context.Context, contributor sortie.Address, key string) (Submission, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (Submission, error) {
-		return s.submission(ctx, selectSubmissionByKey, hexAddress(contributor), key)
-	})
+	return read(ctx, db, func(r reader) (Submission, error) { return r.SubmissionByKey(contributor, key) })
 }
 
 // SubmissionByKey is [DB.SubmissionByKey] inside the transaction.
-func (tx *Tx) SubmissionByKey(contributor sortie.Address, key string) (Submission, error) {
-	return tx.session.submission(tx.ctx, selectSubmissionByKey, hexAddress(contributor), key)
+func (r reader) SubmissionByKey(contributor sortie.Address, key string) (Submission, error) {
+	return r.submission(selectSubmissionByKey, hexAddress(contributor), key)
 }
 
 // SubmissionsOf reads a page of the contributor's submissions, newest first, before the one
@@ -212,7 +208,7 @@ type SlotHolder struct {
 func (tx *Tx) SlotHolders(draftID string, slots []uint64) (map[uint64]SlotHolder, error) {
 	holders := make(map[uint64]SlotHolder, len(slots))
 	err := lookups(slotNumbers(slots), func(args []any) error {
-		return tx.session.each(tx.ctx, selectSlotHolders, append([]any{draftID}, args...), func(row scanner) error {
+		return tx.each(selectSlotHolders, append([]any{draftID}, args...), func(row scanner) error {
 			var slot int64
 			var holder SlotHolder
 			var contributor string
@@ -240,8 +236,8 @@ func slotNumbers(slots []uint64) []int64 {
 }
 
 func (db *DB) submissions(ctx context.Context, query string, args ...any) ([]Submission, error) {
-	return read(ctx, db, func(ctx context.Context, s *session) (found []Submission, err error) {
-		err = s.each(ctx, query, args, func(row scanner) error {
+	return read(ctx, db, func(r reader) (found []Submission, err error) {
+		err = r.each(query, args, func(row scanner) error {
 			submission, err := scanSubmission(row)
 			found = append(found, submission)
 			return err
@@ -253,8 +249,8 @@ func (db *DB) submissions(ctx context.Context, query string, args ...any) ([]Sub
 	})
 }
 
-func (s *session) submission(ctx context.Context, query string, args ...any) (submission Submission, err error) {
-	err = s.one(ctx, query, args, func(row scanner) error {
+func (r reader) submission(query string, args ...any) (submission Submission, err error) {
+	err = r.one(query, args, func(row scanner) error {
 		submission, err = scanSubmission(row)
 		return err
 	})

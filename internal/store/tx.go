@@ -10,8 +10,7 @@ import (
 type Tx struct {
 	Now time.Time // when the transaction began, in UTC and whole microseconds: what the columns hold
 
-	ctx     context.Context
-	session *session
+	reader
 }
 
 // Tx runs fn in a transaction. When it returns nil, everything fn wrote, or read, is durable. When
@@ -33,7 +32,7 @@ func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 		return ErrClosed
 	}
 	return db.engine.write(ctx, func(ctx context.Context, session *session) error {
-		tx := &Tx{Now: db.clock().UTC().Truncate(time.Microsecond), ctx: ctx, session: session}
+		tx := &Tx{Now: db.clock().UTC().Truncate(time.Microsecond), reader: reader{ctx, session}}
 		defer func() { tx.session = nil }() // a transaction that got away must not write into somebody else's
 		if err := fn(tx); err != nil {
 			return err
@@ -52,17 +51,12 @@ func (db *DB) AwaitDurable(ctx context.Context) error {
 	return db.Tx(ctx, func(*Tx) error { return nil })
 }
 
-// read runs one reading function outside of transactions. It fails with [ErrClosed] once the
-// database is closed.
-func read[T any](ctx context.Context, db *DB, fn func(context.Context, *session) (T, error)) (value T, err error) {
-	db.lifetime.RLock()
-	defer db.lifetime.RUnlock()
-	if db.closed {
-		return value, ErrClosed
-	}
-	err = db.engine.read(ctx, func(ctx context.Context, session *session) error {
-		value, err = fn(ctx, session)
-		return err
-	})
-	return value, err
+// exec runs a statement that returns no rows and returns how many rows it changed.
+func (tx *Tx) exec(statement string, args ...any) (changed int64, err error) {
+	return tx.session.exec(tx.ctx, statement, args...)
+}
+
+// insert runs a statement that adds one row. See [session.insert].
+func (tx *Tx) insert(statement string, args ...any) (seq int64, err error) {
+	return tx.session.insert(tx.ctx, statement, args...)
 }

@@ -12,7 +12,7 @@ import (
 // countNewDraft makes room for a draft that waits for funding, and counts the event that tells of
 // it.
 func (tx *Tx) countNewDraft(wallet sortie.Address, maxUnfunded int) error {
-	changed, err := tx.session.exec(tx.ctx, addUnfundedDraft, hexAddress(wallet), maxUnfunded)
+	changed, err := tx.exec(addUnfundedDraft, hexAddress(wallet), maxUnfunded)
 	if err == nil && changed == 0 {
 		return tx.session.refuse(ErrDraftLimit) // the draft is already inserted
 	}
@@ -22,7 +22,7 @@ func (tx *Tx) countNewDraft(wallet sortie.Address, maxUnfunded int) error {
 // countTransition adds to the number of drafts that wait for funding, which a reorganization of the
 // chain may bring above its limit, and counts the event that tells of it.
 func (tx *Tx) countTransition(wallet sortie.Address, unfundedDrafts int) error {
-	_, err := tx.session.exec(tx.ctx, addWalletEvent, hexAddress(wallet), unfundedDrafts)
+	_, err := tx.exec(addWalletEvent, hexAddress(wallet), unfundedDrafts)
 	return err
 }
 
@@ -34,7 +34,7 @@ type walletCount struct {
 
 // count adds to a wallet's row and tells the number of its last event. See countTransition.
 func (tx *Tx) count(wallet sortie.Address, add walletCount) (lastEvent int64, err error) {
-	err = tx.session.one(tx.ctx, addWalletEvents, []any{hexAddress(wallet), add.unfunded, add.events}, func(row scanner) error {
+	err = tx.one(addWalletEvents, []any{hexAddress(wallet), add.unfunded, add.events}, func(row scanner) error {
 		return row.Scan(&lastEvent)
 	})
 	return lastEvent, err

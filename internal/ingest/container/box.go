@@ -2,8 +2,7 @@ package container
 
 import "encoding/binary"
 
-// box is one of the boxes that MP4 and QuickTime files are made of: a length, a name of four
-// letters, and a body.
+// box is the unit of MP4 and QuickTime files: a length, a type of four letters, and a body.
 type box struct {
 	kind     string
 	at, size int64 // of the whole box
@@ -14,15 +13,14 @@ func (b box) body() int64   { return b.at + b.header }
 func (b box) end() int64    { return b.at + b.size }
 func (b box) length() int64 { return b.size - b.header }
 
-// maxBoxes is the number of boxes that are looked at in a file. Three hours in fragments of a
-// second have 150 thousand.
+// maxBoxes is the number of boxes that are read of a file. Three hours in fragments of a second
+// have 150 thousand.
 const maxBoxes = 1 << 19
 
 var errTooManyBoxes = problem(CodeTooComplex, "the video is made of more than %d parts", maxBoxes)
 
-// eachBox calls fn for the boxes that fill a stretch of the file exactly. Each must fit into what
-// holds it; a box that reaches to the end of the file, as its length of zero would say, is refused:
-// nobody needs one.
+// eachBox calls fn for the boxes that fill a range of the file exactly. Each must fit into its
+// parent. A box of length zero, which reaches to the end of the file, is refused.
 func (w *movieWalk) eachBox(at, end int64, fn func(box) error) error {
 	for at < end {
 		b, err := w.boxAt(at, end)
@@ -72,11 +70,10 @@ func (o *overlay) blank(b box) {
 	o.erase(b.body(), b.length())
 }
 
-// trim erases what follows the first length bytes of a box's body.
+// trim erases the body of a box after its first length bytes.
 func (o *overlay) trim(b box, length int64) { o.erase(b.body()+length, b.length()-length) }
 
-// table is a box that holds a number of entries of one length, after a version, flags and their
-// count.
+// table is a box of entries of one width, after a version, flags and the number of entries.
 type table struct {
 	*source
 	at    int64 // of the next entry
@@ -84,8 +81,8 @@ type table struct {
 	width int64
 }
 
-// readTable opens a table whose count is skip bytes behind its version and flags. What follows the
-// last entry is erased.
+// readTable opens a table whose entry count is skip bytes after its version and flags. It erases
+// what follows the last entry.
 func (w *movieWalk) readTable(o *overlay, b box, skip, width int64) (table, error) {
 	at := b.body() + 4 + skip
 	if at+4 > b.end() {
@@ -98,7 +95,7 @@ func (w *movieWalk) readTable(o *overlay, b box, skip, width int64) (table, erro
 	t := table{at: at + 4, left: count, width: width}
 	last := t.at + int64(count)*width
 	if last > b.end() {
-		return table{}, unreadable("the video is damaged: its table %q has %d entries and no room for them", printable([]byte(b.kind)), count)
+		return table{}, unreadable("the video is damaged: its table %q has %d entries but is too short for them", printable([]byte(b.kind)), count)
 	}
 	o.erase(last, b.end()-last)
 	return t, nil
@@ -108,13 +105,13 @@ func errShortBox(b box) error {
 	return unreadable("the video is damaged: its part %q is too short", printable([]byte(b.kind)))
 }
 
-// through gives the table a window of its own, so that several can be read side by side.
+// through gives the table its own window, so that several tables can be read in parallel.
 func (t table) through(s *source) table {
 	t.source = s.fork()
 	return t
 }
 
-// next gives the bytes of the next entry. It must not be called more often than there are entries.
+// next returns the bytes of the next entry. Do not call it more often than there are entries.
 func (t *table) next() ([]byte, error) {
 	entry, err := t.bytes(t.at, int(t.width))
 	t.at += t.width
@@ -122,8 +119,7 @@ func (t *table) next() ([]byte, error) {
 	return entry, err
 }
 
-// fieldReader reads the fields of a box one after the other, and remembers the first that was not
-// there.
+// fieldReader reads the fields of a box in order and keeps the first error.
 type fieldReader struct {
 	*source
 	at, end int64

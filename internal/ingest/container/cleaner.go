@@ -2,26 +2,25 @@ package container
 
 import "bytes"
 
-// coding is how the pictures of a track are coded, as far as their samples can be cleaned.
+// coding is how the pictures of a track are coded, as far as it matters for cleaning samples.
 type coding byte
 
 const (
-	codedOtherwise coding = iota // in a way that has no room for anything beside the picture
+	codedOtherwise coding = iota // without room for data other than the picture
 	codedH264
 	codedH265
 	codedAV1
-	codedMPEG4 // part 2 of the standard, as cameras wrote it before H.264
+	codedMPEG4 // part 2 of the standard, which cameras used before H.264
 )
 
-// sampleLayout says how to find what the samples of a track carry beside their pictures.
+// sampleLayout describes how to find the data in samples that is not picture data.
 type sampleLayout struct {
 	coding     coding
 	lengthSize int64 // H.264 and H.265: bytes of a unit's length
 }
 
-// cleaner overwrites what samples carry beside their pictures: cameras and drones leave the place
-// and the settings there, frame by frame. Nothing of it is needed to decode. All lengths stay as
-// they are.
+// cleaner overwrites data in samples that is not needed to decode them: cameras and drones write
+// location and settings into every frame. All lengths stay unchanged.
 type cleaner struct {
 	*source
 	edits *overlay
@@ -39,7 +38,8 @@ func (c cleaner) sample(layout sampleLayout, at, length int64) error {
 	return nil
 }
 
-// replace makes one change of all in which a stretch that was read differs from what it is to be.
+// replace records one edit that covers all differences between the bytes that were read and the
+// wanted ones.
 func (c cleaner) replace(at int64, was, is []byte) {
 	first, last := 0, len(was)
 	for first < last && was[first] == is[first] {
@@ -53,8 +53,8 @@ func (c cleaner) replace(at int64, was, is []byte) {
 	}
 }
 
-// padding overwrites a stretch by a head, a run of one byte, and the bit that ends it. What is like
-// that already stays: encoders that keep to a rate pad most frames.
+// padding overwrites a range by a header, a run of one byte, and the end bit. A range that is
+// padding already is left unchanged: encoders with a constant bit rate pad most frames.
 func (c cleaner) padding(at, size int64, head []byte, fill byte) error {
 	if len(c.edits.edits) > maxEdits {
 		return errTooManyEdits
@@ -74,7 +74,7 @@ func (c cleaner) padding(at, size int64, head []byte, fill byte) error {
 	return nil
 }
 
-// endBit is the last byte of a unit that ends where a byte does.
+// endBit is the last byte of a unit that ends at a byte boundary.
 const endBit = 0x80
 
 func isPadding(data, head []byte, fill byte) bool {

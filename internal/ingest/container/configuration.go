@@ -2,8 +2,8 @@ package container
 
 import "slices"
 
-// pictureConfiguration takes from a decoder's configuration how samples are laid out, and cleans
-// the units that it holds itself.
+// pictureConfiguration reads the layout of samples from a decoder configuration, and cleans the
+// units inside the configuration.
 func (w *movieWalk) pictureConfiguration(t *track, b box) error {
 	in := fieldReader{source: w.source, at: b.body(), end: b.end()}
 	switch b.kind {
@@ -11,7 +11,7 @@ func (w *movieWalk) pictureConfiguration(t *track, b box) error {
 		return w.configurationH264(t, &in)
 	case "hvcC":
 		return w.configurationH265(t, &in)
-	case "lhvC": // more of the same, for further layers
+	case "lhvC": // the same lists, for further layers
 		in.take(5)
 		return w.unitLists(t, &in, int(in.take(1)[0]))
 	case "av1C":
@@ -31,11 +31,10 @@ func (w *movieWalk) pictureConfiguration(t *track, b box) error {
 	return nil
 }
 
-// setLayout notes how samples are laid out. A track may have several descriptions, but it is
-// cleaned in one way.
+// setLayout records the layout of samples. All sample descriptions of a track must agree on it.
 func (t *track) setLayout(layout sampleLayout) error {
 	if t.layout != (sampleLayout{}) && t.layout != layout {
-		return unreadable("the video is damaged: its frames are coded in several ways")
+		return unreadable("the video is damaged: its frames are coded in different ways")
 	}
 	t.layout = layout
 	return nil
@@ -46,12 +45,12 @@ func (w *movieWalk) configurationH264(t *track, in *fieldReader) error {
 	if err := t.setLayout(sampleLayout{codedH264, int64(in.take(1)[0]&3) + 1}); err != nil {
 		return err
 	}
-	for _, mask := range []byte{0x1f, 0xff} { // of how to read the pictures as a whole, and one by one
+	for _, mask := range []byte{0x1f, 0xff} { // sequence parameter sets, then picture parameter sets
 		if err := w.unitList(t, in, int(in.take(1)[0]&mask)); err != nil {
 			return err
 		}
 	}
-	if slices.Contains([]byte{100, 110, 122, 144}, profile) && in.end-in.at >= 4 { // these have more to say
+	if slices.Contains([]byte{100, 110, 122, 144}, profile) && in.end-in.at >= 4 { // these profiles have one more list
 		in.take(3)
 		if err := w.unitList(t, in, int(in.take(1)[0])); err != nil {
 			return err
@@ -71,10 +70,10 @@ func (w *movieWalk) configurationH265(t *track, in *fieldReader) error {
 	return w.unitLists(t, in, int(in.take(1)[0]))
 }
 
-// unitLists goes through lists of units of one kind each, to the end of the configuration.
+// unitLists reads lists of units, one list for each kind, to the end of the configuration.
 func (w *movieWalk) unitLists(t *track, in *fieldReader, lists int) error {
 	for range lists {
-		in.take(1) // the kind, which the units say themselves
+		in.take(1) // the kind, which each unit repeats
 		if err := w.unitList(t, in, int(in.uint16())); err != nil {
 			return err
 		}

@@ -1,13 +1,11 @@
-// Package container knows the six file formats that contributors may upload: JPEG, PNG and WebP
-// pictures, MP4, QuickTime and WebM videos. It walks a file, says what the file claims about
-// itself, and plans the bytes that are served in its place.
+// Package container reads the six file formats that contributors may upload: JPEG, PNG and WebP
+// pictures, and MP4, QuickTime and WebM videos. It returns the facts that a file states and plans
+// the bytes to serve.
 //
-// Every walker keeps what it knows and drops the rest: what no line of this package names does not
-// reach a creator. So a place, a serial number or a second file that hides in a corner nobody
-// thought of goes with everything else nobody thought of. The picture or the sound itself is
-// copied, never encoded again.
+// Every reader has an allow list: it keeps the parts that it names and drops all others, so a
+// location, a serial number or a second file in an unknown part is never served. Picture and sound
+// are copied, never encoded again.
 //
-// The files are hostile. No walker recurses as deep as a file asks, loops as often as a file says,
-// or allocates more than a small multiple of the bytes it was given. The package decodes no pixels,
-// opens no files and imports nothing of ours.
+// The files are hostile. Recursion depth, loops and allocations are bounded by limits in this
+// package, not by numbers in the file. The package decodes no pixels and opens no files.
 package container

@@ -1,18 +1,18 @@
 package container
 
-// element is one of the elements that WebM files are made of: a name of up to four bytes, a length
-// of up to eight, and a body.
+// element is the unit of WebM files: an id of up to four bytes, a length of up to eight, and a
+// body.
 type element struct {
 	id            uint32
 	at, body, end int64
-	open          bool // its length is not known: it ends where the next one of its level begins, or the file does
+	open          bool // of unknown length: it ends at the next element of its level, or with the file
 }
 
-// maxElements is the number of elements that are looked at in a file: three hours of pictures and
-// sound have two million.
+// maxElements is the number of elements that are read of a file. Three hours of pictures and sound
+// have two million.
 const maxElements = 1 << 22
 
-// elementAt reads the head of an element. It must fit into what holds it.
+// elementAt reads the header of an element, which must fit into its parent.
 func (w *webmWalk) elementAt(at, end int64) (element, error) {
 	if w.elements++; w.elements > maxElements {
 		return element{}, problem(CodeTooComplex, "the video is made of more than %d parts", maxElements)
@@ -41,7 +41,7 @@ func (w *webmWalk) elementAt(at, end int64) (element, error) {
 	return e, nil
 }
 
-// number reads a number whose first byte tells how many follow, with the bit that tells it.
+// number reads a number whose first byte encodes its length. The length bit is part of the value.
 func (w *webmWalk) number(at, end int64, longest int) (value uint64, length int64, err error) {
 	available := int(min(int64(longest), end-at))
 	if available <= 0 {
@@ -56,7 +56,7 @@ func (w *webmWalk) number(at, end int64, longest int) (value uint64, length int6
 		n++
 	}
 	if n > available {
-		return 0, 0, unreadable("the video is damaged: a part of it has no name or no length")
+		return 0, 0, unreadable("the video is damaged: a part of it has no id or no length")
 	}
 	for _, b := range bytes[:n] {
 		value = value<<8 | uint64(b)
@@ -64,9 +64,9 @@ func (w *webmWalk) number(at, end int64, longest int) (value uint64, length int6
 	return value, int64(n), nil
 }
 
-// void turns an element into empty space of the same length.
+// void turns an element into a Void element of the same length.
 func (o *overlay) void(e element) {
-	// The name takes a byte; the length of the rest takes as many as it needs.
+	// The id takes one byte; the length takes as many bytes as it needs.
 	total := e.end - e.at
 	for n := int64(1); ; n++ {
 		if rest := total - 1 - n; rest < 1<<(7*n)-1 || n == 8 {

@@ -33,7 +33,7 @@ const (
 	typeRational = 5
 )
 
-// maxDirectoryEntries is far above what any camera writes.
+// maxDirectoryEntries is far more than any camera writes.
 const maxDirectoryEntries = 1000
 
 // exif is a block of EXIF data: a small TIFF file.
@@ -42,15 +42,15 @@ type exif struct {
 	order binary.ByteOrder
 }
 
-// field is the value of a tag, wherever it lies.
+// field is the type, count and value of a tag.
 type field struct {
 	kind  uint16
 	count uint32
 	value []byte
 }
 
-// readExif takes what it understands of a block of EXIF data and leaves the rest: a camera's
-// mistake in a block that is thrown away is no reason to refuse the picture.
+// readExif reads the known tags of a block of EXIF data and ignores the rest. The block is not
+// served, so a mistake in it is no reason to refuse the picture.
 func (m *Metadata) readExif(data []byte) {
 	data = bytes.TrimPrefix(data, []byte(exifPrefix))
 	if len(data) < 8 {
@@ -66,7 +66,7 @@ func (m *Metadata) readExif(data []byte) {
 		return
 	}
 	var local string
-	var directories [2]uint32 // of the capture, and of the place
+	var directories [2]uint32 // of the capture, and of the location
 	e.each(e.order.Uint32(data[4:]), func(tag uint16, f field) {
 		switch tag {
 		case tagOrientation:
@@ -176,7 +176,7 @@ func fieldSize(kind uint16) uint64 {
 	case typeRational:
 		return 8
 	}
-	return 0 // of the other types nothing is read
+	return 0 // other types are not read
 }
 
 func (e exif) short(f field) (uint16, bool) {
@@ -233,28 +233,28 @@ func (m *Metadata) setPlace(lat, lng float64) {
 	}
 }
 
-// setCaptured notes a time of capture. An instant counts more than a wall clock without a zone; of
-// two alike the first counts.
+// setCaptured sets the capture time. A time with a zone replaces one without; otherwise the first
+// one is kept.
 func (m *Metadata) setCaptured(at time.Time, zoneUnknown bool) {
 	if at.Year() < 1990 || at.Year() > 9999 {
-		return // a clock that was never set
+		return // the clock was not set
 	}
 	if m.CapturedAt.IsZero() || m.ZoneUnknown && !zoneUnknown {
 		m.CapturedAt, m.ZoneUnknown = at.UTC(), zoneUnknown
 	}
 }
 
-// orientationExif is a block of EXIF data that says how to turn the picture and nothing else.
+// orientationExif returns a block of EXIF data that holds the orientation only.
 func orientationExif(orientation int) []byte {
 	return []byte{
 		'M', 'M', 0, '*', 0, 0, 0, 8, // the directory follows
-		0, 1, // of one entry
+		0, 1, // one entry
 		tagOrientation >> 8, tagOrientation & 0xff, 0, typeShort, 0, 0, 0, 1, 0, byte(orientation), 0, 0,
 		0, 0, 0, 0, // no further directory
 	}
 }
 
-// parseISO6709 reads a place in the form of phones' videos: +48.8577+002.2950+035.000/
+// parseISO6709 parses a location as phones write it into videos: +48.8577+002.2950+035.000/
 func parseISO6709(text string) (lat, lng float64, ok bool) {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "/")
 	lat, rest, ok := cutDegrees(text)

@@ -2,8 +2,7 @@ package container
 
 import "encoding/binary"
 
-// trackDefaults are the values that the samples of a fragmented track have unless a fragment says
-// otherwise.
+// trackDefaults are the values of the samples of a fragmented track where a fragment has no others.
 type trackDefaults struct {
 	box      box
 	id       uint32
@@ -14,7 +13,7 @@ type trackDefaults struct {
 
 const sampleIsNoKeyframe = 0x10000
 
-// fragmentDefaults reads the box that announces fragments.
+// fragmentDefaults reads the mvex box, which announces fragments.
 func (w *movieWalk) fragmentDefaults(parent box) error {
 	return w.eachBox(parent.body(), parent.end(), func(b box) error {
 		switch b.kind {
@@ -49,12 +48,12 @@ func (w *movieWalk) defaultsOf(id uint32) trackDefaults {
 	return trackDefaults{id: id}
 }
 
-// fragment reads a part of a movie that was written while it was filmed.
+// fragment reads a moof box: one fragment of a movie.
 func (w *movieWalk) fragment(moof box) error {
 	if !w.hasMovie {
 		return unreadable("the video is damaged: a fragment comes before the description of the video")
 	}
-	next := moof.at // where the samples of a track begin that does not say
+	next := moof.at // where samples begin if the track fragment has no base offset
 	return w.eachBox(moof.body(), moof.end(), func(b box) error {
 		switch b.kind {
 		case "mfhd":
@@ -70,7 +69,7 @@ func (w *movieWalk) fragment(moof box) error {
 	})
 }
 
-// trackFragment claims the samples of a track in one fragment. It gives the end of the last one.
+// trackFragment claims the samples of a track in one fragment. It returns the end of the last one.
 func (w *movieWalk) trackFragment(moof, traf box, next int64) (end int64, err error) {
 	var edits overlay
 	var run fragmentRun
@@ -98,15 +97,15 @@ func (w *movieWalk) trackFragment(moof, traf box, next int64) (end int64, err er
 	return run.at, nil
 }
 
-// fragmentRun is where a walk over the samples of a track fragment stands.
+// fragmentRun is the state of reading the samples of a track fragment.
 type fragmentRun struct {
-	track    *track // nil: of a track that nobody described
+	track    *track // nil: not described in the movie
 	known    bool   // the header was read
 	base, at int64
 	defaults trackDefaults
 }
 
-// The flags of a track fragment's header and of its runs of samples.
+// The flags of track fragment headers and of sample runs.
 const (
 	hasBaseOffset      = 0x1
 	hasEntryIndex      = 0x2
@@ -162,7 +161,7 @@ func (w *movieWalk) fragmentHeader(run *fragmentRun, edits *overlay, moof, b box
 
 func (w *movieWalk) trackRun(run *fragmentRun, edits *overlay, b box) error {
 	if !run.known {
-		return unreadable("the video is damaged: a fragment does not say of which track it is")
+		return unreadable("the video is damaged: a fragment does not name its track")
 	}
 	in := fieldReader{source: w.source, at: b.body(), end: b.end()}
 	flags := in.uint32() & 0xffffff
@@ -184,7 +183,7 @@ func (w *movieWalk) trackRun(run *fragmentRun, edits *overlay, b box) error {
 		return in.err
 	}
 	if int64(count)*width > in.end-in.at {
-		return unreadable("the video is damaged: a fragment has %d frames and no room for them", count)
+		return unreadable("the video is damaged: a fragment has %d frames but is too short for them", count)
 	}
 	edits.erase(in.at+int64(count)*width, in.end-in.at-int64(count)*width)
 	if width == 0 {
@@ -219,8 +218,8 @@ func (w *movieWalk) trackRun(run *fragmentRun, edits *overlay, b box) error {
 	return nil
 }
 
-// uniformRun takes samples that are all alike, except for the first: there may be millions, in no
-// room at all.
+// uniformRun reads a run without a table: all samples but the first are equal, and there may be
+// millions of them.
 func (w *movieWalk) uniformRun(run *fragmentRun, count uint64, firstFlags uint32) error {
 	if count == 0 {
 		return nil
@@ -241,12 +240,12 @@ func (w *movieWalk) fragmentSamples(run *fragmentRun, each trackDefaults, count 
 	if t == nil || !t.kept {
 		return nil
 	}
-	if err := t.last(count, each.duration); err != nil {
+	if err := t.addTicks(count, each.duration); err != nil {
 		return err
 	}
 	t.samples += count
 	if t.handler == "vide" && t.samples > uint64(w.source.size) { // of sound, many samples can share a byte
-		return unreadable("the video is damaged: it says that it has %d frames", t.samples)
+		return unreadable("the video is damaged: it claims to have %d frames", t.samples)
 	}
 	if each.flags&sampleIsNoKeyframe == 0 && each.size > 0 {
 		t.keyframes += count

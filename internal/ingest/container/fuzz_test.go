@@ -12,20 +12,20 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// checkHostile holds for any bytes at all: they are refused with a reason or cleaned, in memory
-// that follows from their length, and what was cleaned is clean.
+// checkHostile checks what must hold for any bytes: they are refused with a reason or cleaned, in
+// memory proportional to their length, and the cleaned file is clean.
 func checkHostile(t *testing.T, data []byte) {
 	t.Helper()
 	before := allocated()
 	file, served, err := clean(data)
-	const each, fixed = 80, 2 << 20 // windows and buffers are there for the smallest file
+	const each, fixed = 80, 2 << 20 // windows and buffers, for the smallest file too
 	if spent := allocated() - before; spent > uint64(each*len(data)+fixed) {
-		t.Fatalf("%d bytes made us allocate %d", len(data), spent)
+		t.Fatalf("reading %d bytes allocated %d, want at most %d", len(data), spent, each*len(data)+fixed)
 	}
 	if err != nil {
 		var problem *container.Problem
 		if !errors.As(err, &problem) || problem.Message == "" {
-			t.Fatalf("not a refusal: %v", err)
+			t.Fatalf("got error %v, want a *Problem with a message", err)
 		}
 		return
 	}
@@ -33,17 +33,17 @@ func checkHostile(t *testing.T, data []byte) {
 		t.Fatalf("accepted with %dx%d, %v, %d key frames", file.Width, file.Height, file.Duration, file.Keyframes)
 	}
 	if place := file.Place; place != nil && (math.Abs(place.Lat) > 90 || math.Abs(place.Lng) > 180) {
-		t.Fatalf("a place off the earth: %v", *place)
+		t.Fatalf("place %v is not on the earth", *place)
 	}
 	again, servedAgain, err := clean(served)
 	if err != nil {
-		t.Fatalf("what is served is refused: %v", err)
+		t.Fatalf("the served file is refused: %v", err)
 	}
 	if !bytes.Equal(served, servedAgain) {
-		t.Fatal("cleaning what was cleaned gives other bytes")
+		t.Fatal("cleaning the served file again changes its bytes")
 	}
 	if again.Place != nil {
-		t.Fatal("a place is served")
+		t.Fatal("the served file has a place")
 	}
 }
 
@@ -53,7 +53,7 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// fuzzFormat fuzzes files that begin as the planted ones of a format do.
+// fuzzFormat fuzzes files, seeded with the planted ones of a format.
 func fuzzFormat(f *testing.F, prefix string) {
 	for _, planted := range specimen.All() {
 		if strings.HasPrefix(planted.Type, prefix) {
@@ -75,7 +75,7 @@ func FuzzMovie(f *testing.F) {
 	fuzzFormat(f, "video/")
 }
 
-// FuzzExif fuzzes the block of EXIF data inside a good picture, and the XMP packet behind it.
+// FuzzExif fuzzes the EXIF block and the XMP packet of a valid picture.
 func FuzzExif(f *testing.F) {
 	for _, planted := range specimen.All() {
 		if at := bytes.Index(planted.Data, []byte("Exif\x00\x00")); at >= 0 && planted.Type == "image/jpeg" {
@@ -90,7 +90,7 @@ func FuzzExif(f *testing.F) {
 		data := specimen.JPEG(picture, specimen.Segment(0xe1, []byte("Exif\x00\x00"), exif), specimen.Segment(0xe1, []byte("http://ns.adobe.com/xap/1.0/\x00"), xmp))
 		checkHostile(t, data)
 		if _, _, err := clean(data); err != nil {
-			t.Fatalf("what is thrown away made the picture be refused: %v", err)
+			t.Fatalf("the picture is refused because of metadata that is dropped: %v", err)
 		}
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// The markers that are treated each in its way.
+// The markers that the reader distinguishes.
 const (
 	markSOF0  = 0xc0 // baseline
 	markSOF1  = 0xc1 // extended
@@ -28,7 +28,7 @@ const (
 
 const (
 	maxJPEGSegments = 4096
-	maxJPEGScans    = 64 // a progressive file has ten; each is a walk over all pixels for whoever decodes it
+	maxJPEGScans    = 64 // a progressive file has about ten; a decoder visits all pixels for each
 )
 
 const (
@@ -37,15 +37,15 @@ const (
 	iccPrefix  = "ICC_PROFILE\x00"
 )
 
-// jpegWalk is the state of a walk over a JPEG file.
+// jpegWalk is the state of reading a JPEG file.
 type jpegWalk struct {
 	*File
 	at                        int64
-	jfif                      []byte // the segment without the small picture it may carry
+	jfif                      []byte // the segment without its thumbnail
 	kept                      plan   // what follows it
 	profile                   []byte // the colour profile so far
 	profileParts, profileNext int
-	adobe                     int // the colour transform an Adobe segment names, or -1
+	adobe                     int // the colour transform of an Adobe segment, or -1
 	frame                     jpegFrame
 	scans                     int
 }
@@ -57,10 +57,10 @@ type jpegFrame struct {
 	namedRGB    bool
 }
 
-// readJPEG keeps tables, frame and scans, the colour profile, and the marks that say how colours
-// are stored. All other application data goes, with the EXIF and XMP blocks and the small pictures
-// inside them, and so do comments and all that follows the end of the picture: the further pictures
-// of a multi-picture file, a phone's motion clip, an archive.
+// readJPEG keeps tables, frame, scans, the colour profile, and the segments that define how colours
+// are stored. It drops other application data (EXIF, XMP, thumbnails), comments, and everything
+// after the end of the picture: further pictures of a multi-picture file, the video of a motion
+// photo, an archive.
 func readJPEG(f *File) error {
 	w := &jpegWalk{File: f, at: 2, adobe: -1}
 	for segments := 0; ; segments++ {
@@ -80,7 +80,7 @@ func readJPEG(f *File) error {
 	}
 }
 
-// nextMarker steps over a marker and the fill bytes before it.
+// nextMarker reads a marker and skips the fill bytes before it.
 func (w *jpegWalk) nextMarker() (byte, error) {
 	prefix, err := w.source.bytes(w.at, 2)
 	if err != nil {
@@ -130,13 +130,12 @@ func (w *jpegWalk) segment(marker byte) error {
 	return err
 }
 
-// application looks at a segment of application data. None stays as it is: what stays of it is
-// written anew.
+// application reads a segment of application data. None is copied; what is kept is written anew.
 func (w *jpegWalk) application(marker byte, body []byte) error {
 	switch {
 	case marker == markAPP0 && bytes.HasPrefix(body, []byte("JFIF\x00")) && len(body) >= 14 && w.jfif == nil:
 		w.jfif = append([]byte{0xff, markAPP0, 0, 16}, body[:14]...)
-		w.jfif[16], w.jfif[17] = 0, 0 // no small picture
+		w.jfif[16], w.jfif[17] = 0, 0 // no thumbnail
 	case marker == markAPP1 && bytes.HasPrefix(body, []byte(exifPrefix)):
 		w.readExif(body)
 	case marker == markAPP1 && bytes.HasPrefix(body, []byte(xmpPrefix)):
@@ -150,8 +149,8 @@ func (w *jpegWalk) application(marker byte, body []byte) error {
 	return nil
 }
 
-// profilePart takes one of the segments that a colour profile is cut into. They come in order; what
-// does not fit is dropped.
+// profilePart appends one segment of a colour profile. Segments must be in order; others are
+// dropped.
 func (w *jpegWalk) profilePart(body []byte) error {
 	if len(body) < 2 {
 		return nil
@@ -193,8 +192,7 @@ func (w *jpegWalk) startOfFrame(marker byte, body []byte) error {
 	return w.sampling(body[6:], width, height)
 }
 
-// sampling adds up how many samples the components have, in whole blocks, as a decoder will keep
-// them.
+// sampling sums up the samples of all components, in whole blocks, as a decoder allocates them.
 func (w *jpegWalk) sampling(components []byte, width, height int64) error {
 	var maxH, maxV int64
 	for i := 0; i < len(components); i += 3 {
@@ -212,8 +210,7 @@ func (w *jpegWalk) sampling(components []byte, width, height int64) error {
 	return nil
 }
 
-// scan steps over the header of a scan, already done, and its compressed data up to the next marker
-// that is not part of it.
+// scan skips the compressed data of a scan up to the next marker that is not part of it.
 func (w *jpegWalk) scan(start int64) error {
 	if w.frame.components == 0 {
 		return unreadable("the picture is damaged: data comes before its frame header")
@@ -235,7 +232,7 @@ func (w *jpegWalk) scan(start int64) error {
 		if err != nil {
 			return err
 		}
-		if next[0] != 0xff { // the window ended here
+		if next[0] != 0xff { // the end of the window
 			continue
 		}
 		if next[1] == 0xff {
@@ -271,7 +268,7 @@ func (w *jpegWalk) finish() error {
 	return nil
 }
 
-// writeProfile cuts the colour profile into segments again.
+// writeProfile splits the colour profile into segments.
 func (w *jpegWalk) writeProfile() {
 	const room = 65533 - len(iccPrefix) - 2
 	parts := (len(w.profile) + room - 1) / room
@@ -287,8 +284,8 @@ func jpegSegment(marker byte, prefix string, data []byte) []byte {
 	return append(append(segment, prefix...), data...)
 }
 
-// decodeBytes is what image/jpeg takes: the samples, four bytes a coefficient when it must collect
-// all scans first, and four bytes a pixel when the colours are stored as RGB.
+// decodeBytes is what image/jpeg allocates: the samples, four bytes for each coefficient if it
+// collects all scans first, and four bytes for each pixel if colours are stored as RGB.
 func (w *jpegWalk) decodeBytes() int64 {
 	memory := w.frame.samples
 	if w.frame.progressive {

@@ -7,7 +7,7 @@ import (
 
 const maxTracks = 64
 
-// movieWalk is the state of a walk over an MP4 or QuickTime file.
+// movieWalk is the state of reading an MP4 or QuickTime file.
 type movieWalk struct {
 	*File
 	boxes    int
@@ -15,18 +15,18 @@ type movieWalk struct {
 	hasMovie bool
 	tracks   []*track
 	defaults []trackDefaults
-	media    []span // the bodies of the boxes that hold samples
-	kept     []span // the samples of the tracks that stay
-	claimed  int64  // how long they are together
+	media    []span // the bodies of the mdat boxes
+	kept     []span // the samples of the kept tracks
+	claimed  int64  // total length of kept
 }
 
-// span is a stretch of the file.
+// span is a range of the file.
 type span struct{ at, end int64 }
 
-// readMovie keeps the first picture track and the sound tracks, and cleans the file in place: a
-// part that goes becomes free space of the same length, so that no offset in the file has to be
-// moved. Of the sample data only what belongs to a kept track stays. A track of coordinates, the
-// remains of an editor, or anything else that hides between samples is erased with its description.
+// readMovie keeps the first video track and the sound tracks, and cleans the file in place: a
+// dropped part becomes free space of the same length, so no offset changes. Of the sample data only
+// the samples of kept tracks are served: a track of coordinates, or data between samples, is
+// erased.
 func readMovie(f *File) error {
 	w := &movieWalk{File: f}
 	if err := w.eachBox(0, w.source.size, w.topLevel); err != nil {
@@ -49,7 +49,7 @@ func readMovie(f *File) error {
 func (w *movieWalk) topLevel(b box) error {
 	switch b.kind {
 	case "ftyp":
-		if b.at == 0 { // a second one, as of segments that were put together, says nothing
+		if b.at == 0 { // a second one, of concatenated segments, is dropped
 			return w.fileType(b)
 		}
 	case "moov":
@@ -68,7 +68,7 @@ func (w *movieWalk) topLevel(b box) error {
 	return nil
 }
 
-// maxFileType leaves room for more than two hundred brands.
+// maxFileType leaves room for more than 200 brands.
 const maxFileType = 1024
 
 func (w *movieWalk) fileType(b box) error {
@@ -78,7 +78,7 @@ func (w *movieWalk) fileType(b box) error {
 	return nil
 }
 
-// index keeps the list of fragments: lengths, which stay right, and durations.
+// index keeps the list of fragments: their lengths and durations do not change.
 func (w *movieWalk) index(b box) error {
 	version, err := w.version(b)
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *movieWalk) movie(b box) error {
 	return w.chooseTracks()
 }
 
-// movieHeader reads the time of capture.
+// movieHeader reads the capture time.
 func (w *movieWalk) movieHeader(b box) error {
 	const reserved, rest = 0, 80
 	h, err := w.datedHeader(&w.edits, b, reserved, rest)
@@ -143,16 +143,16 @@ func (w *movieWalk) movieHeader(b box) error {
 	return h.checkDuration()
 }
 
-// datedHeader is what the headers of the movie, of a track and of its media have in common.
+// datedHeader is the common part of the headers of a movie, a track and a track's media.
 type datedHeader struct {
 	created  uint64 // seconds since 1904
-	number   uint32 // of ticks a second; in a track's header, of the track
-	duration uint64 // 0: not known
-	rest     int64  // where the header goes on
+	number   uint32 // ticks per second; in a track's header, the track's number
+	duration uint64 // 0: unknown
+	rest     int64  // offset of the rest of the header
 }
 
-// datedHeader reads a header and erases the times of creation and change in it, and what follows
-// the rest that it must have.
+// datedHeader reads a header. It erases creation and modification time, and what follows the
+// required rest.
 func (w *movieWalk) datedHeader(o *overlay, b box, reserved, rest int64) (h datedHeader, err error) {
 	version, err := w.version(b)
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *movieWalk) datedHeader(o *overlay, b box, reserved, rest int64) (h date
 	} else {
 		h.duration = uint64(in.uint32() + 1)
 	}
-	if h.duration > 0 { // all ones: not known
+	if h.duration > 0 { // all ones: unknown
 		h.duration--
 	}
 	if in.err != nil || in.end-in.at < rest {
@@ -204,8 +204,8 @@ func (w *movieWalk) version(b box) (byte, error) {
 	return version[0], nil
 }
 
-// chooseTracks keeps the first picture track and every sound track. What the creator and the
-// reviewer see is then the same, whichever track a player would have chosen.
+// chooseTracks keeps the first video track and every sound track. Reviewer and creator then see the
+// same track in every player.
 func (w *movieWalk) chooseTracks() error {
 	hasPicture := false
 	for _, t := range w.tracks {
@@ -241,7 +241,7 @@ func (w *movieWalk) trackByID(id uint32) *track {
 	return w.tracks[i]
 }
 
-// summarize takes over what the picture track says of itself.
+// summarize sets the facts of the file from its video track.
 func (w *movieWalk) summarize() error {
 	i := slices.IndexFunc(w.tracks, func(t *track) bool { return t.kept && t.handler == "vide" })
 	t := w.tracks[i]
@@ -290,13 +290,13 @@ func (w *movieWalk) eraseUnclaimed() error {
 	return nil
 }
 
-var errSamplesOutside = unreadable("the video is cut off or damaged: it points at frames that are not there")
+var errSamplesOutside = unreadable("the video is cut off or damaged: it refers to frames outside of the file")
 
 // errSharedSamples refuses samples that share bytes. No camera writes them, and a short file could
-// ask for its bytes to be looked at any number of times.
+// have its bytes cleaned any number of times.
 var errSharedSamples = unreadable("the video is damaged: several of its frames are in the same place")
 
-// claim notes that a stretch of the file holds samples of a kept track.
+// claim records that a range of the file holds samples of a kept track.
 func (w *movieWalk) claim(at, length int64) error {
 	if at < 0 || length < 0 || at > w.source.size || length > w.source.size-at {
 		return errSamplesOutside
@@ -305,7 +305,7 @@ func (w *movieWalk) claim(at, length int64) error {
 		return nil
 	}
 	if w.claimed += length; w.claimed > w.source.size {
-		return errSharedSamples // said before they are looked at
+		return errSharedSamples // before they are cleaned
 	}
 	if n := len(w.kept); n > 0 && w.kept[n-1].end == at {
 		w.kept[n-1].end += length

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The readers in this file look for the place and the time in parts of a movie that are blanked
-// whatever they hold. So they are forgiving: what does not make sense to them is skipped.
+// The functions in this file read location and capture time from parts of a movie that are dropped.
+// They ignore what they do not understand.
 
 const (
 	maxMetaBoxes = 256
@@ -16,7 +16,7 @@ const (
 
 var xmpUUID = []byte{0xbe, 0x7a, 0xcf, 0xcb, 0x97, 0xa9, 0x42, 0xe8, 0x9c, 0x71, 0x99, 0x94, 0x91, 0xe3, 0xaf, 0xac}
 
-// eachMetaBox calls fn for the boxes of a stretch until one makes no sense.
+// eachMetaBox calls fn for the boxes of a range up to the first that is malformed.
 func (w *movieWalk) eachMetaBox(at, end int64, fn func(box)) {
 	for range maxMetaBoxes {
 		if end-at < 8 {
@@ -31,7 +31,7 @@ func (w *movieWalk) eachMetaBox(at, end int64, fn func(box)) {
 	}
 }
 
-// value gives the beginning of a stretch, or nothing.
+// value returns the first bytes of a range, or nil.
 func (w *movieWalk) value(at, end int64, limit int) []byte {
 	data, err := w.source.bytes(at, int(max(0, min(end-at, int64(limit)))))
 	if err != nil {
@@ -40,12 +40,12 @@ func (w *movieWalk) value(at, end int64, limit int) []byte {
 	return data
 }
 
-// readUserData reads the box in which phones and QuickTime leave the place.
+// readUserData reads the box in which phones and QuickTime store the location.
 func (w *movieWalk) readUserData(udta box) {
 	w.eachMetaBox(udta.body(), udta.end(), func(b box) {
 		switch b.kind {
 		case "\xa9xyz":
-			if value := w.value(b.body(), b.end(), maxMetaValue); len(value) > 4 { // a length and a language come first
+			if value := w.value(b.body(), b.end(), maxMetaValue); len(value) > 4 { // after a length and a language
 				w.readISO6709(string(value[4:]))
 			}
 		case "loci":
@@ -64,7 +64,7 @@ func (w *movieWalk) readISO6709(text string) {
 	}
 }
 
-// readLoci reads the place in the form of 3GPP: after a name and a role, longitude and latitude in
+// readLoci reads a location in the form of 3GPP: after a name and a role, longitude and latitude in
 // 16.16 bits.
 func (w *movieWalk) readLoci(value []byte) {
 	if len(value) < 6 {
@@ -89,7 +89,7 @@ func (w *movieWalk) readMeta(meta box) {
 		return
 	}
 	if head := w.value(at, meta.end(), 8); len(head) == 8 && string(head[4:]) != "hdlr" {
-		at += 4 // the box has a version, as in MP4; QuickTime's has none
+		at += 4 // in MP4 the box has a version, in QuickTime it has none
 	}
 	var keys []string
 	w.eachMetaBox(at, meta.end(), func(b box) {
@@ -103,7 +103,7 @@ func (w *movieWalk) readMeta(meta box) {
 }
 
 func (w *movieWalk) metaKeys(b box) (keys []string) {
-	w.eachMetaBox(b.body()+8, b.end(), func(key box) { // the name of a key is the body of a box, its kind says whose it is
+	w.eachMetaBox(b.body()+8, b.end(), func(key box) { // the body of each box is the name of a key
 		keys = append(keys, string(w.value(key.body(), key.end(), 64)))
 	})
 	return keys
@@ -120,7 +120,7 @@ func (w *movieWalk) metaValues(ilst box, keys []string) {
 			if data.kind != "data" || len(value) < 8 {
 				return
 			}
-			w.metaValue(keys[index], string(value[8:])) // behind the type and the language
+			w.metaValue(keys[index], string(value[8:])) // after the type and the language
 		})
 	})
 }
@@ -132,8 +132,8 @@ func (w *movieWalk) metaValue(key, value string) {
 	case "com.apple.quicktime.creationdate":
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05-0700"} {
 			if at, err := time.Parse(layout, value); err == nil {
-				// Said with its zone, by the camera itself: better than the header's, which editors
-				// set anew.
+				// It has a zone and is written by the camera: more reliable than the header's time,
+				// which editors overwrite.
 				w.CapturedAt, w.ZoneUnknown = at.UTC(), false
 			}
 		}

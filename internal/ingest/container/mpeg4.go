@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	objectMPEG4     = 0x20 // the pictures of MPEG-4 part 2
+	objectMPEG4     = 0x20 // MPEG-4 part 2
 	esDescriptor    = 3
 	decoderConfig   = 4
 	decoderSpecific = 5
 )
 
-// elementaryStream reads the box by which the coding "mp4v" says what it is. Only MPEG-4 pictures
-// are taken: under the same name go films whose frames are whole JPEG or PNG files, each with the
-// place in it.
+// elementaryStream reads the box that names the coding of "mp4v". Only MPEG-4 pictures are
+// accepted: the same name is used for videos whose frames are JPEG or PNG files, each with its own
+// metadata.
 func (w *movieWalk) elementaryStream(t *track, b box) error {
 	in := fieldReader{source: w.source, at: b.body() + 4, end: b.end()}
 	in.descriptor(esDescriptor)
@@ -29,7 +29,7 @@ func (w *movieWalk) elementaryStream(t *track, b box) error {
 		return in.err
 	}
 	if object != objectMPEG4 {
-		return problem(CodeUnsupported, "the video is coded as object type %#x, which is not taken; send H.264, H.265, AV1 or VP9", object)
+		return problem(CodeUnsupported, "the video is coded as object type %#x, which is not accepted; send H.264, H.265, AV1 or VP9", object)
 	}
 	if in.at < in.end {
 		if end := in.descriptor(decoderSpecific); in.err == nil {
@@ -39,8 +39,8 @@ func (w *movieWalk) elementaryStream(t *track, b box) error {
 	return nil
 }
 
-// descriptor reads the head of a descriptor: its kind, and its length in groups of seven bits. It
-// gives where it ends.
+// descriptor reads the header of a descriptor: its kind, and its length in groups of seven bits. It
+// returns the end of the descriptor.
 func (r *fieldReader) descriptor(kind byte) (end int64) {
 	if got := r.take(1)[0]; r.err == nil && got != kind {
 		r.err = unreadable("the video is damaged: its description has a part %d where %d belongs", got, kind)
@@ -62,14 +62,14 @@ func (r *fieldReader) descriptor(kind byte) (end int64) {
 var (
 	startCode    = []byte{0, 0, 1}
 	userDataCode = []byte{0, 0, 1, 0xb2}
-	// encoderMark is the user data that stays: decoders make up for the faults of certain encoders.
+	// encoderMark matches the user data that is kept: decoders work around bugs of these encoders.
 	encoderMark = regexp.MustCompile(`^(DivX[0-9]{1,4}([Bb]uild|b)[0-9]{1,5}p?|XviD[0-9]{1,5}|Lavc[0-9.]{1,12})\x00?$`)
 )
 
 const maxEncoderMark = 32
 
-// userData overwrites what stands between the code that announces user data and the next code, in
-// MPEG-4 pictures.
+// userData overwrites user data of MPEG-4 pictures: the bytes between its start code and the next
+// one.
 func (c cleaner) userData(at, end int64) error {
 	for {
 		found, err := c.find(userDataCode, at, end)
@@ -95,7 +95,7 @@ func (c cleaner) userData(at, end int64) error {
 	}
 }
 
-// find gives where a few bytes are next, or the end.
+// find returns the offset of the next occurrence of what, or end.
 func (c cleaner) find(what []byte, at, end int64) (int64, error) {
 	for end-at >= int64(len(what)) {
 		data, err := c.bytes(at, int(min(end-at, windowLength)))

@@ -2,31 +2,30 @@ package container
 
 import "bytes"
 
-// Pictures coded as H.264 or H.265 are sequences of units. Of these stay the kinds that the
-// standards describe and decoders use; one of them carries messages, of which again only those stay
-// that say how to show the picture. The rest becomes filler, which is a kind of unit and of message
-// that decoders skip.
+// H.264 and H.265 pictures are sequences of units. Kept are the kinds that decoders use. One kind
+// carries messages (SEI), of which those are kept that define how to show the picture. Other units
+// and messages become filler, which decoders skip.
 
-// keptMessages are the messages that stay, each with its greatest length. Both standards number
-// them alike.
+// keptMessages are the messages that are kept, with their maximum lengths. Both standards use the
+// same numbers.
 var keptMessages = map[int]int{
-	0: 64, 1: 64, 6: 8, // buffering, the timing of pictures, where to begin
-	45: 16, 47: 8, // two pictures in one frame, which way is up
-	129: 32, 130: 16, 131: 4, // what decoding begins with
-	137: 24, 144: 4, 147: 4, 148: 8, // brightness and colours
-	165: 8, // transparency
+	0: 64, 1: 64, 6: 8, // buffering period, picture timing, recovery point
+	45: 16, 47: 8, // frame packing, display orientation
+	129: 32, 130: 16, 131: 4, // active parameter sets, decoding unit info, temporal sub-layer index
+	137: 24, 144: 4, 147: 4, 148: 8, // mastering display, light level, transfer characteristics, ambient light
+	165: 8, // alpha channel
 }
 
 const messageFiller = 3
 
-// unitKind sorts the units of a coding.
+// unitKind is how a unit is treated.
 type unitKind byte
 
 const (
 	unitOther unitKind = iota // becomes filler
 	unitKept
 	unitMessages
-	unitDolby // kept if it is what it should be
+	unitDolby // kept if it has the mark of Dolby metadata
 )
 
 func kindOfH264(header byte) unitKind {
@@ -58,7 +57,7 @@ func (l sampleLayout) kindOf(header byte) unitKind {
 	return kindOfH265(header)
 }
 
-// filler is the head of a unit of filler data.
+// filler is the header of a unit of filler data.
 func (l sampleLayout) filler() []byte {
 	if l.coding == codedH264 {
 		return []byte{12}
@@ -66,9 +65,9 @@ func (l sampleLayout) filler() []byte {
 	return []byte{38 << 1, 1}
 }
 
-var errBadUnits = unreadable("the video is damaged: its frames are not what it says they are")
+var errBadUnits = unreadable("the video is damaged: its frames do not match their description")
 
-// units cleans a sample: units, each behind its length.
+// units cleans a sample: a sequence of units, each after its length.
 func (c cleaner) units(layout sampleLayout, at, length int64) error {
 	for end := at + length; end-at > layout.lengthSize; {
 		prefix, err := c.bytes(at, int(layout.lengthSize))
@@ -96,7 +95,7 @@ func (c cleaner) unit(layout sampleLayout, at, size int64) error {
 	if err != nil || size == 0 {
 		return err
 	}
-	const dolbyMark = 0x19 // every such unit of a phone begins with it
+	const dolbyMark = 0x19 // the first byte of Dolby metadata as phones write it
 	switch kind := layout.kindOf(head[0]); {
 	case kind == unitKept, kind == unitDolby && len(head) == 3 && head[2] == dolbyMark:
 		return nil
@@ -106,7 +105,7 @@ func (c cleaner) unit(layout sampleLayout, at, size int64) error {
 	return c.padding(at, size, layout.filler(), 0xff)
 }
 
-// messages turns the messages of a unit that do not stay into filler.
+// messages turns the messages of a unit that are not kept into filler.
 func (c cleaner) messages(at int64, size, header int) error {
 	if len(c.edits.edits) > maxEdits {
 		return errTooManyEdits
@@ -134,20 +133,20 @@ func (c cleaner) messages(at int64, size, header int) error {
 	return nil
 }
 
-// message is where a message is in its unit.
+// message is the position of a message in its unit.
 type message struct {
 	kind, length   int
-	at, start, end int  // of its kind, and of what it says
+	at, start, end int  // of its kind, and of its payload
 	whole          bool // it ends before the unit does
 }
 
-// overwrite makes filler of a message. One that says it is longer than its unit is taken for the
-// unit's end.
+// overwrite turns a message into filler. A message that is longer than its unit becomes the end of
+// the unit.
 func (m message) overwrite(unit []byte, size int) {
 	for i := m.start; i < m.end; i++ {
 		unit[i] = 0xff
 	}
-	if unit[m.at] != 0xff && !(m.at >= 2 && unit[m.at-1] == 0 && unit[m.at-2] == 0) { // a kind of one byte, where a 3 is no escape
+	if unit[m.at] != 0xff && !(m.at >= 2 && unit[m.at-1] == 0 && unit[m.at-2] == 0) { // a kind of one byte, and 3 would not be an escape
 		unit[m.at] = messageFiller
 	}
 	if !m.whole {
@@ -155,8 +154,8 @@ func (m message) overwrite(unit []byte, size int) {
 	}
 }
 
-// keepEscapes puts the bytes that escape two zeros back, with the zeros, so that whoever reads the
-// unit counts as before.
+// keepEscapes restores the bytes that escape two zeros, with the zeros, so that positions in the
+// unit stay the same for a reader.
 func keepEscapes(cleaned, unit []byte) {
 	zeros := 0
 	for i, b := range unit {
@@ -172,15 +171,15 @@ func keepEscapes(cleaned, unit []byte) {
 	}
 }
 
-// messageReader reads the messages of a unit, over the bytes that escape two zeros.
+// messageReader reads the messages of a unit and skips the bytes that escape two zeros.
 type messageReader struct {
 	unit  []byte
 	next  int
 	zeros int
 }
 
-// more reports whether another message follows: its two numbers and the unit's last byte take three
-// bytes at least.
+// more reports whether another message follows: two numbers and the last byte of the unit take at
+// least three bytes.
 func (r *messageReader) more() bool { return len(r.unit)-r.next >= 3 }
 
 func (r *messageReader) message() (m message) {
@@ -192,7 +191,7 @@ func (r *messageReader) message() (m message) {
 	return m
 }
 
-// step takes a byte, and reports whether it was an escape.
+// step reads a byte and reports whether it is an escape.
 func (r *messageReader) step() (b byte, escape bool) {
 	b = r.unit[r.next]
 	r.next++
@@ -208,7 +207,7 @@ func (r *messageReader) step() (b byte, escape bool) {
 	return b, false
 }
 
-// number reads a number that is written as a sum of bytes, of which only the last is not 255.
+// number reads a number that is coded as a sum of bytes, of which only the last is not 255.
 func (r *messageReader) number() (sum int) {
 	for r.next < len(r.unit) {
 		b, escape := r.step()
@@ -223,7 +222,7 @@ func (r *messageReader) number() (sum int) {
 	return sum
 }
 
-// skip steps over so many bytes, and reports whether they are there before the unit's last byte.
+// skip skips length bytes and reports whether they end before the last byte of the unit.
 func (r *messageReader) skip(length int) bool {
 	for length > 0 && r.next < len(r.unit) {
 		if _, escape := r.step(); !escape {

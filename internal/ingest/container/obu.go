@@ -1,15 +1,15 @@
 package container
 
-// Pictures coded as AV1 are sequences of units, too. The kinds for metadata and padding, and those
-// that mean nothing yet, become padding, except for metadata that says how to show the picture.
+// AV1 pictures are sequences of units (OBUs). Metadata, padding and reserved kinds become padding,
+// except for metadata that defines how to show the picture.
 
 const (
 	obuMetadata = 5
 	obuPadding  = 15
-	maxOBUType  = 8 // of those that have a meaning, but for padding
+	maxOBUType  = 8 // the last kind with a meaning, except for padding
 )
 
-// obus cleans a sample of AV1, or the units in a track's description.
+// obus cleans a sample of AV1, or the units in a decoder configuration.
 func (c cleaner) obus(at, length int64) error {
 	for end := at + length; at < end; {
 		u, err := c.obuAt(at, end)
@@ -35,13 +35,12 @@ type obu struct {
 	kept      bool
 }
 
-// padding is the header of a unit of padding that is as long and has the same fields before its
-// body.
+// padding is the header of a padding unit with the same optional fields.
 func (u obu) padding() byte { return u.header&0x86 | obuPadding<<3 }
 
-// obuAt reads the head of a unit. The last one need not say how long it is.
+// obuAt reads the header of a unit. The last unit may omit its length.
 func (c cleaner) obuAt(at, end int64) (u obu, err error) {
-	head, err := c.bytes(at, int(min(end-at, 11))) // header, extension, length of eight bytes, and the kind of metadata
+	head, err := c.bytes(at, int(min(end-at, 11))) // header, extension, length of up to eight bytes, kind of metadata
 	if err != nil {
 		return u, err
 	}
@@ -79,7 +78,7 @@ func (c cleaner) obuAt(at, end int64) (u obu, err error) {
 	return u, nil
 }
 
-// keptMetadata is about brightness, colours and layers.
+// keptMetadata reports whether metadata is kept: light level, mastering display and scalability.
 func keptMetadata(kind byte, length int64) bool {
 	longest := map[byte]int64{1: 6, 2: 26, 3: 1024}[kind]
 	return length <= longest

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// plan is a file to be written, as a list of pieces: stretches of the source, bytes of our own, and
-// runs of one byte. Making the plan reads little; writing it is one pass.
+// plan is a file to be written: a list of ranges of the source, literal bytes, and runs of one
+// byte. Writing it is one pass over the source.
 type plan struct {
 	pieces []piece
 	size   int64
@@ -18,7 +18,7 @@ type piece struct {
 	literal []byte // if set, the piece is these bytes
 	at      int64  // offset in the source, or filled
 	length  int64
-	fill    byte // what a filled piece is made of
+	fill    byte // the byte of a filled piece
 }
 
 const filled = -1
@@ -52,8 +52,7 @@ func (p *plan) append(other plan) {
 	p.size += other.size
 }
 
-// writeTo writes the file. Pieces can be as short as a few bytes, so reading and writing go through
-// buffers.
+// writeTo writes the file. Pieces can be a few bytes long, so reading and writing are buffered.
 func (p *plan) writeTo(w io.Writer, from *source) (written int64, err error) {
 	buffered := bufio.NewWriterSize(w, 256<<10)
 	from = from.fork()
@@ -102,8 +101,8 @@ func (p piece) writeFill(w *bufio.Writer) error {
 	return nil
 }
 
-// overlay is a set of changes to a file that keep every byte that stays where it was. Formats whose
-// parts point at each other by offset are cleaned this way: no pointer has to be found and moved.
+// overlay is a list of edits that keep the offsets of all other bytes. Formats whose parts refer to
+// each other by offset are cleaned this way.
 type overlay struct {
 	edits []edit
 }
@@ -114,14 +113,12 @@ type edit struct {
 	fill       byte
 }
 
-// maxEdits bounds the memory of the changes. A file of an hour has some ten thousand.
+// maxEdits bounds the memory of edits. A video of an hour has some ten thousand.
 const maxEdits = 1 << 20
 
 var errTooManyEdits = problem(CodeTooComplex, "the file is made of too many parts")
 
-// errChangedTwice refuses a file two of whose parts lie in each other. The walks refuse what they
-// know of the kind; whatever else a file comes up with is its fault as well, and trying again would
-// not help it.
+// errChangedTwice refuses a file with overlapping parts that no reader refused before.
 var errChangedTwice = unreadable("the file is damaged: two of its parts are in the same place")
 
 func (o *overlay) patch(at int64, literal ...byte) {
@@ -136,7 +133,7 @@ func (o *overlay) fill(at, length int64, with byte) {
 	}
 }
 
-// plan is the first size bytes of the source with the changes made.
+// plan returns the first size bytes of the source with the edits applied.
 func (o *overlay) plan(size int64) (plan, error) {
 	if len(o.edits) > maxEdits {
 		return plan{}, errTooManyEdits

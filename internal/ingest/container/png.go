@@ -11,26 +11,25 @@ import (
 const pngSignature = "\x89PNG\r\n\x1a\n"
 
 const (
-	// maxPNGChunks leaves room for half a gigabyte in the 8 KiB pieces that libpng writes.
+	// maxPNGChunks leaves room for half a gigabyte in chunks of 8 KiB, as libpng writes them.
 	maxPNGChunks = 1 << 16
-	// maxPNGExif is the longest eXIf chunk that is looked at, as long as a JPEG's can be.
+	// maxPNGExif is the length of the longest eXIf chunk that is read: the maximum of a JPEG's.
 	maxPNGExif = 64 << 10
 )
 
-// pngKept are the chunks that stay, each with its greatest length: what it takes to decode the
-// pixels and show their colours right. Text, times, EXIF, other programs' private chunks and the
-// frames of an animation are not among them.
+// pngKept are the chunks that are kept, with their maximum lengths: those needed to decode pixels
+// and show colours. Text, times, EXIF, private chunks and frames of animations are dropped.
 var pngKept = map[string]uint32{
 	"PLTE": 3 * 256, "tRNS": 256, "gAMA": 4, "cHRM": 32, "sRGB": 1, "sBIT": 4, "bKGD": 6, "pHYs": 9, "cICP": 4,
 }
 
-// pngWalk is the state of a walk over a PNG file.
+// pngWalk is the state of reading a PNG file.
 type pngWalk struct {
 	*File
 	head, kept plan       // the header, and what follows it
-	behind     plan       // what follows the picture's data
-	pieces     []pngChunk // the data
-	rawLimit   int64      // as long as the picture's data can be when it is decompressed
+	after      plan       // chunks after the picture's data
+	pieces     []pngChunk // the picture's data
+	rawLimit   int64      // length of the picture's data when decompressed, at most
 	hasProfile bool
 	hasData    bool
 	dataEnded  bool
@@ -85,8 +84,8 @@ func (w *pngWalk) chunk(c pngChunk) error {
 		return w.exif(c)
 	case known && c.length <= limit:
 		w.keep(c)
-	case c.kind[0]&0x20 == 0: // an upper-case letter: the picture cannot be decoded without it
-		return unreadable("the picture is damaged: nobody knows its chunk %s", printable([]byte(c.kind)))
+	case c.kind[0]&0x20 == 0: // an upper-case letter: decoders need the chunk
+		return unreadable("the picture is damaged: its chunk %s is unknown", printable([]byte(c.kind)))
 	}
 	return nil
 }
@@ -94,12 +93,12 @@ func (w *pngWalk) chunk(c pngChunk) error {
 func (w *pngWalk) keep(c pngChunk) {
 	to := &w.kept
 	if w.hasData {
-		to = &w.behind
+		to = &w.after
 	}
 	to.copy(c.at-8, 12+int64(c.length))
 }
 
-// header reads the dimensions, and what a decoder will make of a pixel.
+// header reads the dimensions and the memory that a decoder takes.
 func (w *pngWalk) header(c pngChunk) error {
 	if c.length != 13 {
 		return unreadable("the picture is damaged: its header has the wrong length")
@@ -123,16 +122,15 @@ func (w *pngWalk) header(c pngChunk) error {
 	w.DecodeBytes = width * height * pixel
 	w.rawLimit = rawPNG(width, height, int64(depth), header[9])
 	if interlaced {
-		w.DecodeBytes *= 2          // each pass is decoded beside the picture
-		w.rawLimit += 4*height + 16 // and has lines of its own: less than two for each, with two bytes more
+		w.DecodeBytes *= 2          // each pass is decoded into its own picture
+		w.rawLimit += 4*height + 16 // and has its own lines: less than two for each, with two bytes more
 	}
 	w.head.write([]byte(pngSignature))
 	w.head.copy(c.at-8, 12+int64(c.length))
 	return nil
 }
 
-// rawPNG is the length of a picture's data before it is compressed. Each line begins with a byte
-// that says how it is stored.
+// rawPNG is the length of a picture's data before compression. Each line begins with a filter byte.
 func rawPNG(width, height, depth int64, colour byte) int64 {
 	values := map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
 	return height * (1 + (width*values*depth+7)/8)
@@ -140,15 +138,15 @@ func rawPNG(width, height, depth int64, colour byte) int64 {
 
 func (w *pngWalk) data(c pngChunk) error {
 	if w.hasData && w.dataEnded {
-		return unreadable("the picture is damaged: its data is in pieces")
+		return unreadable("the picture is damaged: there are other chunks between its data")
 	}
 	w.hasData = true
 	w.pieces = append(w.pieces, c)
 	return nil
 }
 
-// keepData keeps the pieces of the data up to the end of what is compressed in them. Decoders read
-// no further: what follows is another file that hides here.
+// keepData keeps the picture's data up to the end of the compressed stream. Decoders read no
+// further: anything after it is another file.
 func (w *pngWalk) keepData() error {
 	in := &pieceReader{source: w.source.fork(), pieces: w.pieces}
 	reader, err := zlib.NewReader(in)
@@ -176,7 +174,7 @@ func (w *pngWalk) keepData() error {
 	return nil
 }
 
-// keepBeginning keeps so much of a chunk, under a checksum of its own.
+// keepBeginning keeps the first length bytes of a chunk, with a new checksum.
 func (w *pngWalk) keepBeginning(c pngChunk, length int64) error {
 	head := append(binary.BigEndian.AppendUint32(nil, uint32(length)), c.kind...)
 	sum := crc32.NewIEEE()
@@ -195,18 +193,18 @@ func (w *pngWalk) keepBeginning(c pngChunk, length int64) error {
 	return nil
 }
 
-// pieceReader reads the data of chunks as one, and no more of it than it is asked for: where it
-// stands is where whoever read it stopped.
+// pieceReader reads the data of several chunks as one stream. It reads no further than asked, so
+// its position is where the reader stopped.
 type pieceReader struct {
 	*source
 	pieces []pngChunk
-	piece  int    // the one that is read
-	at     int64  // how far
-	loaded []byte // what comes next in it
+	piece  int    // index of the current chunk
+	at     int64  // offset in it
+	loaded []byte // the bytes that follow
 	err    error  // of reading the file
 }
 
-// load makes sure that there is something to read.
+// load loads the next bytes if none are loaded.
 func (r *pieceReader) load() error {
 	for r.at == int64(r.pieces[r.piece].length) {
 		if r.piece+1 == len(r.pieces) {
@@ -230,7 +228,7 @@ func (r *pieceReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ReadByte keeps package flate from reading ahead.
+// ReadByte makes package flate read byte by byte, without a buffer of its own.
 func (r *pieceReader) ReadByte() (byte, error) {
 	if err := r.load(); err != nil {
 		return 0, err
@@ -240,7 +238,7 @@ func (r *pieceReader) ReadByte() (byte, error) {
 	return b, nil
 }
 
-// profile keeps a colour profile that is one, under a name that says nothing.
+// profile keeps a valid colour profile, under a neutral name.
 func (w *pngWalk) profile(c pngChunk) error {
 	if c.length > maxProfile {
 		return errProfileTooLong
@@ -261,7 +259,7 @@ func (w *pngWalk) profile(c pngChunk) error {
 	if err != nil {
 		return err
 	}
-	used := data[nul+2 : len(data)-compressed.Len()] // what follows is no profile
+	used := data[nul+2 : len(data)-compressed.Len()] // without the bytes after the profile
 	if iccProfile(profile) {
 		w.hasProfile = true
 		w.kept.write(newPNGChunk("iCCP", append([]byte("ICC\x00\x00"), used...)))
@@ -269,12 +267,12 @@ func (w *pngWalk) profile(c pngChunk) error {
 	return nil
 }
 
-// inflate decompresses at most limit bytes, and reads no further than it has to. It gives nothing
-// for what is not compressed data.
+// inflate decompresses at most limit bytes and reads no further than needed. It returns nil if the
+// data is not compressed.
 func inflate(compressed *bytes.Reader, limit int64) ([]byte, error) {
 	reader, err := zlib.NewReader(compressed)
 	if err != nil {
-		return nil, nil //nolint:nilerr // not a profile: dropped like everything else we do not know
+		return nil, nil //nolint:nilerr // not a profile: dropped
 	}
 	data, err := io.ReadAll(io.LimitReader(reader, limit+1))
 	if int64(len(data)) > limit {
@@ -310,7 +308,7 @@ func (w *pngWalk) finish() error {
 		return err
 	}
 	w.plan.append(w.kept)
-	w.plan.append(w.behind)
+	w.plan.append(w.after)
 	w.plan.write(newPNGChunk("IEND", nil))
 	w.turnUpright()
 	return nil

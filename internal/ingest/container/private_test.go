@@ -23,7 +23,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// clean gives what is served of a file.
+// clean returns the bytes to serve.
 func clean(data []byte) (*container.File, []byte, error) {
 	file, err := container.Inspect(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -32,7 +32,7 @@ func clean(data []byte) (*container.File, []byte, error) {
 	var served bytes.Buffer
 	n, err := file.WriteTo(&served)
 	if err == nil && (n != int64(served.Len()) || n != file.ServedSize()) {
-		err = fmt.Errorf("wrote %d bytes, said %d, planned %d", served.Len(), n, file.ServedSize())
+		err = fmt.Errorf("WriteTo wrote %d bytes and returned %d, want %d", served.Len(), n, file.ServedSize())
 	}
 	return file, served.Bytes(), err
 }
@@ -52,7 +52,7 @@ func TestNothingPrivateIsServed(t *testing.T) {
 		t.Run(planted.Name, func(t *testing.T) {
 			t.Parallel()
 			if !holdsTrace(planted.Data) {
-				t.Fatal("the specimen has nothing planted in it")
+				t.Fatal("the specimen has no trace of private data")
 			}
 			_, served := mustClean(t, planted.Data)
 			for _, trace := range specimen.Traces() {
@@ -73,8 +73,8 @@ func holdsTrace(data []byte) bool {
 	return false
 }
 
-// A reader that we did not write looks for what is left in pictures.
-func TestAnotherReaderFindsOnlyTheOrientation(t *testing.T) {
+// An independent reader of metadata finds only the orientation in served pictures.
+func TestImagemetaFindsOnlyTheOrientation(t *testing.T) {
 	t.Parallel()
 	formats := map[string]imagemeta.ImageFormat{"image/jpeg": imagemeta.JPEG, "image/png": imagemeta.PNG, "image/webp": imagemeta.WebP}
 	for _, planted := range specimen.All() {
@@ -86,21 +86,21 @@ func TestAnotherReaderFindsOnlyTheOrientation(t *testing.T) {
 			t.Parallel()
 			before := readTags(t, format, planted.Data)
 			if planted.Name == "webp alpha with all" || planted.Name == "webp exif as in a JPEG" {
-				t.Skip("the other reader gets lost behind a chunk of odd length, and does not know this form of EXIF")
+				t.Skip("imagemeta does not skip the padding of odd chunks, and does not know this form of EXIF")
 			}
-			if planted.SaysPlace && before["GPSLatitude"] == nil {
-				t.Errorf("the reader sees no place in the specimen: it would not see one in what is served; it saw %v", before)
+			if planted.HasPlace && before["GPSLatitude"] == nil {
+				t.Errorf("imagemeta finds no location in the specimen, so it would miss one in the served bytes; it found %v", before)
 			}
 			_, served := mustClean(t, planted.Data)
 			after := readTags(t, format, served)
 			if planted.Orientation != 1 {
 				if got := fmt.Sprint(after["Orientation"]); got != fmt.Sprint(planted.Orientation) {
-					t.Errorf("orientation %s is served, want %d", got, planted.Orientation)
+					t.Errorf("served orientation %s, want %d", got, planted.Orientation)
 				}
 				delete(after, "Orientation")
 			}
 			if len(after) > 0 {
-				t.Errorf("served: %v", after)
+				t.Errorf("imagemeta finds %v in the served picture, want only the orientation", after)
 			}
 		})
 	}
@@ -117,13 +117,13 @@ func readTags(t testing.TB, format imagemeta.ImageFormat, data []byte) map[strin
 		},
 	})
 	if err != nil {
-		t.Logf("the other reader: %v", err)
+		t.Logf("imagemeta: %v", err)
 	}
 	return tags
 }
 
-// exiftool knows more hiding places than anybody. It is asked when it is installed.
-func TestExiftoolFindsNoPlace(t *testing.T) {
+// exiftool, if installed, knows more locations of metadata than any other reader.
+func TestExiftoolFindsNoLocation(t *testing.T) {
 	t.Parallel()
 	exiftool, err := exec.LookPath("exiftool")
 	if err != nil {
@@ -147,19 +147,19 @@ func TestExiftoolFindsNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(files) != len(specimen.All()) {
-		t.Fatalf("exiftool looked at %d files of %d", len(files), len(specimen.All()))
+		t.Fatalf("exiftool read %d files, want %d", len(files), len(specimen.All()))
 	}
 	for _, tags := range files {
 		for name, value := range tags {
 			text := fmt.Sprint(value)
 			if strings.Contains(name, "GPS") || strings.Contains(text, specimen.Secret) || strings.Contains(text, "48.85") || strings.HasSuffix(name, "Warning") {
-				t.Errorf("%v: %s = %s", tags["SourceFile"], name, text)
+				t.Errorf("exiftool finds private data in %v: %s = %s", tags["SourceFile"], name, text)
 			}
 		}
 	}
 }
 
-func TestWhatTheFileSaidIsKnown(t *testing.T) {
+func TestFactsOfFiles(t *testing.T) {
 	t.Parallel()
 	captured := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
 	for _, planted := range specimen.All() {
@@ -170,21 +170,21 @@ func TestWhatTheFileSaidIsKnown(t *testing.T) {
 				t.Errorf("got %s %dx%d turned %d, want %s %dx%d turned %d", file.Format, file.Width, file.Height, file.Orientation,
 					planted.Type, planted.Width, planted.Height, planted.Orientation)
 			}
-			if planted.SaysPlace != (file.Place != nil) {
-				t.Fatalf("place %v, want one: %v", file.Place, planted.SaysPlace)
+			if planted.HasPlace != (file.Place != nil) {
+				t.Fatalf("place %v, want one: %t", file.Place, planted.HasPlace)
 			}
 			if file.Place != nil && (math.Abs(file.Place.Lat-specimen.Lat) > 1e-4 || math.Abs(file.Place.Lng-specimen.Lng) > 1e-4) {
-				t.Errorf("place %v", *file.Place)
+				t.Errorf("place %v, want %v, %v", *file.Place, specimen.Lat, specimen.Lng)
 			}
-			if planted.SaysTime && (!file.CapturedAt.Equal(captured) || file.ZoneUnknown) {
+			if planted.HasTime && (!file.CapturedAt.Equal(captured) || file.ZoneUnknown) {
 				t.Errorf("captured at %v (zone unknown: %v), want %v", file.CapturedAt, file.ZoneUnknown, captured)
 			}
 		})
 	}
 }
 
-// Cleaning drops nothing that is seen, and cleaning again changes nothing.
-func TestPicturesStayTheSame(t *testing.T) {
+// Cleaning keeps the pixels, and cleaning again changes nothing.
+func TestCleaningKeepsPixels(t *testing.T) {
 	t.Parallel()
 	for _, planted := range specimen.All() {
 		t.Run(planted.Name, func(t *testing.T) {
@@ -192,13 +192,13 @@ func TestPicturesStayTheSame(t *testing.T) {
 			first, served := mustClean(t, planted.Data)
 			second, again := mustClean(t, served)
 			if !bytes.Equal(served, again) {
-				t.Error("cleaning what was cleaned gives other bytes")
+				t.Error("cleaning the served file again changes its bytes")
 			}
 			if first.Width != second.Width || first.Height != second.Height || first.Duration != second.Duration || first.Keyframes != second.Keyframes {
-				t.Errorf("before %+v, after %+v", first, second)
+				t.Errorf("served file: %dx%d, %v, %d key frames; want %dx%d, %v, %d", second.Width, second.Height, second.Duration, second.Keyframes, first.Width, first.Height, first.Duration, first.Keyframes)
 			}
 			if second.Place != nil || !second.CapturedAt.IsZero() {
-				t.Errorf("what is served says %v, %v", second.Place, second.CapturedAt)
+				t.Errorf("served file has place %v and capture time %v, want none", second.Place, second.CapturedAt)
 			}
 			if first.Format.Video() {
 				return
@@ -212,7 +212,7 @@ func TestPicturesStayTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !samePixels(before, after) {
-				t.Error("other pixels are served")
+				t.Error("served pixels differ from the uploaded ones")
 			}
 		})
 	}
@@ -247,7 +247,7 @@ func samePixels(a, b image.Image) bool {
 }
 
 // The smallest interlaced pictures have the most lines for their pixels.
-func TestInterlacedPicturesAreTaken(t *testing.T) {
+func TestInterlacedPicturesAreAccepted(t *testing.T) {
 	t.Parallel()
 	passes := [][4]int{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}} // first column and line, and steps
 	for width := 1; width < 20; width++ {
@@ -263,7 +263,7 @@ func TestInterlacedPicturesAreTaken(t *testing.T) {
 			data := bytes.Join([][]byte{[]byte("\x89PNG\r\n\x1a\n"), header, specimen.Chunk("IDAT", specimen.Deflate(raw)), specimen.Chunk("IEND")}, nil)
 			_, served := mustClean(t, data)
 			if _, err := png.Decode(bytes.NewReader(served)); err != nil {
-				t.Errorf("%d by %d: %v", width, height, err)
+				t.Errorf("decode the served picture of %d by %d: %v", width, height, err)
 			}
 		}
 	}

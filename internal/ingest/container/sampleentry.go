@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// sampleEntry is what a track's description says of the coding of its samples, as far as it is
-// needed to find them.
+// sampleEntry is the part of a sample description that is needed to find samples.
 type sampleEntry struct {
 	format string
-	// QuickTime counts uncompressed sound in single samples: that many take that many bytes.
+	// QuickTime counts uncompressed sound in single samples: a packet of samplesPerPacket has
+	// bytesPerPacket.
 	samplesPerPacket, bytesPerPacket int64
 }
 
-// The codings that are taken. A file may hold any other: nobody could look at it. Of those in which
-// every frame is a whole picture file, with all that such a file can say, there is none.
+// The accepted codings. Players do not support the others. None is included whose frames are
+// picture files with metadata.
 var (
 	pictureFormats = []string{"avc1", "avc3", "hvc1", "hev1", "dvh1", "dvhe", "dva1", "dvav", "av01", "vp08", "vp09", "mp4v", "s263", "apch", "apcn", "apcs", "apco", "ap4h"}
 	soundFormats   = []string{"mp4a", "Opus", "alac", "ac-3", "ec-3", "samr", "sawb", "sowt", "twos", "lpcm", "raw ", "in24", "in32", "fl32", "ulaw", "alaw", "ipcm", "fpcm", ".mp3", "apac"}
 )
 
-// entryParts may stay inside a sample description: what decoders need, and how colours and sound
-// channels are meant.
+// entryParts are the boxes that may stay inside a sample description: decoder configuration,
+// colours and sound channels.
 var entryParts = []string{
 	"avcC", "hvcC", "lhvC", "av1C", "vpcC", "dvcC", "dvvC", "esds", "d263", "dOps", "alac", "dac3", "dec3", "damr", "pcmC", "dapa",
 	"colr", "pasp", "clap", "fiel", "gama", "btrt", "mdcv", "clli", "SmDm", "CoLL", "wave", "chan", "chnl", "srat",
 }
 
-// partLengths are the lengths of parts that have only one. What follows is erased.
+// partLengths are the lengths of parts of fixed length. What follows is erased.
 var partLengths = map[string]int64{
 	"dvcC": 24, "dvvC": 24, "pasp": 8, "clap": 32, "fiel": 2, "gama": 4, "btrt": 12, "mdcv": 24, "clli": 4, "SmDm": 28, "CoLL": 8, "srat": 8,
 }
@@ -51,7 +51,7 @@ func (w *movieWalk) sampleEntries(t *track, b box) error {
 	}
 	return w.eachBox(b.body()+8, b.end(), func(entry box) error {
 		if t.handler != "vide" && t.handler != "soun" {
-			return nil // the track goes, and its description with it
+			return nil // the track is dropped with its description
 		}
 		return w.sampleEntry(t, entry)
 	})
@@ -63,7 +63,7 @@ func (w *movieWalk) sampleEntry(t *track, b box) error {
 		formats, size = soundFormats, soundEntrySize
 	}
 	if !slices.Contains(formats, b.kind) {
-		return problem(CodeUnsupported, "the video is coded as %q, which is not taken; send H.264, H.265, AV1 or VP9", printable([]byte(b.kind)))
+		return problem(CodeUnsupported, "the video is coded as %q, which is not accepted; send H.264, H.265, AV1 or VP9", printable([]byte(b.kind)))
 	}
 	if b.length() < size {
 		return errShortBox(b)
@@ -79,12 +79,12 @@ func (w *movieWalk) sampleEntry(t *track, b box) error {
 	t.edits.erase(b.body()+vendorAt, vendorLength)
 	if t.handler == "vide" {
 		t.width, t.height = max(t.width, int64(binary.BigEndian.Uint16(body[24:]))), max(t.height, int64(binary.BigEndian.Uint16(body[26:])))
-		const nameAt, nameLength = 42, 32 // of whoever coded the pictures
+		const nameAt, nameLength = 42, 32 // of the encoder
 		t.edits.erase(b.body()+nameAt, nameLength)
 	} else if size, err = t.soundLayout(b, body); err != nil {
 		return err
 	}
-	if b.kind == "av01" { // its samples speak for themselves
+	if b.kind == "av01" { // its samples need no configuration
 		if err := t.setLayout(sampleLayout{coding: codedAV1}); err != nil {
 			return err
 		}
@@ -95,8 +95,7 @@ func (w *movieWalk) sampleEntry(t *track, b box) error {
 	return t.checkLayout(b.kind)
 }
 
-// checkLayout refuses pictures of a coding that can be cleaned, if their description does not say
-// how.
+// checkLayout refuses a coding that must be cleaned if its configuration is missing.
 func (t *track) checkLayout(format string) error {
 	wanted := codedOtherwise
 	switch format {
@@ -110,12 +109,12 @@ func (t *track) checkLayout(format string) error {
 		wanted = codedAV1
 	}
 	if t.handler == "vide" && t.layout.coding != wanted {
-		return unreadable("the video is damaged: it does not say how its frames are coded")
+		return unreadable("the video is damaged: the configuration of its coding is missing")
 	}
 	return nil
 }
 
-// soundLayout gives the length of a sound description before its parts. QuickTime has three
+// soundLayout returns the length of a sound description before its parts. QuickTime has three
 // versions of it.
 func (t *track) soundLayout(b box, body []byte) (size int64, err error) {
 	size = soundEntrySize
@@ -139,8 +138,8 @@ func (t *track) soundLayout(b box, body []byte) (size int64, err error) {
 	return size, nil
 }
 
-// entryParts blanks what does not stay of a sample description. QuickTime may end it with four zero
-// bytes.
+// entryParts blanks the parts of a sample description that are not kept. QuickTime may end it with
+// four zero bytes.
 func (w *movieWalk) entryParts(t *track, at, end int64) error {
 	for end-at >= 8 {
 		b, err := w.boxAt(at, end)
@@ -171,7 +170,7 @@ func (w *movieWalk) entryPart(t *track, b box) error {
 	return w.pictureConfiguration(t, b)
 }
 
-// colours keeps numbers that say how colours are meant, or a profile that is one.
+// colours keeps colour parameters and valid colour profiles.
 func (w *movieWalk) colours(t *track, b box) error {
 	switch string(w.value(b.body(), b.end(), 4)) {
 	case "nclx":

@@ -2,18 +2,18 @@ package container
 
 import "encoding/binary"
 
-// claimChunks finds the samples of a track by its three tables: where the chunks are, how many
-// samples each holds, and how long the samples are.
+// claimChunks finds the samples of a track by three tables: offsets of chunks, samples per chunk,
+// and sample sizes.
 func (w *movieWalk) claimChunks(t *track) error {
 	if !t.hasSizes || !t.hasChunks || !t.hasRuns || t.entry.format == "" {
-		return unreadable("the video is damaged: one of its tracks does not say where its frames are")
+		return unreadable("the video is damaged: one of its tracks lacks the tables of its frames")
 	}
 	if t.sampleCount != t.timedSamples {
 		return unreadable("the video is damaged: a track has %d frames and times for %d", t.sampleCount, t.timedSamples)
 	}
 	t.samples = t.sampleCount
 	if !t.hasKeyframes {
-		t.keyframes = t.samples // every frame stands for itself
+		t.keyframes = t.samples // without a list, every frame is a key frame
 	}
 	if t.keyframes > t.samples {
 		return unreadable("the video is damaged: it has %d frames and %d of them are key frames", t.samples, t.keyframes)
@@ -28,18 +28,18 @@ func (w *movieWalk) claimChunks(t *track) error {
 		}
 	}
 	if c.left > 0 {
-		return unreadable("the video is damaged: %d frames of a track are nowhere", c.left)
+		return unreadable("the video is damaged: %d frames of a track are in no chunk", c.left)
 	}
 	return nil
 }
 
-// chunkWalk reads the three tables side by side.
+// chunkWalk reads the three tables in parallel.
 type chunkWalk struct {
 	track               *track
 	sizes, chunks, runs table
 	left                uint64 // samples
 	perChunk            uint32
-	nextFirst, nextPer  uint32 // the chunk from which on another number of samples holds; 0: none
+	nextFirst, nextPer  uint32 // the next chunk with another number of samples, and that number; 0: none
 }
 
 func (c *chunkWalk) nextRun() error {
@@ -91,7 +91,7 @@ func (w *movieWalk) claimChunk(c *chunkWalk, number uint32) error {
 	return nil
 }
 
-// size is the length of the next sample.
+// size returns the length of the next sample.
 func (c *chunkWalk) size() (uint32, error) {
 	entry, err := c.sizes.next()
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *chunkWalk) size() (uint32, error) {
 	return binary.BigEndian.Uint32(entry), nil
 }
 
-// claimAlike claims samples of one length that follow each other.
+// claimAlike claims consecutive samples of one length.
 func (w *movieWalk) claimAlike(t *track, at int64, samples uint64, size uint32) error {
 	length := int64(min(samples*uint64(size), 1<<62)) // neither factor has more than 32 bits
 	if entry := t.entry; size == 1 && t.handler == "soun" && entry.samplesPerPacket > 0 && t.oneSize == 1 {
@@ -118,7 +118,7 @@ func (w *movieWalk) claimAlike(t *track, at int64, samples uint64, size uint32) 
 	if t.layout.coding == codedOtherwise || size == 0 {
 		return nil
 	}
-	for end := at + length; at < end; at += int64(size) { // all of them lie in the file: not more often than it has bytes
+	for end := at + length; at < end; at += int64(size) { // they are inside of the file, so there are no more than it has bytes
 		if err := (cleaner{w.source, &w.edits}).sample(t.layout, at, int64(size)); err != nil {
 			return err
 		}

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// sniffLength is as much of a file as deciding its format takes.
+// sniffLength is the number of bytes that determine the format.
 const sniffLength = 512
 
-// Sniff tells the format by the first bytes of a file, at least 512 of them if there are as many. A
-// name or a declared type has no say: whoever opens the file later will not ask them either.
-func Sniff(head []byte) (Format, bool) {
+// sniff returns the format of a file by its first 512 bytes, or fewer if it is shorter. Names and
+// declared types are ignored, as programs that open the file ignore them.
+func sniff(head []byte) (Format, bool) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
 		return JPEG, true
@@ -27,8 +27,8 @@ func Sniff(head []byte) (Format, bool) {
 	return "", false
 }
 
-// mp4Brands are the brands by which a writer of MP4 files signs. Families of brands that are other
-// formats in the same boxes, like HEIC and AVIF pictures or Canon's raw files, are not among them.
+// mp4Brands are the brands of MP4 files. Other formats in the same boxes, like HEIC, AVIF and
+// Canon's raw files, are not included.
 var mp4Brands = []string{
 	"isom", "iso2", "iso3", "iso4", "iso5", "iso6", "iso7", "iso8", "iso9", "isoa", "isob", "isoc",
 	"mp41", "mp42", "mp71", "avc1", "hvc1", "av01", "M4V ", "M4VH", "M4VP", "dash", "msdh", "msix", "cmfc", "cmf2", "MSNV", "mmp4", "XAVC", "3gp4", "3gp5", "3gp6",
@@ -41,7 +41,7 @@ func sniffBrand(head []byte) (Format, bool) {
 	return MP4, slices.Contains(mp4Brands, string(head[8:12]))
 }
 
-// describe names what a refused file looks like, so that its sender knows what went wrong.
+// describe names the format of a refused file for its sender.
 func describe(head []byte) string {
 	text := strings.ToLower(strings.TrimLeft(string(head), " \t\r\n\xef\xbb\xbf"))
 	switch {
@@ -64,10 +64,10 @@ func describe(head []byte) string {
 	case bytes.HasPrefix(head, []byte{0x1a, 0x45, 0xdf, 0xa3}):
 		return "a Matroska file that is not WebM"
 	}
-	return "of a format that is not taken"
+	return "of a format that is not accepted"
 }
 
-// printable makes four bytes of a file fit for a message.
+// printable makes bytes of a file fit for a message.
 func printable(code []byte) string {
 	return string(bytes.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -7,32 +7,32 @@ import (
 	"io"
 )
 
-// windowLength is how much of a file is held at a time. Files are walked forwards in small steps,
-// so nearly every step finds its bytes in the window.
+// windowLength is how much of a file is held in memory. Files are read forwards in small steps, so
+// nearly every step finds its bytes in the window.
 const windowLength = 64 << 10
 
-// source reads a file of known size through one window: a walk of many small steps costs few system
-// calls, and memory that does not grow with the file.
+// source reads a file of known size through one window: many small steps cost few system calls and
+// constant memory.
 type source struct {
 	r      io.ReaderAt
 	size   int64
-	window []byte // the bytes from start on
+	window []byte // the bytes at start
 	start  int64
 	buffer []byte
 }
 
 func newSource(r io.ReaderAt, size int64) *source { return &source{r: r, size: size} }
 
-// fork is a second window into the same file, for tables that are read side by side.
+// fork returns a second window into the same file, for tables that are read in parallel.
 func (s *source) fork() *source { return &source{r: s.r, size: s.size} }
 
-// bytes gives n bytes at an offset, at most a window of them. They are valid until the next call.
+// bytes returns n bytes at an offset, at most windowLength. They are valid until the next call.
 func (s *source) bytes(at int64, n int) ([]byte, error) {
 	if n < 0 || n > windowLength {
-		return nil, fmt.Errorf("read %d bytes at once: more than a window", n)
+		return nil, fmt.Errorf("read of %d bytes exceeds the window", n)
 	}
 	if at < 0 || at > s.size || int64(n) > s.size-at {
-		return nil, unreadable("the file ends in the middle of something: it was cut off or is damaged")
+		return nil, unreadable("the file ends in the middle of a part: it was cut off or is damaged")
 	}
 	if at < s.start || at+int64(n) > s.start+int64(len(s.window)) {
 		if err := s.move(at); err != nil {
@@ -52,7 +52,7 @@ func (s *source) move(at int64) error {
 	if int64(n) < length {
 		s.window = nil
 		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // the file shrank under our hands: not its sender's fault
+			err = io.ErrUnexpectedEOF // the file shrank: not its sender's fault
 		}
 		return fmt.Errorf("read the uploaded file: %w", err)
 	}
@@ -60,19 +60,19 @@ func (s *source) move(at int64) error {
 	return nil
 }
 
-// rest is all that the window can hold from an offset on: at least one byte before the end of the
+// rest returns as many bytes as the window holds from an offset: at least one before the end of the
 // file.
 func (s *source) rest(at int64) ([]byte, error) {
 	return s.bytes(at, int(max(0, min(windowLength, s.size-at))))
 }
 
-// head is the beginning of the file, shorter if the file is.
+// head returns the first n bytes of the file, or all of them if it is shorter.
 func (s *source) head(n int) ([]byte, error) { return s.bytes(0, int(min(int64(n), s.size))) }
 
-// load copies a stretch that must outlive the window.
+// load returns a copy of a range that outlives the window.
 func (s *source) load(at, n int64) ([]byte, error) {
 	if at < 0 || n < 0 || at > s.size || n > s.size-at {
-		return nil, unreadable("the file ends in the middle of something: it was cut off or is damaged")
+		return nil, unreadable("the file ends in the middle of a part: it was cut off or is damaged")
 	}
 	loaded := make([]byte, n)
 	if _, err := io.ReadFull(io.NewSectionReader(s.r, at, n), loaded); err != nil {

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// track is one track of a movie: its pictures, its sound, or something that does not stay.
+// track is one track of a movie: video, sound, or another kind that is dropped.
 type track struct {
 	box       box
 	kept      bool
-	edits     overlay // made only if the track stays: one that goes is blanked whole
+	edits     overlay // applied only if the track is kept: a dropped track is blanked as a whole
 	id        uint32
 	handler   string // vide, soun or another
 	timescale uint32
-	ticks     uint64 // how long all samples last
+	ticks     uint64 // duration of all samples
 	samples   uint64
 	keyframes uint64
 
 	width, height int64 // of the stored frames
-	onSide        bool  // the frames are shown turned by a quarter
+	onSide        bool  // shown with a quarter turn
 	entry         sampleEntry
 	layout        sampleLayout
 
 	hasKeyframes                           bool // the movie lists them
 	sizes, chunks, runs                    table
-	oneSize                                uint32 // of every sample; 0: each has its own
+	oneSize                                uint32 // of all samples; 0: each has its own size
 	sampleCount, timedSamples              uint64
 	hasTimes, hasSizes, hasChunks, hasRuns bool
 }
 
-// trackParts says what may stay inside each part of a track. Everything else becomes free space.
+// trackParts are the boxes that may stay inside each part of a track. All others become free space.
 var trackParts = map[string][]string{
 	"trak": {"tkhd", "edts", "mdia"},
 	"edts": {"elst"},
@@ -49,12 +49,12 @@ func (w *movieWalk) track(b box) error {
 		return err
 	}
 	if t.handler == "" {
-		return unreadable("the video is damaged: one of its tracks does not say what it is")
+		return unreadable("the video is damaged: one of its tracks has no type")
 	}
 	return nil
 }
 
-// trackPart goes through a part that holds others. It goes as deep as trackParts does.
+// trackPart reads a box that contains others. Its depth is bounded by trackParts.
 func (w *movieWalk) trackPart(t *track, parent box) error {
 	return w.eachBox(parent.body(), parent.end(), func(b box) error {
 		if !slices.Contains(trackParts[parent.kind], b.kind) {
@@ -132,7 +132,7 @@ func errTwice(b box) error {
 	return unreadable("the video is damaged: a track has two parts %q", printable([]byte(b.kind)))
 }
 
-// trackHeader reads the number of the track and how its frames are turned.
+// trackHeader reads the number of the track and the rotation of its frames.
 func (w *movieWalk) trackHeader(t *track, b box) error {
 	const reserved, rest, matrixAt = 4, 60, 16
 	h, err := w.datedHeader(&t.edits, b, reserved, rest)
@@ -144,7 +144,7 @@ func (w *movieWalk) trackHeader(t *track, b box) error {
 	if err != nil {
 		return err
 	}
-	// A quarter turn takes x from y and y from x.
+	// A quarter turn swaps x and y.
 	t.onSide = binary.BigEndian.Uint32(matrix) == 0 && binary.BigEndian.Uint32(matrix[4:]) != 0
 	return nil
 }
@@ -159,8 +159,8 @@ func (w *movieWalk) mediaHeader(t *track, b box) error {
 	return h.checkDuration()
 }
 
-// handler reads what a track is, and erases what its writer called it. QuickTime repeats the box
-// one level deeper for the way the data is reached; the first counts.
+// handler reads the type of a track and erases the name that its writer gave it. QuickTime repeats
+// the box one level deeper for the data handler; the first one is used.
 func (w *movieWalk) handler(t *track, b box) error {
 	if b.length() < 24 {
 		return errShortBox(b)
@@ -179,8 +179,7 @@ func (w *movieWalk) handler(t *track, b box) error {
 // maxReferences is the number of data references a track may have. It needs one: this file.
 const maxReferences = 16
 
-// dataReferences refuses a video whose frames are somewhere else: a player would fetch them from
-// there, wherever that is.
+// dataReferences refuses a video whose frames are in other files: a player would fetch them.
 func (w *movieWalk) dataReferences(t *track, b box) error {
 	if b.length() < 8 {
 		return errShortBox(b)
@@ -196,14 +195,14 @@ func (w *movieWalk) dataReferences(t *track, b box) error {
 		}
 		const here = 1
 		if flags&here == 0 {
-			return unreadable("the video's frames are in another file; send one that holds them itself")
+			return unreadable("the video's frames are in another file; send one that contains them")
 		}
 		t.edits.trim(entry, 4)
 		return nil
 	})
 }
 
-// sampleTimes adds up how long the samples last. The headers that say so too are not believed.
+// sampleTimes sums up the durations of samples. Durations in headers are not used.
 func (w *movieWalk) sampleTimes(t *track, b box) error {
 	if t.hasTimes {
 		return errTwice(b)
@@ -218,18 +217,18 @@ func (w *movieWalk) sampleTimes(t *track, b box) error {
 		if err != nil {
 			return err
 		}
-		if err := t.last(uint64(binary.BigEndian.Uint32(entry)), binary.BigEndian.Uint32(entry[4:])); err != nil {
+		if err := t.addTicks(uint64(binary.BigEndian.Uint32(entry)), binary.BigEndian.Uint32(entry[4:])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-var errTooLong = unreadable("the video says that it lasts longer than a day")
+var errTooLong = unreadable("the video claims to be longer than a day")
 
-// last adds samples that last so many ticks each.
-func (t *track) last(samples uint64, ticks uint32) error {
-	const plenty = 1 << 62 // far below where the sum overflows, far above what a day can have
+// addTicks adds samples of a duration in ticks.
+func (t *track) addTicks(samples uint64, ticks uint32) error {
+	const plenty = 1 << 62 // far below an overflow of the sum, far above a day
 	more := samples * uint64(ticks)
 	if more > plenty || t.ticks+more > plenty {
 		return errTooLong
@@ -239,7 +238,7 @@ func (t *track) last(samples uint64, ticks uint32) error {
 	return nil
 }
 
-// sampleSizes notes where the sizes of the samples are.
+// sampleSizes records the table of sample sizes.
 func (w *movieWalk) sampleSizes(t *track, b box) error {
 	if t.hasSizes {
 		return errTwice(b)

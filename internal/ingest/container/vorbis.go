@@ -2,11 +2,10 @@ package container
 
 import "encoding/binary"
 
-// eraseComments overwrites the comments that Vorbis keeps in the description of the sound: three
-// packets, of which the second names the program that wrote it and holds what anybody cared to add.
-// It becomes a long blank name and no comments.
+// eraseComments overwrites the comments of a Vorbis configuration. It has three packets, of which
+// the second holds the name of the encoder and comments: it becomes a blank name without comments.
 func (w *webmWalk) eraseComments(private element) error {
-	const longest = windowLength // the third packet, which is not looked at, may be cut
+	const longest = windowLength // the third packet, which is not read, may be cut
 	data, err := w.source.bytes(private.body, int(min(private.end-private.body, longest)))
 	if err != nil {
 		return err
@@ -18,7 +17,7 @@ func (w *webmWalk) eraseComments(private element) error {
 	const head, rest = 1 + len("vorbis") + 4, 4 + 1 // kind, mark and length of the name; number of comments, end
 	blank := comments[1] - comments[0] - head - rest
 	if blank < 0 {
-		return unreadable("the video is damaged: its sound is described too briefly")
+		return unreadable("the video is damaged: the description of its sound is too short")
 	}
 	at := private.body + int64(comments[0])
 	w.edits.patch(at+7, binary.LittleEndian.AppendUint32(nil, uint32(blank))...)
@@ -27,8 +26,9 @@ func (w *webmWalk) eraseComments(private element) error {
 	return nil
 }
 
-// vorbisComments finds the second of three packets. Their number less one comes first, then the
-// lengths of the first two, each as a sum of bytes of which only the last is not 255.
+// vorbisComments returns the range of the second of three packets. The data begins with the number
+// of packets minus one and the lengths of the first two, each as a sum of bytes of which only the
+// last is not 255.
 func vorbisComments(data []byte) (span [2]int, found bool) {
 	if len(data) == 0 || data[0] != 2 {
 		return span, false

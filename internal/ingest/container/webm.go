@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The elements that are treated each in its way. The other names in webmParts stand for themselves.
+// The ids of elements that the reader distinguishes. Those used only in webmParts are written
+// there.
 const (
 	idVoid            = 0xec
 	idEBML            = 0x1a45dfa3
@@ -48,11 +49,11 @@ const (
 	idAttachments     = 0x1941a469
 )
 
-// webmParts says what may stay inside each part of the file. Everything else becomes empty space:
-// tags, attachments, chapters, titles, checksums of what has changed.
+// webmParts are the elements that may stay inside each element. All others become Void: tags,
+// attachments, chapters, titles, checksums.
 var webmParts = map[uint32][]uint32{
 	idSegment:  {idSeekHead, idInfo, idTracks, idCluster, idCues},
-	idSeekHead: {0x4dbb}, // positions of the other parts, which stay right
+	idSeekHead: {0x4dbb}, // positions of other elements, which do not change
 	idInfo:     {idTimestampScale, 0x4489 /* duration */, idMuxingApp, idWritingApp},
 	idTracks:   {idTrackEntry},
 	idTrackEntry: {idTrackNumber, 0x73c5 /* identity */, idTrackType, 0xb9, 0x88, 0x55aa, 0x9c /* flags */, idDefaultDuration,
@@ -65,22 +66,22 @@ var webmParts = map[uint32][]uint32{
 	idCues:       {0xbb}, // positions of key frames
 }
 
-// topParts end an element of unknown length.
+// topParts are the elements that end a cluster of unknown length.
 var topParts = []uint32{idSeekHead, idInfo, idTracks, idCluster, idCues, idChapters, idTags, idAttachments}
 
-// webmWalk is the state of a walk over a WebM file.
+// webmWalk is the state of reading a WebM file.
 type webmWalk struct {
 	*File
 	elements  int
 	edits     overlay
 	scale     uint64 // nanoseconds of a tick
 	tracks    []*webmTrack
-	picture   *webmTrack // the one that stays
+	picture   *webmTrack // the kept video track
 	clusterAt uint64     // ticks
-	block     webmBlock  // the block group that is being read
+	block     webmBlock  // the current block group
 
-	last, before int64 // the latest two times of a picture, in ticks
-	lastDuration int64 // what the latest picture says it lasts
+	last, before int64 // the latest two times of a frame, in ticks
+	lastDuration int64 // the stated duration of the latest frame
 	frames       int
 }
 
@@ -89,17 +90,17 @@ type webmTrack struct {
 	codec           string
 	width, height   uint64
 	defaultDuration uint64  // nanoseconds
-	private         element // the codec's own description
+	private         element // CodecPrivate
 	kept            bool
 }
 
-// The kinds of tracks that stay.
+// The types of tracks that are kept.
 const (
 	webmPicture = 1
 	webmSound   = 2
 )
 
-// readWebM keeps the first picture track and the sound tracks, and cleans the file in place, as
+// readWebM keeps the first video track and the sound tracks, and cleans the file in place, as
 // readMovie does.
 func readWebM(f *File) error {
 	w := &webmWalk{File: f, scale: 1_000_000, last: -1, before: -1}
@@ -115,7 +116,7 @@ func readWebM(f *File) error {
 		return err
 	}
 	if segment.id != idSegment {
-		return unreadable("the video is damaged: its header is followed by something else")
+		return unreadable("the video is damaged: its header is not followed by a segment")
 	}
 	if err := w.part(segment); err != nil {
 		return err
@@ -123,16 +124,16 @@ func readWebM(f *File) error {
 	if err := w.summarize(); err != nil {
 		return err
 	}
-	w.plan, err = w.edits.plan(segment.end) // what follows the video goes
+	w.plan, err = w.edits.plan(segment.end) // what follows the segment is dropped
 	return err
 }
 
-// maxWebMHeader is several times the length of any header.
+// maxWebMHeader is several times the length of usual headers.
 const maxWebMHeader = 256
 
 func (w *webmWalk) header(header element) error {
 	if header.id != idEBML || header.open || header.end-header.body > maxWebMHeader {
-		return unreadable("the video is damaged: its header is not one")
+		return unreadable("the video is damaged: its header is invalid")
 	}
 	documentType := ""
 	for at := header.body; at < header.end; {
@@ -154,13 +155,13 @@ func (w *webmWalk) header(header element) error {
 	return nil
 }
 
-// part goes through an element that holds others. It goes as deep as webmParts does.
+// part reads an element that contains others. Its depth is bounded by webmParts.
 func (w *webmWalk) part(parent element) error {
 	_, err := w.children(parent)
 	return err
 }
 
-// children gives where the last child of an element ends.
+// children reads the children of an element and returns the end of the last one.
 func (w *webmWalk) children(parent element) (at int64, err error) {
 	for at = parent.body; at < parent.end; {
 		e, err := w.elementAt(at, parent.end)
@@ -171,7 +172,7 @@ func (w *webmWalk) children(parent element) (at int64, err error) {
 			return at, nil
 		}
 		if e.open && (parent.id != idSegment || e.id != idCluster) {
-			return 0, unreadable("the video is damaged: a part of it does not say how long it is")
+			return 0, unreadable("the video is damaged: a part of it has no length")
 		}
 		if at, err = w.child(parent, e); err != nil {
 			return 0, err
@@ -180,7 +181,7 @@ func (w *webmWalk) children(parent element) (at int64, err error) {
 	return at, nil
 }
 
-// child looks at an element and gives where it ends.
+// child reads an element and returns its end.
 func (w *webmWalk) child(parent, e element) (end int64, err error) {
 	if !slices.Contains(webmParts[parent.id], e.id) {
 		if err := w.dropped(e); err != nil {
@@ -212,7 +213,7 @@ func (w *webmWalk) leaf(parent, e element) (err error) {
 			err = unreadable("the video is damaged: its clock ticks every %d ns", w.scale)
 		}
 	case idMuxingApp, idWritingApp:
-		w.edits.erase(e.body, e.end-e.body) // must be there, need not say anything
+		w.edits.erase(e.body, e.end-e.body) // required, but may be empty
 	case idTimestamp:
 		w.clusterAt, err = w.unsigned(e)
 	case idSimpleBlock, idBlock:
@@ -225,11 +226,11 @@ func (w *webmWalk) leaf(parent, e element) (err error) {
 	return err
 }
 
-// dropped takes the time and the place from a part that goes.
+// dropped reads capture time and location from an element that is dropped.
 func (w *webmWalk) dropped(e element) error {
 	switch e.id {
 	case idEncodings:
-		return unreadable("the video is packed or encrypted a second time; send it plain")
+		return unreadable("the video is compressed or encrypted as a whole; send it plain")
 	case idDateUTC:
 		value, err := w.unsigned(e)
 		if err != nil {
@@ -243,8 +244,8 @@ func (w *webmWalk) dropped(e element) error {
 	return nil
 }
 
-// readTags looks for a place among the tags, as phones' videos have it after a conversion. What
-// makes no sense is skipped.
+// readTags reads the location from tags, where converters of phones' videos store it. Malformed
+// tags are skipped.
 func (w *webmWalk) readTags(parent element, depth int) {
 	if depth > 3 {
 		return
@@ -272,7 +273,7 @@ func (w *webmWalk) readTags(parent element, depth int) {
 	}
 }
 
-// text gives the beginning of an element's body.
+// text returns the first 256 bytes of an element's body as text.
 func (w *webmWalk) text(e element) (string, error) {
 	body, err := w.source.bytes(e.body, int(min(e.end-e.body, 256)))
 	if err != nil {
@@ -298,7 +299,7 @@ func (w *webmWalk) trackEntry(e element) error {
 			return problem(CodeUnsupported, "the video is coded as %q, which WebM does not have; send VP8, VP9 or AV1", printable([]byte(t.codec)))
 		}
 		w.picture, t.kept = t, true
-		const head = 4 // of the codec's description, before its units
+		const head = 4 // length of the configuration's header, before its units
 		if at := t.private.body + head; t.codec == "V_AV1" && at < t.private.end {
 			return cleaner{w.source, &w.edits}.obus(at, t.private.end-at)
 		}
@@ -334,18 +335,17 @@ func (w *webmWalk) trackField(t *webmTrack, e element) (err error) {
 	return err
 }
 
-// webmBlock is what a block group says of its block.
+// webmBlock describes the block of a block group.
 type webmBlock struct {
 	in       bool // inside a group
-	seen     bool // it has its block
+	seen     bool // the block was read
 	track    *webmTrack
 	at       int64 // ticks
-	refers   bool  // to another frame: it is no key frame
+	refers   bool  // to another frame: not a key frame
 	duration uint64
 }
 
-// blockGroup reads a block and what is said about it, and drops all of it if it is of a track that
-// goes.
+// blockGroup reads a block group and drops it if its track is not kept.
 func (w *webmWalk) blockGroup(e element) error {
 	w.block = webmBlock{in: true}
 	before := len(w.edits.edits)
@@ -365,7 +365,7 @@ func (w *webmWalk) blockGroup(e element) error {
 	return nil
 }
 
-// readBlock reads the head of a block: track, time and flags.
+// readBlock reads the header of a block: track, time and flags.
 func (w *webmWalk) readBlock(e element) error {
 	number, length, err := w.number(e.body, e.end, 8)
 	if err != nil {
@@ -407,7 +407,7 @@ func (w *webmWalk) readBlock(e element) error {
 	return nil
 }
 
-// cleanFrame cleans the frame in a block of the picture track.
+// cleanFrame cleans the frame in a block of the video track.
 func (w *webmWalk) cleanFrame(at, end int64, flags byte) error {
 	const laced = 0x06
 	if w.picture.codec != "V_AV1" {
@@ -419,7 +419,7 @@ func (w *webmWalk) cleanFrame(at, end int64, flags byte) error {
 	return cleaner{w.source, &w.edits}.obus(at, end-at)
 }
 
-// frame counts a picture.
+// frame counts a frame of the video track.
 func (w *webmWalk) frame(at int64, keyframe bool, duration int64) {
 	w.frames++
 	if keyframe {
@@ -430,9 +430,8 @@ func (w *webmWalk) frame(at int64, keyframe bool, duration int64) {
 	}
 }
 
-// summarize says how long the video lasts: until the last picture has been shown as long as it
-// says, or as long as the one before it. The header that says so too is often missing, and never
-// believed.
+// summarize sets the facts of the file. The video ends after the duration of the last frame, or of
+// the one before it. The duration in the header is often missing and is not used.
 func (w *webmWalk) summarize() error {
 	if w.picture == nil {
 		return unreadable("the file has no video in it")

@@ -15,7 +15,7 @@ const (
 	webpHasICC   = 0x20
 )
 
-// webpWalk is the state of a walk over a WebP file.
+// webpWalk is the state of reading a WebP file.
 type webpWalk struct {
 	*File
 	extended                    bool
@@ -31,8 +31,7 @@ type riffChunk struct {
 	length int64
 }
 
-// readWebP keeps the picture, its transparency and its colour profile, and writes the file's frame
-// around them anew.
+// readWebP keeps the picture, its transparency and its colour profile, and writes new headers.
 func readWebP(f *File) error {
 	w := &webpWalk{File: f}
 	header, err := w.source.bytes(4, 4)
@@ -102,7 +101,7 @@ func (w *webpWalk) canvas(c riffChunk) error {
 
 func littleEndian24(b []byte) int64 { return int64(b[0]) | int64(b[1])<<8 | int64(b[2])<<16 }
 
-// bitstream reads the dimensions that the picture itself has.
+// bitstream reads the dimensions of the picture data.
 func (w *webpWalk) bitstream(c riffChunk) error {
 	if c.length < 10 {
 		return unreadable("the picture has no data")
@@ -113,13 +112,13 @@ func (w *webpWalk) bitstream(c riffChunk) error {
 	}
 	if c.kind == "VP8L" {
 		if data[0] != 0x2f {
-			return unreadable("the picture is damaged: its data does not begin as it should")
+			return unreadable("the picture is damaged: its data has the wrong signature")
 		}
 		bits := int64(binary.LittleEndian.Uint32(data[1:]))
 		w.pictureWidth, w.pictureHeight = 1+bits&0x3fff, 1+bits>>14&0x3fff
 	} else {
 		if data[0]&1 != 0 || data[3] != 0x9d || data[4] != 0x01 || data[5] != 0x2a {
-			return unreadable("the picture is damaged: its data does not begin as it should")
+			return unreadable("the picture is damaged: its data has the wrong signature")
 		}
 		w.pictureWidth = int64(binary.LittleEndian.Uint16(data[6:]) & 0x3fff)
 		w.pictureHeight = int64(binary.LittleEndian.Uint16(data[8:]) & 0x3fff)
@@ -158,7 +157,7 @@ func (w *webpWalk) finish() error {
 		return unreadable("the file has no picture")
 	}
 	if w.extended && (w.canvasWidth != w.pictureWidth || w.canvasHeight != w.pictureHeight) {
-		return unreadable("the picture is %d by %d pixels and the file says %d by %d", w.pictureWidth, w.pictureHeight, w.canvasWidth, w.canvasHeight)
+		return unreadable("the picture is %d by %d pixels and the file header has %d by %d", w.pictureWidth, w.pictureHeight, w.canvasWidth, w.canvasHeight)
 	}
 	var body plan
 	var exif []byte
@@ -200,7 +199,7 @@ func (w *webpWalk) newCanvas(hasExif bool) []byte {
 		byte(width), byte(width >> 8), byte(width >> 16), byte(height), byte(height >> 8), byte(height >> 16)})
 }
 
-// keep copies a chunk. The byte that evens its length out is ours, not the file's.
+// keep copies a chunk. The padding byte is written anew.
 func (w *webpWalk) keep(to *plan, c riffChunk) {
 	if c.kind == "" {
 		return
@@ -216,8 +215,8 @@ func newRIFFChunk(kind string, data []byte) []byte {
 	return append(chunk, data...)
 }
 
-// decodeBytes is what golang.org/x/image/webp takes. Transparency beside a lossy picture is itself
-// a lossless one.
+// decodeBytes is what golang.org/x/image/webp allocates. The alpha channel of a lossy picture is a
+// lossless picture.
 func (w *webpWalk) decodeBytes() int64 {
 	pixels := w.pictureWidth * w.pictureHeight
 	switch {

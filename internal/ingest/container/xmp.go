@@ -7,13 +7,11 @@ import (
 	"time"
 )
 
-// maxXMP is how much of an XMP packet is looked at. Packets are thrown away whole whatever their
-// length.
+// maxXMP is how much of an XMP packet is read.
 const maxXMP = 64 << 10
 
-// readXMP looks for the place and the time in an XMP packet. The packet is a document in a language
-// with entities and name spaces, written by strangers; the two or three properties of interest are
-// found by their usual names and nothing is parsed.
+// readXMP reads location and capture time from an XMP packet. The packet is XML from a stranger:
+// the few properties are found by their usual names, and the XML is not parsed.
 func (m *Metadata) readXMP(packet []byte) {
 	packet = packet[:min(len(packet), maxXMP)]
 	lat, latOK := parseXMPDegrees(xmpProperty(packet, "exif:GPSLatitude"), "N", "S")
@@ -31,7 +29,7 @@ func (m *Metadata) readXMP(packet []byte) {
 	}
 }
 
-// xmpProperty gives the value of a property, written as an attribute or as an element.
+// xmpProperty returns the value of a property, written as an attribute or as an element.
 func xmpProperty(packet []byte, name string) string {
 	at := bytes.Index(packet, []byte(name))
 	if at < 0 {
@@ -50,7 +48,7 @@ func xmpProperty(packet []byte, name string) string {
 	return strings.TrimSpace(string(rest[start+1 : start+1+end]))
 }
 
-// parseXMPDegrees reads 48,51.4620N or 48,51,27.72N.
+// parseXMPDegrees parses 48,51.4620N or 48,51,27.72N.
 func parseXMPDegrees(text, positive, negative string) (float64, bool) {
 	if len(text) < 2 {
 		return 0, false

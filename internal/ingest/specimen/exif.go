@@ -2,7 +2,7 @@ package specimen
 
 import "encoding/binary"
 
-// The planted place in degrees, minutes and thousandths of seconds.
+// The planted location in degrees, minutes and thousandths of seconds.
 const (
 	secondsLat = 30132
 	secondsLng = 40128
@@ -15,8 +15,8 @@ type entry struct {
 	value     []byte
 }
 
-// Exif is a block of EXIF data as cameras write it: orientation, time, maker's notes, the place,
-// and a small picture.
+// Exif returns a block of EXIF data as cameras write it: orientation, time, maker notes, location,
+// and a thumbnail if it is not nil.
 func Exif(order binary.AppendByteOrder, orientation int, thumbnail []byte) []byte {
 	b := exifBuilder{order: order}
 	head := []byte("MM\x00*")
@@ -36,7 +36,7 @@ func Exif(order binary.AppendByteOrder, orientation int, thumbnail []byte) []byt
 		b.text(0x010f, Secret+"Maker"), b.short(0x0112, orientation), b.text(0x0132, "2024:05:01 12:00:00"), b.text(0x013b, Secret+"Artist"),
 		b.long(0x8769, 0), b.long(0x8825, 0),
 	}
-	// Directories have a known length each, and their values follow them.
+	// The length of each directory is known, and its values follow it.
 	captureAt := 8 + directorySize(main)
 	gpsAt := captureAt + directorySize(capture)
 	smallAt := gpsAt + directorySize(gps)
@@ -109,14 +109,14 @@ func (b *exifBuilder) directory(entries []entry, next uint32) {
 	b.data = append(b.order.AppendUint32(b.data, next), values...)
 }
 
-// XMP is a packet with the place in it.
+// XMP returns a packet with the planted location.
 func XMP() []byte {
 	return []byte(`<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">` +
 		`<rdf:Description xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:GPSLatitude="48,51.5022N" exif:GPSLongitude="2,17.6688E" exif:DateTimeOriginal="2024-05-01T12:00:00+02:00">` +
 		`<exif:UserComment>` + Secret + `Comment</exif:UserComment></rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>`)
 }
 
-// ICC is a colour profile of a length, with one entry.
+// ICC returns a colour profile of a length, with one entry.
 func ICC(length int) []byte {
 	profile := make([]byte, length)
 	copy(profile[12:], "mntrRGB XYZ ")

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Box is a box of an MP4 or QuickTime file.
+// Box returns a box of an MP4 or QuickTime file.
 func Box(kind string, data ...[]byte) []byte {
 	body := join(data...)
 	return join(binary.BigEndian.AppendUint32(nil, uint32(8+len(body))), []byte(kind), body)
 }
 
-// U32 is a list of big-endian numbers.
+// U32 encodes big-endian numbers.
 func U32(numbers ...uint32) (data []byte) {
 	for _, number := range numbers {
 		data = binary.BigEndian.AppendUint32(data, number)
@@ -22,9 +22,8 @@ func U32(numbers ...uint32) (data []byte) {
 	return data
 }
 
-// InBox puts boxes at the end of the box at a path of names, and makes all boxes on the way longer.
-// It moves what follows, so it is for files whose samples come first or are found relative to their
-// fragment.
+// InBox adds boxes at the end of the box at a path and updates the lengths of its parents. It moves
+// what follows, so samples must come first in the file or have offsets relative to their fragment.
 func InBox(file []byte, path string, boxes ...[]byte) []byte {
 	file = bytes.Clone(file)
 	more := join(boxes...)
@@ -43,7 +42,7 @@ func InBox(file []byte, path string, boxes ...[]byte) []byte {
 	return join(file[:end], more, file[end:])
 }
 
-// SetBox gives the box at a path another body. As InBox, it is for files whose samples come first.
+// SetBox replaces the body of the box at a path. Samples must come first in the file.
 func SetBox(file []byte, path string, body ...[]byte) []byte {
 	parent, kind := path[:strings.LastIndex(path, "/")], path[strings.LastIndex(path, "/")+1:]
 	at := bytes.Index(file, []byte(kind)) - 4
@@ -53,8 +52,8 @@ func SetBox(file []byte, path string, body ...[]byte) []byte {
 	return file
 }
 
-// InSample puts bytes in front of the first sample of the first track, and moves all samples that
-// follow. It is for files whose samples come first.
+// InSample inserts bytes before the first sample of the first track and moves all samples after it.
+// Samples must come first in the file.
 func InSample(file, more []byte) []byte {
 	file = bytes.Clone(file)
 	entry := func(at int, table string) []byte { return file[at+bytes.Index(file[at:], []byte(table)):] }
@@ -74,19 +73,19 @@ func InSample(file, more []byte) []byte {
 	return join(file[:first], more, file[first:])
 }
 
-// Unit is a unit of H.264 or H.265 behind its length.
+// Unit returns a unit of H.264 or H.265 after its length.
 func Unit(data ...[]byte) []byte {
 	body := join(data...)
 	return join(U32(uint32(len(body))), body)
 }
 
-// Message is a message in a unit of H.264 or H.265.
+// Message returns a message of a unit of H.264 or H.265.
 func Message(kind byte, text string) []byte {
 	return join([]byte{kind, byte(len(text))}, []byte(text))
 }
 
-// besidePictures are films that say the place in their samples, beside the pictures.
-func besidePictures() map[string][]byte {
+// insideSamples returns videos with the planted location inside of their samples.
+func insideSamples() map[string][]byte {
 	text, end := []byte(Secret+iso6709), []byte{0x80}
 	h264 := func(unit ...[]byte) []byte { return InSample(File("plain.mp4"), Unit(unit...)) }
 	h265 := func(unit ...[]byte) []byte { return InSample(File("h265.mp4"), Unit(unit...)) }
@@ -98,24 +97,24 @@ func besidePictures() map[string][]byte {
 		"h264, unknown message":        h264([]byte{6}, Message(200, string(text)), end),
 		"h264, between other messages": h264([]byte{6}, Message(1, "\x00"), Message(254, ""), Message(5, string(text)), Message(6, "\x84"), end),
 		"h264, with escapes":           h264([]byte{6}, Message(5, "\x00\x00"), []byte{3, 5, byte(2*len(text) + 3)}, text, []byte("\x00\x00\x03\x01"), text, end),
-		"h264, behind the messages":    h264([]byte{6}, Message(1, "\x00"), end, text),
+		"h264, after the messages":     h264([]byte{6}, Message(1, "\x00"), end, text),
 		"h264, too long to be needed":  h264([]byte{6}, Message(1, string(text)+string(text)), end),
-		"h264, unit of no kind":        h264([]byte{24}, text),
+		"h264, unit of unknown kind":   h264([]byte{24}, text),
 		"h264, filler":                 h264([]byte{12}, text),
 		"h265, registered":             h265([]byte{39 << 1, 1}, Message(4, "\xb5\x001"+string(text)), end),
 		"h265, clock":                  h265([]byte{39 << 1, 1}, Message(136, string(text)), end),
-		"h265, unit of no kind":        h265([]byte{48 << 1, 1}, text),
+		"h265, unit of unknown kind":   h265([]byte{48 << 1, 1}, text),
 		"h265, filler":                 h265([]byte{38 << 1, 1}, text),
 		"h265, Dolby's unit":           h265([]byte{62 << 1, 1}, text),
 		"av1, private metadata":        av1(0x2a, join([]byte{6}, text, end)),
 		"av1, registered metadata":     av1(0x2a, join([]byte{4, 0xb5}, text, end)),
 		"av1, padding":                 av1(0x7a, join(text, end)),
-		"av1, unit of no kind":         av1(0x4a, text),
+		"av1, unit of unknown kind":    av1(0x4a, text),
 		"mpeg4":                        InSample(File("mpeg4.mp4"), join([]byte{0, 0, 1, 0xb2}, text)),
 	}
 }
 
-// InEntry puts a box at the end of the description of the first track's samples.
+// InEntry adds a box at the end of the first track's sample description.
 func InEntry(file, more []byte) []byte {
 	table := bytes.Index(file, []byte("stsd"))
 	body := file[table+4 : table-4+int(binary.BigEndian.Uint32(file[table-4:]))]
@@ -123,8 +122,7 @@ func InEntry(file, more []byte) []byte {
 	return SetBox(file, "moov/trak/mdia/minf/stbl/stsd", body[:8], Box(string(entry[4:8]), entry[8:], more))
 }
 
-// InFragment puts a box into the first fragment of a film, whose samples then lie further behind
-// its beginning.
+// InFragment adds a box to the first fragment of a video and updates the offsets of its samples.
 func InFragment(file, more []byte) []byte {
 	file = InBox(file, "moof", more)
 	fragment := file[bytes.Index(file, []byte("moof")):bytes.Index(file, []byte("mdat"))]
@@ -141,12 +139,12 @@ func InFragment(file, more []byte) []byte {
 
 const baseIsFragment = 0x20000
 
-// emptyFragment is a fragment of a film with boxes about one track.
+// emptyFragment returns a fragment with boxes for one track.
 func emptyFragment(boxes ...[]byte) []byte {
 	return Box("moof", Box("mfhd", U32(0, 99)), Box("traf", boxes...))
 }
 
-// GPSTrack is a track of places, as action cameras write it, whose one sample is at an offset.
+// GPSTrack returns a track of locations, as action cameras write it, with one sample.
 func GPSTrack(id uint32, format string, offset, size uint32) []byte {
 	return Box("trak",
 		Box("tkhd", U32(1, 0, 0, id, 0, 1000, 0, 0, 0, 0, 0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000, 0, 0)),
@@ -158,7 +156,7 @@ func GPSTrack(id uint32, format string, offset, size uint32) []byte {
 					Box("stsc", U32(0, 1, 1, 1, 1)), Box("stsz", U32(0, size, 1)), Box("stco", U32(0, 1, offset))))))
 }
 
-// WithGPSTrack adds a track of places and its sample to a film whose description comes last.
+// WithGPSTrack adds a track of locations and its sample to a video whose description comes last.
 func WithGPSTrack(file []byte, format string) []byte {
 	sample := []byte(Secret + iso6709)
 	moov := bytes.Index(file, []byte("moov")) - 4
@@ -172,11 +170,11 @@ var xmpUUID = []byte("\xbe\x7a\xcf\xcb\x97\xa9\x42\xe8\x9c\x71\x99\x94\x91\xe3\x
 func movies() []Planted {
 	place := Box("\xa9xyz", []byte{0, byte(len(iso6709)), 0x15, 0xc7}, []byte(iso6709))
 	loci := Box("loci", U32(0), []byte{0x15, 0xc7}, []byte(Secret+"Name\x00\x00"), U32(150371, 3201982, 0), []byte(Secret+"\x00\x00"))
-	file := func(name string, data []byte, saysPlace bool) Planted {
-		return Planted{Name: "mp4 " + name, Type: "video/mp4", Data: data, Width: 64, Height: 48, Orientation: 1, SaysPlace: saysPlace}
+	file := func(name string, data []byte, hasPlace bool) Planted {
+		return Planted{Name: "mp4 " + name, Type: "video/mp4", Data: data, Width: 64, Height: 48, Orientation: 1, HasPlace: hasPlace}
 	}
 	planted := []Planted{
-		{Name: "mov as a phone leaves it", Type: "video/quicktime", Data: File("phone.mov"), Width: 48, Height: 64, Orientation: 1, SaysPlace: true, SaysTime: true},
+		{Name: "mov of a phone", Type: "video/quicktime", Data: File("phone.mov"), Width: 48, Height: 64, Orientation: 1, HasPlace: true, HasTime: true},
 		file("user data", InBox(File("plain.mp4"), "moov", Box("udta", place)), true),
 		file("3gpp place", InBox(File("plain.mp4"), "moov", Box("udta", loci)), true),
 		file("user data of a track", InBox(File("plain.mp4"), "moov/trak", Box("udta", place)), true),
@@ -192,18 +190,18 @@ func movies() []Planted {
 		file("data of no track", join(File("plain.mp4"), Box("mdat", []byte(Secret+iso6709))), false),
 		file("fragmented, in its description", InBox(File("fragmented.mp4"), "moov", Box("udta", place)), true),
 		file("fragmented, in a fragment", InFragment(File("fragmented.mp4"), Box("uuid", []byte("0123456789abcdef"+Secret))), false),
-		file("fragmented, behind a header", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", U32(baseIsFragment, 1), []byte(Secret)))), false),
-		file("fragmented, behind a run", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", U32(baseIsFragment, 1)), Box("trun", U32(0, 0), []byte(Secret)))), false),
+		file("fragmented, after a header", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", U32(baseIsFragment, 1), []byte(Secret)))), false),
+		file("fragmented, after a run", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", U32(baseIsFragment, 1)), Box("trun", U32(0, 0), []byte(Secret)))), false),
 		file("fragmented, between fragments", join(File("fragmented.mp4"), Box("emsg", []byte(Secret)), Box("mdat", []byte(iso6709))), false),
 		file("second file type", join(File("plain.mp4"), Box("ftyp", []byte("isom"+Secret+"."))), false),
 		file("type of a segment", join(File("plain.mp4"), Box("styp", []byte("msdh"+Secret+"."))), false),
-		file("behind a decoder's configuration", InEntry(File("plain.mp4"), Box("pasp", U32(1, 1), []byte(Secret))), false),
-		file("colours that are none", InEntry(File("plain.mp4"), Box("colr", []byte("prof"+Secret))), false),
+		file("after a decoder's configuration", InEntry(File("plain.mp4"), Box("pasp", U32(1, 1), []byte(Secret))), false),
+		file("invalid colours", InEntry(File("plain.mp4"), Box("colr", []byte("prof"+Secret))), false),
 		file("large box", join(File("plain.mp4"), U32(1), []byte("uuid"), U32(0, 16+16+uint32(len(Secret))), make([]byte, 16), []byte(Secret)), false),
 	}
-	beside := besidePictures()
-	for _, name := range slices.Sorted(maps.Keys(beside)) {
-		planted = append(planted, file("beside the pictures, "+name, beside[name], false))
+	inside := insideSamples()
+	for _, name := range slices.Sorted(maps.Keys(inside)) {
+		planted = append(planted, file("inside samples, "+name, inside[name], false))
 	}
 	for i, name := range []string{"plain.mp4", "h265.mp4"} {
 		planted = append(planted, file("user data among the pictures of "+name, InsertUserData(File(name), i == 1), false))
@@ -211,7 +209,7 @@ func movies() []Planted {
 	return planted
 }
 
-// InsertUserData overwrites the message that the encoder left in the first picture, or in the
+// InsertUserData overwrites the message that the encoder wrote into the first picture, or into the
 // configuration, by a planted one.
 func InsertUserData(file []byte, h265 bool) []byte {
 	mark := []byte("x264 - core")

@@ -9,18 +9,19 @@ import (
 	"image/color"
 )
 
-// Planted is a file with private things in it.
+// Planted is a file with private data in it.
 type Planted struct {
 	Name          string
-	Type          string // its media type
+	Type          string // content type
 	Data          []byte
 	Width, Height int  // as shown
 	Orientation   int  // of the stored pixels; 1: upright
-	SaysPlace     bool // in a form that is read
-	SaysTime      bool
+	HasPlace      bool // in a form that is read
+	HasTime       bool
 }
 
-// All gives a file of every format for every place in which it can hold private things.
+// All returns files of every format, with private data at every location where the format can hold
+// it.
 func All() []Planted {
 	return append(append(jpegs(), pngs()...), append(append(webps(), movies()...), webms()...)...)
 }
@@ -30,8 +31,8 @@ func jpegs() []Planted {
 	other := JPEG(Picture(16, 16, 7), Segment(0xfe, []byte(Secret+"SecondPicture")))
 	plain := JPEG(picture)
 	exif := func(data []byte) []byte { return Segment(0xe1, []byte("Exif\x00\x00"), data) }
-	file := func(name string, data []byte, orientation int, saysPlace, saysTime bool) Planted {
-		p := Planted{Name: "jpeg " + name, Type: "image/jpeg", Data: data, Width: 48, Height: 32, Orientation: orientation, SaysPlace: saysPlace, SaysTime: saysTime}
+	file := func(name string, data []byte, orientation int, hasPlace, hasTime bool) Planted {
+		p := Planted{Name: "jpeg " + name, Type: "image/jpeg", Data: data, Width: 48, Height: 32, Orientation: orientation, HasPlace: hasPlace, HasTime: hasTime}
 		if orientation >= 5 {
 			p.Width, p.Height = p.Height, p.Width
 		}
@@ -49,22 +50,22 @@ func jpegs() []Planted {
 		file("content credentials", JPEG(picture, Segment(0xeb, []byte("JP\x00\x01"+Secret+"jumbf"))), 1, false, false),
 		file("small pictures", JPEG(picture, Segment(0xe0, []byte("JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x03\x01"+Secret+"!!")), Segment(0xe0, []byte("JFXX\x00\x10"), other)), 1, false, false),
 		file("multi-picture", join(JPEG(picture, Segment(0xe2, []byte("MPF\x00"+Secret))), other), 1, false, false),
-		file("archive behind it", join(plain, []byte("PK\x03\x04"+Secret)), 1, false, false),
-		file("page behind it", join(plain, []byte("<html><script>"+Secret+"</script>")), 1, false, false),
-		file("film behind it", join(plain, File("phone.mov")), 1, false, false),
-		file("profile that is none", JPEG(picture, Segment(0xe2, []byte("ICC_PROFILE\x00\x01\x01"+Secret))), 1, false, false),
-		file("adobe mark that is none", JPEG(picture, Segment(0xee, []byte("Adobe"+Secret))), 1, false, false),
+		file("archive after it", join(plain, []byte("PK\x03\x04"+Secret)), 1, false, false),
+		file("page after it", join(plain, []byte("<html><script>"+Secret+"</script>")), 1, false, false),
+		file("video after it", join(plain, File("phone.mov")), 1, false, false),
+		file("invalid profile", JPEG(picture, Segment(0xe2, []byte("ICC_PROFILE\x00\x01\x01"+Secret))), 1, false, false),
+		file("invalid adobe mark", JPEG(picture, Segment(0xee, []byte("Adobe"+Secret))), 1, false, false),
 	}
 }
 
-// Chunk is a chunk of a PNG file.
+// Chunk returns a chunk of a PNG file.
 func Chunk(kind string, data ...[]byte) []byte {
 	body := join(data...)
 	chunk := join(binary.BigEndian.AppendUint32(nil, uint32(len(body))), []byte(kind), body)
 	return binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
 }
 
-// Deflate compresses as PNG's chunks do.
+// Deflate compresses data as in PNG chunks.
 func Deflate(data []byte) []byte {
 	var compressed bytes.Buffer
 	w := zlib.NewWriter(&compressed)
@@ -77,8 +78,8 @@ func Deflate(data []byte) []byte {
 	return compressed.Bytes()
 }
 
-// BehindData puts chunks between the data of a PNG file and its end.
-func BehindData(file []byte, chunks ...[]byte) []byte {
+// AfterData inserts chunks between the data of a PNG file and its end.
+func AfterData(file []byte, chunks ...[]byte) []byte {
 	end := len(file) - len(Chunk("IEND"))
 	return join(file[:end], join(chunks...), file[end:])
 }
@@ -90,8 +91,8 @@ func pngs() []Planted {
 		translucent.Pix[i] = picture.Pix[i] / 2
 	}
 	translucent.SetNRGBA(0, 0, color.NRGBA{1, 2, 3, 4})
-	file := func(name string, data []byte, orientation int, says bool) Planted {
-		p := Planted{Name: "png " + name, Type: "image/png", Data: data, Width: 48, Height: 32, Orientation: orientation, SaysPlace: says, SaysTime: says}
+	file := func(name string, data []byte, orientation int, hasFacts bool) Planted {
+		p := Planted{Name: "png " + name, Type: "image/png", Data: data, Width: 48, Height: 32, Orientation: orientation, HasPlace: hasFacts, HasTime: hasFacts}
 		if orientation >= 5 {
 			p.Width, p.Height = p.Height, p.Width
 		}
@@ -105,19 +106,19 @@ func pngs() []Planted {
 		file("compressed text", PNG(picture, Chunk("zTXt", []byte(Secret+"\x00\x00"), Deflate(XMP()))), 1, false),
 		file("time and private chunks", PNG(picture, Chunk("tIME", []byte{7, 0xe8, 5, 1, 12, 0, 0}), Chunk("prVt", []byte(Secret)), Chunk("caBX", []byte(Secret))), 1, false),
 		file("named profile", PNG(picture, Chunk("iCCP", []byte(Secret+"\x00\x00"), Deflate(ICC(400)))), 1, false),
-		file("archive behind its data", BehindData(PNG(picture), Chunk("IDAT", []byte("PK\x03\x04"+Secret))), 1, false),
-		file("text behind its profile", PNG(picture, Chunk("iCCP", []byte("ICC\x00\x00"), Deflate(ICC(400)), []byte(Secret))), 1, false),
-		file("archive behind it", join(PNG(picture), []byte("PK\x03\x04"+Secret)), 1, false),
+		file("archive after its data", AfterData(PNG(picture), Chunk("IDAT", []byte("PK\x03\x04"+Secret))), 1, false),
+		file("text after its profile", PNG(picture, Chunk("iCCP", []byte("ICC\x00\x00"), Deflate(ICC(400)), []byte(Secret))), 1, false),
+		file("archive after it", join(PNG(picture), []byte("PK\x03\x04"+Secret)), 1, false),
 	}
 }
 
-// RIFF is a WebP file of chunks.
+// RIFF returns a WebP file of chunks.
 func RIFF(chunks ...[]byte) []byte {
 	body := join(chunks...)
 	return join([]byte("RIFF"), binary.LittleEndian.AppendUint32(nil, uint32(4+len(body))), []byte("WEBP"), body)
 }
 
-// RIFFChunk is a chunk of a WebP file.
+// RIFFChunk returns a chunk of a WebP file.
 func RIFFChunk(kind string, data []byte) []byte {
 	chunk := join([]byte(kind), binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data)
 	return append(chunk, make([]byte, len(data)&1)...)
@@ -127,16 +128,16 @@ func webps() []Planted {
 	canvas := func(flags byte) []byte { return RIFFChunk("VP8X", []byte{flags, 0, 0, 0, 63, 0, 0, 47, 0, 0}) }
 	picture := func(name string) []byte { return File(name)[12:] }
 	lossless := File("lossless.webp")
-	evened := RIFFChunk("VP8L", append(lossless[20:20+binary.LittleEndian.Uint32(lossless[16:])], 0)) // other readers get lost behind an odd length
-	file := func(name string, data []byte, orientation int, says bool) Planted {
-		p := Planted{Name: "webp " + name, Type: "image/webp", Data: data, Width: 64, Height: 48, Orientation: orientation, SaysPlace: says, SaysTime: says}
+	evened := RIFFChunk("VP8L", append(lossless[20:20+binary.LittleEndian.Uint32(lossless[16:])], 0)) // imagemeta does not skip the padding of odd chunks
+	file := func(name string, data []byte, orientation int, hasFacts bool) Planted {
+		p := Planted{Name: "webp " + name, Type: "image/webp", Data: data, Width: 64, Height: 48, Orientation: orientation, HasPlace: hasFacts, HasTime: hasFacts}
 		if orientation >= 5 {
 			p.Width, p.Height = p.Height, p.Width
 		}
 		return p
 	}
 	const hasExif, hasXMP, hasICC = 8, 4, 32
-	alpha := File("alpha.webp")[12+18:] // behind its own canvas
+	alpha := File("alpha.webp")[12+18:] // after its own canvas
 	return []Planted{
 		file("lossy with exif", RIFF(canvas(hasExif), picture("lossy.webp"), RIFFChunk("EXIF", Exif(binary.LittleEndian, 1, nil))), 1, true),
 		file("lossless with exif, turned", RIFF(canvas(hasExif), evened, RIFFChunk("EXIF", Exif(binary.BigEndian, 6, nil))), 6, true),
@@ -144,6 +145,6 @@ func webps() []Planted {
 		file("alpha with all", RIFF(canvas(hasExif|hasXMP|hasICC|16), RIFFChunk("ICCP", ICC(301)), alpha, RIFFChunk("EXIF", Exif(binary.BigEndian, 3, nil)), RIFFChunk("XMP ", XMP())), 3, true),
 		file("xmp", RIFF(canvas(hasXMP), picture("lossy.webp"), RIFFChunk("XMP ", XMP())), 1, false),
 		file("unknown chunk", RIFF(picture("lossy.webp"), RIFFChunk("PRIV", []byte(Secret))), 1, false),
-		file("archive behind it", join(File("lossless.webp"), []byte("PK\x03\x04"+Secret)), 1, false),
+		file("archive after it", join(File("lossless.webp"), []byte("PK\x03\x04"+Secret)), 1, false),
 	}
 }

@@ -1,6 +1,6 @@
-// Package specimen makes media files for tests: good ones, as cameras, phones and browsers leave
-// them, with a place and other private things planted wherever a file can hold them, and the parts
-// to build bad ones from. Only tests import it.
+// Package specimen makes media files for tests: files as cameras, phones and browsers write them,
+// with a location and other private data planted at every location where a file can hold it, and
+// the parts to build hostile files. Only tests import it.
 package specimen
 
 import (
@@ -14,7 +14,7 @@ import (
 	"math"
 )
 
-// What is planted. Nothing of it may be served.
+// The planted data. It must never be served.
 const (
 	Lat = 48.85837
 	Lng = 2.29448
@@ -25,7 +25,7 @@ const (
 	iso6709 = "+48.85837+002.29448+035.000/"
 )
 
-// Traces are byte strings of which the planted files hold at least one and cleaned files none.
+// Traces are byte strings: each planted file holds at least one, cleaned files hold none.
 func Traces() [][]byte {
 	traces := [][]byte{[]byte(Secret), []byte("48.858"), []byte("2.2944"), []byte("48,51"), []byte("2,17.6"), []byte("GPSL")}
 	for _, order := range []binary.AppendByteOrder{binary.BigEndian, binary.LittleEndian} {
@@ -37,7 +37,7 @@ func Traces() [][]byte {
 //go:embed files
 var files embed.FS
 
-// File is one of the files that real programs made: see make.sh.
+// File returns one of the files that make.sh made with real programs.
 func File(name string) []byte {
 	data, err := files.ReadFile("files/" + name)
 	if err != nil {
@@ -46,7 +46,7 @@ func File(name string) []byte {
 	return data
 }
 
-// Picture is a picture with something to see in it, different for every seed.
+// Picture returns a picture with visible structure, different for every seed.
 func Picture(width, height, seed int) *image.RGBA {
 	picture := image.NewRGBA(image.Rect(0, 0, width, height))
 	s := float64(seed)
@@ -63,7 +63,7 @@ func Picture(width, height, seed int) *image.RGBA {
 
 func wave(t float64) byte { return byte(127.5 + 127.5*math.Sin(2*math.Pi*t)) }
 
-// JPEG is a picture as a JPEG file, with further segments behind its first two bytes.
+// JPEG encodes a picture as JPEG, with further segments after its first two bytes.
 func JPEG(picture image.Image, segments ...[]byte) []byte {
 	var file bytes.Buffer
 	if err := jpeg.Encode(&file, picture, &jpeg.Options{Quality: 85}); err != nil {
@@ -72,13 +72,13 @@ func JPEG(picture image.Image, segments ...[]byte) []byte {
 	return join(file.Bytes()[:2], join(segments...), file.Bytes()[2:])
 }
 
-// Segment is a segment of a JPEG file.
+// Segment returns a segment of a JPEG file.
 func Segment(marker byte, data ...[]byte) []byte {
 	body := join(data...)
 	return join([]byte{0xff, marker}, binary.BigEndian.AppendUint16(nil, uint16(len(body)+2)), body)
 }
 
-// PNG is a picture as a PNG file, with further chunks behind its header.
+// PNG encodes a picture as PNG, with further chunks after its header.
 func PNG(picture image.Image, chunks ...[]byte) []byte {
 	var file bytes.Buffer
 	if err := png.Encode(&file, picture); err != nil {

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// open reports whether contributors may be let in: the mission is published, and its money is in
+// the contract.
+func (d *draftState) isOpen() bool {
+	return d.draft.State.View().Published && d.funding != nil && d.funding.Closed == nil
+}
+
+// moveSlots opens the missions to contributors that were published, closes those whose money left
+// the contract, and opens them again when the chain took that back. Only the end of the transaction
+// counts: see [books.queueRefunds].
+func (tx *writeTx) moveSlots() error {
+	for _, touched := range tx.order {
+		open := touched.isOpen()
+		if open == touched.wasOpen {
+			continue
+		}
+		if open {
+			slots, err := newSlots(touched.draft, tx.Now)
+			if err != nil {
+				return err
+			}
+			if err := tx.PublishSlots(slots); err != nil {
+				return err
+			}
+		}
+		if err := tx.CloseSlots(touched.draft.ID, !open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newSlots are the slots of a mission that was published at a time.
+func newSlots(draft store.Draft, publishedAt time.Time) (store.Slots, error) {
+	normalized, err := mission.Restore(draft.Mission)
+	if err != nil {
+		return store.Slots{}, fmt.Errorf("restore the mission of draft %s: %w", draft.ID, err)
+	}
+	definition := normalized.Mission()
+	summary, err := json.Marshal(sortie.DeliverablesMission{
+		MissionID: draft.MissionID, DraftID: draft.ID, Title: definition.Title, MediaType: definition.MediaType,
+		Reward: definition.Reward, TargetCount: definition.TargetCount,
+	})
+	if err != nil {
+		return store.Slots{}, fmt.Errorf("encode the summary of draft %s: %w", draft.ID, err)
+	}
+	slots := store.Slots{
+		DraftID: draft.ID, MissionID: draft.MissionID, Creator: draft.Wallet, Target: definition.TargetCount,
+		PerContributor: definition.MaxSubmissionsPerContributor, Token: draft.Token, MediaType: definition.MediaType, PublishedAt: publishedAt, Summary: summary,
+	}
+	slots.OpensAt, slots.EndsAt = normalized.Window(publishedAt)
+	if area := definition.Location; area != nil {
+		lat, errLat := microDegrees(area.Lat)
+		lng, errLng := microDegrees(area.Lng)
+		if err := errors.Join(errLat, errLng); err != nil {
+			return store.Slots{}, fmt.Errorf("place of draft %s: %w", draft.ID, err)
+		}
+		slots.Lat, slots.Lng = &lat, &lng
+	}
+	return slots, nil
+}
+
+// microDegrees reads degrees of at most six decimals, which a float holds exactly enough.
+func microDegrees(degrees json.Number) (int64, error) {
+	value, err := strconv.ParseFloat(string(degrees), 64)
+	return int64(math.Round(value * 1e6)), err
+}
+
+// olderPublished is the setting that says that the missions of a database from before there were
+// slots have theirs.
+const olderPublished = "older-missions-published"
+
+// publishOlder gives slots to missions that were published before there were any, once in the life
+// of a database.
+func (c *core) publishOlder(ctx context.Context) error {
+	const atOnce = 100
+	_, err := c.store.LastSetting(ctx, olderPublished)
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	for {
+		drafts, err := c.store.UnpublishedSlots(ctx, atOnce)
+		if err != nil {
+			return err
+		}
+		err = c.store.Tx(ctx, func(tx *store.Tx) error {
+			for _, draft := range drafts {
+				if err := publishOlder(tx, draft); err != nil {
+					return err
+				}
+			}
+			if len(drafts) == atOnce {
+				return nil // there may be more
+			}
+			return tx.PutSetting(olderPublished, []byte("yes"))
+		})
+		if err != nil || len(drafts) < atOnce {
+			return err
+		}
+	}
+}
+
+// publishOlder takes the time of its last transition for that of its publication, after which
+// nothing changes about a draft.
+func publishOlder(tx *store.Tx, draft store.Draft) error {
+	slots, err := newSlots(draft, draft.UpdatedAt)
+	if err != nil {
+		return err
+	}
+	if err := tx.PublishSlots(slots); err != nil {
+		return err
+	}
+	funding, err := tx.FundingOf(draft.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return tx.CloseSlots(draft.ID, err != nil || funding.Closed != nil)
+}

@@ -1,0 +1,332 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"math/big"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/params"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// A funding or a closing is proved by the receipt of its transaction. The sender of the transaction
+// decides how large that is: it may hold any number of events of ours and of foreign logs, which
+// cost the node as much as us. So a receipt is asked for once, however many events it has, and only
+// where the transaction's gas bounds its size. In place of the others the node is asked for the
+// logs with the missions' keys and for the missions themselves, whose sizes the contract bounds.
+
+const (
+	maxReceiptGas      = 1_200_000 // of a transaction; a log takes 375, so that there are at most 3,200 of them
+	maxReceiptBytes    = 3 << 19   // of one answer with receipts or transactions
+	receiptsAtOnce     = 16        // in one request
+	maxHeavyRemembered = 4096      // transactions of one node
+)
+
+// heavyReceipts are the transactions whose receipts a node could not give within the limits. They
+// are not asked for again.
+type heavyReceipts struct {
+	mutex  sync.Mutex
+	hashes map[sortie.Hash]bool
+}
+
+func (h *heavyReceipts) has(transaction sortie.Hash) bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.hashes[transaction]
+}
+
+func (h *heavyReceipts) add(transaction sortie.Hash) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.hashes == nil || len(h.hashes) >= maxHeavyRemembered {
+		h.hashes = make(map[sortie.Hash]bool)
+	}
+	h.hashes[transaction] = true
+}
+
+// errHeavy says that a node does not give a receipt within the limits.
+var errHeavy = errors.New("the receipt is too large to read")
+
+// receiptReading is a receipt, or why there is none: errHeavy, or what the node said.
+type receiptReading struct {
+	receipt *receipt
+	err     error
+}
+
+// receipt is what became of a transaction.
+type receipt struct {
+	transaction sortie.Hash
+	blockHash   sortie.Hash
+	block       uint64
+	succeeded   bool
+	events      []onchain.Event // those we know, of whatever contract
+	byKey       map[sortie.Hash][]int
+
+	// What it cost, in wei; nil where the node does not say. Chains that keep their data on another
+	// one take a fee for that.
+	gasUsed, gasPrice, l1Fee *big.Int
+}
+
+// cost is what the transaction cost in gwei, 0 where it is not known.
+func (one *receipt) cost() uint64 {
+	if one.gasUsed == nil || one.gasPrice == nil {
+		return 0
+	}
+	cost := new(big.Int).Mul(one.gasUsed, one.gasPrice)
+	if one.l1Fee != nil {
+		cost.Add(cost, one.l1Fee)
+	}
+	if cost.Div(cost, big.NewInt(params.GWei)); !cost.IsUint64() {
+		return math.MaxUint64
+	}
+	return cost.Uint64()
+}
+
+func receiptCall(transaction sortie.Hash) call {
+	return call{"eth_getTransactionReceipt", `["` + transaction.String() + `"]`}
+}
+
+// receipt reads a reply to a receiptCall.
+func (r reply) receipt() (*receipt, error) {
+	text, err := r.value()
+	if err != nil {
+		return nil, err
+	}
+	const transaction, blockHash, block, status, logs, all = 1, 2, 4, 8, 16, 31
+	found := 0
+	one := new(receipt)
+	err = eachMember(text, func(name, value []byte) (err error) {
+		member := 0
+		switch string(name) {
+		case "transactionHash":
+			member = transaction
+			err = fixedBytes(one.transaction[:], value)
+		case "blockHash":
+			member = blockHash
+			err = fixedBytes(one.blockHash[:], value)
+		case "blockNumber":
+			member = block
+			one.block, err = quantity(value)
+		case "status":
+			member = status
+			one.succeeded = bytes.Equal(value, []byte(`"0x1"`))
+		case "logs":
+			member = logs
+			one.events, err = knownEvents(value)
+		case "gasUsed":
+			one.gasUsed, _ = wei(value)
+		case "effectiveGasPrice":
+			one.gasPrice, _ = wei(value)
+		case "l1Fee":
+			one.l1Fee, _ = wei(value)
+		}
+		if found&member != 0 {
+			return badAnswer("a receipt that names its %s twice", name)
+		}
+		found |= member
+		return err
+	})
+	if err == nil && found != all {
+		err = badAnswer("a receipt that lacks one of its members")
+	}
+	one.byKey = make(map[sortie.Hash][]int, len(one.events))
+	for i := range one.events {
+		key := one.events[i].MissionKey
+		one.byKey[key] = append(one.byKey[key], i)
+	}
+	return one, err
+}
+
+// hasEvent refuses a receipt that does not have exactly this event.
+func (one *receipt) hasEvent(event *onchain.Event) error {
+	switch {
+	case one.transaction != event.Transaction:
+		return badAnswer("the receipt of another transaction")
+	case one.blockHash != event.BlockHash || one.block != event.Block:
+		return badAnswer("the transaction is in another block")
+	case !one.succeeded:
+		return badAnswer("the transaction failed")
+	}
+	for _, i := range one.byKey[event.MissionKey] {
+		if same(event, &one.events[i]) {
+			return nil
+		}
+	}
+	return badAnswer("the receipt has no such log")
+}
+
+// same compares two fundings or closings. A mission closes once, so that of a closing its place in
+// the block need not be known.
+func same(a, b *onchain.Event) bool {
+	if a.Block != b.Block || a.BlockHash != b.BlockHash || a.Transaction != b.Transaction || a.Factory != b.Factory || a.MissionKey != b.MissionKey {
+		return false
+	}
+	switch {
+	case a.Funded != nil && b.Funded != nil:
+		x, y := a.Funded, b.Funded
+		return a.LogIndex == b.LogIndex && x.MissionID == y.MissionID && x.Creator == y.Creator && x.Token == y.Token && x.Reward.Cmp(y.Reward) == 0 &&
+			x.TargetCount.Cmp(y.TargetCount) == 0 && x.Nonce == y.Nonce && x.ReclaimAfter == y.ReclaimAfter
+	case a.Closed != nil && b.Closed != nil:
+		x, y := a.Closed, b.Closed
+		return x.Refund.Cmp(y.Refund) == 0 && x.RefundDeferred == y.RefundDeferred && x.Reason == y.Reason
+	}
+	return false
+}
+
+// knownEvents reads those of a receipt's logs that are events of ours. Others may be of any shape.
+func knownEvents(logs []byte) (events []onchain.Event, err error) {
+	var l rawLog
+	err = eachElement(logs, func(text []byte) (int, error) {
+		length, err := l.parse(text)
+		if err != nil {
+			return 0, err
+		}
+		if event, known, err := l.event(); known && err == nil && !l.removed {
+			events = append(events, event)
+		}
+		return length, nil
+	})
+	return events, err
+}
+
+// receiptsOf reads the receipts of transactions. It fails when the node cannot be asked; a single
+// receipt that cannot be had is in the result.
+func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
+	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+	var light []sortie.Hash
+	for _, transaction := range transactions {
+		if n.heavy.has(transaction) {
+			readings[transaction] = receiptReading{err: errHeavy}
+		} else {
+			light = append(light, transaction)
+		}
+	}
+	var mutex sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelBatches)
+	for part := range slices.Chunk(light, receiptsAtOnce) {
+		group.Go(func() error {
+			some, err := n.readLightReceipts(ctx, part)
+			mutex.Lock()
+			defer mutex.Unlock()
+			maps.Copy(readings, some)
+			return err
+		})
+	}
+	return readings, group.Wait()
+}
+
+// readLightReceipts reads the receipts of those transactions whose gas bounds their size.
+func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
+	calls := make([]call, len(transactions))
+	for i, transaction := range transactions {
+		calls[i] = call{"eth_getTransactionByHash", `["` + transaction.String() + `"]`}
+	}
+	replies, err := n.batchWithin(ctx, calls, maxReceiptBytes)
+	if err != nil {
+		return nil, err
+	}
+	var light []sortie.Hash
+	for i, transaction := range transactions {
+		if gas, known := replies[i].gas(); known && gas > maxReceiptGas || tooLarge(replies[i].err) {
+			n.heavy.add(transaction)
+		} else {
+			light = append(light, transaction)
+		}
+	}
+	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+	if len(light) > 0 {
+		if readings, err = n.readReceipts(ctx, light); err != nil {
+			return nil, err
+		}
+	}
+	for _, transaction := range transactions {
+		if _, read := readings[transaction]; !read {
+			readings[transaction] = receiptReading{err: errHeavy}
+		}
+	}
+	return readings, nil
+}
+
+// gas reads the most gas that a transaction may use. A node that does not say it is asked for the
+// receipt all the same.
+func (r reply) gas() (gas uint64, known bool) {
+	text, err := r.value()
+	if err != nil {
+		return 0, false
+	}
+	err = eachMember(text, func(name, value []byte) (err error) {
+		if string(name) == "gas" {
+			gas, err = quantity(value)
+			known = err == nil
+		}
+		return err
+	})
+	return gas, known && err == nil
+}
+
+// readReceipts reads receipts in one request, or one by one when the node does not answer that: any
+// of them may be the reason.
+func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
+	calls := make([]call, len(transactions))
+	for i, transaction := range transactions {
+		calls[i] = receiptCall(transaction)
+	}
+	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+	replies, err := n.batchWithin(ctx, calls, maxReceiptBytes)
+	switch {
+	case err == nil:
+		for i, transaction := range transactions {
+			readings[transaction] = n.readReceipt(transaction, replies[i])
+		}
+		return readings, nil
+	case isAway(err) || ctx.Err() != nil:
+		return nil, err
+	case len(transactions) == 1:
+		if timedOut(err) {
+			n.heavy.add(transactions[0])
+		}
+		return map[sortie.Hash]receiptReading{transactions[0]: {err: errHeavy}}, nil
+	}
+	for i := range transactions {
+		one, err := n.readReceipts(ctx, transactions[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(readings, one)
+	}
+	return readings, nil
+}
+
+func (n *Node) readReceipt(transaction sortie.Hash, r reply) receiptReading {
+	if tooLarge(r.err) {
+		n.heavy.add(transaction)
+	}
+	if r.err != nil {
+		return receiptReading{err: errHeavy} // a refusal, whatever it says
+	}
+	one, err := r.receipt()
+	return receiptReading{one, err}
+}
+
+func timedOut(err error) bool {
+	var slow net.Error
+	return errors.As(err, &slow) && slow.Timeout()
+}
+
+// isAway reports whether a node could not be asked at all, or wants to be asked less often.
+func isAway(err error) bool {
+	var dialling *net.OpError
+	var status statusError
+	return errors.As(err, &dialling) && dialling.Op == "dial" || errors.As(err, &status) && status == http.StatusTooManyRequests
+}
