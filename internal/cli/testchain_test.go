@@ -29,15 +29,15 @@ var (
 	usdcCalls    = testusdc.NewTestUSDC()
 )
 
-// payoutChain is a chain with the contracts on it and without a service.
-type payoutChain struct {
+// testChain is a chain with the contracts on it and without a service.
+type testChain struct {
 	t          *testing.T
 	net        *devnet.Chain
 	deployment devnet.Deployment
 	files      string
 }
 
-func startPayoutChain(t *testing.T) *payoutChain {
+func startTestChain(t *testing.T) *testChain {
 	t.Helper()
 	net, err := devnet.Start(context.Background(), devnet.Config{Logger: slog.New(slog.DiscardHandler), ClockLead: 12 * time.Hour})
 	if err != nil {
@@ -48,14 +48,14 @@ func startPayoutChain(t *testing.T) *payoutChain {
 			t.Error(err)
 		}
 	})
-	return &payoutChain{t: t, net: net, deployment: net.Deployment(), files: t.TempDir()}
+	return &testChain{t: t, net: net, deployment: net.Deployment(), files: t.TempDir()}
 }
 
-func (c *payoutChain) domain() sortie.Domain {
+func (c *testChain) domain() sortie.Domain {
 	return sortie.Domain{ChainID: c.net.ChainID(), Factory: c.deployment.Factory}
 }
 
-func (c *payoutChain) signer(role devnet.Role) chain.TransactionSigner {
+func (c *testChain) signer(role devnet.Role) chain.TransactionSigner {
 	wallet := devnet.WalletByRole(role)
 	return devnet.NewSigner(wallet.Address, func(_ context.Context, digest sortie.Hash) (sortie.Bytes, error) {
 		return wallet.Key.SignDigest(digest), nil
@@ -63,7 +63,7 @@ func (c *payoutChain) signer(role devnet.Role) chain.TransactionSigner {
 }
 
 // transact sends a call of a role and waits until it has succeeded.
-func (c *payoutChain) transact(role devnet.Role, to sortie.Address, data []byte) *types.Receipt {
+func (c *testChain) transact(role devnet.Role, to sortie.Address, data []byte) *types.Receipt {
 	c.t.Helper()
 	account, err := chain.OpenAccount(c.t.Context(), c.net.Client(), c.signer(role), c.net.ChainID())
 	if err != nil {
@@ -89,8 +89,8 @@ const (
 	payoutMission = "photo-of-the-gate-1"
 )
 
-// fund locks a mission of three slots in USDC and gives when its creator may reclaim it.
-func (c *payoutChain) fund(missionID string) (reclaimAfter time.Time) {
+// fund funds a mission of three slots in USDC and returns when its creator may reclaim it.
+func (c *testChain) fund(missionID string) (reclaimAfter time.Time) {
 	c.t.Helper()
 	head, err := c.net.Client().HeaderByNumber(c.t.Context(), nil)
 	if err != nil {
@@ -112,8 +112,8 @@ func (c *payoutChain) fund(missionID string) (reclaimAfter time.Time) {
 	return time.Time{}
 }
 
-// receipt is what the service hands out for a slot, signed by the settler.
-func (c *payoutChain) receipt(missionID string, slot uint32, reclaimAfter time.Time) sortie.Receipt {
+// receipt returns the receipt of a slot, signed by the settler.
+func (c *testChain) receipt(missionID string, slot uint32, reclaimAfter time.Time) sortie.Receipt {
 	settler := devnet.WalletByRole(devnet.RoleSettler)
 	submissionID, reclaim := fmt.Sprintf("sub_%d", slot), sortie.FormatTime(reclaimAfter)
 	settlement := sortie.Settlement{MissionKey: sortie.MissionKey(missionID), Payments: []sortie.Payment{{
@@ -127,8 +127,8 @@ func (c *payoutChain) receipt(missionID string, slot uint32, reclaimAfter time.T
 	}
 }
 
-// write puts a value into a file as JSON and gives its path.
-func (c *payoutChain) write(value any) string {
+// write writes a value to a file as JSON and returns its path.
+func (c *testChain) write(value any) string {
 	c.t.Helper()
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *payoutChain) write(value any) string {
 	return c.writeText(string(text))
 }
 
-func (c *payoutChain) writeText(text string) string {
+func (c *testChain) writeText(text string) string {
 	c.t.Helper()
 	file, err := os.CreateTemp(c.files, "receipt-*.json")
 	if err != nil {
@@ -150,21 +150,21 @@ func (c *payoutChain) writeText(text string) string {
 	return filepath.Clean(file.Name())
 }
 
-// sortie runs the program against the chain, with a wallet that has no part in the mission.
-func (c *payoutChain) sortie(args ...string) (code ExitCode, stdout, stderr string) {
+// sortie runs the program against the chain, with a wallet of a third party.
+func (c *testChain) sortie(args ...string) (code ExitCode, stdout, stderr string) {
 	c.t.Helper()
 	return c.run(append(args, "--rpc", c.net.RPCURL(), "--key", "dev:5")...)
 }
 
-func (c *payoutChain) run(args ...string) (code ExitCode, stdout, stderr string) {
-	var out, complaints bytes.Buffer
+func (c *testChain) run(args ...string) (code ExitCode, stdout, stderr string) {
+	var out, errors bytes.Buffer
 	nothing := func(string) (string, bool) { return "", false }
-	code = ExitCode(run(c.t.Context(), args, nothing, &out, &complaints))
-	return code, out.String(), complaints.String()
+	code = ExitCode(run(c.t.Context(), args, nothing, &out, &errors))
+	return code, out.String(), errors.String()
 }
 
-// nonce is the number of transactions of the wallet that pays the gas.
-func (c *payoutChain) nonce() uint64 {
+// nonce returns the number of transactions of the wallet that pays the gas.
+func (c *testChain) nonce() uint64 {
 	c.t.Helper()
 	nonce, err := c.net.Client().PendingNonceAt(c.t.Context(), common.Address(devnet.WalletByRole(devnet.RoleCreator2).Address))
 	if err != nil {
@@ -173,13 +173,13 @@ func (c *payoutChain) nonce() uint64 {
 	return nonce
 }
 
-// wantRefused runs a command that must end with a code and one line of reason, and send nothing.
-func (c *payoutChain) wantRefused(code ExitCode, reason string, args ...string) {
+// wantRefused runs a command that must fail with a code and one line with the reason, and send nothing.
+func (c *testChain) wantRefused(code ExitCode, reason string, args ...string) {
 	c.t.Helper()
 	c.wantNothingSent(code, reason, func() (ExitCode, string, string) { return c.sortie(args...) })
 }
 
-func (c *payoutChain) wantNothingSent(code ExitCode, reason string, run func() (ExitCode, string, string)) {
+func (c *testChain) wantNothingSent(code ExitCode, reason string, run func() (ExitCode, string, string)) {
 	c.t.Helper()
 	before := c.nonce()
 	got, stdout, stderr := run()
@@ -191,7 +191,7 @@ func (c *payoutChain) wantNothingSent(code ExitCode, reason string, run func() (
 	}
 }
 
-func (c *payoutChain) balance(role devnet.Role) *big.Int {
+func (c *testChain) balance(role devnet.Role) *big.Int {
 	c.t.Helper()
 	token := servicetoken.NewServiceToken()
 	to := common.Address(c.deployment.USDC)
@@ -206,16 +206,16 @@ func (c *payoutChain) balance(role devnet.Role) *big.Int {
 	return balance
 }
 
-// wantEarned compares what the contributor has more than before.
-func (c *payoutChain) wantEarned(before *big.Int, want int64) {
+// wantEarned checks by how much the balance of the contributor grew.
+func (c *testChain) wantEarned(before *big.Int, want int64) {
 	c.t.Helper()
 	if got := new(big.Int).Sub(c.balance(devnet.RoleContributor1), before); got.Cmp(big.NewInt(want)) != 0 {
 		c.t.Errorf("the contributor got %s base units, want %d", got, want)
 	}
 }
 
-// deny puts the contributor on the denylist of USDC, or takes it off.
-func (c *payoutChain) deny(listed bool) {
+// deny adds the contributor to the denylist of USDC, or removes it.
+func (c *testChain) deny(listed bool) {
 	c.t.Helper()
 	contributor := common.Address(devnet.WalletByRole(devnet.RoleContributor1).Address)
 	c.transact(devnet.RoleDeployer, c.deployment.USDC, usdcCalls.PackSetDenylisted(contributor, listed))
