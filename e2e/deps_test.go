@@ -34,7 +34,7 @@ var rooms = map[string]struct {
 	"internal/store":    {[]string{"", "internal/mission", "internal/onchain"}, "storage serves the use cases and never calls them"},
 	"internal/verify":   {[]string{"", "internal/mission"}, "what a submission is worth follows from what is told about it: no database, no files"},
 	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify", "internal/onchain"}, "use cases know no HTTP and no chain"},
-	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
+	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/links", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
 	"internal/apidocs":  {nil, "the docs page is made of the OpenAPI document alone"},
 	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store", "internal/onchain", "internal/mission"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
 	"internal/jobs":     {[]string{"", "internal/store"}, "a queue carries work and knows none of it"},
@@ -55,7 +55,16 @@ var rooms = map[string]struct {
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
 
-// sdkDependencies is all that a program importing the SDK compiles beside the standard library.
+// forbidden are packages of the standard library that a room must not import.
+var forbidden = map[string]struct {
+	imports []string
+	why     string
+}{
+	"internal/app": {[]string{"net/http", "net/url"}, "use cases know no HTTP: package api builds URLs and reads queries"},
+}
+
+// sdkDependencies are the packages that a program importing the SDK compiles besides the standard
+// library.
 var sdkDependencies = []string{"github.com/decred/dcrd/dcrec/secp256k1/v4", "golang.org/x/crypto/sha3", "golang.org/x/sys/cpu"}
 
 type listedPackage struct {
@@ -106,6 +115,9 @@ func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 			if target, ours := room(imported); ours && !slices.Contains(rule.imports, target) {
 				t.Errorf("%q imports %q: %s", name, target, rule.why)
 			}
+			if slices.Contains(forbidden[name].imports, imported) {
+				t.Errorf("%q imports %q: %s", name, imported, forbidden[name].why)
+			}
 		}
 	}
 }
@@ -119,7 +131,7 @@ func TestTheSDKStaysLight(t *testing.T) {
 		if !slices.ContainsFunc(sdkDependencies, func(allowed string) bool {
 			return listed.ImportPath == allowed || strings.HasPrefix(listed.ImportPath, allowed+"/")
 		}) {
-			t.Errorf("the SDK now depends on %s: whoever imports it would too", listed.ImportPath)
+			t.Errorf("the SDK now depends on %s: every program that imports it would too", listed.ImportPath)
 		}
 	}
 }

@@ -53,10 +53,10 @@ func (db *DB) AwaitDurable(ctx context.Context) error {
 
 // exec runs a statement that returns no rows and returns how many rows it changed.
 func (tx *Tx) exec(statement string, args ...any) (changed int64, err error) {
-	return tx.exec(statement, args...)
+	return tx.session.exec(tx.ctx, statement, args...)
 }
 
 // insert runs a statement that adds one row. See [session.insert].
 func (tx *Tx) insert(statement string, args ...any) (seq int64, err error) {
-	return tx.insert(statement, args...)
+	return tx.session.insert(tx.ctx, statement, args...)
 }
