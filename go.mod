@@ -2,8 +2,6 @@ module github.com/sortie-labs/sortie
 
 go 1.26.0
 
-toolchain go1.26.9
-
 require (
 	github.com/bep/imagemeta v1.0.1
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1
