@@ -287,25 +287,25 @@ func TestBadDeclarations(t *testing.T) {
 		body string
 		code sortie.Code
 	}{
-		"E1 0 bytes":             {with(size, `"sizeBytes":0`), sortie.CodeValidationFailed},
-		"E3 size limit + 1":      {with(size, `"sizeBytes":536870913`), sortie.CodePayloadTooLarge},
+		"size 0":                 {with(size, `"sizeBytes":0`), sortie.CodeValidationFailed},
+		"size above the limit":   {with(size, `"sizeBytes":536870913`), sortie.CodePayloadTooLarge},
 		"a negative size":        {with(size, `"sizeBytes":-1`), sortie.CodeValidationFailed},
 		"a size of 2^64":         {with(size, `"sizeBytes":18446744073709551616`), ""},
 		"a fraction of a byte":   {with(size, `"sizeBytes":1.5`), sortie.CodeValidationFailed},
-		"E25 SVG":                {with("image/jpeg", "image/svg+xml"), sortie.CodeUnsupportedMediaType},
-		"E26 HTML":               {with("image/jpeg", "text/html"), sortie.CodeUnsupportedMediaType},
-		"E23 HEIC":               {with("image/jpeg", "image/heic"), sortie.CodeUnsupportedMediaType},
+		"content type SVG":       {with("image/jpeg", "image/svg+xml"), sortie.CodeUnsupportedMediaType},
+		"content type HTML":      {with("image/jpeg", "text/html"), sortie.CodeUnsupportedMediaType},
+		"content type HEIC":      {with("image/jpeg", "image/heic"), sortie.CodeUnsupportedMediaType},
 		"a video":                {with("image/jpeg", "video/mp4"), sortie.CodeValidationFailed},
 		"not a hash":             {with(`"sha256":"`, `"sha256":"x`), sortie.CodeValidationFailed},
 		"beyond the pole":        {with("52.516275", "90.000001"), sortie.CodeValidationFailed},
 		"no accuracy":            {with("8.5", "0"), sortie.CodeValidationFailed},
 		"a time without a zone":  {with(`Z"`, `"`), sortie.CodeValidationFailed},
 		"a member nobody knows":  {with("{", `{"note":"x",`), sortie.CodeValidationFailed},
-		"C12 a name twice":       {with("{", `{"sizeBytes":1,`), sortie.CodeInvalidJSON},
-		"C3 not an object":       {"[]", sortie.CodeInvalidJSON},
-		"C1 nothing":             {"", sortie.CodeInvalidJSON},
-		"C20 1e400":              {with("52.516275", "1e400"), ""},
-		"C17 a body of 17 KiB":   {with("{", "{"+strings.Repeat(" ", 17<<10)), sortie.CodePayloadTooLarge},
+		"a member twice":         {with("{", `{"sizeBytes":1,`), sortie.CodeInvalidJSON},
+		"not an object":          {"[]", sortie.CodeInvalidJSON},
+		"empty body":             {"", sortie.CodeInvalidJSON},
+		"number 1e400":           {with("52.516275", "1e400"), ""},
+		"a body of 17 KiB":       {with("{", "{"+strings.Repeat(" ", 17<<10)), sortie.CodePayloadTooLarge},
 		"without a type":         {with(`"contentType":"image/jpeg",`, ""), sortie.CodeValidationFailed},
 		"a location that is not": {with(`{"lat"`, `{"lat":null,"latitude"`), ""},
 	} {
@@ -315,7 +315,7 @@ func TestBadDeclarations(t *testing.T) {
 		}
 		checkError(t, a)
 	}
-	for name, key := range map[string]string{"D36 no key": "", "D38 a key of 256": strings.Repeat("k", 256)} {
+	for name, key := range map[string]string{"no idempotency key": "", "idempotency key of 256 characters": strings.Repeat("k", 256)} {
 		if a := s.declareBy(contributor, missionID, key, good); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 		}

@@ -74,66 +74,66 @@ func TestBadWalletHeaders(t *testing.T) {
 	add := func(name string, m message, code sortie.Code) {
 		rows = append(rows, badRequest{name: name, text: m.String(), status: http.StatusUnauthorized, code: code})
 	}
-	add("B1 no wallet", right.without(sortie.HeaderWallet), missing)
-	add("B2 no timestamp", right.without(sortie.HeaderTimestamp), missing)
-	add("B3 no signature", right.without(sortie.HeaderSignature), missing)
-	add("B3 none of the three", s.unsigned(http.MethodGet, listPath), missing)
-	add("B4 wallet twice", right.and(sortie.HeaderWallet, address), invalid)
-	add("B4 timestamp twice", right.and(sortie.HeaderTimestamp, timestamp), invalid)
-	add("B4 signature twice", right.and("x-service-signature", signature), invalid)
-	add("B5 wallet without 0x", walletIs(address[2:]), invalid)
-	add("B6 wallet of 39 digits", walletIs(address[:41]), invalid)
-	add("B7 wallet of 41 digits", walletIs(address+"0"), invalid)
-	add("B8 wallet with 0X", walletIs("0X"+address[2:]), invalid)
-	add("B9 wallet with a wrong checksum", walletIs("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), invalid)
-	add("B10 zero address", walletIs("0x"+strings.Repeat("0", 40)), invalid)
+	add("no wallet", right.without(sortie.HeaderWallet), missing)
+	add("no timestamp", right.without(sortie.HeaderTimestamp), missing)
+	add("no signature", right.without(sortie.HeaderSignature), missing)
+	add("none of the three", s.unsigned(http.MethodGet, listPath), missing)
+	add("wallet twice", right.and(sortie.HeaderWallet, address), invalid)
+	add("timestamp twice", right.and(sortie.HeaderTimestamp, timestamp), invalid)
+	add("signature twice", right.and("x-service-signature", signature), invalid)
+	add("wallet without 0x", walletIs(address[2:]), invalid)
+	add("wallet of 39 digits", walletIs(address[:41]), invalid)
+	add("wallet of 41 digits", walletIs(address+"0"), invalid)
+	add("wallet with 0X", walletIs("0X"+address[2:]), invalid)
+	add("wallet with a wrong checksum", walletIs("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), invalid)
+	add("zero address", walletIs("0x"+strings.Repeat("0", 40)), invalid)
 	for i := 1; i <= 10; i++ {
-		add(fmt.Sprintf("B11 precompile %d", i), walletIs(fmt.Sprintf("0x%040x", i)), invalid)
+		add(fmt.Sprintf("precompile %d", i), walletIs(fmt.Sprintf("0x%040x", i)), invalid)
 	}
-	add("B12 the factory", walletIs(testDomain.Factory.String()), wrong)
-	add("B13 a token", walletIs(s.trust.Tokens[sortie.TokenUSDC].Address.String()), wrong)
-	add("B14 name", walletIs("vitalik.eth"), invalid)
-	add("B15 full-width digits", walletIs("0x"+strings.Repeat("０", 40)), invalid)
-	add("B15 empty", walletIs(" "), invalid)
+	add("the factory", walletIs(testDomain.Factory.String()), wrong)
+	add("a token", walletIs(s.trust.Tokens[sortie.TokenUSDC].Address.String()), wrong)
+	add("name", walletIs("vitalik.eth"), invalid)
+	add("full-width digits", walletIs("0x"+strings.Repeat("０", 40)), invalid)
+	add("empty", walletIs(" "), invalid)
 
-	add("B16 timestamp empty", timestampIs(" "), invalid)
-	add("B17 text", timestampIs("yesterday"), invalid)
-	add("B18 float", timestampIs(timestamp+".5"), invalid)
-	add("B19 negative", timestampIs("-"+timestamp[1:]), invalid)
-	add("B20 exponent", timestampIs("1e9"), invalid)
-	add("B21 plus and zeros", timestampIs("+00"+timestamp), invalid)
-	add("B22 seconds signed, milliseconds sent", right.with(sortie.HeaderTimestamp, timestamp+"000"), wrong)
-	add("B22 seconds with the zeros of milliseconds in front", timestampIs("000"+timestamp), late)
-	add("B22 microseconds", timestampIs(timestamp+"000000"), invalid)
-	add("B23 2^63", timestampIs("9223372036854775808"), invalid)
-	add("B24 2^64", timestampIs("18446744073709551616"), invalid)
-	add("B25 301 s late", timestampIs(skewed(-301*time.Second)), late)
-	add("B26 301 s early", timestampIs(skewed(301*time.Second)), late)
-	add("B27 padded with a no-break space", timestampIs("\u00a0"+timestamp), invalid)
-	add("B27 space inside", timestampIs(timestamp[:5]+" "+timestamp[5:]), invalid)
+	add("timestamp empty", timestampIs(" "), invalid)
+	add("text", timestampIs("yesterday"), invalid)
+	add("float", timestampIs(timestamp+".5"), invalid)
+	add("negative", timestampIs("-"+timestamp[1:]), invalid)
+	add("exponent", timestampIs("1e9"), invalid)
+	add("plus and zeros", timestampIs("+00"+timestamp), invalid)
+	add("seconds signed, milliseconds sent", right.with(sortie.HeaderTimestamp, timestamp+"000"), wrong)
+	add("seconds with the zeros of milliseconds in front", timestampIs("000"+timestamp), late)
+	add("microseconds", timestampIs(timestamp+"000000"), invalid)
+	add("2^63", timestampIs("9223372036854775808"), invalid)
+	add("2^64", timestampIs("18446744073709551616"), invalid)
+	add("301 s late", timestampIs(skewed(-301*time.Second)), late)
+	add("301 s early", timestampIs(skewed(301*time.Second)), late)
+	add("padded with a no-break space", timestampIs("\u00a0"+timestamp), invalid)
+	add("space inside", timestampIs(timestamp[:5]+" "+timestamp[5:]), invalid)
 
-	add("B28 odd number of digits", signatureIs(signature[:131]), invalid)
-	add("B28 not hex", signatureIs("0x"+strings.Repeat("zz", 65)), invalid)
-	add("B28 no digits, which only a contract can accept", signatureIs("0x"), wrong)
-	add("B28 no 0x", signatureIs(signature[2:]), invalid)
-	add("B29 64 bytes", signatureIs(signature[:130]), wrong)
-	add("B30 66 bytes", signatureIs(signature+"00"), wrong)
-	add("B31 high s", signatureIs(highS(signature)), wrong)
-	add("B32 v of the other key", signatureIs(altered(signature, nil, nil, int(signature[131]-'b')^1)), wrong)
-	add("B33 v 35", signatureIs(altered(signature, nil, nil, 35)), wrong)
-	add("B33 v 2", signatureIs(altered(signature, nil, nil, 2)), wrong)
-	add("B33 v 255", signatureIs(altered(signature, nil, nil, 255)), wrong)
-	add("B34 r is 0", signatureIs(altered(signature, zeros, nil, -1)), wrong)
-	add("B34 s is 0", signatureIs(altered(signature, nil, zeros, -1)), wrong)
-	add("B34 all is 0", signatureIs("0x"+strings.Repeat("00", 65)), wrong)
-	add("B34 r is the curve's order", signatureIs(altered(signature, curveOrder.Bytes(), nil, -1)), wrong)
-	add("B36 in an ERC-6492 wrapper that the chain refuses", signatureIs("0x"+strings.Repeat("00", 64)+signature[2:]+strings.Repeat("6492", 16)), wrong)
-	add("B37 over the hash without prefix", signatureIs(unprefixed), wrong)
-	add("B38 over another path", signatureIs(s.get(listPath+"/x").header(sortie.HeaderSignature)), wrong)
-	add("B39 over another order of the query", s.get(listPath+"?limit=1&status=published").retarget(listPath+"?status=published&limit=1"), wrong)
+	add("odd number of digits", signatureIs(signature[:131]), invalid)
+	add("not hex", signatureIs("0x"+strings.Repeat("zz", 65)), invalid)
+	add("no digits, which only a contract can accept", signatureIs("0x"), wrong)
+	add("no 0x", signatureIs(signature[2:]), invalid)
+	add("64 bytes", signatureIs(signature[:130]), wrong)
+	add("66 bytes", signatureIs(signature+"00"), wrong)
+	add("high s", signatureIs(highS(signature)), wrong)
+	add("v of the other key", signatureIs(altered(signature, nil, nil, int(signature[131]-'b')^1)), wrong)
+	add("v 35", signatureIs(altered(signature, nil, nil, 35)), wrong)
+	add("v 2", signatureIs(altered(signature, nil, nil, 2)), wrong)
+	add("v 255", signatureIs(altered(signature, nil, nil, 255)), wrong)
+	add("r is 0", signatureIs(altered(signature, zeros, nil, -1)), wrong)
+	add("s is 0", signatureIs(altered(signature, nil, zeros, -1)), wrong)
+	add("all is 0", signatureIs("0x"+strings.Repeat("00", 65)), wrong)
+	add("r is the curve's order", signatureIs(altered(signature, curveOrder.Bytes(), nil, -1)), wrong)
+	add("in an ERC-6492 wrapper that the chain refuses", signatureIs("0x"+strings.Repeat("00", 64)+signature[2:]+strings.Repeat("6492", 16)), wrong)
+	add("over the hash without prefix", signatureIs(unprefixed), wrong)
+	add("over another path", signatureIs(s.get(listPath+"/x").header(sortie.HeaderSignature)), wrong)
+	add("over another order of the query", s.get(listPath+"?limit=1&status=published").retarget(listPath+"?status=published&limit=1"), wrong)
 	rows = append(rows,
-		badRequest{name: "B35 signature of 1 MB", text: signatureIs("0x" + strings.Repeat("ab", 1<<20)).String(), status: http.StatusRequestHeaderFieldsTooLarge, closes: true},
-		badRequest{name: "B35 signature over 8 KiB", text: signatureIs("0x" + strings.Repeat("ab", 8<<10+1)).String(), status: http.StatusUnauthorized, code: invalid},
+		badRequest{name: "signature of 1 MB", text: signatureIs("0x" + strings.Repeat("ab", 1<<20)).String(), status: http.StatusRequestHeaderFieldsTooLarge, closes: true},
+		badRequest{name: "signature over 8 KiB", text: signatureIs("0x" + strings.Repeat("ab", 8<<10+1)).String(), status: http.StatusUnauthorized, code: invalid},
 	)
 	s.refuseAll(t, rows)
 }
@@ -185,16 +185,16 @@ func TestUnusualWalletHeadersThatAreTaken(t *testing.T) {
 		Method: http.MethodGet, URL: "http://" + right.host + listPath, BodySHA256: sortie.EmptyBodySHA256, Wallet: address, Timestamp: timestamp,
 	}
 	for name, m := range map[string]message{
-		"B9 wallet in small letters":              s.sign(unsigned.with(sortie.HeaderWallet, strings.ToLower(address)), creator),
-		"B22 milliseconds":                        s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().UnixMilli())), creator),
-		"B25 300 s late":                          s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(-300*time.Second).Unix())), creator),
-		"B26 300 s early":                         s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(300*time.Second).Unix())), creator),
-		"B27 padded with spaces, which HTTP cuts": right.with(sortie.HeaderTimestamp, "  "+timestamp+"\t "),
-		"B32 v 0 or 1":                            right.with(sortie.HeaderSignature, altered(signature, nil, nil, int(signature[131]-'b'))),
-		"B40 sent again":                          right,
-		"header names in small letters":           right.without(sortie.HeaderWallet).and(strings.ToLower(sortie.HeaderWallet), address),
-		"hash of no bytes":                        right.with(sortie.HeaderSignature, creator.SignDigest(emptyHash.Digest()).String()),
-		"signature in capitals":                   right.with(sortie.HeaderSignature, "0x"+strings.ToUpper(signature[2:])),
+		"wallet in small letters":             s.sign(unsigned.with(sortie.HeaderWallet, strings.ToLower(address)), creator),
+		"milliseconds":                        s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().UnixMilli())), creator),
+		"300 s late":                          s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(-300*time.Second).Unix())), creator),
+		"300 s early":                         s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(300*time.Second).Unix())), creator),
+		"padded with spaces, which HTTP cuts": right.with(sortie.HeaderTimestamp, "  "+timestamp+"\t "),
+		"v 0 or 1":                            right.with(sortie.HeaderSignature, altered(signature, nil, nil, int(signature[131]-'b'))),
+		"sent again":                          right,
+		"header names in small letters":       right.without(sortie.HeaderWallet).and(strings.ToLower(sortie.HeaderWallet), address),
+		"hash of no bytes":                    right.with(sortie.HeaderSignature, creator.SignDigest(emptyHash.Digest()).String()),
+		"signature in capitals":               right.with(sortie.HeaderSignature, "0x"+strings.ToUpper(signature[2:])),
 	} {
 		for range 2 { // a GET may be repeated while its timestamp is in the window
 			w := s.dial()

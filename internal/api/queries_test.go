@@ -18,12 +18,12 @@ func TestBadParametersOfDeliverables(t *testing.T) {
 	path := listPath + "/" + s.publishedBy(stranger) + "/deliverables"
 	var rows []badRequest
 	for name, query := range map[string]string{
-		"D11 ttl 0":                   "mediaUrlTtlSeconds=0",
-		"D12 ttl -1":                  "mediaUrlTtlSeconds=-1",
-		"D15 ttl 1.5":                 "mediaUrlTtlSeconds=1.5",
-		"D15 ttl 1e2":                 "mediaUrlTtlSeconds=1e2",
-		"D16 ttl text":                "mediaUrlTtlSeconds=long",
-		"D16 ttl 5m":                  "mediaUrlTtlSeconds=5m",
+		"ttl 0":                       "mediaUrlTtlSeconds=0",
+		"ttl -1":                      "mediaUrlTtlSeconds=-1",
+		"ttl 1.5":                     "mediaUrlTtlSeconds=1.5",
+		"ttl 1e2":                     "mediaUrlTtlSeconds=1e2",
+		"ttl text":                    "mediaUrlTtlSeconds=long",
+		"ttl 5m":                      "mediaUrlTtlSeconds=5m",
 		"ttl empty":                   "mediaUrlTtlSeconds=",
 		"ttl 01":                      "mediaUrlTtlSeconds=01",
 		"ttl +1":                      "mediaUrlTtlSeconds=%2B1",
@@ -93,12 +93,12 @@ func TestBadParametersOfTheFeed(t *testing.T) {
 	} {
 		rows = append(rows, badRequest{name: name, text: s.unsigned(http.MethodGet, feedPath+"?"+query).String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter})
 	}
-	for name, cursor := range map[string]string{"D17 garbage": "zzzz", "D21 an id": "sub_0123456789abcdefghjkmnpqrs", "D22 10 KB": strings.Repeat("A", 10_000)} {
+	for name, cursor := range map[string]string{"cursor of garbage": "zzzz", "cursor that is an id": "sub_0123456789abcdefghjkmnpqrs", "cursor of 10 KB": strings.Repeat("A", 10_000)} {
 		rows = append(rows, badRequest{name: name, text: s.unsigned(http.MethodGet, feedPath+"?cursor="+cursor).String(), status: http.StatusBadRequest, code: sortie.CodeInvalidCursor})
 	}
 	rows = append(rows,
 		badRequest{name: "a mission that is none", text: s.unsigned(http.MethodGet, feedPath+"/x").String(), status: http.StatusNotFound, code: sortie.CodeNotFound},
-		badRequest{name: "D31 a mission of 500 letters", text: s.unsigned(http.MethodGet, feedPath+"/"+strings.Repeat("a", 500)).String(), status: http.StatusNotFound, code: sortie.CodeNotFound},
+		badRequest{name: "mission id of 500 letters", text: s.unsigned(http.MethodGet, feedPath+"/"+strings.Repeat("a", 500)).String(), status: http.StatusNotFound, code: sortie.CodeNotFound},
 		badRequest{name: "a parameter of a mission", text: s.unsigned(http.MethodGet, feedPath+"/x?near=0,0").String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter},
 	)
 	s.refuseAll(t, rows)
@@ -205,8 +205,8 @@ func TestTheQueueOfSubmissions(t *testing.T) {
 			t.Errorf("accepted: %v", got)
 		}
 		for name, query := range map[string]string{
-			"D24 unknown status": "status=open", "D25 capitals": "status=FLAGGED", "D26 two": "status=flagged&status=pending", "D27 empty": "status=",
-			"D28 SQL": "status=flagged'--", "D29 NUL": "status=flagged%00", "an empty mission": "missionId=",
+			"unknown status": "status=open", "status in capitals": "status=FLAGGED", "two statuses": "status=flagged&status=pending", "status empty": "status=",
+			"status with SQL": "status=flagged'--", "status with NUL": "status=flagged%00", "an empty mission": "missionId=",
 		} {
 			if a := s.send(testRequest{target: queuePath + "?" + query, signer: reviewer}); a.code() != sortie.CodeInvalidParameter {
 				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
@@ -237,10 +237,10 @@ func TestCursorsOfDeliverables(t *testing.T) {
 	flipped := []byte(cursor)
 	flipped[len(flipped)/2] ^= 1
 	for name, target := range map[string]string{
-		"D19 of another mission": listPath + "/" + two.DraftID + "/deliverables?cursor=" + cursor,
-		"D20 changed":            listPath + "/" + one.DraftID + "/deliverables?cursor=" + url.QueryEscape(string(flipped)),
-		"D17 garbage":            listPath + "/" + one.DraftID + "/deliverables?cursor=zzzz",
-		"of deliverables":        submissionsPath + "?cursor=" + cursor,
+		"cursor of another mission": listPath + "/" + two.DraftID + "/deliverables?cursor=" + cursor,
+		"changed cursor":            listPath + "/" + one.DraftID + "/deliverables?cursor=" + url.QueryEscape(string(flipped)),
+		"cursor of garbage":         listPath + "/" + one.DraftID + "/deliverables?cursor=zzzz",
+		"of deliverables":           submissionsPath + "?cursor=" + cursor,
 	} {
 		if a := s.send(testRequest{target: target}); a.code() != sortie.CodeInvalidCursor {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
