@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// missionWith is the good mission with some of its text replaced.
+// missionWith returns the good mission with some of its text replaced.
 func missionWith(old, replacement string) string {
 	if !strings.Contains(goodMission, old) {
 		panic("the good mission has no " + old)
@@ -177,7 +177,7 @@ func TestBadBodies(t *testing.T) {
 	s.refuseAll(t, rows)
 }
 
-// All that is wrong is said at once, by path.
+// All invalid fields are reported at once, by path.
 func TestFaultsComeTogether(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -192,7 +192,7 @@ func TestFaultsComeTogether(t *testing.T) {
 		}
 		slices.Sort(paths)
 		if a.code() != sortie.CodeUnsupportedRewardToken || !slices.Equal(paths, want) {
-			t.Errorf("%s: %s", body, a.body)
+			t.Errorf("%s: got %s, want unsupported_reward_token for the fields %q", body, a.body, want)
 		}
 		if got := fmt.Sprint(a.details()["allowed"]); got != "[SERVICE_TOKEN USDC]" {
 			t.Errorf("allowed %s", got)
@@ -201,7 +201,7 @@ func TestFaultsComeTogether(t *testing.T) {
 	s.storesNothing(t)
 }
 
-// Bodies that look odd and have one exact meaning.
+// Unusual bodies with one exact meaning are accepted.
 func TestUnusualBodiesThatAreTaken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -229,7 +229,7 @@ func TestUnusualBodiesThatAreTaken(t *testing.T) {
 	} {
 		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: name, body: row.body})
 		if a.StatusCode != http.StatusCreated {
-			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+			t.Errorf("%s: got %d %s, want 201", name, a.StatusCode, a.body)
 			continue
 		}
 		status := s.send(testRequest{target: a.Header.Get("Location")})
@@ -243,7 +243,7 @@ func TestUnusualBodiesThatAreTaken(t *testing.T) {
 	}
 }
 
-// C40, and what else is not material: each spelling of a mission leads to the draft of the first.
+// Each spelling of a mission, under the same key, returns the first draft.
 func TestSpellingsOfOneMission(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -257,7 +257,7 @@ func TestSpellingsOfOneMission(t *testing.T) {
 		} {
 			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
 			if a.StatusCode != http.StatusOK || decode[sortie.DraftCreated](t, a).DraftID != first.DraftID {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s: got %d %s, want 200 and draft %s", name, a.StatusCode, a.body, first.DraftID)
 			}
 		}
 		for field, body := range map[string]string{
@@ -265,7 +265,7 @@ func TestSpellingsOfOneMission(t *testing.T) {
 		} {
 			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
 			if a.StatusCode != http.StatusConflict || !strings.HasPrefix(fmt.Sprint(a.details()["fields"]), "["+field) {
-				t.Errorf("%s: %d %s", field, a.StatusCode, a.body)
+				t.Errorf("another %s: got %d %s, want 409 that names it", field, a.StatusCode, a.body)
 			}
 		}
 	})
@@ -277,7 +277,7 @@ func TestCreatorMustBeTheWallet(t *testing.T) {
 	for _, named := range []string{fmt.Sprintf("%q", stranger.Address()), `"me"`, "1", `"0x0000000000000000000000000000000000000000"`} {
 		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: missionWith(`"targetCount"`, `"creator":`+named+`,"targetCount"`)})
 		if a.StatusCode != http.StatusForbidden || a.code() != sortie.CodeCreatorMismatch {
-			t.Errorf("%s: %d %s", named, a.StatusCode, a.body)
+			t.Errorf("creator %s: got %d %s, want 403 creator_mismatch", named, a.StatusCode, a.body)
 		}
 	}
 	s.storesNothing(t)

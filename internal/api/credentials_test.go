@@ -16,10 +16,10 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// curveOrder is the number of secp256k1 signatures' scalars: s and curveOrder-s sign the same.
+// curveOrder is the order of secp256k1: s and curveOrder-s are signatures of the same message.
 var curveOrder = crypto.S256().Params().N
 
-// altered is a signature in hex with its parts replaced; a nil part stays.
+// altered returns a signature in hex with some parts replaced; a nil part is kept.
 func altered(signature string, r, s []byte, v int) string {
 	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
 	if err != nil {
@@ -37,8 +37,7 @@ func altered(signature string, r, s []byte, v int) string {
 	return sortie.Bytes(raw).String()
 }
 
-// highS is the other signature that the same key could have made: s is in the upper half, v
-// flipped.
+// highS returns the other valid signature of the same key: s in the upper half, v flipped.
 func highS(signature string) string {
 	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
 	if err != nil {
@@ -138,7 +137,7 @@ func TestBadWalletHeaders(t *testing.T) {
 	s.refuseAll(t, rows)
 }
 
-// retarget sends the headers that were signed for one target to another.
+// retarget sends headers that were signed for one target to another.
 func (m message) retarget(target string) message {
 	m.target = target
 	return m
@@ -157,7 +156,7 @@ func TestEvery401SaysHowToAuthenticate(t *testing.T) {
 		w.write(m.String())
 		a := w.read()
 		if a == nil || a.StatusCode != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != fmt.Sprintf("ServiceWallet error=%q", code) {
-			t.Errorf("%s: %+v", code, a)
+			t.Errorf("%s: got %+v, want 401 with the code in WWW-Authenticate", code, a)
 			continue
 		}
 		details := a.details()
@@ -174,7 +173,7 @@ func TestEvery401SaysHowToAuthenticate(t *testing.T) {
 	}
 }
 
-// What differs from the usual and is right all the same.
+// Unusual wallet headers that are valid.
 func TestUnusualWalletHeadersThatAreTaken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -200,14 +199,13 @@ func TestUnusualWalletHeadersThatAreTaken(t *testing.T) {
 			w := s.dial()
 			w.write(m.String())
 			if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
-				t.Errorf("%s: %+v", name, a)
+				t.Errorf("%s: got %+v, want 200", name, a)
 			}
 		}
 	}
 }
 
-// A signature is for one request. Moved to any other it is worth nothing, and the answer says what
-// should have been signed.
+// A signature is valid for one request only. The error of any other has the text to sign.
 func TestASignatureMovedToAnotherRequest(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -277,7 +275,7 @@ func TestASignatureMovedToAnotherRequest(t *testing.T) {
 			w.write(m.String())
 			a := w.read()
 			if a == nil || a.StatusCode != http.StatusUnauthorized || a.code() != sortie.CodeInvalidSignature {
-				t.Fatalf("%+v", a)
+				t.Fatalf("moved signature: got %+v, want 401 invalid_signature", a)
 			}
 			checkError(t, *a)
 			if got := a.Header.Get("WWW-Authenticate"); got != `ServiceWallet error="invalid_signature"` {
@@ -292,11 +290,11 @@ func TestASignatureMovedToAnotherRequest(t *testing.T) {
 		t.Errorf("%d drafts, want the 2 of the beginning", len(got.Drafts))
 	}
 	if s.chain.woken.Load() != 0 {
-		t.Error("somebody woke the follower")
+		t.Error("the follower was woken, want it to sleep")
 	}
 }
 
-// A create that is sent again, byte for byte, is the same draft again.
+// A create that is sent again, byte for byte, returns the same draft.
 func TestACreateSentAgainIsOneDraft(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -312,7 +310,7 @@ func TestACreateSentAgainIsOneDraft(t *testing.T) {
 				want = http.StatusCreated
 			}
 			if a == nil || a.StatusCode != want {
-				t.Fatalf("%d: %+v", i, a)
+				t.Fatalf("request %d: got %+v, want %d", i, a, want)
 			}
 			if i == 0 {
 				first = string(a.body)
@@ -329,7 +327,7 @@ func TestACreateSentAgainIsOneDraft(t *testing.T) {
 	})
 }
 
-// A decision or a look that is sent again, byte for byte, does nothing more.
+// A decision or a confirm-funding that is sent again, byte for byte, changes nothing.
 func TestOtherWritesSentAgain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -360,8 +358,7 @@ func TestOtherWritesSentAgain(t *testing.T) {
 	})
 }
 
-// Contract wallets may do whatever plain keys may: follow their missions, and review those of
-// others.
+// Contract wallets may do the same as plain keys: read their missions, and review as operators.
 func TestContractWalletsFollowAndReview(t *testing.T) {
 	t.Parallel()
 	account := sortie.MustAddress("0x7Bf9e8a8ac4a1E1fE0a8C9E5F1F9F1d0f3C0C0A1")
@@ -369,7 +366,7 @@ func TestContractWalletsFollowAndReview(t *testing.T) {
 	for name, c := range map[string]struct {
 		operators []sortie.Address
 		forbidden bool
-	}{"an operator": {operators: []sortie.Address{account}}, "nobody": {forbidden: true}} {
+	}{"an operator": {operators: []sortie.Address{account}}, "no operator": {forbidden: true}} {
 		s := newService(t, serviceOptions{operators: c.operators, call: func(context.Context, []byte, uint64) ([]byte, error) { return yes, nil }})
 		byAccount := http.Header{sortie.HeaderWallet: {account.String()}, sortie.HeaderSignature: {"0x1234"}}
 		created := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: byAccount})
@@ -397,7 +394,7 @@ func TestContractWalletsFollowAndReview(t *testing.T) {
 	}
 }
 
-// Contract wallets are asked on the chain, and one question is asked once.
+// Contract wallets are verified on chain, and equal checks share one call.
 func TestContractWallets(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -406,7 +403,7 @@ func TestContractWallets(t *testing.T) {
 		return append(make([]byte, 31), 1), nil // the contract says yes
 	}})
 	account := sortie.MustAddress("0x7Bf9e8a8ac4a1E1fE0a8C9E5F1F9F1d0f3C0C0A1")
-	wrapped := "0x" + strings.Repeat("11", 96) + strings.Repeat("6492", 16) // B36
+	wrapped := "0x" + strings.Repeat("11", 96) + strings.Repeat("6492", 16) // an ERC-6492 wrapper
 	m := s.unsigned(http.MethodPost, draftsPath).with("Content-Type", "application/json").with(sortie.HeaderIdempotencyKey, "k1").
 		with(sortie.HeaderWallet, account.String()).with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Unix())).
 		with(sortie.HeaderSignature, wrapped)
@@ -416,7 +413,7 @@ func TestContractWallets(t *testing.T) {
 		w.write(m.String())
 		a := w.read()
 		if a == nil || a.StatusCode != want {
-			t.Fatalf("%d: %+v", i, a)
+			t.Fatalf("request %d: got %+v, want %d", i, a, want)
 		}
 		if draft := decode[sortie.DraftCreated](t, *a); draft.FundingQuote.Authorization.Creator != account {
 			t.Errorf("the creator is %s", draft.FundingQuote.Authorization.Creator)

@@ -53,7 +53,7 @@ func TestBadParameters(t *testing.T) {
 		"status with NUL":            "status=published%00",
 		"status with invalid UTF-8":  "status=%ff",
 		"status with line ends":      "status=a%0d%0aX-Injected:%201",
-		"a parameter nobody knows":   "offset=5",
+		"an unknown parameter":       "offset=5",
 		"a misspelled filter":        "stauts=published",
 		"bad escape":                 "status=%zz",
 		"cut escape":                 "status=%2",
@@ -90,7 +90,7 @@ func TestBadParameters(t *testing.T) {
 	s.refuseAll(t, rows)
 }
 
-// The lists without filters take the same two parameters, by the same rules.
+// All lists without filters have the same two parameters, with the same rules.
 func TestBadPages(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -121,7 +121,7 @@ func TestBadPages(t *testing.T) {
 	s.refuseAll(t, rows)
 }
 
-// A cursor goes on with the list that gave it, and with no other.
+// A cursor is valid for its own list only.
 func TestCursorsOfOtherLists(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -152,7 +152,7 @@ func TestCursorsOfOtherLists(t *testing.T) {
 	}
 }
 
-// Pages of every list join into the whole, with any size of page.
+// The pages of every list join into the whole list, for any page size.
 func TestPagesOfListsWithoutFilters(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -221,7 +221,7 @@ func TestGoodParameters(t *testing.T) {
 	} {
 		a := s.send(testRequest{target: listPath + query})
 		if got := decode[sortie.DraftList](t, a); a.StatusCode != http.StatusOK || len(got.Drafts) != drafts || got.Summary.ReturnedDrafts != drafts {
-			t.Errorf("%s: %d %s", query, a.StatusCode, a.body)
+			t.Errorf("%s: got %d %s, want 200 and %d drafts", query, a.StatusCode, a.body, drafts)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestBadCursors(t *testing.T) {
 	s.refuseAll(t, rows)
 }
 
-// D23: pages go on where they were, whatever is created meanwhile.
+// New drafts do not shift later pages.
 func TestPagesWhileDraftsAreCreated(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -358,10 +358,10 @@ func TestGoodIdempotencyKeys(t *testing.T) {
 		for _, key := range keys {
 			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: goodMission})
 			if a.StatusCode != http.StatusCreated {
-				t.Errorf("%q: %d %s", key, a.StatusCode, a.body)
+				t.Errorf("key %q: got %d %s, want 201", key, a.StatusCode, a.body)
 			}
 			drafts[decode[sortie.DraftCreated](t, a).DraftID] = true
-			other := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: amountIs("9"), signer: stranger}) // D40
+			other := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: amountIs("9"), signer: stranger})
 			if other.StatusCode != http.StatusCreated {
 				t.Errorf("%q of another wallet: %d %s", key, other.StatusCode, other.body)
 			}

@@ -14,7 +14,7 @@ func withBodyTimeout(timeout time.Duration) serviceOptions {
 	return serviceOptions{config: func(config *Config) { config.BodyTimeout = timeout }}
 }
 
-// What is wrong with the request line or a header never gets as far as the API.
+// A wrong request line or header is refused before it reaches the API.
 func TestRequestsThatHTTPRefuses(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -44,8 +44,8 @@ func TestRequestsThatHTTPRefuses(t *testing.T) {
 	})
 }
 
-// Paths have one spelling. All others are not found, and above all not redirected: a redirect would
-// lead around the signature.
+// Paths have one spelling. All others are 404 and never redirected, because a redirect would bypass
+// the signature.
 func TestOddPathsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -131,8 +131,8 @@ func TestOddBodies(t *testing.T) {
 	})
 }
 
-// A body that does not come is waited for where it is wanted, but not for ever, and its connection
-// is closed.
+// The service waits for a body that does not arrive, up to the body timeout, and closes the
+// connection.
 func TestBodiesThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	s := newService(t, withBodyTimeout(200*time.Millisecond))
@@ -156,7 +156,7 @@ func TestBodiesThatNeverEnd(t *testing.T) {
 	})
 }
 
-// A body that trickles in is cut off by the clock, not by the number of its reads.
+// A slow body is cut off by its deadline, not by the number of reads.
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	t.Parallel()
 	s := newService(t, withBodyTimeout(100*time.Millisecond))
@@ -181,7 +181,7 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	a := w.read()
 	close(stop)
 	if a == nil || a.StatusCode != http.StatusBadRequest || a.code() != sortie.CodeInvalidRequest {
-		t.Fatalf("%+v", a)
+		t.Fatalf("slow body: got %+v, want 400 invalid_request", a)
 	}
 	checkError(t, *a)
 	if !w.isClosed() {
@@ -190,23 +190,23 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	s.storesNothing(t)
 }
 
-// A request with both lengths is read by its chunks, and nothing behind it is taken for another
-// request.
-func TestNothingIsSmuggledBehindABody(t *testing.T) {
+// A request with both lengths is read by its chunks, and the bytes after it are not taken for
+// another request.
+func TestNoRequestIsSmuggledAfterABody(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
 	smuggled := s.post(draftsPath, "smuggled", goodMission).String()
 	for name, text := range map[string]string{
 		"length shorter than the chunks": s.post(previewPath, "", goodMission).and("Content-Length", "6").chunked().String() + smuggled,
 		"chunks shorter than the length": s.post(previewPath, "", goodMission).and("Content-Length", "9999").chunked().String() + smuggled,
-		"behind a GET with a body":       s.get(listPath).and("Content-Length", fmt.Sprint(len(smuggled))).String() + smuggled,
-		"behind a refused type":          s.post(previewPath, "", "").with("Content-Type", "text/plain").and("Content-Length", "5").String() + "12345" + smuggled,
+		"after a GET with a body":        s.get(listPath).and("Content-Length", fmt.Sprint(len(smuggled))).String() + smuggled,
+		"after a refused type":           s.post(previewPath, "", "").with("Content-Type", "text/plain").and("Content-Length", "5").String() + "12345" + smuggled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := s.dial()
 			w.write(text)
 			if a := w.read(); a == nil || a.StatusCode >= 500 {
-				t.Fatalf("%+v", a)
+				t.Fatalf("got %+v, want an answer below 500", a)
 			}
 			if next := w.read(); next != nil {
 				t.Errorf("a second answer: %d %s", next.StatusCode, next.body)
@@ -257,13 +257,13 @@ func TestOddMethods(t *testing.T) {
 			if r.method == http.MethodHead { // its answer has no body
 				response, err := http.ReadResponse(w.reader, &http.Request{Method: http.MethodHead})
 				if err != nil || response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") != r.allow {
-					t.Errorf("%+v %v", response, err)
+					t.Errorf("got %+v, %v, want 405 and Allow: %s", response, err, r.allow)
 				}
 				return
 			}
 			a := w.read()
 			if a == nil || a.StatusCode != http.StatusMethodNotAllowed || a.code() != sortie.CodeMethodNotAllowed || a.Header.Get("Allow") != r.allow {
-				t.Fatalf("%+v", a)
+				t.Fatalf("got %+v, want 405 and Allow: %s", a, r.allow)
 			}
 			checkError(t, *a)
 			s.storesNothing(t)
@@ -307,12 +307,12 @@ func TestOddContentTypes(t *testing.T) {
 		w := s.dial()
 		w.write(s.post(previewPath, "", goodMission).with("Content-Type", contentType).String())
 		if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
-			t.Errorf("%s: %+v", contentType, a)
+			t.Errorf("content type %s: got %+v, want 200", contentType, a)
 		}
 	}
 }
 
-// A39: a client that leaves leaves nothing half done: either there is no draft, or the key leads to
+// A client that disconnects leaves no partial state: either there is no draft, or the key returns
 // it.
 func TestClientsThatLeave(t *testing.T) {
 	t.Parallel()
@@ -331,7 +331,7 @@ func TestClientsThatLeave(t *testing.T) {
 	leave(create[:len(create)-1])
 	for range 2 {
 		if line := logs.next(t); line["status"] != 400.0 {
-			t.Errorf("%v", line)
+			t.Errorf("log line: got %v, want status 400", line)
 		}
 	}
 	s.storesNothing(t)
@@ -342,7 +342,7 @@ func TestClientsThatLeave(t *testing.T) {
 	a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission})
 	switch wasStored := a.Header.Get("Idempotent-Replayed") == "true"; {
 	case a.StatusCode != http.StatusCreated && a.StatusCode != http.StatusOK:
-		t.Errorf("%d %s", a.StatusCode, a.body)
+		t.Errorf("create again: got %d %s, want 200 or 201", a.StatusCode, a.body)
 	case left["status"] == 201.0 && !wasStored:
 		t.Error("a draft that was answered for is not there")
 	}

@@ -66,7 +66,7 @@ func TestDocsLinksLeadSomewhere(t *testing.T) {
 	ids := make(map[string]bool)
 	for _, found := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if found[1] == "" || ids[found[1]] {
-			t.Errorf("id %q is empty or stands twice", found[1])
+			t.Errorf("id %q is empty or appears twice", found[1])
 		}
 		ids[found[1]] = true
 	}

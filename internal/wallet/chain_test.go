@@ -53,7 +53,7 @@ var openChain = sync.OnceValue(func() *chain {
 	if err := json.Unmarshal(walletCode, &c.code); err != nil {
 		panic(err)
 	}
-	// The addresses that the delegations point to must be known before the first block.
+	// The delegations point to these addresses, which must be known before the first block.
 	yes := deployedAt(creator.Address(), 0)
 	c.mine = deployedAt(creator.Address(), 1)
 	c.backend = simulated.NewBackend(types.GenesisAlloc{
@@ -76,7 +76,7 @@ var openChain = sync.OnceValue(func() *chain {
 	return c
 })
 
-// publicRules takes away the rules that no public chain has yet.
+// publicRules disables rules that no public chain has yet.
 func publicRules(_ *node.Config, config *ethconfig.Config) {
 	rules := *params.AllDevChainProtocolChanges
 	rules.BogotaTime = nil
@@ -91,7 +91,7 @@ func (c *chain) ownerWallet(owner sortie.Address) []byte {
 	return append(append([]byte(nil), c.code["OwnerWallet"]...), common.LeftPadBytes(owner[:], 32)...)
 }
 
-// deploy creates a contract in a block of its own and panics if it did not get its code.
+// deploy creates a contract in its own block and panics if it got no code.
 func (c *chain) deploy(code []byte) sortie.Address {
 	key, err := crypto.HexToECDSA("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 	if err != nil {
@@ -113,14 +113,14 @@ func (c *chain) deploy(code []byte) sortie.Address {
 	return address
 }
 
-// call is the eth_call that the service would give to the verifier.
+// call is the eth_call that the service gives to the verifier.
 func (c *chain) call(ctx context.Context, data []byte, gas uint64) ([]byte, error) {
 	return c.backend.Client().CallContract(ctx, ethereum.CallMsg{
 		From: common.HexToAddress("0x00000000000000000000000000000000c0ffee00"), Gas: gas, Data: data,
 	}, nil)
 }
 
-// undeployed is the address at which the factory would put a contract.
+// undeployed returns the address at which the factory would create a contract.
 func (c *chain) undeployed(code []byte) sortie.Address {
 	return sortie.Address(crypto.CreateAddress2(common.Address(c.factory), [32]byte{}, crypto.Keccak256(code)))
 }
@@ -132,7 +132,7 @@ var (
 	abiNumber, _  = abi.NewType("uint256", "", nil)
 )
 
-// encode is the ABI encoding of a call of the named function.
+// encode returns the ABI encoding of a call of the named function.
 func encode(t testing.TB, signature string, kinds []abi.Type, values ...any) []byte {
 	t.Helper()
 	var arguments abi.Arguments
@@ -154,7 +154,7 @@ func deployCall(t testing.TB, code []byte) []byte {
 	return encode(t, "deploy(bytes,bytes32)", []abi.Type{abiBytes, abiWord}, code, [32]byte{})
 }
 
-// wrap is the ERC-6492 wrapper around a signature.
+// wrap returns the ERC-6492 wrapper of a signature.
 func wrap(t testing.TB, factory sortie.Address, calldata, signature []byte) sortie.Bytes {
 	t.Helper()
 	packed := encode(t, "", []abi.Type{abiAddress, abiBytes, abiBytes}, common.Address(factory), calldata, signature)
