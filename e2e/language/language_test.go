@@ -23,8 +23,6 @@ var unclean = map[string]bool{
 	"contracts/test/fixtures":  true,
 	"docs":                     true,
 	"docs/adr":                 true,
-	"internal/api":             true,
-	"internal/apidocs":         true,
 	"internal/app":             true,
 	"internal/blob":            true,
 	"internal/chain":           true,
@@ -45,8 +43,6 @@ var unclean = map[string]bool{
 	"internal/specimen":        true,
 	"internal/store":           true,
 	"internal/verify":          true,
-	"internal/wallet":          true,
-	"internal/wallet/testdata": true,
 	"mutants":                  true,
 	"spec":                     true,
 }
