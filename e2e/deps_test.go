@@ -36,7 +36,10 @@ var rooms = map[string]struct {
 	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify", "internal/onchain"}, "use cases know no HTTP and no chain"},
 	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/links", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
 	"internal/apidocs":  {nil, "the docs page is made of the OpenAPI document alone"},
-	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store", "internal/onchain", "internal/mission"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
+	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/onchain"}, "the chain knows nodes and contracts; what their events mean for a mission is decided elsewhere"},
+	"internal/follower": {[]string{"", "internal/chain", "internal/mission", "internal/onchain"}, "the follower hands events to a ledger and does not know where it keeps them"},
+	"internal/sender":   {[]string{"", "internal/chain", "internal/leases", "internal/onchain", "internal/store"}, "the sender knows where intents are kept, and not what they are for"},
+	"internal/leases":   {[]string{"internal/store"}, "a lease is held for any work"},
 	"internal/jobs":     {[]string{"", "internal/store"}, "a queue carries work and knows none of it"},
 	"internal/blob":     {[]string{""}, "files and hashes: who owns a file and who may read it is decided by the use cases"},
 	"internal/ingest":   {[]string{"", "internal/blob", "internal/ingest/container"}, "it reads files: of blob it needs the name of temporary directories only"},
@@ -44,13 +47,15 @@ var rooms = map[string]struct {
 	"internal/devnet":   {[]string{"", "contracts", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "contracts/bind/testusdc", "internal/chain"}, "the development chain is a chain, not the service"},
 	"internal/pgtest":   {nil, "it gives tests a database, whatever they keep in it"},
 	"internal/porttest": {nil, "it gives tests a port, for any program"},
-	"internal/service":  {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/funding", "internal/jobs", "internal/blob", "internal/ingest", "internal/store", "internal/verify", "internal/wallet"}, "the service opens the rooms and runs their work: it reads no flags and knows no client"},
+	"internal/service":  {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/funding", "internal/jobs", "internal/blob", "internal/ingest", "internal/store", "internal/verify", "internal/wallet", "internal/sender", "internal/leases", "internal/follower"}, "the service opens the rooms and runs their work: it reads no flags and knows no client"},
 	"internal/cli":      {[]string{"", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/ingest"}, "client commands use the API, a node and files: they never see the database or the service"},
-	"cmd/sortie":        {[]string{"", "internal/api", "internal/app", "internal/chain", "internal/cli", "internal/devnet", "internal/funding", "internal/ingest", "internal/service", "internal/verify"}, "cmd turns flags into configuration and starts what they name"},
-	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/blob", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room next to its bare limit"},
+	"cmd/sortie":        {[]string{"", "internal/api", "internal/app", "internal/chain", "internal/cli", "internal/devnet", "internal/funding", "internal/ingest", "internal/service", "internal/verify", "internal/sender", "internal/follower"}, "cmd turns flags into configuration and starts what they name"},
+	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/blob", "internal/mission", "internal/porttest", "internal/store", "internal/wallet", "internal/sender", "internal/follower"}, "the benchmark measures every room next to its bare limit"},
 	"e2e":               {nil, "tests drive the binary from outside"},
 	"e2e/language":      {nil, "it reads the sources of all rooms and imports none"},
 
+	"internal/chaintest":        {[]string{"", "contracts/bind/missionfactory", "internal/onchain"}, "it gives tests a chain in memory, without the code that is tested on it"},
+	"internal/anviltest":        {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/chain", "internal/devnet", "internal/funding"}, "it gives tests a chain of anvil with the contracts on it"},
 	"internal/ingest/container": {[]string{""}, "the parsers of file formats read bytes: of the protocol they need the content types"},
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
@@ -75,8 +80,13 @@ type listedPackage struct {
 
 func goList(t *testing.T, args ...string) []listedPackage {
 	t.Helper()
+	return goListIn(t, "..", args...)
+}
+
+func goListIn(t *testing.T, dir string, args ...string) []listedPackage {
+	t.Helper()
 	command := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Standard"}, args...)...)
-	command.Dir = ".."
+	command.Dir = dir
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	output, err := command.Output()
@@ -104,7 +114,7 @@ func room(importPath string) (string, bool) {
 
 func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 	t.Parallel()
-	for _, listed := range goList(t, "./...") {
+	for _, listed := range append(goList(t, "./..."), goListIn(t, "../bench", "./...")...) {
 		name, _ := room(listed.ImportPath)
 		rule, known := rooms[name]
 		if !known {

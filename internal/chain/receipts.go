@@ -20,65 +20,64 @@ import (
 )
 
 // A funding or a closing is proved by the receipt of its transaction. The sender of the transaction
-// decides how large that is: it may hold any number of events of ours and of foreign logs, which
-// cost the node as much as us. So a receipt is asked for once, however many events it has, and only
-// where the transaction's gas bounds its size. In place of the others the node is asked for the
-// logs with the missions' keys and for the missions themselves, whose sizes the contract bounds.
+// decides how large the receipt is: it may have any number of events and of foreign logs. So a
+// receipt is read once, and only if the transaction's gas bounds its size. For other transactions
+// the node is asked for the logs with the missions' keys and for the missions, whose sizes the
+// contract bounds.
 
 const (
-	maxReceiptGas      = 1_200_000 // of a transaction; a log takes 375, so that there are at most 3,200 of them
-	maxReceiptBytes    = 3 << 19   // of one answer with receipts or transactions
-	receiptsAtOnce     = 16        // in one request
-	maxHeavyRemembered = 4096      // transactions of one node
+	maxReceiptGas    = 1_200_000 // of a transaction; a log costs 375, so there are at most 3,200
+	maxReceiptBytes  = 3 << 19   // of one answer with receipts or transactions
+	receiptsAtOnce   = 16        // in one request
+	maxLargeReceipts = 4096      // for one node
 )
 
-// heavyReceipts are the transactions whose receipts a node could not give within the limits. They
-// are not asked for again.
-type heavyReceipts struct {
+// largeReceipts are the transactions whose receipts exceeded the limits. They are not requested
+// again.
+type largeReceipts struct {
 	mutex  sync.Mutex
 	hashes map[sortie.Hash]bool
 }
 
-func (h *heavyReceipts) has(transaction sortie.Hash) bool {
+func (h *largeReceipts) has(transaction sortie.Hash) bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	return h.hashes[transaction]
 }
 
-func (h *heavyReceipts) add(transaction sortie.Hash) {
+func (h *largeReceipts) add(transaction sortie.Hash) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if h.hashes == nil || len(h.hashes) >= maxHeavyRemembered {
+	if h.hashes == nil || len(h.hashes) >= maxLargeReceipts {
 		h.hashes = make(map[sortie.Hash]bool)
 	}
 	h.hashes[transaction] = true
 }
 
-// errHeavy says that a node does not give a receipt within the limits.
-var errHeavy = errors.New("the receipt is too large to read")
+// ErrReceiptTooLarge says that a receipt exceeds the limits.
+var ErrReceiptTooLarge = errors.New("the receipt is too large to read")
 
-// receiptReading is a receipt, or why there is none: errHeavy, or what the node said.
-type receiptReading struct {
-	receipt *receipt
-	err     error
+// ReceiptResult is a receipt, or an error: [ErrReceiptTooLarge], or that of the node.
+type ReceiptResult struct {
+	Receipt *Receipt
+	Err     error
 }
 
-// receipt is what became of a transaction.
-type receipt struct {
+// Receipt is the result of a transaction.
+type Receipt struct {
 	transaction sortie.Hash
 	blockHash   sortie.Hash
 	block       uint64
 	succeeded   bool
-	events      []onchain.Event // those we know, of whatever contract
+	events      []onchain.Event // of the followed kinds, of any contract
 	byKey       map[sortie.Hash][]int
 
-	// What it cost, in wei; nil where the node does not say. Chains that keep their data on another
-	// one take a fee for that.
+	// In wei; nil if the node does not report them. l1Fee is the fee of a rollup for its data.
 	gasUsed, gasPrice, l1Fee *big.Int
 }
 
-// cost is what the transaction cost in gwei, 0 where it is not known.
-func (one *receipt) cost() uint64 {
+// cost is the cost of the transaction in gwei, 0 if it is not known.
+func (one *Receipt) cost() uint64 {
 	if one.gasUsed == nil || one.gasPrice == nil {
 		return 0
 	}
@@ -92,19 +91,19 @@ func (one *receipt) cost() uint64 {
 	return cost.Uint64()
 }
 
-func receiptCall(transaction sortie.Hash) call {
-	return call{"eth_getTransactionReceipt", `["` + transaction.String() + `"]`}
+func receiptCall(transaction sortie.Hash) Call {
+	return Call{"eth_getTransactionReceipt", `["` + transaction.String() + `"]`}
 }
 
-// receipt reads a reply to a receiptCall.
-func (r reply) receipt() (*receipt, error) {
-	text, err := r.value()
+// receipt decodes a reply to a receiptCall.
+func (r Reply) receipt() (*Receipt, error) {
+	text, err := r.Value()
 	if err != nil {
 		return nil, err
 	}
 	const transaction, blockHash, block, status, logs, all = 1, 2, 4, 8, 16, 31
 	found := 0
-	one := new(receipt)
+	one := new(Receipt)
 	err = eachMember(text, func(name, value []byte) (err error) {
 		member := 0
 		switch string(name) {
@@ -131,13 +130,13 @@ func (r reply) receipt() (*receipt, error) {
 			one.l1Fee, _ = wei(value)
 		}
 		if found&member != 0 {
-			return badAnswer("a receipt that names its %s twice", name)
+			return BadAnswer("a receipt that names its %s twice", name)
 		}
 		found |= member
 		return err
 	})
 	if err == nil && found != all {
-		err = badAnswer("a receipt that lacks one of its members")
+		err = BadAnswer("a receipt that lacks one of its members")
 	}
 	one.byKey = make(map[sortie.Hash][]int, len(one.events))
 	for i := range one.events {
@@ -147,26 +146,26 @@ func (r reply) receipt() (*receipt, error) {
 	return one, err
 }
 
-// hasEvent refuses a receipt that does not have exactly this event.
-func (one *receipt) hasEvent(event *onchain.Event) error {
+// CheckEvent fails unless the receipt has exactly this event.
+func (one *Receipt) CheckEvent(event *onchain.Event) error {
 	switch {
 	case one.transaction != event.Transaction:
-		return badAnswer("the receipt of another transaction")
+		return BadAnswer("the receipt of another transaction")
 	case one.blockHash != event.BlockHash || one.block != event.Block:
-		return badAnswer("the transaction is in another block")
+		return BadAnswer("the transaction is in another block")
 	case !one.succeeded:
-		return badAnswer("the transaction failed")
+		return BadAnswer("the transaction failed")
 	}
 	for _, i := range one.byKey[event.MissionKey] {
 		if same(event, &one.events[i]) {
 			return nil
 		}
 	}
-	return badAnswer("the receipt has no such log")
+	return BadAnswer("the receipt has no such log")
 }
 
-// same compares two fundings or closings. A mission closes once, so that of a closing its place in
-// the block need not be known.
+// same compares two fundings or closings. The log index of a closing is not compared, because a
+// mission closes once.
 func same(a, b *onchain.Event) bool {
 	if a.Block != b.Block || a.BlockHash != b.BlockHash || a.Transaction != b.Transaction || a.Factory != b.Factory || a.MissionKey != b.MissionKey {
 		return false
@@ -183,7 +182,7 @@ func same(a, b *onchain.Event) bool {
 	return false
 }
 
-// knownEvents reads those of a receipt's logs that are events of ours. Others may be of any shape.
+// knownEvents decodes the logs of followed kinds. Other logs may have any shape.
 func knownEvents(logs []byte) (events []onchain.Event, err error) {
 	var l rawLog
 	err = eachElement(logs, func(text []byte) (int, error) {
@@ -199,14 +198,14 @@ func knownEvents(logs []byte) (events []onchain.Event, err error) {
 	return events, err
 }
 
-// receiptsOf reads the receipts of transactions. It fails when the node cannot be asked; a single
-// receipt that cannot be had is in the result.
-func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
-	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+// Receipts reads the receipts of transactions. It fails if the node does not answer; errors of
+// single receipts are in the result.
+func (n *Node) Receipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
+	readings := make(map[sortie.Hash]ReceiptResult, len(transactions))
 	var light []sortie.Hash
 	for _, transaction := range transactions {
-		if n.heavy.has(transaction) {
-			readings[transaction] = receiptReading{err: errHeavy}
+		if n.large.has(transaction) {
+			readings[transaction] = ReceiptResult{Err: ErrReceiptTooLarge}
 		} else {
 			light = append(light, transaction)
 		}
@@ -216,7 +215,7 @@ func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[
 	group.SetLimit(parallelBatches)
 	for part := range slices.Chunk(light, receiptsAtOnce) {
 		group.Go(func() error {
-			some, err := n.readLightReceipts(ctx, part)
+			some, err := n.readBoundedReceipts(ctx, part)
 			mutex.Lock()
 			defer mutex.Unlock()
 			maps.Copy(readings, some)
@@ -226,11 +225,11 @@ func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[
 	return readings, group.Wait()
 }
 
-// readLightReceipts reads the receipts of those transactions whose gas bounds their size.
-func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
-	calls := make([]call, len(transactions))
+// readBoundedReceipts reads the receipts of those transactions whose gas bounds their size.
+func (n *Node) readBoundedReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
+	calls := make([]Call, len(transactions))
 	for i, transaction := range transactions {
-		calls[i] = call{"eth_getTransactionByHash", `["` + transaction.String() + `"]`}
+		calls[i] = Call{"eth_getTransactionByHash", `["` + transaction.String() + `"]`}
 	}
 	replies, err := n.batchWithin(ctx, calls, maxReceiptBytes)
 	if err != nil {
@@ -238,13 +237,13 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 	}
 	var light []sortie.Hash
 	for i, transaction := range transactions {
-		if gas, known := replies[i].gas(); known && gas > maxReceiptGas || tooLarge(replies[i].err) {
-			n.heavy.add(transaction)
+		if gas, known := replies[i].gas(); known && gas > maxReceiptGas || tooLarge(replies[i].Err) {
+			n.large.add(transaction)
 		} else {
 			light = append(light, transaction)
 		}
 	}
-	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+	readings := make(map[sortie.Hash]ReceiptResult, len(transactions))
 	if len(light) > 0 {
 		if readings, err = n.readReceipts(ctx, light); err != nil {
 			return nil, err
@@ -252,16 +251,15 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 	}
 	for _, transaction := range transactions {
 		if _, read := readings[transaction]; !read {
-			readings[transaction] = receiptReading{err: errHeavy}
+			readings[transaction] = ReceiptResult{Err: ErrReceiptTooLarge}
 		}
 	}
 	return readings, nil
 }
 
-// gas reads the most gas that a transaction may use. A node that does not say it is asked for the
-// receipt all the same.
-func (r reply) gas() (gas uint64, known bool) {
-	text, err := r.value()
+// gas decodes the gas limit of a transaction. If it is not known, the receipt is read anyway.
+func (r Reply) gas() (gas uint64, known bool) {
+	text, err := r.Value()
 	if err != nil {
 		return 0, false
 	}
@@ -275,14 +273,14 @@ func (r reply) gas() (gas uint64, known bool) {
 	return gas, known && err == nil
 }
 
-// readReceipts reads receipts in one request, or one by one when the node does not answer that: any
-// of them may be the reason.
-func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
-	calls := make([]call, len(transactions))
+// readReceipts reads receipts in one request, or one by one if that fails, because one of them may
+// be the cause.
+func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
+	calls := make([]Call, len(transactions))
 	for i, transaction := range transactions {
 		calls[i] = receiptCall(transaction)
 	}
-	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+	readings := make(map[sortie.Hash]ReceiptResult, len(transactions))
 	replies, err := n.batchWithin(ctx, calls, maxReceiptBytes)
 	switch {
 	case err == nil:
@@ -290,13 +288,13 @@ func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (ma
 			readings[transaction] = n.readReceipt(transaction, replies[i])
 		}
 		return readings, nil
-	case isAway(err) || ctx.Err() != nil:
+	case IsAway(err) || ctx.Err() != nil:
 		return nil, err
 	case len(transactions) == 1:
 		if timedOut(err) {
-			n.heavy.add(transactions[0])
+			n.large.add(transactions[0])
 		}
-		return map[sortie.Hash]receiptReading{transactions[0]: {err: errHeavy}}, nil
+		return map[sortie.Hash]ReceiptResult{transactions[0]: {Err: ErrReceiptTooLarge}}, nil
 	}
 	for i := range transactions {
 		one, err := n.readReceipts(ctx, transactions[i:i+1])
@@ -308,15 +306,15 @@ func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (ma
 	return readings, nil
 }
 
-func (n *Node) readReceipt(transaction sortie.Hash, r reply) receiptReading {
-	if tooLarge(r.err) {
-		n.heavy.add(transaction)
+func (n *Node) readReceipt(transaction sortie.Hash, r Reply) ReceiptResult {
+	if tooLarge(r.Err) {
+		n.large.add(transaction)
 	}
-	if r.err != nil {
-		return receiptReading{err: errHeavy} // a refusal, whatever it says
+	if r.Err != nil {
+		return ReceiptResult{Err: ErrReceiptTooLarge} // for any refusal
 	}
 	one, err := r.receipt()
-	return receiptReading{one, err}
+	return ReceiptResult{one, err}
 }
 
 func timedOut(err error) bool {
@@ -324,8 +322,8 @@ func timedOut(err error) bool {
 	return errors.As(err, &slow) && slow.Timeout()
 }
 
-// isAway reports whether a node could not be asked at all, or wants to be asked less often.
-func isAway(err error) bool {
+// IsAway reports whether a node was not reached, or limits the rate of requests.
+func IsAway(err error) bool {
 	var dialling *net.OpError
 	var status statusError
 	return errors.As(err, &dialling) && dialling.Op == "dial" || errors.As(err, &status) && status == http.StatusTooManyRequests
