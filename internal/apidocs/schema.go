@@ -40,8 +40,8 @@ func markOptional(fields []fieldView) []fieldView {
 	return fields
 }
 
-// fields lists the members of an object's schema. The members of an inline object follow it; a named
-// object is linked instead.
+// fields lists the members of an object's schema. The members of an inline object follow it; a
+// named object is linked instead.
 func (d *reader) fields(schema node) []fieldView {
 	var fields []fieldView
 	d.appendFields(&fields, "", schema)
