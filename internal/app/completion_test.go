@@ -142,7 +142,7 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 			s.due()
 		}
 		for _, id := range []string{early[1], late} {
-			if payout := s.wantPayout("the money is gone", id, sortie.PayoutFailed); !strings.Contains(payout.Reason, "the receipt pays nothing any more") {
+			if payout := s.wantPayout("the money is gone", id, sortie.PayoutFailed); !strings.Contains(payout.Reason, "the receipt can no longer be redeemed") {
 				t.Errorf("the reason is %q, want that nothing pays the receipt", payout.Reason)
 			}
 			s.wantTold("the money is gone", id, sortie.EventPayoutPaid, 0)

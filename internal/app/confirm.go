@@ -12,14 +12,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// maxDeepenings is how many fundings of a kind go deeper in one step. The rest comes with the next.
+// maxDeepenings is how many fundings of a kind one page lists.
 const maxDeepenings = 256
 
-// ToDeepen lists, in pages, the fundings that may go deeper, now that the blocks up to
-// confirmedUpTo have enough confirmations and those up to lockedUpTo are final, and the closings
-// that are final and not yet counted as refunds. Nothing is locked while the service is halted. A
-// funding that is both new and final is listed twice, so that one step does not wait for the other.
-// The next page begins at next, which is zero after the last.
+// PendingConfirmations lists, in pages, the fundings to confirm or lock, and the closings to count
+// as refunds: blocks up to confirmedUpTo have enough confirmations, blocks up to lockedUpTo are
+// final. It lists nothing to lock while an incident halts the service. A funding that is both new
+// and final is listed twice, once for each step. The next page begins at next, which is zero after
+// the last page.
 func (l *Ledger) PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error) {
 	halted, err := l.store.Halted(ctx)
 	if err != nil {
@@ -51,8 +51,8 @@ func (l *Ledger) PendingConfirmations(ctx context.Context, chainID, confirmedUpT
 	return page, placeAfter(seen, confirmed, closed), nil
 }
 
-// placeAfter is where the next page begins: after the last of each list that may have more, and
-// after everything for the others, as long as one has more.
+// placeAfter is where the next page begins: after the last element of each list that may have more.
+// A list without more is skipped, and all of them are done when none has more.
 func placeAfter(seen, confirmed, closed []store.FundedDraft) onchain.DeepenPlace {
 	end := onchain.Place{Block: math.MaxInt64}
 	next := onchain.DeepenPlace{Seen: end, Confirmed: end, Closed: end}
@@ -72,15 +72,15 @@ func placeAfter(seen, confirmed, closed []store.FundedDraft) onchain.DeepenPlace
 	return next
 }
 
-// mayLock reports whether a final funding may count as locked. A mission that was approved must not
-// be published by it when its money is gone or when it is too late: contributors would not be paid.
-// [App.lapseMissions] returns the money of the latter.
+// mayLock reports whether a final funding may be locked, which publishes an approved mission. That
+// must not happen when its money left the contract or when it is too late to publish: contributors
+// would not be paid. [Ledger.lapseMissions] refunds the latter.
 func mayLock(draft store.Draft, funding *onchain.Funding, now time.Time) bool {
 	return draft.State.Decision != mission.DecisionApproved || funding.Closed == nil && !tooLate(draft, now)
 }
 
-// Deepen moves the drafts whose fundings, or refunds, the chain was asked about again and
-// confirmed. What changed since it was listed is left as it is.
+// Confirm moves the drafts whose fundings, or refunds, a quorum of nodes confirmed. Drafts that
+// changed since they were listed are left as they are.
 func (l *Ledger) Confirm(ctx context.Context, deepenings []onchain.Deepening) error {
 	if len(deepenings) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (tx *writeTx) confirm(deepening onchain.Deepening, halted bool) error {
 		return err
 	}
 	if !sameFunding(state.funding, &deepening.Funding) {
-		return nil // a reorganization was faster
+		return nil // a reorganization removed it
 	}
 	if deepening.Refund {
 		return tx.confirmRefund(state, deepening.Funding.Closed, position)
@@ -133,8 +133,8 @@ func (tx *writeTx) confirm(deepening onchain.Deepening, halted bool) error {
 	return tx.move(state, mission.FundingLocked, fundingFacts(state.funding))
 }
 
-// confirm begins the review, or ends it at once where everything is approved. What was in review
-// before stays there.
+// confirmFunding begins the review, or approves the mission where every mission is approved. A
+// mission that was in review before stays in review.
 func (tx *writeTx) confirmFunding(d *draftState) error {
 	before := d.draft.State
 	if err := tx.move(d, mission.FundingConfirmed, fundingFacts(d.funding)); err != nil {
@@ -146,13 +146,13 @@ func (tx *writeTx) confirmFunding(d *draftState) error {
 	return tx.decide(d, mission.Approved, actorAuto, "")
 }
 
-// confirmRefund counts a final closing as the refund of a mission that is not approved. One that
-// nobody decided about is rejected by it: its money is gone, so it can never be published.
+// confirmRefund counts a final closing as the refund of a mission that is not approved. A mission
+// without a decision is rejected: its money left the contract, so it can never be published.
 func (tx *writeTx) confirmRefund(d *draftState, closing *onchain.Closing, position onchain.Position) error {
 	if !sameClosing(d.funding.Closed, closing) || closing.Block > position.Final {
 		return nil
 	}
-	if err := tx.move(d, mission.FundingConfirmed, fundingFacts(d.funding)); err != nil { // the funding is older than its closing
+	if err := tx.move(d, mission.FundingConfirmed, fundingFacts(d.funding)); err != nil { // the funding came before its closing
 		return err
 	}
 	if d.draft.State.Decision == mission.DecisionNone {
