@@ -13,8 +13,8 @@ import (
 
 // A block that was followed without a part of its events may hold a funding of any unfunded draft.
 // A full pass finds it: it compares all of those drafts with the contract, page by page over as
-// many runs as it takes. No unfunded draft is removed before the pass is complete. The pass is sound
-// because
+// many runs as it takes. No unfunded draft is removed before the pass is complete. The pass is
+// sound because
 //
 //   - it begins in the transaction that reports the block, which commits before the position moves
 //     past the block;
