@@ -92,7 +92,7 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 			draft = a.bury(draft, mission.DepthConfirmed)
 			fundedIn := a.position.Tip.Number - testConfirmations + 1
 			a.finalize(fundedIn) // it may be locked now, and is not yet
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			reorg := a.step(fundedIn - 1)
 			reorg.Blocks, reorg.Head, reorg.Final = []onchain.Block{a.mine(fundedIn)}, a.position.Head, fundedIn
 			var moved onchain.Position
@@ -167,7 +167,7 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 			fundings = append(fundings, fundingOf(drafts[i]))
 		}
 		a.extend(fundings, nil, nil)
-		list := a.toDeepen()
+		list := a.pendingConfirmations()
 		calls := []func() error{func() error { return a.ledger.Confirm(ctx, list) }}
 		for _, draft := range drafts[:4] {
 			calls = append(calls, func() error { _, err := a.operators.Reject(ctx, reviewer, draft.ID, "No."); return err })
@@ -229,7 +229,7 @@ func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 			a.reject(draft)
 			a.extend([]onchain.Event{closingOf(draft, 1)})
 			a.finalize(a.position.Tip.Number)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			reorg := a.step(a.position.Tip.Number-1, nil)
 			var moved onchain.Position
 			for _, err := range together(

@@ -166,7 +166,7 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 			draft := a.create(alice, "k")
 			a.extend([]onchain.Event{fundingOf(draft)}, nil, nil)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != confirmed {
 				t.Fatalf("listed %+v", list)
 			}
@@ -180,26 +180,26 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 func TestALockIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(a *testApp, draft store.Draft, list []onchain.Deepening)
+		meanwhile func(a *testApp, draft store.Draft, list []onchain.Confirmation)
 		want      mission.Depth
 	}{
-		"halted": {func(a *testApp, _ store.Draft, _ []onchain.Deepening) {
+		"halted": {func(a *testApp, _ store.Draft, _ []onchain.Confirmation) {
 			a.must(a.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 		}, mission.DepthConfirmed},
-		"money gone": {func(a *testApp, draft store.Draft, _ []onchain.Deepening) {
+		"money gone": {func(a *testApp, draft store.Draft, _ []onchain.Confirmation) {
 			a.extend([]onchain.Event{closingOf(draft, 2)})
 		}, mission.DepthConfirmed},
-		"listed for a block that is not final": {func(_ *testApp, _ store.Draft, list []onchain.Deepening) {
+		"listed for a block that is not final": {func(_ *testApp, _ store.Draft, list []onchain.Confirmation) {
 			list[0].Block++ // the row's block counts
 		}, mission.DepthConfirmed},
-		"nothing": {func(*testApp, store.Draft, []onchain.Deepening) {}, mission.DepthLocked},
+		"nothing": {func(*testApp, store.Draft, []onchain.Confirmation) {}, mission.DepthLocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
 			draft := a.fund(alice, "k", mission.DepthConfirmed)
 			a.finalize(a.position.Tip.Number)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != mission.DepthLocked {
 				t.Fatalf("listed %+v", list)
 			}
@@ -217,7 +217,7 @@ func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	draft := a.fund(alice, "k", mission.DepthConfirmed)
 	funding, err := a.db.FundingOf(context.Background(), draft.ID)
 	a.must(err)
-	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked}}
+	forged := []onchain.Confirmation{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked}}
 	a.must(a.ledger.Confirm(context.Background(), forged))
 	a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
 }
@@ -230,7 +230,7 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	a.extend([]onchain.Event{closingOf(draft, 2)})
 	funding, err := a.db.FundingOf(context.Background(), draft.ID)
 	a.must(err)
-	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked, Refund: true}}
+	forged := []onchain.Confirmation{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked, Refund: true}}
 	a.must(a.ledger.Confirm(context.Background(), forged))
 	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
 }
@@ -239,16 +239,16 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(a *testApp, draft store.Draft, list []onchain.Deepening)
+		meanwhile func(a *testApp, draft store.Draft, list []onchain.Confirmation)
 		refunded  bool
 	}{
-		"another close": {func(a *testApp, draft store.Draft, _ []onchain.Deepening) {
+		"another close": {func(a *testApp, draft store.Draft, _ []onchain.Confirmation) {
 			a.advance(a.step(a.position.Tip.Number-1, []onchain.Event{closingOf(draft, 1)}))
 		}, false},
-		"no close": {func(a *testApp, _ store.Draft, _ []onchain.Deepening) {
+		"no close": {func(a *testApp, _ store.Draft, _ []onchain.Confirmation) {
 			a.advance(a.step(a.position.Tip.Number-1, nil))
 		}, false},
-		"nothing": {func(*testApp, store.Draft, []onchain.Deepening) {}, true},
+		"nothing": {func(*testApp, store.Draft, []onchain.Confirmation) {}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -257,11 +257,11 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 			_, err := a.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
 			a.must(err)
 			a.extend([]onchain.Event{closingOf(draft, 1)})
-			if list := a.toDeepen(); len(list) != 0 {
+			if list := a.pendingConfirmations(); len(list) != 0 {
 				t.Fatalf("listed %+v before it is final", list)
 			}
 			a.finalize(a.position.Tip.Number)
-			list := slices.DeleteFunc(a.toDeepen(), func(d onchain.Deepening) bool { return !d.Refund })
+			list := slices.DeleteFunc(a.pendingConfirmations(), func(d onchain.Confirmation) bool { return !d.Refund })
 			if len(list) != 1 {
 				t.Fatalf("listed %+v", list)
 			}
@@ -426,8 +426,8 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 			t.Errorf("a review is left: %v", err)
 		}
 		a.extend([]onchain.Event{fundingOf(late)}, nil, nil)
-		if err := a.ledger.Confirm(ctx, a.toDeepen()); !errors.Is(err, broken) {
-			t.Errorf("deepen: %v", err)
+		if err := a.ledger.Confirm(ctx, a.pendingConfirmations()); !errors.Is(err, broken) {
+			t.Errorf("Confirm: got error %v, want the error of the queue", err)
 		}
 		a.wantState(late, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionRejected})
 		a.queue.fail = nil

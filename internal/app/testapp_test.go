@@ -282,14 +282,14 @@ func (a *testApp) finalize(number uint64) {
 	a.advance(step)
 }
 
-// toDeepen lists pending confirmations, as the follower does.
-func (a *testApp) toDeepen() []onchain.Deepening {
+// pendingConfirmations lists pending confirmations, as the follower does.
+func (a *testApp) pendingConfirmations() []onchain.Confirmation {
 	a.t.Helper()
 	confirmedUpTo := uint64(0)
 	if a.position.Head+1 > testConfirmations {
 		confirmedUpTo = a.position.Head + 1 - testConfirmations
 	}
-	list, _, err := a.ledger.PendingConfirmations(context.Background(), testChain, confirmedUpTo, a.position.Final, onchain.DeepenPlace{})
+	list, _, err := a.ledger.PendingConfirmations(context.Background(), testChain, confirmedUpTo, a.position.Final, onchain.ConfirmationPlace{})
 	a.must(err)
 	return list
 }
@@ -297,7 +297,7 @@ func (a *testApp) toDeepen() []onchain.Deepening {
 // settle confirms everything that can be confirmed.
 func (a *testApp) settle() {
 	a.t.Helper()
-	a.must(a.ledger.Confirm(context.Background(), a.toDeepen()))
+	a.must(a.ledger.Confirm(context.Background(), a.pendingConfirmations()))
 }
 
 // fund brings a new draft to a depth.
