@@ -59,14 +59,14 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 	if err := right.Check(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
-	nobody := sortie.MustAddress("0x1111111111111111111111111111111111111111")
+	unknown := sortie.MustAddress("0x1111111111111111111111111111111111111111")
 	for want, alter := range map[string]func(*chain.Deployment){
 		"--chain-id is 5 and the node is on chain 31337":                   func(d *chain.Deployment) { d.ChainID = 5 },
-		"--factory " + nobody.String() + ": there is no contract":          func(d *chain.Deployment) { d.Factory = nobody },
+		"--factory " + unknown.String() + ": there is no contract":         func(d *chain.Deployment) { d.Factory = unknown },
 		"no MissionFactory of version 1":                                   func(d *chain.Deployment) { d.Factory = d.ServiceToken },
-		"--usdc is " + nobody.String() + " and the factory pays with":      func(d *chain.Deployment) { d.USDC = nobody },
-		"--service-token is " + nobody.String():                            func(d *chain.Deployment) { d.ServiceToken = nobody },
-		"--authorizer " + nobody.String() + " does not have that role":     func(d *chain.Deployment) { d.Authorizer = nobody },
+		"--usdc is " + unknown.String() + " and the factory pays with":     func(d *chain.Deployment) { d.USDC = unknown },
+		"--service-token is " + unknown.String():                           func(d *chain.Deployment) { d.ServiceToken = unknown },
+		"--authorizer " + unknown.String() + " does not have that role":    func(d *chain.Deployment) { d.Authorizer = unknown },
 		"--settler " + right.Authorizer.String() + " does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
 	} {
 		wrong := right

@@ -47,7 +47,7 @@ func TestQuorumNeverFallsToFewer(t *testing.T) {
 		{"two of three with one down", []string{"a", "", "a"}, "a", nil},
 		{"one each of three", []string{"a", "b", "c"}, "", ErrNodesDisagree},
 		{"two each of four", []string{"a", "b", "b", "a"}, "", ErrNodesDisagree},
-		{"nobody", nil, "", ErrQuorumMissing},
+		{"no node", nil, "", ErrQuorumMissing},
 	} {
 		nodes, ask := answering(c.answers...)
 		got, err := Quorum(t.Context(), nodes, ask)

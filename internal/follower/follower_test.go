@@ -207,7 +207,7 @@ func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 				r.chain.Finalize(rapid.Uint64Range(r.chain.Final, r.chain.Head()).Draw(p, "final"))
 			case 4:
 				node := rapid.SampledFrom(r.nodes).Draw(p, "node")
-				node.SetLie(chaintest.Lie{Behind: rapid.Uint64Range(0, 5).Draw(p, "behind")})
+				node.SetLie(chaintest.Lie{Lag: rapid.Uint64Range(0, 5).Draw(p, "lag")})
 			}
 			if rapid.Bool().Draw(p, "settle") {
 				if err := r.settle(); err != nil {

@@ -150,8 +150,8 @@ func TestLiesAboutPayouts(t *testing.T) {
 	}
 }
 
-// told is a lie with the expected alarm.
-type told struct {
+// lieCase is a lie with the expected alarm.
+type lieCase struct {
 	name   string
 	lie    chaintest.Lie
 	alarm  string
@@ -159,8 +159,8 @@ type told struct {
 	mildly bool          // following continues correctly despite it
 }
 
-func lies() []told {
-	return []told{
+func lies() []lieCase {
+	return []lieCase{
 		{name: "hangs up", alarm: AlarmUnreachable, lie: chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }}},
 		{name: "too many requests", alarm: AlarmUnreachable, lie: chaintest.AnswersWith(429, `slow down`)},
 		{name: "too many requests, in JSON", alarm: AlarmNodeError, lie: chaintest.AnswersWith(429, `{"jsonrpc":"2.0","error":{"code":429,"message":"slow down"},"id":null}`)},
@@ -200,9 +200,9 @@ func lies() []told {
 			return map[string]any{"id": nil, "error": map[string]any{"code": -32005, "message": "batches are\u0000 not\r\nallowed"}}
 		})},
 		{name: "another shape", alarm: AlarmBadAnswer, lie: envelope(func([]map[string]any) any { return []any{1, "a", nil, []int{}} })},
-		{name: "the head goes back 1", alarm: AlarmBehind, waits: 2 * time.Minute, lie: chaintest.Lie{Behind: 5}},
-		{name: "the head goes back 1,000", alarm: AlarmBehind, waits: 2 * time.Minute, lie: chaintest.Lie{Behind: 1000}},
-		{name: "the head is frozen", alarm: AlarmStalled, waits: 10 * time.Minute, lie: chaintest.Lie{Behind: 4}},
+		{name: "the head goes back 1", alarm: AlarmBehind, waits: 2 * time.Minute, lie: chaintest.Lie{Lag: 5}},
+		{name: "the head goes back 1,000", alarm: AlarmBehind, waits: 2 * time.Minute, lie: chaintest.Lie{Lag: 1000}},
+		{name: "the head is frozen", alarm: AlarmStalled, waits: 10 * time.Minute, lie: chaintest.Lie{Lag: 4}},
 		{name: "the head jumps", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) {
 			number, _ := hexutil.DecodeUint64(block["number"].(string))
 			block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), chaintest.RandomHash(), chaintest.RandomHash()

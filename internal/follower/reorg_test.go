@@ -211,14 +211,14 @@ func TestALaggingNodeIsNoReorganization(t *testing.T) {
 	r.chain.MineEmpty(10)
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.mustSettle()
-	r.nodes[0].SetLie(chaintest.Lie{Behind: 3})
+	r.nodes[0].SetLie(chaintest.Lie{Lag: 3})
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
 	r.mustSettle() // the other node answers
 	r.canonical()
 	if status := r.follower.Status(); status.Reorgs != 0 || status.Node != r.follower.nodes.InUse()[1].Name() {
 		t.Errorf("got %d reorganizations and node %s, want none and the second node", status.Reorgs, status.Node)
 	}
-	r.nodes[1].SetLie(chaintest.Lie{Behind: 3})
+	r.nodes[1].SetLie(chaintest.Lie{Lag: 3})
 	progress, err := r.follower.Converge(t.Context())
 	if err != nil || progress.Blocks != 0 || progress.Reorg != 0 {
 		t.Errorf("converge while all nodes lag: got %+v, %v, want no change", progress, err)

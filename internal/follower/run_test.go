@@ -63,8 +63,8 @@ func (w wait) end() { w.over <- time.Time{} }
 func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
-	var told []uint64
-	r.follower.config.OnProgress = func(p Progress) { told = append(told, p.Position.Tip.Number) }
+	var tips []uint64
+	r.follower.config.OnProgress = func(p Progress) { tips = append(tips, p.Position.Tip.Number) }
 	r.chain.MineEmpty(3)
 	running := run(t, r)
 	pause := running.next()
@@ -89,8 +89,8 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	running.next().end()
 	r.canonical()
 	running.next()
-	if !slices.Equal(told, []uint64{3, 4, 5}) {
-		t.Errorf("progress: got tips %v, want 3, 4, 5", told)
+	if !slices.Equal(tips, []uint64{3, 4, 5}) {
+		t.Errorf("progress: got tips %v, want 3, 4, 5", tips)
 	}
 }
 
