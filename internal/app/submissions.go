@@ -301,7 +301,7 @@ func declaredDifferently(stored store.Submission, missionID string, declaration 
 }
 
 func errNoMediaStore() error {
-	return sortie.NewError(sortie.CodeServiceUnavailable, "this service takes no submissions: its operator must start it with --media")
+	return sortie.NewError(sortie.CodeServiceUnavailable, "this service takes no submissions: its operator has configured no media store")
 }
 
 // publishedSlots finds a mission that was published, whether it is still open or not.

@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie/internal/api"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 // listen binds the ports. It comes before the database and the media store, so that a second start
 // by mistake fails early and changes nothing.
 func (s *Service) listen() (err error) {
 	if s.listener, err = net.Listen("tcp", s.config.Listen); err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return &setting.Error{Name: setting.Listen, Err: err}
 	}
 	if s.config.OperationsListen == "" || s.config.sharesListener() {
 		return nil
@@ -31,7 +32,7 @@ func (s *Service) listen() (err error) {
 			"address", s.config.OperationsListen, "error", err.Error())
 		return nil
 	}
-	return fmt.Errorf("--operations-listen: %w; give each process on a machine its own, or the address of --listen to have one listener for both", err)
+	return &setting.Error{Name: setting.OperationsListen, Err: fmt.Errorf("%w; give each process on a machine its own address, or that of the API to share its listener", err)}
 }
 
 // sharesListener reports whether the API's listener serves the metrics too.

@@ -18,6 +18,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/setting"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -75,23 +76,27 @@ func openMediaWork(ctx context.Context, config Config) (_ *mediaWork, err error)
 		}
 	}()
 	if w.objects, err = blob.OpenObjects(ctx, config.Media.Store); err != nil {
-		return nil, fmt.Errorf("--media: %w", err)
+		return nil, &setting.Error{Name: setting.Media, Err: err}
 	}
 	if !w.objects.Working() {
 		w.log.Warn("the media store cannot be reached; uploads and media wait for it: check its host, network and credentials", "error", w.objects.Fault())
 	}
 	if w.incoming, err = blob.OpenIncoming(config.Media.Uploads); err != nil {
-		return nil, fmt.Errorf("--uploads: %w", err)
+		return nil, &setting.Error{Name: setting.Uploads, Err: err}
 	}
 	// Files are checked on the disk of the uploads: the system's temporary directory is often in
 	// memory.
 	temporary := filepath.Join(config.Media.Uploads, "work")
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
-		return nil, fmt.Errorf("--uploads: %w", err)
+		return nil, &setting.Error{Name: setting.Uploads, Err: err}
 	}
 	w.objects.TempDir = temporary
 	return w, w.openIngester(ctx, config, temporary)
 }
+
+// isolationAdvice explains how to get the isolation that is missing.
+const isolationAdvice = "%w: use Linux 5.13 or newer on amd64 or arm64, with Landlock among its security modules and with seccomp and landlock_* " +
+	"allowed by the container's profile; if only Landlock is missing, run without ffmpeg; best-effort runs without what is missing"
 
 // openIngester makes the ingester. A process with the worker role checks its isolation.
 func (w *mediaWork) openIngester(ctx context.Context, config Config, temporary string) (err error) {
@@ -101,7 +106,7 @@ func (w *mediaWork) openIngester(ctx context.Context, config Config, temporary s
 		return nil
 	}
 	if w.exposed, err = w.ingester.CheckIsolation(ctx); errors.Is(err, ingest.ErrNotIsolated) {
-		return fmt.Errorf(`--media-isolation required: %w: use Linux 5.13 or newer on amd64 or arm64, with Landlock among its security modules and with seccomp and landlock_* allowed by the container's profile; without Landlock alone, --ffmpeg "" is enough; --media-isolation best-effort runs without what is missing`, err)
+		return &setting.Error{Name: setting.MediaIsolation, Value: "required", Err: fmt.Errorf(isolationAdvice, err)}
 	}
 	if err != nil {
 		return err

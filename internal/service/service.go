@@ -19,6 +19,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/jobs"
+	"github.com/sortie-labs/sortie/internal/setting"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/wallet"
 	"github.com/sortie-labs/sortie/spec"
@@ -136,7 +137,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	}
 	verifier, err := wallet.New(wallet.Config{PublicURLs: config.PublicURLs, Call: s.nodes.RunCreationCode, AllowDelegated: config.AllowDelegated})
 	if err != nil {
-		return nil, fmt.Errorf("--public-url: %w", err)
+		return nil, &setting.Error{Name: setting.PublicURL, Err: err}
 	}
 	if err = s.listen(); err != nil {
 		return nil, err
