@@ -24,10 +24,10 @@ func TestListsOfKindsAreComplete(t *testing.T) {
 		sources, constant string
 		kinds             []string
 	}{
-		"follower.AlarmKinds":     {"../follower/*.go", `Alarm[A-Z]\w*`, follower.AlarmKinds},
-		"sender.SenderAlarmKinds": {"../sender/*.go", `Sender[A-Z]\w*`, sender.SenderAlarmKinds},
-		"follower.IncidentKinds":  {"../follower/*.go", `Incident[A-Z]\w*`, follower.IncidentKinds},
-		"app.IncidentKinds":       {"../app/*.go", `incident[A-Z]\w*`, app.IncidentKinds},
+		"follower.AlarmKinds":    {"../follower/*.go", `Alarm[A-Z]\w*`, follower.AlarmKinds},
+		"sender.AlarmKinds":      {"../sender/*.go", `Alarm[A-Z]\w*`, sender.AlarmKinds},
+		"follower.IncidentKinds": {"../follower/*.go", `Incident[A-Z]\w*`, follower.IncidentKinds},
+		"app.IncidentKinds":      {"../app/*.go", `incident[A-Z]\w*`, app.IncidentKinds},
 	} {
 		declared := regexp.MustCompile(`(?m)^(?:\t|const )` + c.constant + ` += (?:"(\w+)"|(?:store|onchain)\.(\w+))`)
 		files, err := filepath.Glob(c.sources)

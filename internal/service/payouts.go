@@ -36,10 +36,10 @@ const (
 // publicProblems are the alarms of the sender that delay payouts, as contributors and creators see
 // them.
 var publicProblems = map[string]string{
-	sender.SenderBalanceLow:  "The account that pays the fees of the service has too little; its operator was notified.",
-	sender.SenderAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
-	sender.SenderSignerFails: "The service cannot sign transactions now; its operator was notified.",
-	sender.SenderStuck:       "Transactions of the service are not mined; its operator was notified.",
+	sender.AlarmBalanceLow:  "The account that pays the fees of the service has too little; its operator was notified.",
+	sender.AlarmAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
+	sender.AlarmSignerFails: "The service cannot sign transactions now; its operator was notified.",
+	sender.AlarmStuck:       "Transactions of the service are not mined; its operator was notified.",
 }
 
 // sendAndReport sends transactions, and stores the problems of the sender for the other processes.
