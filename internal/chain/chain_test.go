@@ -20,6 +20,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -61,13 +62,13 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 	}
 	unknown := sortie.MustAddress("0x1111111111111111111111111111111111111111")
 	for want, alter := range map[string]func(*chain.Deployment){
-		"--chain-id is 5 and the node is on chain 31337":                   func(d *chain.Deployment) { d.ChainID = 5 },
-		"--factory " + unknown.String() + ": there is no contract":         func(d *chain.Deployment) { d.Factory = unknown },
-		"no MissionFactory of version 1":                                   func(d *chain.Deployment) { d.Factory = d.ServiceToken },
-		"--usdc is " + unknown.String() + " and the factory pays with":     func(d *chain.Deployment) { d.USDC = unknown },
-		"--service-token is " + unknown.String():                           func(d *chain.Deployment) { d.ServiceToken = unknown },
-		"--authorizer " + unknown.String() + " does not have that role":    func(d *chain.Deployment) { d.Authorizer = unknown },
-		"--settler " + right.Authorizer.String() + " does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
+		"chain id 5: the node is on chain 31337":                             func(d *chain.Deployment) { d.ChainID = 5 },
+		"factory " + unknown.String() + ": there is no contract":             func(d *chain.Deployment) { d.Factory = unknown },
+		"no MissionFactory of version 1":                                     func(d *chain.Deployment) { d.Factory = d.ServiceToken },
+		"USDC " + unknown.String() + ": the factory pays with":               func(d *chain.Deployment) { d.USDC = unknown },
+		"service token " + unknown.String() + ": the factory pays with":      func(d *chain.Deployment) { d.ServiceToken = unknown },
+		"authorizer " + unknown.String() + ": it does not have that role":    func(d *chain.Deployment) { d.Authorizer = unknown },
+		"settler " + right.Authorizer.String() + ": it does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
 	} {
 		wrong := right
 		alter(&wrong)
@@ -76,7 +77,7 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if err := chain.CheckToken(t.Context(), node, "--usdc", right.ServiceToken, 6); err == nil || !strings.Contains(err.Error(), "18 decimals, want 6") {
+	if err := chain.CheckToken(t.Context(), node, setting.USDC, right.ServiceToken, 6); err == nil || !strings.Contains(err.Error(), "18 decimals, want 6") {
 		t.Errorf("decimals of the token: got %v, want an error about them", err)
 	}
 }
@@ -115,8 +116,8 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	net, deployment := startChain(t)
 	wrong := deployment
 	wrong.ChainID = 1
-	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
-		t.Errorf("open nodes of another chain: got %v, want an error about --chain-id", err)
+	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "chain id 1: the node is on chain") {
+		t.Errorf("open nodes of another chain: got %v, want an error about the chain id", err)
 	}
 	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, wrong, quiet)
@@ -126,8 +127,8 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	defer nodes.Close()
 	nodes.CheckEvery(10 * time.Millisecond)
 	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
-	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
-		t.Errorf("run with a node of another chain: got %v, want an error about --chain-id", err)
+	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "chain id 1: the node is on chain") {
+		t.Errorf("run with a node of another chain: got %v, want an error about the chain id", err)
 	}
 }
 
