@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// waits stands in for time: it hands every wait to the test, which ends it.
+// waits replaces time: the test receives and ends every wait.
 type waits struct{ asked chan wait }
 
 type wait struct {
@@ -25,15 +25,15 @@ func (w waits) after(d time.Duration) <-chan time.Time {
 	return one.over
 }
 
-// running is a rig whose follower runs.
+// running is a testChain whose follower runs.
 type running struct {
-	*rig
+	*testChain
 	waits  waits
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-func run(t *testing.T, r *rig) *running {
+func run(t *testing.T, r *testChain) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	run := &running{r, waits{make(chan wait)}, cancel, make(chan error, 1)}
@@ -55,14 +55,14 @@ func run(t *testing.T, r *rig) *running {
 	return run
 }
 
-// next is the wait after the step that is under way.
+// next returns the wait after the current step.
 func (r *running) next() wait { return <-r.waits.asked }
 
 func (w wait) end() { w.over <- time.Time{} }
 
 func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	var told []uint64
 	r.follower.config.OnProgress = func(p Progress) { told = append(told, p.Position.Tip.Number) }
 	r.chain.MineEmpty(3)
@@ -72,13 +72,13 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	if pause.length != minInterval {
 		t.Errorf("it waits %s", pause.length)
 	}
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	pause.end()
 	running.next()
 	r.canonical()
 
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
-	for range 10 { // many hints are one
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
+	for range 10 { // many calls count as one
 		r.follower.Wake()
 	}
 	if gap := running.next(); gap.length != minGap {
@@ -94,13 +94,12 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	}
 }
 
-// However long nodes are down, requests become fewer, hints change nothing, and it ends when they
-// are back.
+// While nodes are down, the waits grow and Wake has no effect. The backoff ends when they are back.
 func TestRunBacksOff(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	r.nodes[0].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	running := run(t, r)
 	longest := time.Duration(0)
 	for i := range 20 {
@@ -115,9 +114,9 @@ func TestRunBacksOff(t *testing.T) {
 	if longest < maxBackoff/2 {
 		t.Errorf("the longest wait is %s", longest)
 	}
-	r.nodes[0].Tell(chaintest.Lie{})
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
-	running.next().end() // one more that failed before
+	r.nodes[0].SetLie(chaintest.Lie{})
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
+	running.next().end() // one step that failed before
 	for {
 		pause := running.next()
 		if pause.length <= minInterval {
@@ -130,10 +129,10 @@ func TestRunBacksOff(t *testing.T) {
 
 func TestRunGoesOnAfterAConflict(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
 	r.ledger.failure = onchain.ErrConflict
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	running := run(t, r)
 	pause := running.next()
 	if pause.length > minInterval {
@@ -164,8 +163,7 @@ func TestIntervalFollowsTheBlocks(t *testing.T) {
 	}
 }
 
-// The first block of a chain may be dated long before the second, and a chain may have been
-// stopped.
+// The first block of a chain may be much older than the second, and a chain may have been stopped.
 func TestAGapIsNoPace(t *testing.T) {
 	t.Parallel()
 	var p pace

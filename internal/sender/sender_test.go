@@ -16,7 +16,7 @@ import (
 
 func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 20, func(t *testing.T, r *rig) {
+	onBothEngines(t, 20, func(t *testing.T, r *testSender) {
 		r.want(r.Missions...)
 		blocks := r.drain(20)
 		r.checkExactlyOnce(r.Missions, 0)
@@ -30,17 +30,16 @@ func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 	})
 }
 
-// A holder that was stopped, and whose lease went to another, can neither store an attempt nor what
-// became of one.
+// A process that was suspended and lost its lease can store neither an attempt nor an outcome.
 func TestAnOldHolderWritesNothing(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 3, func(t *testing.T, r *rig) {
+	onBothEngines(t, 3, func(t *testing.T, r *testSender) {
 		r.want(r.Missions[:1]...)
 		r.step()
 		r.mine()
 		old, oldLease := r.sender, r.lease
-		r.restart() // somebody else has it now
-		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
+		r.restart() // another process has it now
+		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
 			t.Errorf("recording what was mined: %v", err)
 		}
 		if now := r.intent(r.Missions[0]); now.Status != store.IntentSent {
@@ -48,7 +47,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 		}
 		r.step()
 		r.want(r.Missions[1:]...)
-		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
+		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
 			t.Errorf("a new attempt: %v", err)
 		}
 		for _, id := range r.Missions[1:] {
@@ -56,7 +55,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 				t.Errorf("the old holder began: %+v", now)
 			}
 		}
-		if err := old.Run(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
+		if err := old.Run(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
 			t.Errorf("Run: %v", err)
 		}
 		r.drain(20)
@@ -64,11 +63,10 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 	})
 }
 
-// The lease changes hands while its old holder works: whatever both do at once, nothing is sent
-// twice.
+// The lease is lost while its holder works: nothing is sent twice.
 func TestHandOverInTheMiddle(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 16, func(t *testing.T, r *rig) {
+	onBothEngines(t, 16, func(t *testing.T, r *testSender) {
 		r.want(r.Missions...)
 		lost := atomic.Int64{}
 		for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
@@ -79,7 +77,7 @@ func TestHandOverInTheMiddle(t *testing.T) {
 			work := func(sender *sender.Sender, lease store.Lease) {
 				group.Go(func() {
 					err := sender.Step(context.Background(), lease)
-					if errors.Is(err, leases.ErrLeaseLost) {
+					if errors.Is(err, leases.ErrLost) {
 						lost.Add(1)
 					} else if err != nil {
 						t.Error(err)
@@ -101,7 +99,7 @@ func TestHandOverInTheMiddle(t *testing.T) {
 
 func TestRunWorksUntilItIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	looked := make(chan struct{}, 100)
 	r.config.Halted = func(context.Context) (bool, error) {
 		looked <- struct{}{}
