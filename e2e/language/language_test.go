@@ -19,7 +19,6 @@ var unclean = map[string]bool{
 	"cmd/sortie":               true,
 	"internal/api":             true,
 	"internal/apidocs":         true,
-	"internal/app":             true,
 	"internal/blob":            true,
 	"internal/chain":           true,
 	"internal/cli":             true,
@@ -31,7 +30,6 @@ var unclean = map[string]bool{
 	"internal/pgtest":          true,
 	"internal/sender":          true,
 	"internal/store":           true,
-	"internal/verify":          true,
 	"internal/wallet":          true,
 	"internal/wallet/testdata": true,
 }
