@@ -119,7 +119,7 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 				codes = append(codes, blocker.Code)
 			}
 			if !answer.OK || answer.Health != c.health || answer.WaitingOn != c.waitingOn || !slices.Equal(codes, c.blockers) {
-				t.Errorf("%s, waiting on %s, blockers %v: %s", answer.Health, answer.WaitingOn, codes, answer.Summary)
+				t.Errorf("got %s, waiting on %s, blockers %v (%s); want %s, %s, %v", answer.Health, answer.WaitingOn, codes, answer.Summary, c.health, c.waitingOn, c.blockers)
 			}
 			if text, _ := json.Marshal(answer); !strings.Contains(string(text), c.says) || strings.Contains(string(text), "null,") && c.depth != none {
 				t.Errorf("got text %s, want %q in it", text, c.says)

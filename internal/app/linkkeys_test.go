@@ -66,7 +66,7 @@ func TestLinkKeysRotate(t *testing.T) {
 		s.must(s.app.RotateLinkKeys(ctx))
 		keys, err := s.db.LinkKeys(ctx)
 		if err != nil || len(keys) != 1 || keys[0].ID != "2" {
-			t.Errorf("%d keys are left, %v", len(keys), err)
+			t.Errorf("%d keys are left, error %v; want key 2 alone", len(keys), err)
 		}
 		_, err = s.fetch(s.service, old)
 		wantCode(t, err, sortie.CodeMediaURLInvalid) // the key is retired
