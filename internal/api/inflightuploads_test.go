@@ -101,6 +101,9 @@ func TestSlowUploadsGiveWay(t *testing.T) {
 // everyone else, and none is cut.
 func TestSlowUploadsLeavePlaces(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := newService(t, serviceOptions{config: behindProxy(0), limits: &Limits{AddressUploads: DefaultLimits().AddressUploads}})
 	missionID := s.publish("k1", wideMission).MissionID
 	var attackers []*held
@@ -202,6 +205,9 @@ func TestUploadsOfAnIPv6Site(t *testing.T) {
 // An upload that waits for bytes is cheap enough for the default number of places. Not parallel: it
 // counts the memory of all.
 func TestWaitingUploadsAreCheap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	const count, most = 200, 100 << 10 // bytes each, the client's side and the database's cache included
 	s := newService(t, serviceOptions{config: behindProxy(0)})
 	missionID := s.publish("k1", `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":1000,"maxSubmissionsPerContributor":1000}`).MissionID

@@ -14,6 +14,9 @@ import (
 // However many receipts the signer refuses, those behind them are signed.
 func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	refused := make(map[sortie.Hash]bool)
 	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 		sign := config.Settler

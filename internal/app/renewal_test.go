@@ -210,6 +210,9 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 // refuses hold no others up.
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	const receipts = maxDue + 3

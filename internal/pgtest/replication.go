@@ -20,6 +20,7 @@ type Primary struct {
 // SORTIE_TEST_POSTGRES names.
 func StartPrimary(t testing.TB) *Primary {
 	t.Helper()
+	skipShort(t)
 	server, err := startCluster()
 	if err != nil {
 		t.Fatalf("start a PostgreSQL server for this test: %v", err)
