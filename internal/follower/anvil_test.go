@@ -42,7 +42,7 @@ func startChain(t *testing.T) (*devnet.Chain, chain.Deployment) {
 	return net, chain.Deployment{ChainID: d.ChainID, Factory: d.Factory, USDC: d.USDC, ServiceToken: d.ServiceToken}
 }
 
-// canonicalRows are the logs that a chain holds of a factory, as the ledger describes events.
+// canonicalRows describes the logs of a factory on a chain, as the ledger describes its events.
 func canonicalRows(t *testing.T, client *ethclient.Client, factory sortie.Address) []string {
 	t.Helper()
 	var topics []common.Hash
@@ -77,10 +77,10 @@ func settle(t *testing.T, f *follower.Follower) {
 			return
 		}
 	}
-	t.Fatal("it never comes to rest")
+	t.Fatal("Converge always has more to do, want it to end")
 }
 
-// A chain of another maker, with the real contract, is reorganized again and again.
+// A chain of anvil with the real contract is reorganized many times.
 func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	t.Parallel()
 	r := anviltest.Start(t, 3)
@@ -114,13 +114,13 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 			reorganizations++
 		}
 		switch random.IntN(4) {
-		case 0: // it looks later
-		case 1: // it died
+		case 0: // no step now
+		case 1: // the process died
 			f = follower.New(config)
 			fallthrough
 		default:
 			if _, err := f.Converge(context.Background()); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatalf("seed %d: converge: got error %v, want none", seed, err)
 			}
 		}
 	}
@@ -130,12 +130,11 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 		t.Errorf("seed %d: after %d reorganizations the ledger has %d rows, the chain %d", seed, reorganizations, len(got), len(want))
 	}
 	if reorganizations < 5 {
-		t.Errorf("seed %d: only %d reorganizations", seed, reorganizations)
+		t.Errorf("seed %d: got %d reorganizations, want at least 5", seed, reorganizations)
 	}
 }
 
-// A node of another chain is put out of use in the middle of following, and used again when it is
-// the right one again.
+// A node that switches to another chain is put out of use, and used again after it switched back.
 func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
@@ -176,6 +175,6 @@ func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 		}
 	}
 	if !slices.Equal(ledger.Rows(), canonicalRows(t, net.Client(), deployment.Factory)) {
-		t.Error("the rows are not those of the chain")
+		t.Error("the rows of the ledger differ from the chain's events, want the same")
 	}
 }

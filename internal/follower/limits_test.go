@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
-// F27: nodes limit ranges in their own ways.
+// Nodes limit ranges of blocks in different ways.
 func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]chaintest.Lie{
@@ -45,17 +45,17 @@ func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 100 {
-				t.Fatalf("%s: it never gets through", name)
+				t.Fatalf("%s: more than 100 failures, want fewer", name)
 			}
 		}
 		r.canonical()
 		if failures < 3 {
-			t.Errorf("%s: only %d failures, so that the test shows nothing", name, failures)
+			t.Errorf("%s: got %d failures, want at least 3", name, failures)
 		}
 	}
 }
 
-// Nodes limit batches, too, each at another number.
+// Nodes limit batches at different sizes.
 func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 3, 10, 50} {
@@ -82,7 +82,7 @@ func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 30 {
-				t.Fatalf("with %d calls at a time it never gets through", most)
+				t.Fatalf("with %d calls at a time: more than 30 failures, want fewer", most)
 			}
 		}
 		r.recover()
@@ -109,7 +109,7 @@ func wideText(body string) uint64 {
 	return field("toBlock") - field("fromBlock") + 1
 }
 
-// F28: a list that was cut off without a word is completed.
+// A list of logs that a node truncated silently is completed.
 func TestListsThatWereCutOffAreCompleted(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1000, 1001, 2500} {
@@ -134,7 +134,7 @@ func TestListsThatWereCutOffAreCompleted(t *testing.T) {
 		r.mustSettle()
 		r.canonical()
 		if cuts == 0 {
-			t.Error("nothing was cut off")
+			t.Error("no list was truncated, want some")
 		}
 	}
 }
