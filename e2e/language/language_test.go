@@ -17,7 +17,6 @@ import (
 var unclean = map[string]bool{
 	"bench":             true,
 	"cmd/sortie":        true,
-	"internal/app":      true,
 	"internal/blob":     true,
 	"internal/chain":    true,
 	"internal/cli":      true,
@@ -29,7 +28,6 @@ var unclean = map[string]bool{
 	"internal/pgtest":   true,
 	"internal/sender":   true,
 	"internal/store":    true,
-	"internal/verify":   true,
 }
 
 // unchecked are files that cannot change, with the reason, or that are not ours. A name that ends

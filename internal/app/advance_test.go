@@ -71,10 +71,10 @@ func TestFromFundingToPublication(t *testing.T) {
 			}
 			a.must(json.Unmarshal(event.Data, &facts))
 			if facts.DraftID != draft.ID || facts.MissionID != draft.MissionID || facts.TransactionHash != funding.Transaction || facts.BlockNumber != funding.Block {
-				t.Errorf("%s says %s", event.Type, event.Data)
+				t.Errorf("event %s has data %s, want the transaction and block of its funding", event.Type, event.Data)
 			}
 			if wantReason := event.Type == string(sortie.EventMissionApproved); (facts.Reason == "Well described.") != wantReason {
-				t.Errorf("%s says %s", event.Type, event.Data)
+				t.Errorf("event %s has data %s, want the transaction and block of its funding", event.Type, event.Data)
 			}
 		}
 	})
@@ -88,7 +88,7 @@ func TestEverythingIsApprovedOnRequest(t *testing.T) {
 		sortie.EventMissionApproved, sortie.EventMissionPublished)
 	review, err := a.db.ReviewOf(context.Background(), draft.ID)
 	if err != nil || review.Operator != "auto" {
-		t.Errorf("the review is %+v, %v", review, err)
+		t.Errorf("the review is %+v, %v, want auto", review, err)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestFundingsThatDoNotCount(t *testing.T) {
 			return incident.Kind == "funding_mismatch" && !incident.Halting && strings.Contains(incident.Detail, draft.ID) && strings.Contains(incident.Detail, "another "+name+" than")
 		})
 		if !found {
-			t.Errorf("another %s: no incident says so: %+v", name, incidents)
+			t.Errorf("another %s: got incidents %+v, want one about it", name, incidents)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 			a.extend([]onchain.Event{fundingOf(draft)}, nil, nil)
 			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != confirmed {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft)
 			a.must(a.ledger.Confirm(context.Background(), list))
@@ -201,7 +201,7 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 			a.finalize(a.position.Tip.Number)
 			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != mission.DepthLocked {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft, list)
 			a.must(a.ledger.Confirm(context.Background(), list))
@@ -258,17 +258,17 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 			a.must(err)
 			a.extend([]onchain.Event{closingOf(draft, 1)})
 			if list := a.pendingConfirmations(); len(list) != 0 {
-				t.Fatalf("listed %+v before it is final", list)
+				t.Fatalf("got confirmations %+v before the block is final, want none", list)
 			}
 			a.finalize(a.position.Tip.Number)
 			list := slices.DeleteFunc(a.pendingConfirmations(), func(d onchain.Confirmation) bool { return !d.Refund })
 			if len(list) != 1 {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft, list)
 			a.must(a.ledger.Confirm(context.Background(), list))
 			if got := a.checkDraft(draft.ID).State.Refunded; got != c.refunded {
-				t.Errorf("refunded is %t", got)
+				t.Errorf("refunded is %t, want %v", got, c.refunded)
 			}
 		})
 	}
@@ -293,7 +293,7 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 	}
 	for _, incident := range a.incidents() {
 		if incident != "finality_broken" {
-			t.Errorf("incident %s", incident)
+			t.Errorf("incident %s, want finality_broken", incident)
 		}
 	}
 	a.finalize(a.position.Tip.Number)
@@ -339,10 +339,10 @@ func TestAReclaimDecides(t *testing.T) {
 			a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
 			review, err := a.db.ReviewOf(context.Background(), draft.ID)
 			if err != nil || review.Operator != wantActor {
-				t.Errorf("the review is %+v, %v", review, err)
+				t.Errorf("the review is %+v, %v, want %v", review, err, wantActor)
 			}
 			if jobs := a.refundJobs(draft); jobs != 0 {
-				t.Errorf("%d jobs for a refund that happened", jobs)
+				t.Errorf("%d jobs for a refund that happened, want 0", jobs)
 			}
 			if unexpected := slices.Contains(a.incidents(), "unexpected_close"); unexpected != (reason == 1) {
 				t.Errorf("the incidents are %v", a.incidents())
@@ -397,7 +397,7 @@ func TestStepsThatContradictThemselves(t *testing.T) {
 		step := a.step(tip, fund, fund)
 		change(&step)
 		if _, err := a.ledger.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want a refusal", name, err)
 		}
 	}
 	position, err := a.ledger.Position(context.Background(), testChain)
@@ -434,7 +434,7 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 		a.settle()
 		a.wantState(late, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
 		if jobs := a.refundJobs(late); jobs != 1 {
-			t.Errorf("%d jobs", jobs)
+			t.Errorf("got %d jobs, want 0", jobs)
 		}
 	})
 }
@@ -461,7 +461,7 @@ func TestWhereFollowingBegins(t *testing.T) {
 	}
 	factories, err := a.ledger.Factories(ctx, testChain)
 	if err != nil || !slices.Equal(factories, []sortie.Address{factory}) {
-		t.Errorf("factories %v, %v", factories, err)
+		t.Errorf("got factories %v, error %v, want both", factories, err)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 		s.must(err)
 		s.wantDead(draft, delivered[0].MediaURL)
 		if rejected := s.wantStatus(accepted.SubmissionID, sortie.SubmissionRejected); rejected.Reason != "It is a poster of the tower." {
-			t.Errorf("rejected %+v", rejected)
+			t.Errorf("rejected %+v, want It is a poster of the tower.", rejected)
 		}
 		_, err = s.declare(contributor(1), draft, "two", photo(2)) // the slot is free
 		s.must(err)
@@ -70,7 +70,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 			t.Errorf("events %v", types)
 		}
 		if entries := s.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, accepted.SubmissionID); entries != 3 {
-			t.Errorf("%d audit entries of three decisions", entries)
+			t.Errorf("%d audit entries of three decisions, want 3", entries)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestTheQueueOfOperators(t *testing.T) {
 		all, err := s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{})
 		s.must(err)
 		if all.Summary.ReturnedSubmissions != 6 {
-			t.Errorf("%d flagged submissions", all.Summary.ReturnedSubmissions)
+			t.Errorf("%d flagged submissions, want 6", all.Summary.ReturnedSubmissions)
 		}
 		_, err = s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{MissionID: "nothing-00000000"})
 		wantCode(t, err, sortie.CodeNotFound)
@@ -191,7 +191,7 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		"rotate": func(o sortie.Address) error { return s.operators.RotateLinkKeysNow(ctx, by(o), "No.") },
 	} {
 		if err := call(bob); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s", name, err, sortie.CodeWalletNotAllowed)
 		}
 	}
 	for name, refused := range map[string]struct {
@@ -216,7 +216,7 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		}, sortie.CodeWrongState},
 	} {
 		if err := refused.call(); sortie.ErrorCode(err) != refused.want {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s", name, err, refused.want)
 		}
 	}
 	// A submission that was flagged before its file was read cannot be accepted until the file is

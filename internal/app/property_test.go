@@ -124,7 +124,7 @@ func (m *model) content() (events []onchain.Event, meanings []modelEvent) {
 			event, right = onchain.Event{Factory: factory, Kind: onchain.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID), Payment: &onchain.Payment{Amount: draft.Reward}}, false
 		case "stranger":
 			event, right = fundingOf(draft.Draft), false
-			event.Funded.MissionID = rapid.SampledFrom([]string{"somebody-elses-00000000", "", "\x00\xff", draft.ID}).Draw(m.t, "mission id")
+			event.Funded.MissionID = rapid.SampledFrom([]string{"another-service-00000000", "", "\x00\xff", draft.ID}).Draw(m.t, "mission id")
 			event.MissionKey = sortie.MissionKey(event.Funded.MissionID)
 		}
 		events = append(events, event)
@@ -344,7 +344,7 @@ func (m *model) decide() {
 			draft.state.Decision = mission.DecisionRejected
 		case mission.DecisionApproved:
 			m.wantCode(err, sortie.CodeWrongState)
-		default: // allowed exactly to whoever decided it
+		default: // allowed only to the operator who decided it
 			if err != nil {
 				m.wantCode(err, sortie.CodeWrongState)
 			}
@@ -427,7 +427,7 @@ func (m *model) check() {
 	}
 	for _, wallet := range []sortie.Address{alice, bob} {
 		if counted := m.unfundedDrafts(wallet); counted != unfunded[wallet] {
-			m.t.Fatalf("%s has %d unfunded drafts, %d are counted", wallet, unfunded[wallet], counted)
+			m.t.Fatalf("%s has %d unfunded drafts, %d are counted, want %v", wallet, unfunded[wallet], counted, unfunded[wallet])
 		}
 	}
 	m.checkChain()
@@ -469,7 +469,7 @@ func (m *model) checkChain() {
 	stored, err := m.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 	m.must(err)
 	if len(stored) != len(m.chain) {
-		m.t.Fatalf("%d events are stored, %d are on the chain", len(stored), len(m.chain))
+		m.t.Fatalf("%d events are stored, %d are on the chain, want %v", len(stored), len(m.chain), len(m.chain))
 	}
 	for i, event := range stored {
 		if event.Transaction != m.chain[i].Transaction || event.BlockHash != m.chain[i].BlockHash {

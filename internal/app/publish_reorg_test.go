@@ -23,7 +23,7 @@ func (s *testMedia) completions(draft store.Draft) (told int) {
 
 // When a reorganization removes a closing, the money is in the contract again: the mission takes
 // submissions, and is closed again when it is paid.
-func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
+func TestAMissionContinuesWhenItsClosingWasReorganized(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := openTestMedia(t, database, nil)
@@ -31,7 +31,7 @@ func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 			t.Helper()
 			s.due()
 			if slots, told := s.slots(draft), s.completions(draft); (slots.CompletedAt != nil) != (want > 0) || told != want {
-				t.Errorf("%s: complete since %v, told %d times; want it told %d times", when, slots.CompletedAt, told, want)
+				t.Errorf("%s: complete since %v with %d completion events; want %d events", when, slots.CompletedAt, told, want)
 			}
 		}
 		draft, full := s.publish("k", 5, ""), s.publish("l", 1, "")
@@ -47,7 +47,7 @@ func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 		s.advance(s.step(tip, nil))
 		one := s.submitQuickly(bob, draft, "one")
 		if feed, err := s.app.Feed(context.Background(), FeedQuery{}); err != nil || len(feed.Missions) != 1 {
-			t.Errorf("feed %+v, %v", feed, err)
+			t.Errorf("feed %+v, %v, want 1", feed, err)
 		}
 		wantEnds("a mission that has all it asked for, when its closing is gone", full, 0)
 		s.closeMission(full)
