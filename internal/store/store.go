@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie/internal/onchain"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 // The ways in which the store refuses. Everything it returns wraps one of them, the error of the
@@ -128,7 +129,7 @@ func openEngine(ctx context.Context, url string, options Options) (engine, error
 		return openPostgres(ctx, url, options)
 	}
 	// The value is not repeated: whatever it is, it may hold a password.
-	return nil, errors.New("open database: --database must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	return nil, &setting.Error{Name: setting.Database, Err: errors.New("want sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE")}
 }
 
 // Close waits for the transactions that were begun, the queued ones included, and closes the
