@@ -97,6 +97,6 @@ func admin(t testing.TB, statement string) {
 	}
 	defer func() { _ = db.Close() }()
 	if _, err := db.ExecContext(ctx, statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
+		t.Fatalf("run %s: %v", statement, err)
 	}
 }
