@@ -24,6 +24,9 @@ var unclean = map[string]bool{
 	"internal/jobs":    true,
 	"internal/mission": true,
 	"internal/pgtest":  true,
+	"internal/service": true,
+	"internal/s3":      true,
+	"internal/setting": true,
 	"internal/store":   true,
 }
 
