@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The disk of these tests fails in a process of its own: a limit on the size of files counts for
-// the whole process, and a small disk is mounted where nobody else sees it.
+// The disk of these tests fails in a child process: a limit on the size of files applies to
+// the whole process, and a small disk is mounted where no other process sees it.
 
 func init() {
 	children["failing disk"] = childFailingDisk

@@ -148,10 +148,10 @@ func testManyLookalikes(t *testing.T, url string) {
 	const many = maxLookalikeRows + 500
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target, s.PerContributor = 1000, 1000 })
-	perceptual := rand.Uint64() &^ 0b111111 // so that the other comes behind all of them
+	perceptual := rand.Uint64() &^ 0b111111 // so that the other one is after all of them
 	mustTx(t, db, func(tx *Tx) error {
 		for i := range many {
-			if err := tx.indexPerceptual(fmt.Sprintf("sub_%026d", i), perceptual); err != nil { // of nobody
+			if err := tx.indexPerceptual(fmt.Sprintf("sub_%026d", i), perceptual); err != nil { // of no submission
 				return err
 			}
 		}

@@ -48,7 +48,7 @@ func testFundingAsWritten(t *testing.T, url string) {
 
 	sameKey := drawFunding(other, 8)
 	sameKey.MissionKey = funding.MissionKey
-	mustTx(t, db, func(tx *Tx) error { // which goes on after refusals
+	mustTx(t, db, func(tx *Tx) error { // which continues after refusals
 		for _, refused := range []onchain.Funding{drawFunding(draft, 9), sameKey} {
 			if err := tx.AddFunding(refused); !errors.Is(err, ErrConflict) {
 				t.Errorf("AddFunding of what is funded: %v, want ErrConflict", err)
@@ -82,7 +82,7 @@ func testFundingAsWritten(t *testing.T, url string) {
 	}
 }
 
-func testDraftsOfAnybody(t *testing.T, url string) {
+func testDraftsOfAnyWallet(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(1_790_000_000_000_000)
 	db := open(t, url, Options{Clock: clock.now})
@@ -260,7 +260,7 @@ func testFundingOrder(t *testing.T, db *DB) {
 	}
 	rest, err := db.FundedDrafts(ctx, testChain, bySeq[0].Seq, 1000)
 	if err != nil || !reflect.DeepEqual(rest, bySeq[1:]) {
-		t.Errorf("behind the first come %d drafts, %v; want %d", len(rest), err, len(bySeq)-1)
+		t.Errorf("drafts after the first: got %d, error %v; want %d", len(rest), err, len(bySeq)-1)
 	}
 }
 

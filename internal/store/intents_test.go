@@ -274,7 +274,7 @@ func testIntentLists(t *testing.T, url string) {
 		return err
 	})
 	if got, err := db.Intents(ctx, testChain, alice, IntentQueued); err != nil || len(got) != MaxIntents || got[MaxIntents-1].Kind != IntentSettle || got[0].ID != intents[1].ID {
-		t.Errorf("a payout behind more closings than are read: %d intents, %v; want it among them, in its order", len(got), err)
+		t.Errorf("a payout after more closings than are read: got %d intents, error %v; want it among them, in its order", len(got), err)
 	}
 	if got, err := db.Intents(ctx, testChain, alice); err != nil || len(got) != 0 {
 		t.Errorf("intents in no status: %d, %v", len(got), err)

@@ -48,8 +48,8 @@ func testServedMedia(t *testing.T, url string) {
 	}
 }
 
-// testServedMediaAtOnce reads while decisions are made: once one was acknowledged, nobody is told
-// of what was before it.
+// testServedMediaAtOnce reads while decisions are made: after a decision is acknowledged, no read
+// returns the state before it.
 func testServedMediaAtOnce(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	submission := mustUpload(t, db, mustDeclare(t, db, publish(t, db, nil), bob, "key"))
@@ -83,32 +83,32 @@ func testServedMediaAtOnce(t *testing.T, url string) {
 	}
 }
 
-func TestServedMemoryForgetsAtEveryCommit(t *testing.T) {
+func TestServedCacheIsEmptiedByEveryCommit(t *testing.T) {
 	t.Parallel()
-	var memory servedMemory
+	var cache servedCache
 	check := func(id string, commits int64, want bool) {
 		t.Helper()
-		if _, found := memory.recall(id, commits); found != want {
+		if _, found := cache.get(id, commits); found != want {
 			t.Errorf("%s after commit %d: found %v, want %v", id, commits, found, want)
 		}
 	}
 	check("a", 0, false)
-	memory.keep("a", Served{}, 1)
+	cache.put("a", Served{}, 1)
 	check("a", 1, true)
 	check("a", 0, false)
 	check("a", 2, false)
-	memory.keep("b", Served{}, 2)
+	cache.put("b", Served{}, 2)
 	check("a", 2, false)
 	check("b", 2, true)
-	memory.keep("c", Served{}, 1) // read before the commit, and slow
+	cache.put("c", Served{}, 1) // read before the commit, and slow
 	check("c", 2, false)
 	check("c", 1, false)
 	check("b", 2, true)
 	for i := range maxServedRows {
-		memory.keep(strconv.Itoa(i), Served{}, 2)
+		cache.put(strconv.Itoa(i), Served{}, 2)
 	}
-	if len(memory.rows) > maxServedRows {
-		t.Errorf("%d rows are kept", len(memory.rows))
+	if len(cache.rows) > maxServedRows {
+		t.Errorf("%d rows are kept", len(cache.rows))
 	}
 }
 
@@ -254,7 +254,7 @@ func testSubmissionLists(t *testing.T, url string) {
 			t.Fatalf("receipts due %v, want %v", got, submissionIDs(finals))
 		}
 		if got := due(db.ReceiptsDue(ctx, AfterReceipt(finals[0]), 100)); !slices.Equal(got, submissionIDs(finals[1:])) {
-			t.Fatalf("receipts due behind the first %v, want %v", got, submissionIDs(finals[1:]))
+			t.Fatalf("receipts due after the first: got %v, want %v", got, submissionIDs(finals[1:]))
 		}
 		mustTx(t, db, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("{}"), alice) })
 		if err := db.Tx(ctx, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("[]"), alice) }); !errors.Is(err, ErrConflict) {
@@ -290,7 +290,7 @@ func checkList(t *testing.T, name string, want []Submission, page func(after Sub
 	for {
 		rows, err := page(last)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("read %s: %v", name, err)
 		}
 		got = append(got, rows...)
 		if len(rows) < 4 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// alter runs a statement behind the store's back.
+// alter runs a statement without the store's methods.
 func alter(t *testing.T, url, statement string) {
 	t.Helper()
 	db := open(t, url, Options{})

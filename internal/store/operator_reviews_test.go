@@ -57,10 +57,10 @@ func testReviewRace(t *testing.T, url string) {
 		}
 		want := winner.Load()
 		if want == nil {
-			t.Fatal("nobody decided")
+			t.Fatal("race of decisions: got no winner, want one")
 		}
 		want.DecidedAt = clock.now().UTC().Truncate(time.Microsecond)
-		mustTx(t, db, func(tx *Tx) error { // which goes on after the refusal
+		mustTx(t, db, func(tx *Tx) error { // which continues after the refusal
 			if err := tx.AddReview(Review{DraftID: draft.ID, Decision: mission.DecisionRejected, Reason: "second thoughts"}); !errors.Is(err, ErrConflict) {
 				t.Errorf("AddReview of a decided draft: %v, want ErrConflict", err)
 			}
@@ -99,7 +99,7 @@ func testAuditPages(t *testing.T, url string) {
 		for _, got := range page {
 			switch {
 			case before != 0 && got.Seq >= before:
-				t.Errorf("entry %d comes behind %d", got.Seq, before)
+				t.Errorf("order of entries: got %d after %d, want newest first", got.Seq, before)
 			case i == len(want) && string(got.Detail) != "{}":
 				t.Errorf("an entry without detail has %s", got.Detail)
 			case i < len(want) && (got.Subject != want[i].Subject || !got.At.Equal(want[i].At) || got.Action != want[i].Action || string(got.Detail) != string(want[i].Detail)):

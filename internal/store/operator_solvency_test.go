@@ -293,7 +293,7 @@ func TestPlansOfBooks(t *testing.T) {
 			return err
 		})
 		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
+			t.Fatalf("plan of %s: %v", c.name, err)
 		}
 		plan := strings.Join(steps, "\n")
 		for _, way := range c.ways {
@@ -303,7 +303,7 @@ func TestPlansOfBooks(t *testing.T) {
 		}
 		for _, step := range steps {
 			if strings.HasPrefix(step, "SCAN") && !strings.HasPrefix(step, "SCAN page") && !strings.HasPrefix(step, "SCAN most") {
-				t.Errorf("%s: %s", c.name, step)
+				t.Errorf("plan of %s: got step %s, want no scan of a table", c.name, step)
 			}
 		}
 	}

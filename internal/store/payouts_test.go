@@ -158,7 +158,7 @@ func (m *payoutModel) step(rt *rapid.T) {
 		}
 	})
 	if err != nil && !(errors.Is(err, ErrConflict) && (step == "fail" || step == "retry")) {
-		rt.Fatalf("%s: %v", step, err)
+		rt.Fatalf("step %s: got %v, want no error", step, err)
 	}
 	if step == "take" && m.taken < m.slots.Target {
 		finalAcceptance(m.t, m.db, m.slots, contributor(m.taken), fmt.Sprint(m.slots.DraftID, m.taken))

@@ -41,7 +41,7 @@ func TestSQLitePlans(t *testing.T) {
 				return err
 			})
 		if err != nil {
-			t.Fatalf("%s: %v", hot.name, err)
+			t.Fatalf("plan of %s: %v", hot.name, err)
 		}
 		if len(steps) != 1 || !strings.HasPrefix(steps[0], "SEARCH") || !strings.HasSuffix(steps[0], hot.sqlite) {
 			t.Errorf("%s: the plan is %q, want one search of %s", hot.name, steps, hot.sqlite)
@@ -98,7 +98,7 @@ func postgresConsole(t *testing.T) func(statement string) []string {
 		t.Helper()
 		rows, err := conn.QueryContext(ctx, statement)
 		if err != nil {
-			t.Fatalf("%s: %v", statement, err)
+			t.Fatalf("explain %s: %v", statement, err)
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// reader runs queries. [Tx] embeds it, and every read on [DB] makes one, so that a query exists once
-// for both.
+// reader runs queries. [Tx] embeds it, and every read on [DB] makes one, so that a query exists
+// once for both.
 type reader struct {
 	ctx     context.Context
 	session *session
@@ -15,12 +15,12 @@ type reader struct {
 
 // each calls scan for every row. See [session.each].
 func (r reader) each(query string, args []any, scan func(scanner) error) error {
-	return r.each(query, args, scan)
+	return r.session.each(r.ctx, query, args, scan)
 }
 
 // one calls scan for the first row. Without a row it fails with [ErrNotFound].
 func (r reader) one(query string, args []any, scan func(scanner) error) error {
-	return r.one(query, args, scan)
+	return r.session.one(r.ctx, query, args, scan)
 }
 
 // exists reports whether a query has a row, which is one number.

@@ -34,7 +34,7 @@ func testSlotRace(t *testing.T, url string) {
 			case errors.Is(err, ErrMissionFull) && accepted.Load() == target:
 				return nil
 			case errors.Is(err, ErrMissionFull):
-				outcomes.awaitMore(seen) // somebody may still give a place back
+				outcomes.awaitMore(seen) // another contributor may still release a slot
 				continue
 			case err != nil:
 				return err
@@ -279,8 +279,8 @@ func readAllPages(t *testing.T, db *DB, draftID string, staying map[string]bool)
 	return ids
 }
 
-// testAcceptanceOrder follows the order of acceptance from behind: what was read is never preceded
-// by something new.
+// testAcceptanceOrder reads acceptances while they are made: no new one has a smaller number than
+// those already read.
 func testAcceptanceOrder(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target = 1000 })
@@ -304,7 +304,7 @@ func testAcceptanceOrder(t *testing.T, url string) {
 		followed = append(followed, page(t, db, slots.DraftID, after, 100)...)
 		for i, row := range followed {
 			if row.acceptSeq != int64(i+1) {
-				t.Fatalf("acceptance %d was read in place %d: something came in behind the reader", row.acceptSeq, i+1)
+				t.Fatalf("number of acceptance %d: got %d, want no gaps for a reader", i+1, row.acceptSeq)
 			}
 		}
 	}

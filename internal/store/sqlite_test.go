@@ -204,7 +204,7 @@ func TestSQLiteSharesCommits(t *testing.T) {
 	checkCounters(t, db, alice)
 }
 
-// TestSQLiteLogIsBounded writes much while somebody always reads an old state.
+// TestSQLiteLogIsBounded writes much while readers always read an old state.
 func TestSQLiteLogIsBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 20

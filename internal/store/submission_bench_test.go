@@ -13,7 +13,7 @@ import (
 
 const benchmarkRows = 100_000
 
-// fillRows writes rows behind the store's back, many in one transaction.
+// fillRows inserts rows with plain statements, many in one transaction.
 func fillRows(b *testing.B, db *DB, rows int, insert func(tx *Tx, i int) error) {
 	b.Helper()
 	mustTx(b, db, func(tx *Tx) error {

@@ -124,7 +124,7 @@ func testCancelledCaller(t *testing.T, url string) {
 }
 
 // testLeavingCallers lets callers leave at any moment. A transaction that ended with an error must
-// have left nothing, one that ended without it is kept, and nobody else may suffer.
+// have left nothing, one that ended without it is kept, and other callers are not affected.
 func testLeavingCallers(t *testing.T, url string) {
 	const callers, each = 32, 15
 	db := open(t, url, Options{})
