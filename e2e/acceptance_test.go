@@ -12,15 +12,15 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
-// As long as an acceptance is held, an operator can take it back: the creator's link is dead at
-// once. Afterwards nobody can, and the contributor has a receipt that the contract pays, whoever
-// brings it, without the service.
+// During the hold an operator can take an acceptance back, and the creator's link is invalid at
+// once. After it the acceptance is final, and the contributor has a receipt that any account can
+// redeem without the service.
 func TestAcceptanceIsHeldThenPaidByTheContract(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	const long, short = time.Hour, 2 * time.Second
 	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()),
-		"SORTIE_SENDER=", // so that nobody but this test pays
+		"SORTIE_SENDER=", // only this test pays
 		"SORTIE_ACCEPTANCE_HOLD="+long.String()))
 	mission := f.publish(photoMission(2))
 
@@ -28,34 +28,34 @@ func TestAcceptanceIsHeldThenPaidByTheContract(t *testing.T) {
 	f.awaitStatus(revoked, sortie.SubmissionAccepted)
 	delivered := f.checkDelivered(mission, revoked, sortie.SubmissionAccepted)
 	f.checkHeld(revoked, long)
-	if _, err := f.operator.RejectSubmission(f.ctx, revoked.id, "Somebody else's photo."); err != nil {
+	if _, err := f.operator.RejectSubmission(f.ctx, revoked.id, "Another contributor's photo."); err != nil {
 		t.Fatalf("revoke: %v", err)
 	}
 	for _, link := range []string{delivered.MediaURL, *delivered.ThumbnailURL} {
 		if _, err := f.fetch(link); !isCode(err, sortie.CodeNotFound) {
-			t.Errorf("the link of what was taken back: %v", err)
+			t.Errorf("link of a revoked acceptance: got %v, want an error", err)
 		}
 	}
 	if left := f.delivered(mission); len(left) != 0 {
-		t.Errorf("taken back and delivered all the same: %v", left)
+		t.Errorf("deliverables after the acceptance was taken back: got %v, want none", left)
 	}
 	f.checkEventsAbout(revoked.id, sortie.EventSubmissionAccepted, sortie.EventSubmissionRevoked)
 
-	f.environment = append(f.environment, "SORTIE_ACCEPTANCE_HOLD="+short.String()) // the last one counts
+	f.environment = append(f.environment, "SORTIE_ACCEPTANCE_HOLD="+short.String()) // the last value counts
 	f.restart()
 	final := f.submit("contributor2", mission, photo(2))
 	f.awaitStatus(final, sortie.SubmissionAccepted)
 	f.service.await(t, "receipt", func() bool { return f.own(final).Receipt != nil })
 	f.checkHeld(final, short)
 	if _, err := f.operator.RejectSubmission(f.ctx, final.id, "Too late."); !isCode(err, sortie.CodeWrongState) {
-		t.Errorf("revoke what is final: %v", err)
+		t.Errorf("revoke a final acceptance: got %v, want wrong_state", err)
 	}
 	f.checkEventsAbout(final.id, sortie.EventSubmissionAccepted)
 	f.redeem(mission, final)
 }
 
-// checkHeld compares when an acceptance becomes final with when it was made, of which the second is
-// told.
+// checkHeld compares the time at which an acceptance becomes final with the time at which it was
+// made.
 func (f *following) checkHeld(s submission, hold time.Duration) {
 	f.t.Helper()
 	seen, err := f.operator.Submission(f.ctx, s.id)
@@ -79,8 +79,8 @@ func (f *following) checkHeld(s submission, hold time.Duration) {
 	}
 }
 
-// redeem has a stranger bring a receipt to the contract, twice, while the service is away: its
-// contributor is paid once.
+// redeem sends a receipt to the contract twice, from another account, while the service is down:
+// its contributor is paid once.
 func (f *following) redeem(d drafted, s submission) {
 	f.t.Helper()
 	receipt, contributor := f.own(s).Receipt, s.contributor.Wallet()
@@ -109,7 +109,7 @@ func (f *following) redeem(d drafted, s submission) {
 	}
 }
 
-// balance is what an account has of the test dollars.
+// balance is an account's balance of test USDC.
 func (f *following) balance(account sortie.Address) *big.Int {
 	f.t.Helper()
 	token := servicetoken.NewServiceToken()

@@ -26,7 +26,7 @@ import (
 //go:embed testdata/accounts.json
 var accountCode []byte
 
-// relayedCall is one of the things that a smart account does in a batch.
+// relayedCall is one call of a smart account's batch.
 type relayedCall struct {
 	Target common.Address
 	Data   []byte
@@ -43,8 +43,8 @@ var relayedABI = func() abi.ABI {
 	return parsed
 }()
 
-// The money comes from the creator's account, and the transaction from anybody. What counts is the
-// contract's event.
+// The money comes from the creator's account, and the transaction from any other. Only the
+// contract's event counts.
 func TestSmartAccountsFund(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -63,7 +63,7 @@ func TestSmartAccountsFund(t *testing.T) {
 
 	t.Run("delegated key", func(t *testing.T) {
 		code := chain.create("deployer", append(codeOf(t, "RelayedAccount"), must(relayedABI.Pack("", common.Address{}))...))
-		owner := secretOf(t, chain, "contributor2") // who sends no transaction
+		owner := secretOf(t, chain, "contributor2") // it sends no transaction
 		account := sortie.Address(crypto.PubkeyToAddress(owner.PublicKey))
 		f := f.as(t, keyOf(t, owner))
 		draft := f.draft()
@@ -73,25 +73,25 @@ func TestSmartAccountsFund(t *testing.T) {
 	})
 }
 
-// Who is not the creator funds nothing, with the same bytes or with the same event.
-func TestStrangersFundNothing(t *testing.T) {
+// Another wallet cannot fund a mission with the same calldata or with a fake event.
+func TestOnlyTheCreatorCanFund(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, chain.serviceEnvironment(sqliteIn(t), "8"))
 	copied, forged := f.draft(), f.draft()
-	hash := chain.fund("creator2", copied.quote) // who is as rich, and has approved as much
+	hash := chain.fund("creator2", copied.quote) // it has the same balance and allowance
 	forger := chain.create("deployer", codeOf(t, "EventForger"))
 	log := forge(chain, forged).logContent()
 	chain.transact("creator2", forger, append(join(log.Topics), log.Data...))
 	chain.mine(10)
 	receipt, err := chain.eth.TransactionReceipt(f.ctx, hash)
 	if err != nil || receipt.Status != types.ReceiptStatusFailed {
-		t.Errorf("the same calldata from another wallet: %+v, %v", receipt, err)
+		t.Errorf("the same calldata from another wallet: got receipt %+v, %v; want a reverted transaction", receipt, err)
 	}
 	f.awaitTip()
 	for _, draft := range []drafted{copied, forged} {
 		if got := f.view(draft); got != viewQuoted {
-			t.Errorf("%s stands at %v", draft.missionID, got)
+			t.Errorf("view of %s: got %v, want it unfunded", draft.missionID, got)
 		}
 	}
 	chain.fund("creator", copied.quote)
@@ -99,7 +99,7 @@ func TestStrangersFundNothing(t *testing.T) {
 	f.awaitView(copied, viewInReview)
 }
 
-// Money may come when nobody looks, or after nobody wants it any more.
+// A funding that is mined while the service is down, or after a rejection, is found.
 func TestLateFundingIsFound(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -120,11 +120,11 @@ func TestLateFundingIsFound(t *testing.T) {
 	had := chain.balance("creator")
 	f.mineUntilView(rejected, viewRefunded)
 	if refund := new(big.Int).Sub(chain.balance("creator"), had); refund.Cmp(budget(t, rejected.quote)) != 0 {
-		t.Errorf("%s came back, want %s", refund, budget(t, rejected.quote))
+		t.Errorf("refund: got %s, want %s", refund, budget(t, rejected.quote))
 	}
 }
 
-// as is the same service with another creator.
+// as returns the same service with another creator.
 func (f *following) as(t *testing.T, signer sortie.Signer) *following {
 	t.Helper()
 	client, err := sortie.NewClient(f.service.url, signer, sortie.WithAttempts(1))
@@ -189,7 +189,7 @@ func join(words []common.Hash) (joined []byte) {
 	return joined
 }
 
-// create puts a contract on the chain.
+// create deploys a contract.
 func (a *anvil) create(role string, code []byte) sortie.Address {
 	a.t.Helper()
 	var hash common.Hash
@@ -202,7 +202,7 @@ func (a *anvil) create(role string, code []byte) sortie.Address {
 	return sortie.Address(receipt.ContractAddress)
 }
 
-// fundingCalls are what an account does in one go to fund a mission: it is given the money first.
+// fundingCalls are the calls with which an account funds a mission. It receives the money first.
 func fundingCalls(chain *anvil, draft drafted) []relayedCall {
 	chain.t.Helper()
 	amount := budget(chain.t, draft.quote)
@@ -216,7 +216,7 @@ func fundingCalls(chain *anvil, draft drafted) []relayedCall {
 	}
 }
 
-// relayed is the call that makes a smart account do what its owner signs now.
+// relayed returns the call that makes a smart account execute calls signed by its owner.
 func (a *anvil) relayed(account sortie.Address, owner *ecdsa.PrivateKey, executed int64, calls []relayedCall) []byte {
 	a.t.Helper()
 	word := func(kind string) abi.Argument { return abi.Argument{Type: must2(abi.NewType(kind, "", nil))} }

@@ -25,27 +25,27 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// The accounts of the development mnemonic that play a part, by number.
+// The roles of the accounts of the development mnemonic, by number.
 var anvilRoles = []string{
 	"creator", "authorizer", "contributor1", "contributor2", "contributor3", "creator2", "operator", "settler", "sender", "deployer",
 }
 
-// anvil is another maker's chain, which makes a block only when told to and takes blocks back when
-// told to. The contracts are on it, and the creators hold tokens that the factory may take.
+// anvil is a chain that mines and reorganizes blocks on request. The contracts are deployed on it,
+// and the creators have tokens and have approved the factory.
 type anvil struct {
 	*process
-	ready // who lives on it, in the words of `sortie dev`
+	ready // accounts and addresses, as in the ready file of `sortie dev`
 	t     *testing.T
 	ctx   context.Context
 	rpc   *rpc.Client
 	eth   *ethclient.Client
 }
 
-// startAnvil runs a chain with so many empty blocks behind the set-up that no reorganization of a
-// test reaches it.
+// startAnvil runs a chain. After the set-up it mines so many empty blocks that no reorganization of
+// a test reaches the set-up.
 func startAnvil(t *testing.T, options ...string) *anvil {
 	t.Helper()
-	programs, err := filepath.Glob("../contracts/node_modules/@foundry-rs/anvil-*/bin/anvil") // the wrapper in .bin outlives a kill
+	programs, err := filepath.Glob("../contracts/node_modules/@foundry-rs/anvil-*/bin/anvil") // a kill does not end the wrapper in .bin
 	if err != nil || len(programs) == 0 {
 		t.Fatal("anvil is missing: run make setup")
 	}
@@ -77,7 +77,7 @@ func startAnvil(t *testing.T, options ...string) *anvil {
 
 const setupDepth = 64
 
-// readWallets reads who has which key from the file that anvil writes when it starts.
+// readWallets reads the keys of the accounts from the file that anvil writes when it starts.
 func (a *anvil) readWallets(config string) error {
 	text, err := os.ReadFile(config)
 	if err != nil {
@@ -88,7 +88,7 @@ func (a *anvil) readWallets(config string) error {
 		Keys     []string         `json:"private_keys"`
 	}
 	if err := json.Unmarshal(text, &written); err != nil {
-		return err // not all of it is there yet
+		return err // it is not complete yet
 	}
 	for i, role := range anvilRoles {
 		a.Wallets = append(a.Wallets, readyWallet{role, written.Accounts[i], written.Keys[i]})
@@ -103,7 +103,7 @@ func (a *anvil) wallet(role string) sortie.Address {
 	return a.Wallets[i].Address
 }
 
-// deploy puts the contracts on the chain, the way an operator does.
+// deploy deploys the contracts with `sortie contracts deploy`.
 func (a *anvil) deploy() {
 	a.t.Helper()
 	command := exec.CommandContext(a.ctx, filepath.Join(binaries, "sortie"), "contracts", "deploy", "--rpc", a.RPCURL,
@@ -122,7 +122,7 @@ func (a *anvil) deploy() {
 	}
 }
 
-// handOutTokens makes the creators rich, and lets the factory take what it likes.
+// handOutTokens gives tokens to the creators and approves the factory.
 func (a *anvil) handOutTokens() {
 	a.t.Helper()
 	usdc, everything := a.Tokens[sortie.TokenUSDC].Address, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
@@ -137,36 +137,36 @@ func (a *anvil) handOutTokens() {
 func (a *anvil) call(answer any, method string, arguments ...any) {
 	a.t.Helper()
 	if err := a.rpc.CallContext(a.ctx, answer, method, arguments...); err != nil {
-		a.t.Fatalf("%s: %v", method, err)
+		a.t.Fatalf("call %s: %v", method, err)
 	}
 }
 
-// transaction is one that anvil signs itself, for an account whose key it has.
+// transaction is a transaction that anvil signs for one of its accounts.
 func (a *anvil) transaction(role string, to sortie.Address, data []byte) map[string]any {
 	return map[string]any{"from": a.wallet(role), "to": to, "data": hexutil.Bytes(data), "gas": hexutil.Uint64(1_000_000)}
 }
 
-// transact hands in a transaction; the next block may have it.
+// transact submits a transaction for the next block.
 func (a *anvil) transact(role string, to sortie.Address, data []byte) (hash common.Hash) {
 	a.t.Helper()
 	a.call(&hash, "eth_sendTransaction", a.transaction(role, to, data))
 	return hash
 }
 
-// fund hands in the transaction that a quote holds.
+// fund submits the transaction of a quote.
 func (a *anvil) fund(role string, quote sortie.Quote) common.Hash {
 	a.t.Helper()
 	return a.transact(role, quote.FactoryAddress, quote.Calldata)
 }
 
-// mine adds blocks. The first takes up the transactions that wait.
+// mine adds blocks. The first contains the pending transactions.
 func (a *anvil) mine(blocks uint64) {
 	a.t.Helper()
 	a.call(nil, "anvil_mine", hexutil.Uint64(blocks))
 }
 
-// reorg replaces the newest blocks by as many others. Transactions of the old ones are lost; the
-// first of the new ones holds the given transactions.
+// reorg replaces the newest blocks by the same number of others. Transactions of the old blocks are
+// lost; the first new block contains the given transactions.
 func (a *anvil) reorg(depth uint64, transactions ...map[string]any) {
 	a.t.Helper()
 	pairs := make([][2]any, len(transactions))
@@ -176,7 +176,7 @@ func (a *anvil) reorg(depth uint64, transactions ...map[string]any) {
 	a.call(nil, "anvil_reorg", depth, pairs)
 }
 
-// block is what names a block.
+// block is a block's number and hash.
 type block struct {
 	Number hexutil.Uint64 `json:"number"`
 	Hash   sortie.Hash    `json:"hash"`
@@ -239,14 +239,14 @@ func (a *anvil) closings(missionID string) (count int) {
 }
 
 // serviceEnvironment configures `sortie serve` for this chain with all its keys and an operator.
-// Funding is confirmed after 2 blocks and final after so many.
+// Funding is confirmed after 2 blocks and final after the given number.
 func (a *anvil) serviceEnvironment(database, finality string, nodes ...string) []string {
 	a.t.Helper()
 	environment := append(a.serveEnvironment(a.t, database),
 		"SORTIE_SETTLER=dev:7", "SORTIE_SENDER=dev:8", "SORTIE_OPERATORS="+a.wallet("operator").String(),
 		"SORTIE_CONFIRMATIONS=2", "SORTIE_FINALITY="+finality, "SORTIE_AUTHORIZATION_TTL=1h")
 	if len(nodes) > 0 {
-		environment = append(environment, "SORTIE_RPC="+strings.Join(nodes, ",")) // the last one counts
+		environment = append(environment, "SORTIE_RPC="+strings.Join(nodes, ",")) // the last value counts
 	}
 	return environment
 }

@@ -28,7 +28,7 @@ const (
 	hoardedDrafts  = 1_000 // of the attacker, each as large as a draft may be
 )
 
-// One attacker with free wallets and one address does all that costs it nothing, at the default
+// One attacker with many wallets and one address does everything that is free, at the default
 // limits, while honest clients work. No honest request fails and the service's memory stays
 // bounded. A long run also compares latency with and without the attack: SORTIE_ATTACK_SOAK=10m go
 // test ./e2e -run TestAttackSoak -v -timeout 30m
@@ -41,7 +41,7 @@ func TestAttackSoak(t *testing.T) {
 	s := &attackSoak{following: f, mission: f.publish(wanted), duration: soakDuration(t)}
 	hoarder := s.hoard()
 	f.environment = append(f.environment, "SORTIE_RATE_LIMITS=on")
-	if s.duration > 0 { // each contributor submits every three seconds, sooner than its submissions are decided about
+	if s.duration > 0 { // each contributor submits every three seconds, faster than its submissions are decided
 		f.environment = append(f.environment, "SORTIE_RESERVATIONS_PER_ADDRESS=1000")
 	}
 	f.restart()
@@ -98,12 +98,12 @@ type timings struct {
 	kinds map[string][]time.Duration
 }
 
-// measure sends one request and fails the test if it fails: an honest client is never refused.
+// measure sends one request and fails the test if the request fails.
 func (s *attackSoak) measure(phase string, to *timings, kind string, send func() error) {
 	started := time.Now()
 	if err := send(); err != nil {
 		if s.ctx.Err() == nil {
-			s.t.Errorf("%s: %s: %v", phase, kind, err)
+			s.t.Errorf("phase %s: request %s failed: %v", phase, kind, err)
 		}
 		return
 	}
@@ -113,9 +113,9 @@ func (s *attackSoak) measure(phase string, to *timings, kind string, send func()
 	to.kinds[kind] = append(to.kinds[kind], took)
 }
 
-// work has every honest client do its rounds, from an address of its own, and returns what they
-// measured. The addresses begin with the one that ends in first: submissions of another phase that
-// are not decided about count against theirs.
+// work runs the rounds of every honest client, each from its own address, and returns the timings.
+// The addresses start at first, because undecided submissions of another phase count against their
+// addresses.
 func (s *attackSoak) work(phase string, first int, duration time.Duration) *timings {
 	measured := &timings{kinds: make(map[string][]time.Duration)}
 	ended := make(chan struct{})
@@ -252,7 +252,7 @@ func (s *attackSoak) report(alone, attacked *timings, resident []int64) {
 	s.t.Logf("%-10s %6d requests  p95 alone %9s  under attack %9s  ratio %.2f",
 		"all", len(attacked.all()), before.Round(time.Microsecond), after.Round(time.Microsecond), float64(after)/float64(before))
 	if len(resident) < 4 {
-		return // the system does not tell
+		return // unknown on this system
 	}
 	half := len(resident) / 2
 	first, second := slices.Max(resident[:half]), slices.Max(resident[half:])
@@ -261,7 +261,7 @@ func (s *attackSoak) report(alone, attacked *timings, resident []int64) {
 		s.t.Errorf("resident memory reached %d MiB, want at most %d", peak>>20, attackMemory>>20)
 	}
 	if s.duration == 0 {
-		return // latency and growth of a short run say little on a busy machine
+		return // latency and growth of a short run mean little on a busy machine
 	}
 	if after > 2*before {
 		s.t.Errorf("p95 of honest requests: %s under attack, want at most twice the %s without it", after, before)

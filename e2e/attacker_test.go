@@ -21,7 +21,7 @@ const (
 	halfSentBodies  = 2_500
 )
 
-// tally counts what the attacker was answered.
+// tally counts the answers to the attacker.
 type tally struct {
 	lock   sync.Mutex
 	counts map[string]int
@@ -41,8 +41,7 @@ func (c *tally) countError(what string, err error) {
 	c.count(what + " " + outcome)
 }
 
-// attack does everything at once until the returned function is called, which tells what was
-// answered.
+// attack runs all attacks until the returned function is called, which returns the tally.
 func (s *attackSoak) attack(hoarder *sortie.Client) (stop func() string) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	answered := &tally{counts: make(map[string]int)}
@@ -107,8 +106,8 @@ func (s *attackSoak) forge(ctx context.Context, client *http.Client) string {
 	return response.Status
 }
 
-// holdBodies keeps connections open that have each sent half of a body, and opens another for each
-// that is closed.
+// holdBodies keeps connections open that have sent half of a body, and replaces each that is
+// closed.
 func (s *attackSoak) holdBodies(ctx context.Context, answered *tally) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(attackerAddress)}}
 	host := strings.TrimPrefix(s.service.url, "http://")

@@ -17,7 +17,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// solvency asks as an operator.
+// solvency returns the operator's solvency report.
 func (f *following) solvency() sortie.Solvency {
 	f.t.Helper()
 	solvency, err := f.operator.Solvency(f.ctx, sortie.PageQuery{})
@@ -27,7 +27,7 @@ func (f *following) solvency() sortie.Solvency {
 	return solvency
 }
 
-// awaitSolvency waits for a check that ended after the one that is known now, with a status.
+// awaitSolvency waits for the next comparison with this status.
 func (f *following) awaitSolvency(want sortie.SolvencyStatus) (found sortie.Solvency) {
 	f.t.Helper()
 	before := f.solvency()
@@ -39,7 +39,7 @@ func (f *following) awaitSolvency(want sortie.SolvencyStatus) (found sortie.Solv
 	return found
 }
 
-// runSolvency runs the command and gives what it printed and how it ended.
+// runSolvency runs the command and returns its output and exit code.
 func (f *following) runSolvency() (answer sortie.Solvency, exitCode int) {
 	f.t.Helper()
 	command := exec.CommandContext(f.ctx, filepath.Join(binaries, "sortie"), "solvency", "--json", "--url", f.service.url, "--wallet", "operator")
@@ -54,10 +54,10 @@ func (f *following) runSolvency() (answer sortie.Solvency, exitCode int) {
 	return answer, command.ProcessState.ExitCode()
 }
 
-// The money of a mission is in the open from its funding to its end: anyone sees its ledger, its
-// people their sums. An error of one unit that is planted in the database is found by the next
-// check and halts payouts, until an operator has cleared it.
-func TestBooksAreOpenAndAPlantedErrorHalts(t *testing.T) {
+// The ledger of a mission is public, and its creator and contributors see their sums. An error of
+// one unit in the database is found by the next comparison and halts payouts until an operator
+// clears the incident.
+func TestBooksMismatchHaltsPayouts(t *testing.T) {
 	t.Parallel()
 	chain, database := startAnvil(t), pgtest.Database(t)
 	f := follow(t, chain, slices.Concat(chain.keepingFiles(database, t.TempDir()), paying, []string{"SORTIE_SOLVENCY_INTERVAL=1s"}))
@@ -120,7 +120,7 @@ func TestBooksAreOpenAndAPlantedErrorHalts(t *testing.T) {
 	}
 }
 
-// checkLedger asks without a wallet.
+// checkLedger reads the ledger without a wallet.
 func (f *following) checkLedger(d drafted, paid submission, reward *big.Int) {
 	f.t.Helper()
 	public, err := sortie.NewPublicClient(f.service.url)
@@ -159,7 +159,7 @@ func (f *following) checkLedger(d drafted, paid submission, reward *big.Int) {
 	}
 }
 
-// checkTotals compares what the contributor and the creator see of the money.
+// checkTotals compares the sums that the contributor and the creator see.
 func (f *following) checkTotals(d drafted, paid submission, reward *big.Int) {
 	f.t.Helper()
 	earnings, err := paid.contributor.Earnings(f.ctx)

@@ -28,8 +28,8 @@ const (
 	s3Bucket         = "media"
 )
 
-// bucket is a bucket on an S3 server that can be killed and started again, with what was in it.
-// Services reach it by a way on which the bytes are counted.
+// bucket is a bucket on an S3 server that can be killed and restarted with its content. Services
+// reach it through a proxy that counts bytes.
 type bucket struct {
 	t       *testing.T
 	program string
@@ -38,7 +38,7 @@ type bucket struct {
 	address string // of the server
 	way     net.Listener
 
-	killAfter atomic.Int64 // when so many bytes have gone to the server it is killed; 0: it is left alone
+	killAfter atomic.Int64 // the server is killed after this many bytes; 0: never
 }
 
 func startBucket(t *testing.T) *bucket {
@@ -110,7 +110,7 @@ func (b *bucket) accept() {
 	}
 }
 
-// pass lets bytes through to the server, as long as it lives.
+// pass copies bytes to the server while it runs.
 func (b *bucket) pass(client, server net.Conn) {
 	defer client.Close()
 	defer server.Close()
@@ -127,7 +127,7 @@ func (b *bucket) pass(client, server net.Conn) {
 	}
 }
 
-// environment configures a process to keep files in the bucket.
+// environment configures a process to store files in the bucket.
 func (b *bucket) environment() []string {
 	return []string{
 		"SORTIE_MEDIA=s3://" + s3Bucket + "?region=us-east-1&use_path_style=true&endpoint=" + url.QueryEscape("http://"+b.way.Addr().String()),
@@ -136,10 +136,10 @@ func (b *bucket) environment() []string {
 	}
 }
 
-// One process answers requests and another does the rest, on PostgreSQL and S3. A person decides.
-// The S3 server dies while it is given a file, and again while a creator looks at one: both are
-// told so, nothing is lost, and all goes on when it is back.
-func TestTwoProcessesOnABucketThatDies(t *testing.T) {
+// One process answers requests and another does the rest, on PostgreSQL and S3, and an operator
+// decides. The S3 server dies during an upload, and again during a download: both fail with an
+// error, nothing is lost, and both succeed when it is back.
+func TestTwoProcessesWithAFailingBucket(t *testing.T) {
 	t.Parallel()
 	chain, database, bucket := startAnvil(t), pgtest.Database(t), startBucket(t)
 	start := func(roles string) *following {
@@ -153,7 +153,7 @@ func TestTwoProcessesOnABucketThatDies(t *testing.T) {
 	s := front.declare("contributor1", mission, largePhoto(1, 2<<20))
 	bucket.killAfter.Store(1 << 20)
 	if _, err := front.resume(s); !isCode(err, sortie.CodeServiceUnavailable) {
-		t.Fatalf("upload into a bucket that dies: %v", err)
+		t.Fatalf("upload while the bucket dies: got %v, want an error", err)
 	}
 	front.service.await(t, "end of the S3 server", func() bool {
 		select {
@@ -164,24 +164,24 @@ func TestTwoProcessesOnABucketThatDies(t *testing.T) {
 		}
 	})
 	if _, err := front.resume(s); !isCode(err, sortie.CodeServiceUnavailable) {
-		t.Errorf("upload into a bucket that is gone: %v", err)
+		t.Errorf("upload while the bucket is down: got %v, want service_unavailable", err)
 	}
 	if h := front.health(); h.Parts["media"] != "unavailable" || h.code != http.StatusOK {
-		t.Errorf("without its bucket the service is %+v", h)
+		t.Errorf("health while the bucket is down: got %+v", h)
 	}
 	front.awaitStatus(s, sortie.SubmissionPending)
 
 	bucket.start()
 	if from, err := front.resume(s); err != nil || from != int64(len(s.data)) {
-		t.Fatalf("went on at byte %d of %d: %v", from, len(s.data), err)
+		t.Fatalf("resumed at byte %d of %d: %v", from, len(s.data), err)
 	}
 	front.awaitStatus(s, sortie.SubmissionFlagged)
 	if found := front.delivered(mission); len(found) != 0 {
-		t.Errorf("nobody has decided, and delivered is %v", found)
+		t.Errorf("deliverables before a decision: got %v, want none", found)
 	}
 	accepted := front.acceptNext(mission)
 	if accepted != s.id {
-		t.Errorf("the operator was shown %s, want %s", accepted, s.id)
+		t.Errorf("first submission in the operator's queue: got %s, want %s", accepted, s.id)
 	}
 	delivered := front.checkDelivered(mission, s, sortie.SubmissionCurationAccepted)
 	front.service.await(t, "receipt", func() bool { return front.own(s).Receipt != nil })
@@ -189,7 +189,7 @@ func TestTwoProcessesOnABucketThatDies(t *testing.T) {
 	bucket.server.kill()
 	for _, link := range []string{delivered.MediaURL, *delivered.ThumbnailURL} {
 		if _, err := front.fetch(link); !isCode(err, sortie.CodeServiceUnavailable) {
-			t.Errorf("a link into a bucket that is gone: %v", err)
+			t.Errorf("link while the bucket is down: got %v, want an error", err)
 		}
 	}
 	bucket.start()
@@ -197,9 +197,9 @@ func TestTwoProcessesOnABucketThatDies(t *testing.T) {
 	front.service.await(t, "good health", func() bool { return front.health().Status == "ok" })
 }
 
-// The S3 server stands still while it is given a file: the contributor is told so before his
-// patience is at an end, and the file is taken in when the server goes on.
-func TestBucketThatStandsStill(t *testing.T) {
+// The S3 server stalls during an upload: the contributor gets an error before the client's timeout,
+// and the file is stored when the server continues.
+func TestStalledBucket(t *testing.T) {
 	t.Parallel()
 	chain, bucket := startAnvil(t), startBucket(t)
 	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), ""), bucket.environment()...))
@@ -208,18 +208,18 @@ func TestBucketThatStandsStill(t *testing.T) {
 	bucket.signal(syscall.SIGSTOP)
 	started := time.Now()
 	if err := f.upload(s); !isCode(err, sortie.CodeServiceUnavailable) {
-		t.Fatalf("upload into a bucket that stands still: %v", err)
+		t.Fatalf("upload into a stalled bucket: got %v, want an error", err)
 	}
 	if took := time.Since(started); took > patience {
-		t.Errorf("the contributor was told so after %s", took)
+		t.Errorf("upload into a stalled bucket failed after %s, want less", took)
 	}
 	if h := f.health(); h.Parts["media"] != "unavailable" || h.code != http.StatusOK {
-		t.Errorf("with a bucket that stands still the service is %+v", h)
+		t.Errorf("health with a stalled bucket: got %+v", h)
 	}
 	f.awaitStatus(s, sortie.SubmissionPending)
 	bucket.signal(syscall.SIGCONT)
 	if from, err := f.resume(s); err != nil || from != int64(len(s.data)) {
-		t.Fatalf("went on at byte %d of %d: %v", from, len(s.data), err)
+		t.Fatalf("resumed at byte %d of %d: %v", from, len(s.data), err)
 	}
 	f.awaitStatus(s, sortie.SubmissionAccepted)
 	f.checkDelivered(mission, s, sortie.SubmissionAccepted)
@@ -232,7 +232,7 @@ func (b *bucket) signal(signal syscall.Signal) {
 	}
 }
 
-// acceptNext is an operator who looks at what waits first, and accepts it.
+// acceptNext accepts the first submission of the operator's queue, after fetching its media.
 func (f *following) acceptNext(d drafted) (id string) {
 	f.t.Helper()
 	queue, err := f.operator.Submissions(f.ctx, sortie.QueueQuery{MissionID: d.missionID, Status: sortie.SubmissionFlagged})
@@ -242,10 +242,10 @@ func (f *following) acceptNext(d drafted) (id string) {
 	next := queue.Submissions[0]
 	for _, link := range []*string{next.MediaURL, next.ThumbnailURL} {
 		if link == nil {
-			f.t.Fatalf("nothing to look at in %+v", next)
+			f.t.Fatalf("submission without media links: %+v", next)
 		}
 		if _, err := f.fetch(*link); err != nil {
-			f.t.Errorf("look at %s: %v", next.SubmissionID, err)
+			f.t.Errorf("fetch the media of %s: %v", next.SubmissionID, err)
 		}
 	}
 	if _, err := f.operator.AcceptSubmission(f.ctx, next.SubmissionID, "A photo of something."); err != nil {
@@ -254,7 +254,7 @@ func (f *following) acceptNext(d drafted) (id string) {
 	return next.SubmissionID
 }
 
-// A start without its bucket says which host was asked and what went wrong.
+// A start without its bucket logs the host and the cause.
 func TestUnreachableBucketIsLoggedWithHostAndCause(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections wait in its queue
@@ -274,7 +274,7 @@ func TestUnreachableBucketIsLoggedWithHostAndCause(t *testing.T) {
 			service.kill()
 			i := strings.Index(service.output.String(), "the media store cannot be reached")
 			if i < 0 {
-				t.Fatalf("the log does not say that the store is away: %s", service.output.String())
+				t.Fatalf("the log does not report the unavailable store: %s", service.output.String())
 			}
 			line, _, _ := strings.Cut(service.output.String()[i:], "\n")
 			if !strings.Contains(line, c.address) || !strings.Contains(line, c.cause) {

@@ -14,14 +14,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// photoMission asks for so many photos, taken anywhere.
+// photoMission asks for target photos, taken anywhere.
 func photoMission(target int) sortie.Mission {
 	mission := titled("Photos of anything")
 	mission.TargetCount, mission.MaxSubmissionsPerContributor = target, target
 	return mission
 }
 
-// publish takes a mission from its definition to its contributors.
+// publish creates, funds and approves a mission.
 func (f *following) publish(mission sortie.Mission) drafted {
 	f.t.Helper()
 	created, err := f.creator.CreateDraft(f.ctx, mission, fmt.Sprintf("Mission %d", drafts.Add(1)))
@@ -33,7 +33,7 @@ func (f *following) publish(mission sortie.Mission) drafted {
 	f.chain.mine(2)
 	f.awaitView(d, viewInReview)
 	f.approve(d)
-	f.chain.mine(stageFinality)
+	f.chain.mine(testFinality)
 	f.awaitView(d, viewPublished)
 	return d
 }
@@ -44,15 +44,14 @@ type file struct {
 	data        []byte
 }
 
-// photo is a small photo. Different numbers give photos that nobody takes for duplicates.
+// photo is a small photo. Different numbers give photos that are not duplicates.
 func photo(number int) file { return photoOf(160, 120, number) }
 
 func photoOf(width, height, number int) file {
 	return file{"image/jpeg", specimen.JPEG(specimen.Picture(width, height, number))}
 }
 
-// largePhoto is a photo of at least so many bytes. Most of them are nothing to look at, which costs
-// nothing to decode.
+// largePhoto is a photo of at least size bytes. Most of them are padding, so decoding it is cheap.
 func largePhoto(number, size int) file {
 	var ballast [][]byte
 	for got := 0; got < size; got += 60_000 {
@@ -67,7 +66,7 @@ func noise(size int) []byte {
 	return data
 }
 
-// submission is one that a contributor has declared.
+// submission is a declared submission.
 type submission struct {
 	file
 	id          string
@@ -75,7 +74,7 @@ type submission struct {
 	links       sortie.UploadLinks
 }
 
-// tryToDeclare asks for a slot for a file, made just now at the place that the specimens know.
+// tryToDeclare declares a file with the current time and the place of the test files.
 func (f *following) tryToDeclare(contributor *sortie.Client, d drafted, file file) (submission, error) {
 	hash := sha256.Sum256(file.data)
 	declared, err := contributor.Declare(f.ctx, d.missionID, sortie.Declaration{
@@ -99,7 +98,7 @@ func (f *following) declare(role string, d drafted, file file) submission {
 	return s
 }
 
-// upload sends the whole file in one go.
+// upload sends the whole file in one request.
 func (f *following) upload(s submission) error {
 	_, err := s.contributor.Upload(f.ctx, s.links, bytes.NewReader(s.data), int64(len(s.data)))
 	return err
@@ -115,7 +114,7 @@ func (f *following) submit(role string, d drafted, file file) submission {
 	return s
 }
 
-// resume uploads what is missing of a file, and gives the offset at which that began.
+// resume uploads the rest of a file and returns the offset at which it started.
 func (f *following) resume(s submission) (from int64, err error) {
 	from = -1
 	err = s.contributor.UploadResumable(f.ctx, s.links, bytes.NewReader(s.data), int64(len(s.data)), func(sent int64) {
@@ -136,7 +135,7 @@ func (f *following) own(s submission) sortie.Submission {
 	return seen
 }
 
-// awaitStatus waits until the checks have decided, and fails unless they decided so.
+// awaitStatus waits until the checks have decided, and fails on another decision.
 func (f *following) awaitStatus(s submission, want sortie.SubmissionStatus) (seen sortie.Submission) {
 	f.t.Helper()
 	f.service.await(f.t, "decision about "+s.id, func() bool {
@@ -162,7 +161,7 @@ func (f *following) delivered(d drafted) map[string]sortie.Deliverable {
 	return all
 }
 
-// fetch reads what a link leads to, all of it.
+// fetch downloads the file of a link.
 func (f *following) fetch(link string) ([]byte, error) {
 	stream, err := f.creator.Download(f.ctx, link, 0)
 	if err != nil {
@@ -172,13 +171,13 @@ func (f *following) fetch(link string) ([]byte, error) {
 	return io.ReadAll(stream)
 }
 
-// checkDelivered finds a submission among the deliverables of its mission, and behind its link the
-// bytes that are promised there.
+// checkDelivered finds a submission among the deliverables of its mission, and compares the bytes
+// of its link with the hash.
 func (f *following) checkDelivered(d drafted, s submission, want sortie.SubmissionStatus) sortie.Deliverable {
 	f.t.Helper()
 	one, found := f.delivered(d)[s.id]
 	if !found || one.Verification.Status != want || one.Media.ContentType != s.contentType {
-		f.t.Fatalf("%s is delivered as %+v, want %s of type %s", s.id, one, want, s.contentType)
+		f.t.Fatalf("deliverable %s: got %+v, want %s of type %s", s.id, one, want, s.contentType)
 	}
 	data, err := f.fetch(one.MediaURL)
 	if err != nil {
@@ -186,7 +185,7 @@ func (f *following) checkDelivered(d drafted, s submission, want sortie.Submissi
 	}
 	hash, err := one.Media.SHA256()
 	if err != nil || sha256.Sum256(data) != hash {
-		f.t.Errorf("%s: the link leads to other bytes than %s: %v", s.id, one.Media.Hash, err)
+		f.t.Errorf("media of %s: the hash is not %s: %v", s.id, one.Media.Hash, err)
 	}
 	return one
 }

@@ -14,8 +14,8 @@ const (
 	slots = 12 // that they race for
 )
 
-// Many contributors race for the slots of a mission. As many as there are slots get one, nobody
-// gets two, and the others are told that the mission is full.
+// Many contributors race for the slots of a mission. Each slot is given to one contributor, and the
+// others get mission_full.
 func TestContributorsRaceForSlots(t *testing.T) {
 	t.Parallel()
 	for engine, database := range map[string]func(*testing.T) string{"sqlite": sqliteIn, "postgres": func(t *testing.T) string { return pgtest.Database(t) }} {
@@ -28,7 +28,7 @@ func TestContributorsRaceForSlots(t *testing.T) {
 			mission := f.publish(wanted)
 			winners := f.race(mission)
 			if len(winners) != slots {
-				t.Fatalf("%d slots were given to %d contributors", slots, len(winners))
+				t.Fatalf("contributors with one of %d slots: got %d", slots, len(winners))
 			}
 			var taken []uint32
 			for _, winner := range winners {
@@ -39,7 +39,7 @@ func TestContributorsRaceForSlots(t *testing.T) {
 			slices.Sort(taken)
 			for i, slot := range taken {
 				if slot != uint32(i) {
-					t.Fatalf("the slots that were taken are %v", taken)
+					t.Fatalf("slots: got %v, want each once", taken)
 				}
 			}
 			if delivered := f.delivered(mission); len(delivered) != slots {
@@ -53,8 +53,7 @@ func TestContributorsRaceForSlots(t *testing.T) {
 	}
 }
 
-// race has every contributor of the crowd submit a photo at once. Those who get a slot are
-// returned.
+// race submits a photo for every contributor at once and returns the submissions that got a slot.
 func (f *following) race(d drafted) (winners []submission) {
 	f.t.Helper()
 	contributors, photos := make([]*sortie.Client, crowd), make([]file, crowd)
@@ -85,7 +84,7 @@ func (f *following) race(d drafted) (winners []submission) {
 	return winners
 }
 
-// stranger is a contributor of whom nobody has heard.
+// stranger is a contributor with a new wallet.
 func (f *following) stranger() *sortie.Client {
 	f.t.Helper()
 	client, err := sortie.NewClient(f.service.url, newKey(f.t), sortie.WithAttempts(1))
@@ -95,7 +94,7 @@ func (f *following) stranger() *sortie.Client {
 	return client
 }
 
-// count is how many events of a type a mission has.
+// count is the number of a mission's events of a type.
 func (f *following) count(d drafted, kind sortie.EventType) (count int) {
 	f.t.Helper()
 	for event, err := range f.creator.AllEvents(f.ctx, sortie.PageQuery{}) {

@@ -36,7 +36,7 @@ var crowdABI = func() abi.ABI {
 }()
 
 // A transaction that funds very many missions, and one with a funding among very many foreign logs,
-// are followed like any other, and others are shown as soon as without them.
+// are followed like any other, and do not delay other fundings.
 func TestCrowdedTransactionsAreFollowed(t *testing.T) {
 	t.Parallel()
 	t.Run("anvil", func(t *testing.T) {
@@ -55,13 +55,13 @@ func TestCrowdedTransactionsAreFollowed(t *testing.T) {
 func testCrowdedTransactions(t *testing.T, chain ready, serviceURL string, mine func()) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	m := &crowdedMarket{t: t, ctx: ctx, chain: chain, url: serviceURL, mine: mine}
+	m := &crowdedChain{t: t, ctx: ctx, chain: chain, url: serviceURL, mine: mine}
 	m.open()
 	alone := m.honestRounds("alone")
 	many := m.crowdDrafts("many", crowdFundings)
 	foreign := m.crowdDrafts("foreign", 3*(honestRounds-1))
 
-	// Every honest funding comes right after a crowded transaction, in its block or in the next.
+	// Every honest funding follows a crowded transaction, in its block or in the next.
 	crowded := m.honestRoundsWith("crowded", func(round int) (*types.Transaction, string) {
 		if round == 0 {
 			return m.run(many, 0), "200 fundings"
@@ -80,8 +80,8 @@ func testCrowdedTransactions(t *testing.T, chain ready, serviceURL string, mine 
 	}
 }
 
-// crowdedMarket is a chain and a service with an honest creator and one that is a contract.
-type crowdedMarket struct {
+// crowdedChain is a chain and a service with an honest creator and a creator that is a contract.
+type crowdedChain struct {
 	t     *testing.T
 	ctx   context.Context
 	chain ready
@@ -93,7 +93,7 @@ type crowdedMarket struct {
 	contract          sortie.Address
 }
 
-func (m *crowdedMarket) client(role string) *sortie.Client {
+func (m *crowdedChain) client(role string) *sortie.Client {
 	m.t.Helper()
 	key, err := sortie.ParseKey(m.chain.key(m.t, role))
 	if err != nil {
@@ -102,7 +102,7 @@ func (m *crowdedMarket) client(role string) *sortie.Client {
 	return m.clientOf(key)
 }
 
-func (m *crowdedMarket) clientOf(signer sortie.Signer) *sortie.Client {
+func (m *crowdedChain) clientOf(signer sortie.Signer) *sortie.Client {
 	m.t.Helper()
 	client, err := sortie.NewClient(m.url, signer)
 	if err != nil {
@@ -111,8 +111,8 @@ func (m *crowdedMarket) clientOf(signer sortie.Signer) *sortie.Client {
 	return client
 }
 
-// open brings the contract to the chain, and money to both creators.
-func (m *crowdedMarket) open() {
+// open deploys the contract and gives money to both creators.
+func (m *crowdedChain) open() {
 	m.t.Helper()
 	m.creator, m.stranger = openAccount(m.t, m.ctx, m.chain, "creator"), openAccount(m.t, m.ctx, m.chain, "contributor1")
 	m.honest = m.client("creator")
@@ -129,7 +129,7 @@ func (m *crowdedMarket) open() {
 }
 
 // transact sends a transaction; without a target it creates a contract.
-func (m *crowdedMarket) transact(from *account, to *sortie.Address, data []byte, gas uint64) *types.Transaction {
+func (m *crowdedChain) transact(from *account, to *sortie.Address, data []byte, gas uint64) *types.Transaction {
 	m.t.Helper()
 	nonce, err := from.eth.PendingNonceAt(m.ctx, from.address)
 	if err != nil {
@@ -148,8 +148,8 @@ func (m *crowdedMarket) transact(from *account, to *sortie.Address, data []byte,
 	return tx
 }
 
-// mined has a block made, and wants the transaction in it to have succeeded.
-func (m *crowdedMarket) mined(from *account, tx *types.Transaction) *types.Receipt {
+// mined mines a block and checks that the transaction succeeded.
+func (m *crowdedChain) mined(from *account, tx *types.Transaction) *types.Receipt {
 	m.t.Helper()
 	m.mine()
 	receipt := from.mined(m.t, tx)
@@ -159,8 +159,8 @@ func (m *crowdedMarket) mined(from *account, tx *types.Transaction) *types.Recei
 	return receipt
 }
 
-// crowdDrafts makes drafts of the contract.
-func (m *crowdedMarket) crowdDrafts(name string, count int) []sortie.DraftCreated {
+// crowdDrafts creates drafts of the contract.
+func (m *crowdedChain) crowdDrafts(name string, count int) []sortie.DraftCreated {
 	m.t.Helper()
 	made := make([]sortie.DraftCreated, count)
 	group, ctx := errgroup.WithContext(m.ctx)
@@ -179,7 +179,7 @@ func (m *crowdedMarket) crowdDrafts(name string, count int) []sortie.DraftCreate
 }
 
 // run sends a transaction in which the contract funds missions and writes foreign logs.
-func (m *crowdedMarket) run(funded []sortie.DraftCreated, logs int64) *types.Transaction {
+func (m *crowdedChain) run(funded []sortie.DraftCreated, logs int64) *types.Transaction {
 	m.t.Helper()
 	calls := make([]relayedCall, len(funded))
 	for i, draft := range funded {
@@ -190,12 +190,12 @@ func (m *crowdedMarket) run(funded []sortie.DraftCreated, logs int64) *types.Tra
 
 // honestRounds funds missions one after the other, and measures how long each takes from the block
 // to its creator.
-func (m *crowdedMarket) honestRounds(name string) []time.Duration {
+func (m *crowdedChain) honestRounds(name string) []time.Duration {
 	return m.honestRoundsWith(name, nil)
 }
 
 // honestRoundsWith is honestRounds with another transaction before each funding.
-func (m *crowdedMarket) honestRoundsWith(name string, before func(round int) (tx *types.Transaction, what string)) (shown []time.Duration) {
+func (m *crowdedChain) honestRoundsWith(name string, before func(round int) (tx *types.Transaction, what string)) (shown []time.Duration) {
 	m.t.Helper()
 	for round := range honestRounds {
 		title := fmt.Sprintf("honest %s %d", name, round)
@@ -225,8 +225,8 @@ func (m *crowdedMarket) honestRoundsWith(name string, before func(round int) (tx
 	return shown
 }
 
-// awaitNonce waits until the newest block has so many transactions of an account.
-func (m *crowdedMarket) awaitNonce(account *account, want uint64) {
+// awaitNonce waits until an account's nonce in the newest block is the wanted one.
+func (m *crowdedChain) awaitNonce(account *account, want uint64) {
 	m.t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -243,13 +243,13 @@ func (m *crowdedMarket) awaitNonce(account *account, want uint64) {
 	}
 }
 
-func (m *crowdedMarket) await(client *sortie.Client, draft sortie.DraftCreated, want sortie.ReviewStatus) {
+func (m *crowdedChain) await(client *sortie.Client, draft sortie.DraftCreated, want sortie.ReviewStatus) {
 	m.t.Helper()
 	m.awaitThat(client, draft, "review status "+string(want), func(status sortie.MissionStatus) bool { return status.ReviewStatus == want })
 }
 
-// awaitThat asks for a mission again and again until something is true of it.
-func (m *crowdedMarket) awaitThat(client *sortie.Client, draft sortie.DraftCreated, what string, done func(sortie.MissionStatus) bool) {
+// awaitThat reads a mission repeatedly until done.
+func (m *crowdedChain) awaitThat(client *sortie.Client, draft sortie.DraftCreated, what string, done func(sortie.MissionStatus) bool) {
 	m.t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()

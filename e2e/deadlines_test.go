@@ -8,13 +8,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// The time in which a mission could be published passes, while it waits for a review and while it
-// waits for its lock. It is not approved any more, and the service returns the money on chain
-// without a decision.
+// A mission that cannot be published in time lapses, in review or approved but not locked: it
+// cannot be approved, and the service refunds it without a decision.
 //
-// The service's clock cannot be turned, so the deadlines in its rows are moved into the past,
+// The service's clock cannot be set, so the test moves the deadlines in its rows into the past,
 // before the newest block.
-func TestMissionsThatAreTooLateAreRefundedOnChain(t *testing.T) {
+func TestLapsedMissionsAreRefunded(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	database := pgtest.Database(t)

@@ -19,8 +19,7 @@ import (
 // yesDelegate is creation code of a contract that accepts every ERC-1271 signature.
 var yesDelegate = hexutil.MustDecode("0x6d631626ba7e60e01b5f5260205ff35f52600e6012f3")
 
-// A delegate that accepts every signature does not open the account of the key that delegated to
-// it.
+// A delegate that accepts every signature does not give access to the delegating account.
 func TestADelegateDoesNotOpenAnAccount(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

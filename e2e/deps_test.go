@@ -55,7 +55,8 @@ var rooms = map[string]struct {
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
 
-// sdkDependencies is all that a program importing the SDK compiles beside the standard library.
+// sdkDependencies are the packages that a program importing the SDK compiles besides the standard
+// library.
 var sdkDependencies = []string{"github.com/decred/dcrd/dcrec/secp256k1/v4", "golang.org/x/crypto/sha3", "golang.org/x/sys/cpu"}
 
 type listedPackage struct {
@@ -119,7 +120,7 @@ func TestTheSDKStaysLight(t *testing.T) {
 		if !slices.ContainsFunc(sdkDependencies, func(allowed string) bool {
 			return listed.ImportPath == allowed || strings.HasPrefix(listed.ImportPath, allowed+"/")
 		}) {
-			t.Errorf("the SDK now depends on %s: whoever imports it would too", listed.ImportPath)
+			t.Errorf("the SDK now depends on %s: every program that imports it would too", listed.ImportPath)
 		}
 	}
 }

@@ -38,9 +38,9 @@ func (d typedData) encodeType() string {
 	return text.String()
 }
 
-// The typed data that we ship is what the contract verifies: another maker's tool signs it to the
-// same bytes.
-func TestTypedDataIsSignedAlikeByCast(t *testing.T) {
+// The typed data in spec/eip712.json is what the contract verifies: cast signs it to the same
+// bytes.
+func TestCastSignsTheTypedDataIdentically(t *testing.T) {
 	t.Parallel()
 	var documents map[string]json.RawMessage
 	readJSON(t, "../spec/eip712.json", &documents)
@@ -62,7 +62,7 @@ func TestTypedDataIsSignedAlikeByCast(t *testing.T) {
 	for name, document := range documents {
 		var data typedData
 		if err := json.Unmarshal(document, &data); err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("decode %s of spec/eip712.json: %v", name, err)
 		}
 		var vector struct{ Types, Signature string }
 		if err := json.Unmarshal(vectors[name], &vector); err != nil || vector.Signature == "" {
@@ -87,6 +87,6 @@ func readJSON(t *testing.T, path string, into any) {
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
-		t.Fatalf("%s: %v", path, err)
+		t.Fatalf("decode %s: %v", path, err)
 	}
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// following is a service that follows a chain, and the people around it.
+// following is a service that follows a chain, with clients for its creator and operator.
 type following struct {
 	t           *testing.T
 	ctx         context.Context
 	chain       *anvil
 	environment []string
-	service     *server // also answers under the same URL after a restart
+	service     *server // keeps its URL after a restart
 	creator     *sortie.Client
 	operator    *sortie.Client
-	http        *http.Client // of all clients; nil: one of their own
+	http        *http.Client // of all clients; nil: each has its own
 }
 
-var drafts atomic.Int64 // of all tests, so that no two are of the same key
+var drafts atomic.Int64 // over all tests, so that idempotency keys differ
 
-// follow starts a service on the chain and a creator with an operator beside it.
+// follow starts a service on the chain, with a creator and an operator.
 func follow(t *testing.T, chain *anvil, environment []string) *following {
 	t.Helper()
 	f := &following{t: t, ctx: t.Context(), chain: chain, environment: environment, service: startServe(t, environment...)}
@@ -44,8 +44,8 @@ func sqliteIn(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db")
 }
 
-// client is the SDK of a role. It does not hide that the service is away: tests that kill it want
-// to know.
+// client is the SDK client of a role. It does not retry, so that tests see when the service is
+// down.
 func (f *following) client(role string) *sortie.Client {
 	f.t.Helper()
 	key, err := sortie.ParseKey(f.chain.key(f.t, role))
@@ -63,14 +63,14 @@ func (f *following) client(role string) *sortie.Client {
 	return client
 }
 
-// restart starts the service again, which is gone or told to go now, and waits until it is ready.
+// restart stops the service if it runs, starts it again and waits until it is ready.
 func (f *following) restart() {
 	f.t.Helper()
 	f.service.kill()
 	f.service = startServe(f.t, f.environment...)
 }
 
-// stop ends the service in good order.
+// stop ends the service with SIGTERM.
 func (f *following) stop() {
 	f.t.Helper()
 	if err := f.service.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -104,7 +104,7 @@ func (f *following) funded() drafted {
 	return d
 }
 
-// view is where a draft stands, in the words of the API.
+// view is the state of a draft in the API.
 type view struct {
 	funding   sortie.FundingStatus
 	review    sortie.ReviewStatus
@@ -112,7 +112,7 @@ type view struct {
 	next      sortie.NextAction
 }
 
-// The rows of the protocol's table of states.
+// The states of a draft.
 var (
 	viewQuoted           = view{sortie.FundingPending, sortie.ReviewDraft, false, sortie.ActionSendTransaction}
 	viewSeen             = view{sortie.FundingPending, sortie.ReviewDraft, false, sortie.ActionWaitForConfirmation}
@@ -133,7 +133,7 @@ func (f *following) view(d drafted) view {
 	return view{status.FundingStatus, status.ReviewStatus, status.Published, status.NextAction}
 }
 
-// awaitView waits until a draft stands there.
+// awaitView waits until a draft has the state.
 func (f *following) awaitView(d drafted, want view) {
 	f.t.Helper()
 	var last view
@@ -150,7 +150,7 @@ func (f *following) awaitView(d drafted, want view) {
 	})
 }
 
-// awaitTip waits until the service has followed the chain to its present head.
+// awaitTip waits until the service has followed the chain to its current head.
 func (f *following) awaitTip() {
 	f.t.Helper()
 	head := f.chain.head().Hash
@@ -178,12 +178,12 @@ func (f *following) approve(d drafted) {
 
 func (f *following) reject(d drafted) {
 	f.t.Helper()
-	if _, err := f.operator.Reject(f.ctx, d.draftID, "Nobody may photograph that."); err != nil {
+	if _, err := f.operator.Reject(f.ctx, d.draftID, "That must not be photographed."); err != nil {
 		f.t.Fatalf("reject %s: %v", d.missionID, err)
 	}
 }
 
-// clear ends all incidents, as an operator does who has looked into them.
+// clear clears all incidents as an operator.
 func (f *following) clear() {
 	f.t.Helper()
 	for _, incident := range f.overview().Incidents {
@@ -193,8 +193,8 @@ func (f *following) clear() {
 	}
 }
 
-// checkEvents reads the creator's events: nothing happened twice to a draft unless the chain took
-// it back in between, and nothing was taken back that had not happened.
+// checkEvents checks the creator's events: an event of a draft repeats only after the chain
+// reverted it, and only earlier events are reverted.
 func (f *following) checkEvents() {
 	f.t.Helper()
 	happened := make(map[string]map[sortie.EventType]bool)
@@ -231,7 +231,7 @@ func (f *following) checkEvents() {
 	}
 }
 
-// health is what /healthz says.
+// health is the answer of /healthz.
 type health struct {
 	code   int
 	Status string

@@ -23,7 +23,7 @@ type object map[string]json.RawMessage
 func (o object) set(member string, value any) object {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // the forger's own values
+		panic(err) // the forged values
 	}
 	o[member] = text
 	return o
@@ -34,7 +34,7 @@ func (o object) number(member string) (number hexutil.Uint64) {
 	return number
 }
 
-// altered changes an answer that is an object. Others, such as null, stay as they are.
+// altered changes an answer that is an object. Others, such as null, stay unchanged.
 func altered(answer *rpcAnswer, change func(object)) {
 	var o object
 	if json.Unmarshal(answer.Result, &o) != nil || o == nil {
@@ -44,7 +44,7 @@ func altered(answer *rpcAnswer, change func(object)) {
 	answer.Result, _ = json.Marshal(o)
 }
 
-// answered is an answer that holds the value.
+// answered is an answer with the value.
 func answered(value any) *rpcAnswer {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -61,7 +61,7 @@ func refused(code int, message string) *rpcAnswer {
 	return &rpcAnswer{Error: text}
 }
 
-// forgery is the funding of a mission that never happened, in the block after the present head.
+// forgery is a funding that never happened, in the block after the current head.
 type forgery struct {
 	chain       *anvil
 	mission     drafted
@@ -69,13 +69,13 @@ type forgery struct {
 	transaction common.Hash
 }
 
-// forge makes up the funding of a draft. What each behaviour shows of it is up to the behaviour.
+// forge forges the funding of a draft. Each behaviour shows a part of it.
 func forge(chain *anvil, mission drafted) *forgery {
 	chain.t.Helper()
 	return &forgery{chain, mission, uint64(chain.head().Number) + 1, common.HexToHash("0xf0" + strings.Repeat("1", 62))}
 }
 
-// logContent is the event as the contract would have made it.
+// logContent is the event as the contract would emit it.
 func (f *forgery) logContent() types.Log {
 	quote := f.mission.quote
 	event := factoryABI.Events["MissionFunded"]
@@ -91,7 +91,7 @@ func (f *forgery) logContent() types.Log {
 	}}
 }
 
-// log is the event as a node would show it, nil until the block is there.
+// log is the event as a node would return it, nil until the block exists.
 func (f *forgery) log() object {
 	var block struct{ Hash *common.Hash }
 	if err := f.chain.rpc.Call(&block, "eth_getBlockByNumber", hexutil.Uint64(f.block), false); err != nil || block.Hash == nil {
@@ -103,7 +103,7 @@ func (f *forgery) log() object {
 		set("transactionIndex", "0x0").set("logIndex", "0x3e8").set("removed", false)
 }
 
-// showLog adds the event to every list of logs that ought to have it, after a last change.
+// showLog adds the event, after a change, to every list of logs that would contain it.
 func (f *forgery) showLog(call rpcCall, answer *rpcAnswer, change func([]object, object) []object) {
 	if call.Method != "eth_getLogs" || answer.Result == nil {
 		return
@@ -147,7 +147,7 @@ func (f *forgery) showBloom(call rpcCall, answer *rpcAnswer) {
 	})
 }
 
-// showReceipt makes up the receipt of the transaction that nobody sent.
+// showReceipt forges the receipt of the transaction that was never sent.
 func (f *forgery) showReceipt(call rpcCall, answer *rpcAnswer) {
 	if call.Method != "eth_getTransactionReceipt" || len(call.Params) == 0 || !bytes.Contains(call.Params[0], []byte(f.transaction.Hex()[2:])) {
 		return
@@ -163,7 +163,7 @@ func (f *forgery) showReceipt(call rpcCall, answer *rpcAnswer) {
 		set("logsBloom", "0x"+strings.Repeat("ff", 256)).set("logs", []object{log})).Result, nil}
 }
 
-// showMission makes the contract hold the mission.
+// showMission makes the contract state contain the mission.
 func (f *forgery) showMission(call rpcCall, answer *rpcAnswer) {
 	asked := hexutil.Encode(missionfactory.NewMissionFactory().PackMissions(sortie.MissionKey(f.mission.missionID)))
 	if call.Method != "eth_call" || len(call.Params) == 0 || !bytes.Contains(call.Params[0], []byte(asked[2:])) {
@@ -213,7 +213,7 @@ func cappedAt(chain *anvil, last uint64) behaviour {
 	}
 }
 
-// askChain asks the chain itself, in the place of a node.
+// askChain asks the chain directly.
 func askChain(chain *anvil, method string, params ...any) *rpcAnswer {
 	var result json.RawMessage
 	if err := chain.rpc.Call(&result, method, params...); err != nil {
@@ -230,7 +230,7 @@ func asAny(params []json.RawMessage) []any {
 	return values
 }
 
-// onBlocks changes every block that is asked for by the given tag, or by any when it is empty.
+// onBlocks changes every block that is requested by the given tag, or by any if it is empty.
 func onBlocks(tag string, change func(object)) behaviour {
 	return behaviour{after: func(_ context.Context, call rpcCall, answer *rpcAnswer) {
 		if call.Method != "eth_getBlockByNumber" || tag != "" && string(call.Params[0]) != fmt.Sprintf("%q", tag) {
@@ -240,7 +240,7 @@ func onBlocks(tag string, change func(object)) behaviour {
 	}}
 }
 
-// Answers that are no answers.
+// Invalid answers.
 
 func html(status int) behaviour {
 	return behaviour{wire: func(w http.ResponseWriter, _ *http.Request, _ []byte) {
@@ -269,12 +269,12 @@ func empty() behaviour {
 	return behaviour{wire: func(http.ResponseWriter, *http.Request, []byte) {}}
 }
 
-// silence takes every question and answers none.
+// silence answers no request.
 func silence() behaviour {
 	return behaviour{wire: func(_ http.ResponseWriter, r *http.Request, _ []byte) { <-r.Context().Done() }}
 }
 
-// hangsUp closes the connection without a word.
+// hangsUp closes the connection without an answer.
 func hangsUp() behaviour {
 	return behaviour{wire: func(http.ResponseWriter, *http.Request, []byte) { panic(http.ErrAbortHandler) }}
 }
@@ -292,7 +292,7 @@ func endless() behaviour {
 	}}
 }
 
-// otherIDs answers questions that nobody asked.
+// otherIDs answers with unknown request ids.
 func otherIDs() behaviour {
 	return behaviour{after: func(_ context.Context, _ rpcCall, answer *rpcAnswer) { answer.ID = json.RawMessage("987654321") }}
 }

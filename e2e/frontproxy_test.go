@@ -25,8 +25,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// frontProxies are the proxies for which we ship a configuration, by name: what it is started with,
-// given the address it listens on, the address of the service and the certificate.
+// frontProxies are the proxies with a configuration in examples/, by name: the command that starts
+// it, given its address, the service's address and the certificate.
 var frontProxies = map[string]func(t *testing.T, listen, service string, cert certificate) *process{
 	"nginx":   startNginx,
 	"haproxy": startHAProxy,
@@ -70,8 +70,8 @@ func newCertificate(t *testing.T) certificate {
 	return c
 }
 
-// shipped is one of our example files with the values of this test in the place of the examples.
-// Each must be there once.
+// shipped is an example file with the values of this test in place of the example values. Each must
+// occur once.
 func shipped(t *testing.T, path string, replacements ...string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "examples", path))
@@ -97,8 +97,7 @@ func program(t *testing.T, name string) string {
 	return ""
 }
 
-// nginxMain is what a package's nginx.conf does, for a user without rights in a directory of its
-// own.
+// nginxMain is the main nginx configuration, for an ordinary user and a private directory.
 const nginxMain = `daemon off;
 master_process off;
 pid %[1]s/nginx.pid;
@@ -141,7 +140,7 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
-// The configurations that we ship pass everything on as it is: early answers to large uploads, long
+// The example configurations pass everything on unchanged: early answers to large uploads, long
 // signatures, and targets that a proxy might rewrite.
 func TestShippedProxyConfigurations(t *testing.T) {
 	t.Parallel()
@@ -149,7 +148,7 @@ func TestShippedProxyConfigurations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			program(t, name)
-			f, cert := startBehind(t, start)
+			f, cert := startWithProxy(t, start)
 			t.Run("early answers to uploads arrive as they are", func(t *testing.T) { f.testEarlyAnswers(t, cert) })
 			t.Run("a signature of 8 KiB passes", func(t *testing.T) { f.testLongSignature(t, cert) })
 			t.Run("targets are passed on byte for byte", func(t *testing.T) { f.testTargets(t, cert) })
@@ -157,8 +156,8 @@ func TestShippedProxyConfigurations(t *testing.T) {
 	}
 }
 
-// startBehind starts a service whose clients only know the proxy in front of it.
-func startBehind(t *testing.T, start func(*testing.T, string, string, certificate) *process) (*following, certificate) {
+// startWithProxy starts a service whose clients use the proxy.
+func startWithProxy(t *testing.T, start func(*testing.T, string, string, certificate) *process) (*following, certificate) {
 	t.Helper()
 	chain, cert, listen := startAnvil(t), newCertificate(t), porttest.Reserve(t)
 	public := "https://" + listen
@@ -178,7 +177,7 @@ func startBehind(t *testing.T, start func(*testing.T, string, string, certificat
 	return f, cert
 }
 
-// testEarlyAnswers sends files of 20 MB that the service answers before their end, again and again.
+// testEarlyAnswers repeatedly sends files of 20 MB that the service answers before their end.
 func (f *following) testEarlyAnswers(t *testing.T, cert certificate) {
 	mission := f.publish(photoMission(2))
 	done := f.submit("contributor1", mission, largePhoto(1, 20<<20))
@@ -210,8 +209,8 @@ func (f *following) testEarlyAnswers(t *testing.T, cert certificate) {
 	}
 }
 
-// put reads the answer while it sends. Go's own client drops an early answer at times, when the
-// connection is closed while it still sends.
+// put reads the answer while it sends. Go's HTTP client sometimes drops an early answer when the
+// connection is closed while it sends.
 func put(t *testing.T, cert certificate, link string, body *bytes.Reader) (status int, code sortie.Code, err error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, link, body)
@@ -232,8 +231,8 @@ func put(t *testing.T, cert certificate, link string, body *bytes.Reader) (statu
 	return response.StatusCode, errorCode(t, response.Body), nil
 }
 
-// longSigner gives the longest signature that is allowed. It is wrong, which the service must be
-// the one to say.
+// longSigner returns an invalid signature of the greatest allowed length. The service, not the
+// proxy, must refuse it.
 type longSigner struct{ wallet sortie.Address }
 
 func (s longSigner) Address() sortie.Address { return s.wallet }
@@ -294,7 +293,7 @@ func (f *following) testTargets(t *testing.T, cert certificate) {
 		request.Header.Set(sortie.HeaderSignature, sortie.Bytes(signature).String())
 		response, err := cert.http.Do(request)
 		if err != nil {
-			t.Fatalf("%s: %v", target, err)
+			t.Fatalf("send a request for %s: %v", target, err)
 		}
 		code := errorCode(t, response.Body)
 		_ = response.Body.Close()

@@ -26,8 +26,8 @@ import (
 )
 
 // Two processes on one database, one with short-lived and one with long-lived authorizations, give
-// two quotes of one draft that are good at the same time. Whichever arrives first funds the
-// mission, and nothing funds it again.
+// two quotes of one draft that are valid at the same time. The first one funds the mission, and the
+// other is refused.
 func TestTwoQuotesFundOneMission(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -54,7 +54,7 @@ func TestTwoQuotesFundOneMission(t *testing.T) {
 
 			notCreator := &missionfactory.MissionFactoryNotCreator{Sender: stranger.address, Creator: creator.address}
 			stranger.wantReverted(t, stranger.send(t, first.FactoryAddress, first.Calldata), notCreator)
-			var sent []*types.Transaction // all are on their way before anybody waits for one
+			var sent []*types.Transaction // all are sent before the first is awaited
 			for _, quote := range []sortie.Quote{first, second, first} {
 				sent = append(sent, creator.send(t, quote.FactoryAddress, quote.Calldata))
 			}
@@ -70,8 +70,8 @@ func TestTwoQuotesFundOneMission(t *testing.T) {
 	}
 }
 
-// approvePlenty lets the factory take several times the budget, so that nothing but its own rules
-// stands in the way.
+// approvePlenty approves several times the budget, so that only the factory's rules prevent a
+// second funding.
 func approvePlenty(t *testing.T, quote sortie.Quote, accounts ...*account) {
 	t.Helper()
 	plenty := new(big.Int).Mul(budget(t, quote), big.NewInt(10))
@@ -89,7 +89,7 @@ func budget(t *testing.T, quote sortie.Quote) *big.Int {
 	return units
 }
 
-// expectOneFunding notes who has how much, and checks later that the budget moved exactly once.
+// expectOneFunding stores the balances, and checks later that the budget moved exactly once.
 func expectOneFunding(t *testing.T, creator *account, quote sortie.Quote, missionID string) (check func()) {
 	t.Helper()
 	factory := common.Address(quote.FactoryAddress)
@@ -107,8 +107,8 @@ func expectOneFunding(t *testing.T, creator *account, quote sortie.Quote, missio
 	}
 }
 
-// twoLiveQuotes fetches the quote of one draft from each service, and checks that both are good,
-// for different times.
+// twoLiveQuotes fetches the quote of one draft from each service, and checks that both are valid,
+// with different deadlines.
 func twoLiveQuotes(t *testing.T, ctx context.Context, dev ready, draftID string, sources [2]*sortie.Client) (first, second sortie.Quote) {
 	t.Helper()
 	var quotes [2]sortie.Quote
@@ -143,7 +143,7 @@ func (r ready) trust() sortie.Trust {
 	return trust
 }
 
-// account is a wallet that sends transactions by itself, with nothing of the product in between.
+// account is a wallet that sends transactions without the product's code.
 type account struct {
 	ctx     context.Context
 	eth     *ethclient.Client
@@ -214,7 +214,7 @@ func (a *account) mined(t *testing.T, tx *types.Transaction) *types.Receipt {
 	return receipt
 }
 
-// wantReverted checks that a transaction was mined and refused for this reason.
+// wantReverted checks that a transaction was mined and reverted for this reason.
 func (a *account) wantReverted(t *testing.T, tx *types.Transaction, reason any) {
 	t.Helper()
 	receipt := a.mined(t, tx)

@@ -54,7 +54,7 @@ func main() {
 }
 `
 
-// A Go developer without our SDK generates a client from the specification, builds it and uses it.
+// A client that is generated from the specification can be built and used without the SDK.
 func TestGeneratedGoClient(t *testing.T) {
 	t.Parallel()
 	dev, home := startDev(t), t.TempDir()
@@ -64,7 +64,7 @@ func TestGeneratedGoClient(t *testing.T) {
 		command.Dir, command.Env = directory, append(os.Environ(), environment...)
 		output, err := command.CombinedOutput()
 		if err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, lastLines(string(output)))
+			t.Fatalf("run %s %s: %v\n%s", name, strings.Join(args, " "), err, lastLines(string(output)))
 		}
 		return string(output)
 	}

@@ -16,12 +16,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// mostMemory is what the service may have taken at the worst time, in bytes.
+// mostMemory is the limit of the service's peak memory, in bytes.
 const mostMemory = 250 << 20
 
-// Files that want too much memory, that end early, that lie about what they are, or are two things
-// at once are refused with a reason to read, or served as the one thing that they may be. The
-// service is none the worse for it.
+// Files that need too much memory, end early, have a wrong type or are two types at once are
+// refused with a reason, or served as one type only. The service keeps working.
 func TestHostileFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -47,13 +46,13 @@ func TestHostileFilesAreRefused(t *testing.T) {
 
 	for name, s := range refused {
 		if seen := f.awaitStatus(s, sortie.SubmissionRejected); seen.Reason == "" || seen.Payout.Status != sortie.PayoutNone {
-			t.Errorf("%s: %+v", name, seen)
+			t.Errorf("%s: got reason %q and payout %s, want a reason and no payout", name, seen.Reason, seen.Payout.Status)
 		}
 	}
 	f.awaitStatus(double, sortie.SubmissionAccepted)
 	served, err := f.fetch(f.checkDelivered(mission, double, sortie.SubmissionAccepted).MediaURL)
 	if err != nil || bytes.Contains(served, tail) {
-		t.Errorf("what is behind a picture is served with it: %v", err)
+		t.Errorf("the data after a picture is served with it: %v", err)
 	}
 	if delivered := f.delivered(mission); len(delivered) != 1 {
 		t.Errorf("delivered are %d files, want 1", len(delivered))
@@ -63,7 +62,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 	}
 }
 
-// peakMemory is the most that was ever resident, where the system tells.
+// peakMemory is the peak resident memory, if the system reports it.
 func (p *process) peakMemory(t *testing.T) (bytes int64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.command.Process.Pid), "status"))
@@ -78,8 +77,8 @@ func (p *process) peakMemory(t *testing.T) (bytes int64) {
 	return kilobytes << 10
 }
 
-// A file that has changed on the disk, or ends early, or is gone, is not served as the one that was
-// accepted, whatever was served before. The others are.
+// A file that has changed on the disk, is truncated or is missing is not served, even if it was
+// served before. Other files are.
 func TestDamagedFilesAreNotServed(t *testing.T) {
 	t.Parallel()
 	chain, directory := startAnvil(t), t.TempDir()
@@ -109,7 +108,7 @@ func TestDamagedFilesAreNotServed(t *testing.T) {
 		again, err := f.fetch(link)
 		switch undamaged := i == len(damages)-1; {
 		case undamaged && (err != nil || !bytes.Equal(again, served)):
-			t.Errorf("a file that nobody damaged: %v", err)
+			t.Errorf("an undamaged file: %v", err)
 		case !undamaged && !isCode(err, sortie.CodeNotFound):
 			t.Errorf("damaged in way %d: %d bytes, %v", i, len(again), err)
 		}

@@ -18,10 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enterArgument has this program change where it is, and become another program there.
+// enterArgument makes this program enter a restricted environment and execute another program
+// there.
 const enterArgument = "enter"
 
-// The places that it can enter.
+// The restricted environments.
 const (
 	asOrdinaryUser = "ordinary-user"
 	withoutSeccomp = "without-seccomp" // as in a container whose profile refuses it
@@ -60,7 +61,7 @@ func enterPlace(place string) error {
 		unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&filter)), 0, 0))
 }
 
-// devAt is a `sortie dev` that an ordinary user starts somewhere.
+// devAt is a `sortie dev` that an ordinary user starts in an environment.
 type devAt struct {
 	*process
 	path string // of its ready file
@@ -97,8 +98,7 @@ func (d devAt) awaitReady(t *testing.T) (r ready) {
 	return r
 }
 
-// Another process of the service's user reads neither its memory nor its environment, whatever the
-// kernel allows users otherwise.
+// Another process of the service's user can read neither its memory nor its environment.
 func TestTheServiceHidesItsMemory(t *testing.T) {
 	t.Parallel()
 	dev := startDevAt(t, asOrdinaryUser)
@@ -121,7 +121,7 @@ func TestTheServiceHidesItsMemory(t *testing.T) {
 	}
 }
 
-// read is what an ordinary user sees of a file of a process in /proc.
+// read reads a file of a process in /proc as an ordinary user.
 func read(p *process, file string) string {
 	path := filepath.Join("/proc", strconv.Itoa(p.command.Process.Pid), file)
 	output, err := exec.Command(os.Args[0], enterArgument, asOrdinaryUser, "/bin/cat", path).CombinedOutput()
@@ -142,9 +142,9 @@ func getText(t *testing.T, url string) string {
 	return string(body)
 }
 
-// Where its readers of files cannot be isolated, the service starts only when its operator says so,
-// and tells.
-func TestMediaIsNotTakenInWithoutIsolation(t *testing.T) {
+// Without isolation for its child processes, the service starts only if the operator allows it, and
+// warns.
+func TestMediaNeedsIsolation(t *testing.T) {
 	t.Parallel()
 	t.Run("required", func(t *testing.T) {
 		t.Parallel()

@@ -18,8 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// payday is a service with payouts under way.
-type payday struct {
+// payoutTest is a service with payouts in progress.
+type payoutTest struct {
 	*following
 	missions    []drafted
 	submissions []submission
@@ -30,27 +30,27 @@ const (
 	paidPerMission = 8
 )
 
-// onPayday publishes missions for a service that makes a transaction of every payout at once, as
-// soon as it is told to pay.
-func onPayday(t *testing.T, database string, environment ...string) *payday {
+// startPayoutTest publishes missions for a service that puts every payout into a transaction at
+// once, when payouts are on.
+func startPayoutTest(t *testing.T, database string, environment ...string) *payoutTest {
 	t.Helper()
 	chain := startAnvil(t)
-	p := &payday{following: follow(t, chain, append(append(chain.keepingFiles(database, t.TempDir()), "SORTIE_PAYOUT_INTERVAL=24h"), environment...))}
+	p := &payoutTest{following: follow(t, chain, append(append(chain.keepingFiles(database, t.TempDir()), "SORTIE_PAYOUT_INTERVAL=24h"), environment...))}
 	for range paidMissions {
 		p.missions = append(p.missions, p.publish(photoMission(paidPerMission)))
 	}
 	return p
 }
 
-// with changes the environment and restarts the service; the last of equal variables counts.
-func (p *payday) with(variables ...string) {
+// with changes the environment and restarts the service; the last value of a variable counts.
+func (p *payoutTest) with(variables ...string) {
 	p.t.Helper()
 	p.environment = append(p.environment, variables...)
 	p.restart()
 }
 
-// fill submits what a mission asks for, and waits until it is to be paid.
-func (p *payday) fill(mission drafted) {
+// fill submits all submissions of a mission and waits until their payouts are queued.
+func (p *payoutTest) fill(mission drafted) {
 	p.t.Helper()
 	filled := make([]submission, paidPerMission)
 	var group sync.WaitGroup
@@ -78,12 +78,12 @@ func (p *payday) fill(mission drafted) {
 	})
 }
 
-// of gives the submissions of a mission.
-func (p *payday) of(number int) []submission {
+// of returns the submissions of a mission.
+func (p *payoutTest) of(number int) []submission {
 	return p.submissions[number*paidPerMission : (number+1)*paidPerMission]
 }
 
-func (p *payday) payouts(of []submission) map[sortie.PayoutStatus]int {
+func (p *payoutTest) payouts(of []submission) map[sortie.PayoutStatus]int {
 	p.t.Helper()
 	statuses := make(map[sortie.PayoutStatus]int)
 	for _, s := range of {
@@ -92,14 +92,14 @@ func (p *payday) payouts(of []submission) map[sortie.PayoutStatus]int {
 	return statuses
 }
 
-func (p *payday) awaitPayouts(of []submission, want sortie.PayoutStatus) {
+func (p *payoutTest) awaitPayouts(of []submission, want sortie.PayoutStatus) {
 	p.t.Helper()
 	p.service.await(p.t, fmt.Sprintf("%d payouts that are %s", len(of), want), func() bool { return p.payouts(of)[want] == len(of) })
 }
 
-// finish lets blocks pass until everybody is paid and every mission is closed for good, and checks
-// that on the chain.
-func (p *payday) finish(senders ...string) {
+// finish mines blocks until every payout is paid and every mission is closed, and checks that on
+// the chain.
+func (p *payoutTest) finish(senders ...string) {
 	p.t.Helper()
 	for _, mission := range p.missions {
 		p.growUntil(func() { p.chain.mine(1) }, func() bool { return p.count(mission, sortie.EventMissionCompleted) == 1 })
@@ -147,8 +147,8 @@ func (a *anvil) paymentsBySlot() map[string]int {
 	return times
 }
 
-// inVain counts the transactions of a role that were mined and had no effect.
-func (a *anvil) inVain(role string) (count int) {
+// withoutEffect counts the transactions of a role that were mined without effect.
+func (a *anvil) withoutEffect(role string) (count int) {
 	a.t.Helper()
 	for number := int64(0); number <= int64(a.head().Number); number++ {
 		receipts, err := a.eth.BlockReceipts(a.ctx, rpc.BlockNumberOrHashWithNumber(rpc.BlockNumber(number)))
@@ -171,7 +171,7 @@ func (a *anvil) senderOf(number int64, index uint) sortie.Address {
 	return transaction.From
 }
 
-// urgent hands in a transaction that pays more than others, so that the next block has it first.
+// urgent submits a transaction with a high fee, so that the next block has it first.
 func (a *anvil) urgent(role string, to sortie.Address, data []byte) {
 	a.t.Helper()
 	transaction := a.transaction(role, to, data)
@@ -192,12 +192,12 @@ func onBoth(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// The sender is changed while payouts are queued, sent and forgotten by the node, and mined but not
-// final. The new account finishes all of them; each payout is made once.
-func TestTheSenderIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
+// The sender is changed while payouts are queued, sent and dropped by the node, and mined but not
+// final. The new account finishes all of them; each payout is paid once.
+func TestSenderChangeDuringPayouts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {
-		p := onPayday(t, database)
+		p := startPayoutTest(t, database)
 		p.fill(p.missions[0])
 		p.fill(p.missions[1])
 		p.with("SORTIE_PAYOUT_INTERVAL=0s")
@@ -205,7 +205,7 @@ func TestTheSenderIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 		p.awaitPayouts(p.of(1), sortie.PayoutSent)
 		p.service.await(t, "transactions at the node", func() bool { return p.chain.pooled() >= 2 })
 		p.service.kill()
-		p.chain.keepOne() // the others are forgotten
+		p.chain.keepOne() // the others are dropped
 		p.chain.mine(1)
 		p.with("SORTIE_PAYOUT_INTERVAL=24h", "SORTIE_SENDER=")
 		p.fill(p.missions[2])
@@ -223,12 +223,12 @@ func TestTheSenderIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	})
 }
 
-// Processes are restarted with a new sender one after the other. While one with the old key lives,
-// its transactions are left to it; when it is gone, another one finishes them.
-func TestTheSenderIsChangedOneProcessAfterTheOther(t *testing.T) {
+// Processes are restarted with a new sender one after the other. While a process with the old key
+// runs, it handles its transactions; when it has stopped, another process finishes them.
+func TestSenderChangeByRollingRestart(t *testing.T) {
 	t.Parallel()
 	database, directory := pgtest.Database(t), t.TempDir()
-	p := onPayday(t, database, "SORTIE_MEDIA=file:"+directory)
+	p := startPayoutTest(t, database, "SORTIE_MEDIA=file:"+directory)
 	p.fill(p.missions[0])
 	p.fill(p.missions[1])
 	p.with("SORTIE_PAYOUT_INTERVAL=0s")
@@ -244,7 +244,7 @@ func TestTheSenderIsChangedOneProcessAfterTheOther(t *testing.T) {
 	p.finish("sender", "creator2")
 }
 
-// pooled is how many transactions wait for a block.
+// pooled is the number of pending transactions.
 func (a *anvil) pooled() uint64 {
 	a.t.Helper()
 	var pool struct{ Pending hexutil.Uint64 }
@@ -252,7 +252,7 @@ func (a *anvil) pooled() uint64 {
 	return uint64(pool.Pending)
 }
 
-// keepOne makes the node forget all transactions but the first in line.
+// keepOne makes the node drop all pending transactions but the first.
 func (a *anvil) keepOne() {
 	a.t.Helper()
 	var pool struct {
@@ -270,10 +270,10 @@ func (a *anvil) keepOne() {
 // The settler is changed while payouts are queued, and sent with a signature of the old key, whose
 // role is revoked before they are mined. Those transactions have no effect; their payouts are
 // signed again by the new key.
-func TestTheSettlerIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
+func TestSettlerChangeDuringPayouts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {
-		p := onPayday(t, database)
+		p := startPayoutTest(t, database)
 		factory, contract := p.missions[0].quote.FactoryAddress, missionfactory.NewMissionFactory()
 		old, next := p.chain.wallet("settler"), p.chain.wallet("creator2")
 		p.fill(p.missions[0])
@@ -298,14 +298,13 @@ func TestTheSettlerIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 		p.service.await(t, "transactions at the node", func() bool { return p.chain.pooled() >= 4 })
 		p.chain.mine(1)
 		p.finish("sender")
-		if got := p.chain.inVain("sender"); got != 2 {
+		if got := p.chain.withoutEffect("sender"); got != 2 {
 			t.Errorf("transactions with the revoked signature: got %d, want 2", got)
 		}
 	})
 }
 
-// withoutMining mines what is handed in, and puts the transactions that waited before back
-// afterwards.
+// withoutMining mines what is submitted, and restores the transactions that were pending before.
 func (a *anvil) withoutMining(handIn func()) {
 	a.t.Helper()
 	var pool struct {
@@ -328,11 +327,11 @@ func (a *anvil) withoutMining(handIn func()) {
 	}
 }
 
-// The authorizer is changed while payouts are under way: quotes have the new signature, those of
-// the old key are refused once its role is revoked, and payouts do not notice.
-func TestTheAuthorizerIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
+// The authorizer is changed while payouts are in progress: quotes have the new signature, those of
+// the old key are refused once its role is revoked, and payouts continue.
+func TestAuthorizerChangeDuringPayouts(t *testing.T) {
 	t.Parallel()
-	p := onPayday(t, sqliteIn(t))
+	p := startPayoutTest(t, sqliteIn(t))
 	factory, contract := p.missions[0].quote.FactoryAddress, missionfactory.NewMissionFactory()
 	for _, mission := range p.missions {
 		p.fill(mission)
@@ -371,11 +370,11 @@ func TestTheAuthorizerIsChangedWhilePayoutsAreUnderWay(t *testing.T) {
 	p.finish("sender")
 }
 
-// At ten times the base fee payouts wait at the cap, which is told, and go out when gas is cheap
-// again.
+// At ten times the base fee payouts wait at the fee cap, which is reported, and are sent when gas
+// is cheap again.
 func TestPayoutsWaitAboveTheFeeCap(t *testing.T) {
 	t.Parallel()
-	p := onPayday(t, sqliteIn(t), "SORTIE_MAX_FEE_PER_GAS=50")
+	p := startPayoutTest(t, sqliteIn(t), "SORTIE_MAX_FEE_PER_GAS=50")
 	for _, mission := range p.missions {
 		p.fill(mission)
 	}
@@ -389,7 +388,7 @@ func TestPayoutsWaitAboveTheFeeCap(t *testing.T) {
 	p.service.await(t, "word of the cap", func() bool { return p.metric("sortie_sender_fee_at_cap", "") == 1 })
 	sending := p.overview().Sending
 	if sending == nil || !slices.ContainsFunc(sending.Alarms, func(alarm sortie.SenderAlarm) bool { return alarm.Kind == "at_cap" }) {
-		t.Errorf("what the operator is told of the sender: got %+v, want the alarm at_cap", sending)
+		t.Errorf("the operator's view of the sender: got %+v, want the alarm at_cap", sending)
 	}
 	if statuses := p.payouts(p.submissions); p.chain.minedBy("sender") != 0 || statuses[sortie.PayoutSent] != len(p.submissions) {
 		t.Errorf("above the cap: got %d transactions and payouts %v, want none and all sent", p.chain.minedBy("sender"), statuses)

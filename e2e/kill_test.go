@@ -12,10 +12,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-const siegeTime = 8 * time.Second // after this no further round of kills begins
+const siegeTime = 8 * time.Second // no further round of kills begins after this
 
 // onEveryEngine runs a test for each database engine, all on one development chain. The environment
-// is that of a service on an empty database.
+// configures a service with an empty database.
 func onEveryEngine(t *testing.T, test func(t *testing.T, environment []string)) {
 	t.Parallel()
 	dev := startDev(t)
@@ -30,11 +30,11 @@ func onEveryEngine(t *testing.T, test func(t *testing.T, environment []string)) 
 	}
 }
 
-// All callers post the same key at once. The first kill of a round comes when the key may not have
-// a draft yet.
+// All callers post the same key at once. The first kill of a round happens before or after the key
+// has a draft.
 func TestKillLeavesOneDraftPerKey(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, environment []string) {
-		s := besiege(t, environment)
+		s := startKillTest(t, environment)
 		client := s.client(newKey(t))
 		for started, round := time.Now(), 0; round < 2 || (round < 6 && time.Since(started) < siegeTime); round++ {
 			key := fmt.Sprintf("Round %d", round)
@@ -54,8 +54,8 @@ func TestKillLeavesOneDraftPerKey(t *testing.T) {
 // Every caller creates draft after draft.
 func TestKillLosesNoAcknowledgedDraft(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, environment []string) {
-		s := besiege(t, environment)
-		s.postWhile(s.everNewKeys(), func() {
+		s := startKillTest(t, environment)
+		s.postWhile(s.newKeyEachTurn(), func() {
 			for started, kills := time.Now(), 0; kills < 4 || (kills < 12 && time.Since(started) < siegeTime); kills++ {
 				s.killAfter(1 + rand.IntN(8*callers))
 			}
@@ -64,12 +64,11 @@ func TestKillLosesNoAcknowledgedDraft(t *testing.T) {
 	})
 }
 
-// An operator stops the service under load, with a request under way whose body has not arrived
-// yet.
-func TestTermFinishesWhatWasBegun(t *testing.T) {
+// An operator stops the service under load, during a request whose body has not arrived yet.
+func TestSIGTERMFinishesRequests(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, environment []string) {
-		s := besiege(t, environment)
-		s.postWhile(s.everNewKeys(), func() {
+		s := startKillTest(t, environment)
+		s.postWhile(s.newKeyEachTurn(), func() {
 			s.awaitMoments(4 * callers)
 			finish := s.beginPost(newKey(t), "Begun before the stop")
 			if err := s.service.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -84,7 +83,7 @@ func TestTermFinishesWhatWasBegun(t *testing.T) {
 	})
 }
 
-// awaitStopped waits for an end in good order.
+// awaitStopped waits for a clean stop.
 func (s *server) awaitStopped(t *testing.T) {
 	t.Helper()
 	select {

@@ -13,28 +13,28 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// lie is something that a node does wrong.
+// lie is a fault of a node.
 type lie struct {
 	name  string
 	begin func(l *liedTo) behaviour
-	// fools: it gets a mission that nobody funded before the operator, who approves it.
+	// fools: an unfunded mission reaches the review, and the operator approves it.
 	fools bool
-	// seen: it gets such a mission as far as having been seen, and no further.
+	// seen: the funding of such a mission is seen, but not confirmed.
 	seen bool
-	// quiet: an honest node on a slow or young chain would do the same, and nobody is woken for
-	// that at once.
+	// quiet: an honest node on a slow or young chain would do the same, so there is no alarm at
+	// once.
 	quiet bool
-	// spares: what the node says about other missions is true, and they go on.
+	// spares: the node's answers about other missions are true, and they proceed.
 	spares bool
-	// refund: a refund is due, too, and must wait.
+	// refund: a refund is due too, and must wait.
 	refund bool
-	// slow: it takes a timeout to see through it, so that only long runs try it.
+	// slow: detecting it takes a timeout, so only long runs include it.
 	slow bool
-	// shallow: nothing becomes final during the lie, unless somebody believes it.
+	// shallow: nothing becomes final during the lie, unless the service believes it.
 	shallow bool
 }
 
-// worst is where the lie may get a mission that nobody funded.
+// worst is the furthest state that the lie may give an unfunded mission.
 func (l lie) worst() view {
 	switch {
 	case l.fools:
@@ -46,7 +46,7 @@ func (l lie) worst() view {
 	}
 }
 
-// broken are the lies that need no knowledge of the service, only of JSON-RPC.
+// broken are lies at the level of JSON-RPC.
 var broken = []lie{
 	{name: "HTML", refund: true, begin: func(*liedTo) behaviour { return html(200) }},
 	{name: "500 with HTML", begin: func(*liedTo) behaviour { return html(500) }},
@@ -69,7 +69,7 @@ var broken = []lie{
 	{name: "head back", quiet: true, begin: func(l *liedTo) behaviour { return cappedAt(l.chain, uint64(l.chain.head().Number)-30) }},
 }
 
-// ofTwo are the lies of a node that another one contradicts.
+// ofTwo are lies of a node that another node contradicts.
 var ofTwo = append([]lie{
 	{name: "forged funding, in every detail", fools: true, spares: true, begin: func(l *liedTo) behaviour {
 		return behaviour{after: func(_ context.Context, call rpcCall, answer *rpcAnswer) {
@@ -96,7 +96,7 @@ var ofTwo = append([]lie{
 	}},
 }, broken...)
 
-// ofOne are the lies of a node that nobody contradicts, and that can be seen through all the same.
+// ofOne are lies of a single node that can be detected nevertheless.
 var ofOne = append([]lie{
 	{name: "log outside the bloom", begin: func(l *liedTo) behaviour {
 		return l.forged(appended, false)
@@ -157,7 +157,7 @@ var ofOne = append([]lie{
 	}},
 }, broken...)
 
-// forged shows the forged log, and as much around it as the lie needs.
+// forged shows the forged log and the rest of the forgery that the lie needs.
 func (l *liedTo) forged(change func([]object, object) []object, inBloom bool, more ...func(rpcCall, *rpcAnswer)) behaviour {
 	return behaviour{after: func(_ context.Context, call rpcCall, answer *rpcAnswer) {
 		l.forgery.showLog(call, answer, change)
@@ -170,9 +170,8 @@ func (l *liedTo) forged(change func([]object, object) []object, inBloom bool, mo
 	}}
 }
 
-// One of two nodes lies, and it is the one asked first. Nothing is published and nothing sent on
-// its word, the service goes on serving and says what is wrong, and all goes on by itself when the
-// lie ends.
+// The first of two nodes lies. Nothing is published or sent because of it, the service keeps
+// answering and raises an alarm, and everything proceeds when the lie ends.
 func TestOneOfTwoNodesLies(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t, "--slots-in-an-epoch", "4")
@@ -196,8 +195,7 @@ func TestTheOnlyNodeLies(t *testing.T) {
 	l.awaitHealth()
 }
 
-// A node that leaves a funding out of its answers hides it for as long as nobody compares. Then the
-// money is found.
+// A node that omits a funding from its logs hides it until the next reconcile finds it.
 func TestHiddenFundingIsAdopted(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -213,7 +211,7 @@ func TestHiddenFundingIsAdopted(t *testing.T) {
 	chain.mine(3)
 	f.awaitTip()
 	if got := f.view(draft); got != viewQuoted {
-		t.Fatalf("the draft stands at %v: nothing is hidden", got)
+		t.Fatalf("view of the draft: got %v, want the funding hidden", got)
 	}
 	node.behave(behaviour{})
 	if err := f.operator.Reconcile(f.ctx); err != nil {
@@ -222,7 +220,7 @@ func TestHiddenFundingIsAdopted(t *testing.T) {
 	f.awaitView(draft, viewInReview)
 }
 
-// finalDepth is how far below the head the chain of these tests is final.
+// finalDepth is the number of blocks after which a block is final in these tests.
 const finalDepth = 8
 
 // liedTo is a service with a node that lies.
@@ -233,8 +231,7 @@ type liedTo struct {
 	forgery *forgery
 }
 
-// endure begins a lie at a moment when a mission is about to be published, and looks at what the
-// service makes of it.
+// endure starts a lie when a mission is about to be published, and checks the service.
 func (l *liedTo) endure(t *testing.T, lie lie) {
 	if lie.slow && os.Getenv(soakVariable) == "" {
 		t.Skipf("takes a minute: set %s", soakVariable)
@@ -268,13 +265,13 @@ func (l *liedTo) endure(t *testing.T, lie lie) {
 	}
 	l.draft()
 	if got := l.view(publishable); got != viewApproved && !lie.spares {
-		t.Errorf("while the node lies, %s stands at %v, want %v", publishable.missionID, got, viewApproved)
+		t.Errorf("view of %s while the node lies: got %v, want %v", publishable.missionID, got, viewApproved)
 	}
 	if got := l.view(victim); got != viewQuoted && got != lie.worst() {
-		t.Errorf("while the node lies, %s, which nobody funded, stands at %v, at worst %v", victim.missionID, got, lie.worst())
+		t.Errorf("view of %s, which is not funded, while the node lies: got %v, want at most %v", victim.missionID, got, lie.worst())
 	}
 	if seen := l.happened(victim, sortie.EventFundingDetected); seen && lie.worst() == viewQuoted {
-		t.Errorf("the funding of %s was seen, and nobody funded it", victim.missionID)
+		t.Errorf("the funding of %s was seen, but it is not funded", victim.missionID)
 	}
 	if now := l.sent(); now != sent {
 		t.Errorf("%d transactions were sent on the word of the liar", now-sent)
@@ -298,7 +295,7 @@ func (l *liedTo) awaitHealth() {
 	l.service.await(l.t, "good health", func() bool { return l.health().Status == "ok" && l.metric("sortie_chain_alarms", "") == 0 })
 }
 
-// happened reads in the creator's events whether something ever happened to a draft.
+// happened reports whether the creator has an event of this type about a draft.
 func (l *liedTo) happened(d drafted, kind sortie.EventType) bool {
 	l.t.Helper()
 	for event, err := range l.creator.AllEvents(l.ctx, sortie.PageQuery{}) {
@@ -312,14 +309,14 @@ func (l *liedTo) happened(d drafted, kind sortie.EventType) bool {
 	return false
 }
 
-// in reports to a test of its own for a while.
+// in reports to a subtest while fn runs.
 func (l *liedTo) in(t *testing.T) (back func()) {
 	outer := l.t
 	l.t, l.chain.t = t, t
 	return func() { l.t, l.chain.t = outer, outer }
 }
 
-// sent counts the transactions that were handed to any node.
+// sent counts the transactions that were sent to any node.
 func (l *liedTo) sent() int {
 	sent := l.liar.count("eth_sendRawTransaction")
 	for _, other := range l.others {
@@ -328,7 +325,7 @@ func (l *liedTo) sent() int {
 	return sent
 }
 
-// awaitAlarm waits until the operator can know of more than there was before.
+// awaitAlarm waits until there are more alarms or incidents than before.
 func (l *liedTo) awaitAlarm(before float64) {
 	l.t.Helper()
 	l.service.await(l.t, "alarm", func() bool {
@@ -339,11 +336,11 @@ func (l *liedTo) awaitAlarm(before float64) {
 	}
 }
 
-// checkMemory fails when the service has taken in what no node can mean.
+// checkMemory fails if the service has read an oversized answer.
 func (l *liedTo) checkMemory() {
 	l.t.Helper()
-	// In kB. Answers are cut at 32 MiB; several at a time, and a collector that gets no time on a
-	// busy machine, leave some of them in memory at once. A gigabyte that was read would be more.
+	// In kB. Answers are cut at 32 MiB; on a busy machine several of them may be in memory at once.
+	// A gigabyte would exceed the limit.
 	const limit = 800 << 10
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.service.command.Process.Pid))
 	if err != nil {

@@ -13,24 +13,22 @@ import (
 	"time"
 )
 
-// shortestWait is the least that a test may give a busy machine for anything.
+// shortestWait is the shortest timeout that a test may use.
 const shortestWait = time.Minute
 
-// harmless are the functions with a short wait that a slow machine does not turn into a failure,
-// with the reason.
+// harmless are the functions whose short wait cannot fail on a slow machine, with the reason.
 var harmless = map[string]string{
 	"example_test.go ExampleClient_Events":                                                   "an example for readers, without an output to compare",
 	"internal/chain/lease_test.go TestOneWorksAtATime":                                       "an interval between attempts, without a limit on their number",
 	"internal/jobs/sqlite_test.go TestIdleSQLiteWritesNothing":                               "time in which nothing must happen",
-	"internal/ingest/ingest_test.go TestOnlySoManyAtOnce":                                    "the time must run out",
+	"internal/ingest/ingest_test.go TestParallelLimit":                                       "the time must run out",
 	"internal/ingest/main_test.go dial":                                                      "it must fail, in a child without a network",
 	"internal/porttest/hold_other.go Hold":                                                   "the one place that chooses a port, where a port cannot be held",
 	"internal/porttest/porttest_linux_test.go TestAReservedPortCanBeListenedOnAgainAndAgain": "the port stays reserved",
 }
 
-// Tests must not depend on luck: on a port that was free a moment ago, or on a machine that is fast
-// enough.
-func TestTestsDoNotDependOnLuck(t *testing.T) {
+// Tests must not depend on luck: on a port that was free before, or on a fast machine.
+func TestTestsDoNotDependOnTiming(t *testing.T) {
 	t.Parallel()
 	unused := make(map[string]bool)
 	for name := range harmless {
@@ -49,7 +47,7 @@ func TestTestsDoNotDependOnLuck(t *testing.T) {
 			name := filepath.ToSlash(path) + " " + function.Name.Name
 			for _, fault := range luck(function.Body) {
 				if _, allowed := harmless[name]; !allowed {
-					t.Errorf("%s: %s", name, fault)
+					t.Errorf("function %s: %s", name, fault)
 				}
 				delete(unused, name)
 			}
@@ -60,8 +58,8 @@ func TestTestsDoNotDependOnLuck(t *testing.T) {
 	}
 }
 
-// The rule must see what it is for.
-func TestLuckIsSeen(t *testing.T) {
+// The rule must find the faults that it is for.
+func TestTimingRuleFindsFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, want string }{
 		"a port that was free":           {`l, err := net.Listen("tcp", "127.0.0.1:0"); a := l.Addr().String(); _ = l.Close(); use(a, err)`, "porttest"},
@@ -82,7 +80,7 @@ func TestLuckIsSeen(t *testing.T) {
 	} {
 		source, err := parser.ParseFile(token.NewFileSet(), name, "package p\nfunc f() {\n"+c.body+"\n}", parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("parse the case %q: %v", name, err)
 		}
 		got := strings.Join(luck(source.Decls[0].(*ast.FuncDecl).Body), "; ")
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
@@ -91,7 +89,7 @@ func TestLuckIsSeen(t *testing.T) {
 	}
 }
 
-// testSources gives the Go files that only tests and benchmarks use.
+// testSources yields the Go files of tests.
 func testSources(t *testing.T) func(yield func(string) bool) {
 	t.Helper()
 	return func(yield func(string) bool) {
@@ -115,7 +113,7 @@ func testSources(t *testing.T) func(yield func(string) bool) {
 	}
 }
 
-// luck lists what a function body leaves to luck.
+// luck lists the ports and short waits in a function body.
 func luck(body *ast.BlockStmt) (faults []string) {
 	listeners := map[string]bool{}
 	ast.Inspect(body, func(node ast.Node) bool {
@@ -206,7 +204,7 @@ var units = map[string]time.Duration{
 	"time.Second": time.Second, "time.Minute": time.Minute, "time.Hour": time.Hour,
 }
 
-// duration reads 20*time.Second and its like. Names of constants are not looked up.
+// duration evaluates expressions such as 20*time.Second. Named constants are not resolved.
 func duration(expression ast.Expr) (d time.Duration, known bool) {
 	switch e := expression.(type) {
 	case *ast.ParenExpr:

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// idleMemory is the goal for the anonymous memory of an idle `serve`: heaps and stacks. Pages of the
-// program file do not count: the kernel shares and drops them as it likes.
+// idleMemory is the goal for the anonymous memory of an idle `serve`: heaps and stacks.
+// Pages of the program file do not count: the kernel can share and drop them.
 const idleMemory = 40 << 20
 
 // TestAnIdleServiceIsSmall reads RssAnon of a service that runs all its parts and has no requests.

@@ -30,8 +30,8 @@ func (f *following) metricNames() map[string]bool {
 	return names
 }
 
-// An alert on a series that does not exist sees nothing: every metric that operators are told about
-// exists before its first event.
+// An alert on a missing series never fires, so every documented metric exists before its first
+// event.
 func TestDocumentedMetricsExistFromTheStart(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/operating.md")
@@ -47,7 +47,7 @@ func TestDocumentedMetricsExistFromTheStart(t *testing.T) {
 	}
 	chain := startAnvil(t)
 	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), t.TempDir()))
-	f.awaitTip() // before that the age of the tip is not known
+	f.awaitTip() // before that the age of the tip is unknown
 	shown := f.metricNames()
 	for _, name := range slices.Sorted(maps.Keys(documented)) {
 		if !shown[name] {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mutant is an entry of mutants/*.json: a cure, and a replacement that takes it out.
-// scripts/mutants.mjs runs them.
+// mutant is an entry of mutants/*.json: a fault to plant in the source, and the test that must
+// fail. scripts/mutants.mjs runs them.
 type mutant struct {
 	Fault, File, Old, New, Package, Test string
 }
@@ -30,7 +30,7 @@ func TestMutantsFitTheTree(t *testing.T) {
 		}
 		var mutants []mutant
 		if err := json.Unmarshal(content, &mutants); err != nil {
-			t.Errorf("%s: %v", list, err)
+			t.Errorf("decode %s: %v", list, err)
 		}
 		for _, m := range mutants {
 			checkMutant(t, filepath.Base(list), m)
@@ -42,7 +42,7 @@ func checkMutant(t *testing.T, list string, m mutant) {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", m.File))
 	if err != nil {
-		t.Errorf("%s: %q: %v", list, m.Fault, err)
+		t.Errorf("%s: read the file of %q: %v", list, m.Fault, err)
 		return
 	}
 	if got := strings.Count(string(source), m.Old); got != 1 || m.Old == m.New {

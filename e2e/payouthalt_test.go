@@ -7,7 +7,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Nothing new is signed while an operator has halted payouts, in no process; the service stays
+// While an operator has halted payouts, no process signs a new settlement; the service stays
 // healthy, and refunds are sent.
 func TestHaltedPayoutsAreNotSigned(t *testing.T) {
 	t.Parallel()

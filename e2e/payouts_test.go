@@ -9,11 +9,11 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
 )
 
-// paying is what the environment of a service needs to pay at once.
+// paying is the environment of a service that pays at once.
 var paying = []string{"SORTIE_PAYOUT_INTERVAL=0s", "SORTIE_ACCEPTANCE_HOLD=0s"}
 
-// What was accepted is paid without anyone asking, the mission is closed when all of it is final,
-// and its creator has the sums.
+// Accepted submissions are paid without a request, the mission is closed when all payouts are
+// final, and its creator gets the sums.
 func TestAcceptedWorkIsPaidAndTheMissionCloses(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -53,7 +53,7 @@ func TestAcceptedWorkIsPaidAndTheMissionCloses(t *testing.T) {
 	}
 }
 
-// completion is the sums of a mission that ended.
+// completion is the data of mission.completed.
 type completion struct {
 	Funded   string `json:"fundedBaseUnits"`
 	Paid     string `json:"paidBaseUnits"`
@@ -78,8 +78,8 @@ func (f *following) completions(d drafted) (found []completion) {
 	return found
 }
 
-// While a token refuses every transfer, nothing is settled: payments would only be credited. When
-// it moves again, they are paid.
+// While a token refuses every transfer, nothing is settled, because payments would become deferred
+// credits. When it accepts transfers again, they are paid.
 func TestPayoutsWaitWhileTheTokenIsPaused(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -100,8 +100,7 @@ func TestPayoutsWaitWhileTheTokenIsPaused(t *testing.T) {
 	f.checkEventsAbout(s.id, sortie.EventSubmissionAccepted, sortie.EventPayoutSent, sortie.EventPayoutPaid)
 }
 
-// A receipt that its holder redeemed is recognised: the service pays the others, and that slot
-// never again.
+// The service recognizes a redeemed receipt: it pays the other slots only.
 func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	stormVariable = "SORTIE_PAYOUT_STORM" // how many acceptances are paid, for example 1000; empty: a few
+	stormVariable = "SORTIE_PAYOUT_STORM" // number of acceptances, for example 1000; empty: a few
 	stormFinality = 24                    // deeper than every reorganization
 	deepestReorg  = 20
 )
 
-// Whatever fails while accepted work is paid, every slot is paid exactly once. Transactions are
-// dropped, nodes take them and answer with an error, the chain is reorganized, gas costs ten times
-// as much, a token is paused, a recipient is denylisted and processes are killed; in the end the
-// chain has one payment for each slot, every mission is closed, and no unit is lost. A long run:
-// SORTIE_PAYOUT_STORM=1000 go test ./e2e -run TestPayoutStorm -v -timeout 60m
+// Every slot is paid exactly once under all failures: transactions are dropped, nodes accept them
+// and answer with an error, the chain is reorganized, gas costs ten times as much, a token is
+// paused, a recipient is denylisted and processes are killed. At the end the chain has one payment
+// for each slot, every mission is closed, and no unit is lost. A long run: SORTIE_PAYOUT_STORM=1000
+// go test ./e2e -run TestPayoutStorm -v -timeout 60m
 func TestPayoutStorm(t *testing.T) {
 	t.Parallel()
 	t.Run("one process on SQLite", func(t *testing.T) {
@@ -43,9 +43,9 @@ func TestPayoutStorm(t *testing.T) {
 	})
 }
 
-// storm is a service of one or more processes that pays while everything around it fails.
+// storm is a service of one or more processes that pays during failures.
 type storm struct {
-	*following // the first process, through which people work
+	*following // the first process, which clients use
 	members    []*member
 	random     *rand.Rand
 	missions   []drafted
@@ -101,7 +101,7 @@ func (s *storm) run() {
 	s.check(submissions, missions*slots, before)
 }
 
-// giveServiceTokens lets the creator fund missions with both tokens.
+// giveServiceTokens gives the creator the second token.
 func (s *storm) giveServiceTokens() {
 	token, service := s.chain.Tokens[sortie.TokenService].Address, servicetoken.NewServiceToken()
 	amount := new(big.Int).Exp(big.NewInt(10), big.NewInt(24), nil)
@@ -110,7 +110,7 @@ func (s *storm) giveServiceTokens() {
 	s.chain.mine(1)
 }
 
-// publishAll takes missions of both tokens to their contributors.
+// publishAll publishes missions of both tokens.
 func (s *storm) publishAll(missions, slots int) {
 	s.t.Helper()
 	for i := range missions {
@@ -138,7 +138,7 @@ func (s *storm) publishAll(missions, slots int) {
 	}
 }
 
-// submitAll fills all slots with photos of a few contributors, one of whom the token refuses.
+// submitAll fills all slots with photos of a few contributors. The token refuses one of them.
 func (s *storm) submitAll(slots int) (all []submission) {
 	s.t.Helper()
 	for range 5 {
@@ -169,7 +169,7 @@ func (s *storm) submitAll(slots int) (all []submission) {
 	}
 	for _, one := range all {
 		s.service.await(s.t, "decision about "+one.id, func() bool { return s.own(one).Status != sortie.SubmissionPending })
-		if s.own(one).Status == sortie.SubmissionFlagged { // among very many, some look the same
+		if s.own(one).Status == sortie.SubmissionFlagged { // among very many, some are near duplicates
 			if _, err := s.operator.AcceptSubmission(s.ctx, one.id, "It is another one."); err != nil {
 				s.t.Fatalf("accept %s: %v", one.id, err)
 			}
@@ -178,7 +178,7 @@ func (s *storm) submitAll(slots int) (all []submission) {
 	return all
 }
 
-// storm lets things fail until enough of every kind has, and at least half is paid.
+// storm injects failures until there were enough of every kind and at least half is paid.
 func (s *storm) storm(payouts int) {
 	s.t.Helper()
 	for _, m := range s.members {
@@ -222,7 +222,7 @@ func (s *storm) storm(payouts int) {
 	s.setShut(false)
 }
 
-// unpause ends a pause for good: no reorganization brings it back.
+// unpause ends a pause so that no reorganization reverts it.
 func (s *storm) unpause() {
 	s.t.Helper()
 	s.chain.transact("deployer", s.chain.Tokens[sortie.TokenUSDC].Address, testusdc.NewTestUSDC().PackUnpause())
@@ -230,8 +230,8 @@ func (s *storm) unpause() {
 	s.awaitTip()
 }
 
-// shut keeps transactions from the chain from now on, if none is on its way: a payment that is
-// mined during a pause of its token is credited, which is not what this test is about.
+// shut blocks transactions from now on, if none is pending: a payment that is mined while its token
+// is paused would become a deferred credit.
 func (s *storm) shut() bool {
 	s.t.Helper()
 	s.setShut(true)
@@ -262,7 +262,7 @@ func (s *storm) note(what string) {
 	s.happened[what]++
 }
 
-// drop loses every third transaction on their way to the node, which seems to have them.
+// drop discards every third transaction and answers as if the node had accepted it.
 func (s *storm) drop(_ context.Context, call rpcCall) *rpcAnswer {
 	if call.Method != "eth_sendRawTransaction" {
 		return nil
@@ -279,7 +279,7 @@ func (s *storm) drop(_ context.Context, call rpcCall) *rpcAnswer {
 	return answered(common.Hash{1})
 }
 
-// takeAndRefuse answers with an error although the node has the transaction.
+// takeAndRefuse sends the transaction to the node and answers with an error.
 func (s *storm) takeAndRefuse(_ context.Context, call rpcCall, answer *rpcAnswer) {
 	if call.Method != "eth_sendRawTransaction" || answer.Error != nil {
 		return
@@ -314,7 +314,7 @@ func (s *storm) completed() (count int) {
 	return count
 }
 
-// accounts are all that may hold tokens.
+// accounts are all accounts that may hold tokens.
 func (s *storm) accounts() (all []sortie.Address) {
 	all = append(all, s.chain.FactoryAddress, s.chain.wallet("creator"))
 	for _, person := range s.people {
@@ -323,7 +323,7 @@ func (s *storm) accounts() (all []sortie.Address) {
 	return all
 }
 
-// sum is what all accounts hold of both tokens together.
+// sum is the sum of all balances of both tokens.
 func (s *storm) sum() map[sortie.Token]*big.Int {
 	s.t.Helper()
 	sums := make(map[sortie.Token]*big.Int)
@@ -348,7 +348,7 @@ func (s *storm) held(token, account sortie.Address) *big.Int {
 	return held
 }
 
-// check compares the chain with what was accepted, and the service's word with the chain.
+// check compares the chain with the acceptances, and the service's answers with the chain.
 func (s *storm) check(submissions []submission, slots int, before map[sortie.Token]*big.Int) {
 	s.t.Helper()
 	s.t.Logf("what happened: %v", s.happened)

@@ -15,10 +15,10 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
-// One recipient makes the token burn all gas, so that every settlement with it fails. It is found,
-// set aside and told of; the others are paid, and the mission stays open for it. When the token is
-// mended, its receipt pays it, and the mission closes.
-func TestAPoisonousRecipientIsSetAside(t *testing.T) {
+// Transfers to one recipient burn all gas, so that every settlement with it fails. Its payout is
+// set aside under an incident; the others are paid, and the mission stays open. When the token
+// works again, the receipt is redeemed and the mission closes.
+func TestRecipientThatBurnsGasIsSetAside(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()), "SORTIE_PAYOUT_INTERVAL=3s", "SORTIE_ACCEPTANCE_HOLD=0s"))
@@ -66,16 +66,16 @@ func TestAPoisonousRecipientIsSetAside(t *testing.T) {
 	}
 }
 
-// poison lets a token burn all gas of transfers to an account, until it is mended. The token's own
-// code runs at another address in its place.
+// poison makes a token burn all gas of transfers to an account, until it is restored. The token's
+// own code runs at another address.
 func (a *anvil) poison(token, account sortie.Address) (mend func()) {
 	a.t.Helper()
 	var code hexutil.Bytes
 	a.call(&code, "eth_getCode", token, "latest")
 	moved := common.HexToAddress("0x00000000000000000000000000000000C0DE0001")
 	a.call(nil, "anvil_setCode", moved, code)
-	// Copy the input; when it is transfer(account, ...) go to the INVALID at 0x55; else run the
-	// moved code with this storage and return, at 0x51, or revert, with what it returned.
+	// Copy the input; for transfer(account, ...) jump to the INVALID at 0x55; otherwise delegate to
+	// the moved code and return, at 0x51, or revert, with its result.
 	text := fmt.Sprintf("365f5f375f3560e01c63a9059cbb1460043573%x1416605557"+"5f5f365f73%x5af43d5f5f3e6051573d5ffd5b3d5ff35bfe", account[:], moved[:])
 	poisoned, err := hex.DecodeString(text)
 	if err != nil || !bytes.HasSuffix(poisoned, []byte{0x5b, 0xfe}) || len(poisoned) != 0x57 {

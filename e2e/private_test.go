@@ -16,9 +16,8 @@ func pictureSize(r io.Reader) (width, height int, err error) {
 	return config.Width, config.Height, err
 }
 
-// Files that say where they were made are served, to operators and to creators, without a word of
-// it.
-func TestServedFilesSayNoPlace(t *testing.T) {
+// Files that contain their place are served, to operators and creators, without it.
+func TestServedFilesContainNoPlace(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), t.TempDir()))
@@ -58,11 +57,11 @@ func TestServedFilesSayNoPlace(t *testing.T) {
 	}
 	t.Logf("%v", types)
 	if len(types) < 5 {
-		t.Errorf("only the types %v were looked at", types)
+		t.Errorf("checked media types: got only %v", types)
 	}
 }
 
-// checkClean looks in what a link serves for what was planted in the file.
+// checkClean searches the bytes of a link for the places that were in the file.
 func (f *following) checkClean(s submission, link string) {
 	f.t.Helper()
 	data, err := f.fetch(link)

@@ -20,21 +20,20 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// process is a program that runs by itself, in a process group of its own. It ends with the test
-// that started it.
+// process is a running program in its own process group. It ends with its test.
 type process struct {
 	command *exec.Cmd
 	output  bytes.Buffer  // complete once ended is closed
-	ended   chan struct{} // closed when the process is gone
+	ended   chan struct{} // closed when the process has ended
 }
 
-// launch starts sortie with no SORTIE_ variable but the given ones, and waits for nothing.
+// launch starts sortie with only the given SORTIE_ variables and does not wait for it.
 func launch(t *testing.T, environment []string, args ...string) *process {
 	t.Helper()
 	return spawn(t, environment, filepath.Join(binaries, "sortie"), args...)
 }
 
-// spawn starts a program with no SORTIE_ variable but the given ones.
+// spawn starts a program with only the given SORTIE_ variables.
 func spawn(t *testing.T, environment []string, program string, args ...string) *process {
 	t.Helper()
 	p := &process{command: exec.Command(program, args...), ended: make(chan struct{})}
@@ -61,7 +60,7 @@ func spawn(t *testing.T, environment []string, program string, args ...string) *
 	return p
 }
 
-// lastLines keeps a failure readable: what matters of a long life is its end.
+// lastLines returns the end of a long output.
 func lastLines(output string) string {
 	const limit = 16 << 10
 	if len(output) <= limit {
@@ -70,8 +69,8 @@ func lastLines(output string) string {
 	return "[...]" + output[len(output)-limit:]
 }
 
-// guard has a process group killed when this test binary ends without its cleanups, as it does when
-// it runs into its time limit. Once released it kills nothing.
+// guard kills a process group when this test binary ends without its cleanups, as at its time
+// limit. Once released it kills nothing.
 func guard(t *testing.T, group int) (release func()) {
 	t.Helper()
 	watcher := exec.Command("/bin/sh", "-c", `read _; kill -KILL "-$0"`, strconv.Itoa(group))
@@ -91,18 +90,17 @@ func guard(t *testing.T, group int) (release func()) {
 	}
 }
 
-// kill ends the process with all it started, without a chance to tidy up, and waits until it is
-// gone.
+// kill kills the process group with SIGKILL and waits for its end.
 func (p *process) kill() {
 	select {
-	case <-p.ended: // its number may belong to somebody else by now
+	case <-p.ended: // its id may belong to another process by now
 	default:
 		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
 		<-p.ended
 	}
 }
 
-// await waits until done, and fails the test when the process ends or loses patience before.
+// await waits until done, and fails the test when the process ends or the time is over before.
 func (p *process) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
@@ -143,7 +141,7 @@ type readyWallet struct {
 	PrivateKey string         `json:"privateKey"`
 }
 
-// startDev runs `sortie dev` on free ports and gives what its ready file says.
+// startDev runs `sortie dev` on free ports and returns its ready file.
 func startDev(t *testing.T) ready {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ready.json")
@@ -174,7 +172,7 @@ func (r ready) key(t *testing.T, role string) string {
 }
 
 // serveEnvironment configures `sortie serve` for this chain and the given database, without rate
-// limits, on a port of its own. The same environment starts the same service again.
+// limits, on its own port. The same environment starts the same service again.
 func (r ready) serveEnvironment(t *testing.T, database string) []string {
 	t.Helper()
 	address := porttest.Reserve(t)
@@ -197,28 +195,27 @@ func (r ready) serveEnvironment(t *testing.T, database string) []string {
 // server is a running `sortie serve`.
 type server struct {
 	*process
-	url string // where it answers; also the URL that clients sign
+	url string // the URL that clients use and sign
 }
 
 // launchServe starts `sortie serve`, configured by SORTIE_ variables with SORTIE_LISTEN among them,
-// and waits for nothing.
+// and does not wait for it.
 func launchServe(t *testing.T, environment ...string) *server {
 	t.Helper()
 	return &server{launch(t, environment, "serve"), launchedURL(t, environment)}
 }
 
-// launchedURL is where a service with these variables answers.
+// launchedURL is the URL of a service with these variables.
 func launchedURL(t *testing.T, environment []string) string {
 	t.Helper()
 	i := slices.IndexFunc(environment, func(variable string) bool { return strings.HasPrefix(variable, "SORTIE_LISTEN=") })
 	if i < 0 {
-		t.Fatal("serve needs SORTIE_LISTEN: nobody could know where to find it")
+		t.Fatal("serve needs SORTIE_LISTEN, so that the test knows its URL")
 	}
 	return "http://" + strings.TrimPrefix(environment[i], "SORTIE_LISTEN=")
 }
 
-// startServe is launchServe for callers that want it to answer: it returns when the service is
-// ready.
+// startServe is launchServe, but waits until the service is ready.
 func startServe(t *testing.T, environment ...string) *server {
 	t.Helper()
 	s := launchServe(t, environment...)

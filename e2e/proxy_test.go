@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// proxy stands between a service and its node. It passes everything on until it is told to lie, to
-// wait or to break.
+// proxy is a JSON-RPC proxy between a service and its node. It passes everything on until a
+// behaviour is set.
 type proxy struct {
 	t        *testing.T
 	url      string
@@ -33,7 +33,7 @@ type waiter struct {
 	done chan struct{} // closed when none is left to wait for
 }
 
-// rpcCall is one question of a request, which may hold many.
+// rpcCall is one call of a request, which may be a batch.
 type rpcCall struct {
 	ID     json.RawMessage   `json:"id"`
 	Method string            `json:"method"`
@@ -47,17 +47,17 @@ type rpcAnswer struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// behaviour is how a proxy treats what passes it. A nil member does nothing.
+// behaviour changes what a proxy does. A nil member has no effect.
 type behaviour struct {
-	// before may answer a call in the place of the node, which then never hears of it.
+	// before may answer a call instead of the node, which then does not receive it.
 	before func(ctx context.Context, call rpcCall) *rpcAnswer
-	// after may change what the node answered.
+	// after may change the node's answer.
 	after func(ctx context.Context, call rpcCall, answer *rpcAnswer)
-	// wire writes the bytes that leave, in place of the answer.
+	// wire writes the response bytes instead of the answer.
 	wire func(w http.ResponseWriter, r *http.Request, answer []byte)
 }
 
-// startProxy runs an honest proxy for the time of the test.
+// startProxy runs a proxy without faults for the time of the test.
 func startProxy(t *testing.T, upstream string) *proxy {
 	t.Helper()
 	p := &proxy{t: t, upstream: upstream, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}, calls: make(map[string]int)}
@@ -71,7 +71,7 @@ func startProxy(t *testing.T, upstream string) *proxy {
 	return p
 }
 
-// behave changes the behaviour for the requests that arrive from now on.
+// behave sets the behaviour for requests from now on.
 func (p *proxy) behave(b behaviour) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -81,7 +81,7 @@ func (p *proxy) behave(b behaviour) {
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the service is gone
+		return // the service has disconnected
 	}
 	calls, isBatch, err := decodeCalls(body)
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *proxy) note(calls []rpcCall) behaviour {
 	return p.behaviour
 }
 
-// answer asks the node what the behaviour leaves to it.
+// answer asks the node for the calls that the behaviour does not answer.
 func (p *proxy) answer(ctx context.Context, b behaviour, calls []rpcCall) ([]rpcAnswer, error) {
 	answers := make([]rpcAnswer, len(calls))
 	var passed []int
@@ -172,7 +172,7 @@ func (p *proxy) answer(ctx context.Context, b behaviour, calls []rpcCall) ([]rpc
 	return answers, ctx.Err()
 }
 
-// ask passes calls on, numbered by their place, and gives the answers in the same order.
+// ask sends calls to the node and returns the answers in the same order.
 func (p *proxy) ask(ctx context.Context, calls []map[string]any) ([]rpcAnswer, error) {
 	body, err := json.Marshal(calls)
 	if err != nil {
@@ -201,15 +201,15 @@ func place(answer rpcAnswer) (number int) {
 	return number
 }
 
-// count is how many calls of a method have arrived.
+// count is the number of received calls of a method.
 func (p *proxy) count(method string) int {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	return p.calls[method]
 }
 
-// awaitRequests waits until so many more requests have arrived. The last of them is still under way
-// then.
+// awaitRequests waits until this many more requests have arrived. The last of them is not answered
+// yet.
 func (p *proxy) awaitRequests(more int, from *server) {
 	p.t.Helper()
 	w := &waiter{more, make(chan struct{})}
@@ -221,20 +221,20 @@ func (p *proxy) awaitRequests(more int, from *server) {
 	case <-from.ended:
 		p.t.Fatalf("the service ended by itself: %s", from.command.ProcessState)
 	case <-time.After(patience):
-		p.t.Fatalf("the service asks its node nothing any more")
+		p.t.Fatalf("the service has stopped asking its node")
 	}
 }
 
-// moment is when a held call waits.
+// moment is where a held call waits.
 type moment int
 
 const (
-	beforeTheNode moment = iota // the node has not heard of it
+	beforeTheNode moment = iota // the node has not received it
 	afterTheNode                // the node has done it, and the answer waits
 )
 
-// hold makes the next call of a method wait until it is released, or until whoever asked is gone.
-// Everything else passes. The call arrives on the channel as soon as it waits.
+// hold makes the next call of a method wait until it is released, or until the client has
+// disconnected. Other calls pass. The call is sent on the channel as soon as it waits.
 func (p *proxy) hold(method string, when moment) (waiting <-chan rpcCall, release func()) {
 	arrived, released := make(chan rpcCall, 1), make(chan struct{})
 	var once, end sync.Once

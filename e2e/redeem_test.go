@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 )
 
-// sortie runs the program to its end, with nothing but the given arguments.
+// sortie runs the program to its end with the given arguments.
 func (f *following) sortie(args ...string) (code int, output string) {
 	f.t.Helper()
 	p := launch(f.t, nil, args...)
@@ -25,8 +25,8 @@ func (f *following) sortie(args ...string) (code int, output string) {
 	return p.command.ProcessState.ExitCode(), p.output.String()
 }
 
-// A contributor fetches the receipt as soon as there is one. With the service gone, a stranger's
-// wallet has the contract pay it, once.
+// A contributor fetches the receipt when the acceptance is final. While the service is down,
+// another wallet redeems it, once.
 func TestAReceiptIsRedeemedWithoutTheService(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -41,7 +41,7 @@ func TestAReceiptIsRedeemedWithoutTheService(t *testing.T) {
 		return f.sortie("submissions", "receipt", s.id, "--out", path, "--wallet", wallet, "--url", f.service.url)
 	}
 	if code, output := fetch(held, "contributor1"); code != 5 || !strings.Contains(output, "is accepted, and its receipt is signed when the acceptance is final") {
-		t.Errorf("before the acceptance is final: got exit code %d, %q; want 5 and when it comes", code, output)
+		t.Errorf("before the acceptance is final: got exit code %d, %q; want 5 and the time", code, output)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a file was written without a receipt")
@@ -52,7 +52,7 @@ func TestAReceiptIsRedeemedWithoutTheService(t *testing.T) {
 	if code, output := fetch(held, "contributor1"); code != 5 || !strings.Contains(output, "is rejected, so there will be no receipt") {
 		t.Errorf("after a rejection: got exit code %d, %q; want 5", code, output)
 	}
-	f.environment = append(f.environment, "SORTIE_ACCEPTANCE_HOLD=1ms") // the last one counts
+	f.environment = append(f.environment, "SORTIE_ACCEPTANCE_HOLD=1ms") // the last value counts
 	f.restart()
 	final := f.submit("contributor2", mission, photo(2))
 	f.service.await(t, "receipt", func() bool { return f.own(final).Receipt != nil })
@@ -98,7 +98,7 @@ func TestAReceiptIsRedeemedWithoutTheService(t *testing.T) {
 	}
 }
 
-// checkReceiptFile compares a receipt with what is known from elsewhere.
+// checkReceiptFile compares a receipt with its mission and submission.
 func (f *following) checkReceiptFile(path string, d drafted, s submission) {
 	f.t.Helper()
 	text, err := os.ReadFile(path)

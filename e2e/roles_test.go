@@ -7,7 +7,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// A process does what it was told to do, and nothing else.
+// A process does only the work of its roles.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	chain, database := startAnvil(t), pgtest.Database(t)
@@ -25,7 +25,7 @@ func TestRoles(t *testing.T) {
 	}
 
 	follower := start("chain")
-	front.awaitView(draft, viewInReview) // the funding was mined while nobody followed
+	front.awaitView(draft, viewInReview) // the funding was mined while no process followed
 	for _, path := range []string{"/api/external/missions", "/api/operator/chain", "/api/external/missions/drafts"} {
 		if code := statusOf(t, follower.service.url+path); code != http.StatusNotFound {
 			t.Errorf("a process without the role api answers %s with %d", path, code)

@@ -13,9 +13,9 @@ import (
 )
 
 // A new settler is granted its role, the service is restarted with it, and the old one loses its
-// role. Receipts that were open have the new signature by then, for the same recipient, and the
-// contract pays them. The receipt of a slot that was paid stays as it was.
-func TestReceiptsOutliveTheSettlerThatSignedThem(t *testing.T) {
+// role. Open receipts then have the new signature, for the same recipient, and the contract pays
+// them. The receipt of a paid slot does not change.
+func TestReceiptsAreRenewedForANewSettler(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, append(chain.keepingFiles(sqliteIn(t), t.TempDir()), "SORTIE_SENDER="))
@@ -33,7 +33,7 @@ func TestReceiptsOutliveTheSettlerThatSignedThem(t *testing.T) {
 	role := f.settlerRole(mission.quote.FactoryAddress)
 	chain.transact("deployer", mission.quote.FactoryAddress, factory.PackGrantRole(role, common.Address(next)))
 	chain.mine(1)
-	f.environment = append(f.environment, "SORTIE_SETTLER=dev:5") // the last one counts
+	f.environment = append(f.environment, "SORTIE_SETTLER=dev:5") // the last value counts
 	f.restart()
 	f.awaitSigner(open, next)
 	after := f.own(open).Receipt
@@ -55,8 +55,7 @@ func TestReceiptsOutliveTheSettlerThatSignedThem(t *testing.T) {
 	f.redeems(mission, third, f.own(third).Receipt)
 }
 
-// awaitSigner waits until the receipt of a submission is there and says it is by this settler,
-// whose signature it must have.
+// awaitSigner waits until the receipt of a submission names this settler, and checks its signature.
 func (f *following) awaitSigner(s submission, want sortie.Address) {
 	f.t.Helper()
 	f.service.await(f.t, "receipt of "+s.id+" by "+want.String(), func() bool {
@@ -83,7 +82,8 @@ func (f *following) settlerRole(factory sortie.Address) [32]byte {
 	return role
 }
 
-// redeems has a stranger bring a receipt to the contract, which must pay its contributor.
+// redeems sends a receipt to the contract from another account and checks that it pays its
+// contributor.
 func (f *following) redeems(d drafted, s submission, receipt *sortie.Receipt) {
 	f.t.Helper()
 	before := f.balance(s.contributor.Wallet())

@@ -14,8 +14,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// openRows opens the database of a service that is not running, to look at its rows and nothing
-// more.
+// openRows opens the database of a stopped service for reading.
 func openRows(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	driver, source := "pgx", database
@@ -30,7 +29,7 @@ func openRows(t *testing.T, database string) *sql.DB {
 	return db
 }
 
-// texts gives the rows of a query, each as one line.
+// texts returns the rows of a query, each as one line.
 func texts(t *testing.T, db *sql.DB, query string) (lines []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
@@ -62,7 +61,7 @@ func texts(t *testing.T, db *sql.DB, query string) (lines []string) {
 	return lines
 }
 
-// checkRows compares what a stopped service has kept with the canonical chain.
+// checkRows compares the rows of a stopped service with the canonical chain.
 func checkRows(t *testing.T, chain *anvil, database string) {
 	t.Helper()
 	db := openRows(t, database)
@@ -117,7 +116,7 @@ func closing(log types.Log, isClosed bool) string {
 	return fmt.Sprint(log.BlockHash, " ", log.TxHash)
 }
 
-// compareRows reports what one side has and the other lacks, and what is there twice.
+// compareRows reports rows that are missing on one side, or repeated.
 func compareRows(t *testing.T, what string, chain, rows []string) {
 	t.Helper()
 	times := make(map[string]int)

@@ -59,7 +59,7 @@ func cmdInterrupts(ts *testscript.TestScript, neg bool, args []string) {
 	select {
 	case err = <-ended:
 	case <-time.After(patience):
-		ts.Fatalf("it goes on after the interrupt")
+		ts.Fatalf("it still runs after the interrupt")
 	}
 	code := 0
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -85,7 +85,7 @@ func isExecutable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// watchedOutput can be read while a process writes it.
+// watchedOutput is a buffer that can be read while a process writes it.
 type watchedOutput struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// photo FILE NUMBER [BYTES]: makes a JPEG file, another one for each number, of at least so many
-// bytes.
+// photo FILE NUMBER [BYTES]: makes a JPEG file of at least BYTES bytes, a different one for each
+// number.
 func cmdPhoto(ts *testscript.TestScript, _ bool, args []string) {
 	number, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -25,8 +25,8 @@ func cmdPhoto(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), made.data, 0o644))
 }
 
-// relay VARIABLE URL BYTES: sets the variable to a URL that leads to the given one, until clients
-// have sent so many bytes there in all. Then every connection is lost and there are no more.
+// relay VARIABLE URL BYTES: sets the variable to the URL of a proxy for the given one. After
+// clients have sent BYTES bytes in total, it closes every connection and accepts no more.
 func cmdRelay(ts *testscript.TestScript, _ bool, args []string) {
 	target, err := url.Parse(args[1])
 	ts.Check(err)
@@ -49,7 +49,7 @@ func cmdRelay(ts *testscript.TestScript, _ bool, args []string) {
 	}()
 }
 
-// relay passes bytes both ways until the budget of all connections is spent.
+// relay copies bytes both ways until the budget of all connections is spent.
 func relay(client net.Conn, target string, left *atomic.Int64, listener net.Listener) {
 	defer client.Close()
 	server, err := net.Dial("tcp", target)

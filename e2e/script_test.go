@@ -1,5 +1,5 @@
-// Package e2e drives the binary from outside, as a person or a program at a command line does. The
-// scripts are in testdata.
+// Package e2e tests the binary from outside, by its command line and its API. The scripts are in
+// testdata.
 package e2e
 
 import (
@@ -27,8 +27,8 @@ import (
 
 var binaries string // directory with the sortie that scripts run
 
-// together is how many tests run at once, unless -parallel says otherwise: most of the time they
-// wait, for blocks, leases and processes, whatever the number of cores.
+// together is the number of parallel tests unless -parallel is given. Most of the time they wait
+// for blocks, leases and processes, so it does not depend on the number of cores.
 const together = "6"
 
 func TestMain(m *testing.M) {
@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			// The programs themselves: the wrappers in .bin outlive being killed.
+			// The programs themselves: a kill does not end the wrappers in .bin.
 			tools, err := filepath.Glob("../contracts/node_modules/@foundry-rs/*-*/bin")
 			if err != nil || len(tools) == 0 {
 				return errors.New("the Solidity tools are missing: run make setup")
@@ -105,14 +105,14 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if exit, ok := err.(*exec.ExitError); ok {
 		code = fmt.Sprint(exit.ExitCode())
 	} else if err != nil {
-		ts.Fatalf("%v", err)
+		ts.Fatalf("run %s: %v", args[1], err)
 	}
 	if code != args[0] {
 		ts.Fatalf("%s ended with %s, want %s", strings.Join(args[1:], " "), code, args[0])
 	}
 }
 
-const patience = 5 * time.Minute // for machines that do much else
+const patience = 5 * time.Minute // for busy machines
 
 // waitfile FILE: waits until the file exists.
 func cmdWaitFile(ts *testscript.TestScript, _ bool, args []string) {
@@ -123,7 +123,7 @@ func cmdWaitFile(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// waitport ADDRESS: waits until somebody listens.
+// waitport ADDRESS: waits until the port accepts connections.
 func cmdWaitPort(ts *testscript.TestScript, _ bool, args []string) {
 	until(ts, "listener on "+args[0], func() bool {
 		connection, err := net.Dial("tcp", args[0])
@@ -165,7 +165,7 @@ func cmdPort(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], port)
 }
 
-// keystore FILE PASSWORD HEXKEY: writes a keystore file of mode 0600 with its password beside it.
+// keystore FILE PASSWORD HEXKEY: writes a keystore file of mode 0600 with its password next to it.
 func cmdKeystore(ts *testscript.TestScript, _ bool, args []string) {
 	secret, err := crypto.HexToECDSA(args[2])
 	ts.Check(err)

@@ -17,10 +17,9 @@ const (
 	spikedBlocks = 50
 )
 
-// Every third transaction is lost on its way, the base fee rises to the hundredfold for fifty
-// blocks, and the service is killed while it raises its price, before and after its node has heard
-// of that. Every refund happens exactly once all the same, and no nonce is left out or used in
-// vain.
+// Every third transaction is lost, the base fee rises a hundredfold for fifty blocks, and the
+// service is killed while it raises its fee, before and after its node has received that. Every
+// refund still happens exactly once, and no nonce is skipped or wasted.
 func TestRefundsSurviveDropsSpikesAndKills(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -47,7 +46,7 @@ func TestRefundsSurviveDropsSpikesAndKills(t *testing.T) {
 	for block := range spikedBlocks {
 		chain.mineAt(100 * gwei)
 		f.awaitTip()
-		if block < 10 && killed < 2 { // while the price goes up
+		if block < 10 && killed < 2 { // while the fee rises
 			post.loseOutbids(killed == 0)
 			post.awaitOutbid(f)
 			f.restart()
@@ -71,8 +70,7 @@ func TestRefundsSurviveDropsSpikesAndKills(t *testing.T) {
 	}
 }
 
-// Gas that costs more than the operator wants to pay is not bought: refunds wait until it is cheap
-// again, and then happen.
+// Refunds wait while gas costs more than the fee cap, and are sent when it is cheap again.
 func TestRefundsWaitAboveTheFeeCap(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -114,7 +112,7 @@ func (a *anvil) mineAt(baseFee uint64) {
 	a.mine(1)
 }
 
-// post is the way of transactions to a node. It loses every third.
+// post passes transactions to a node and drops every third.
 type post struct {
 	chain  *anvil
 	outbid chan struct{} // a transaction arrived that pays more than an earlier one with its nonce
@@ -151,7 +149,7 @@ func (p *post) carry(_ context.Context, call rpcCall) *rpcAnswer {
 	}
 	if p.carried%3 == 0 || isRaised && p.loses {
 		p.lost++
-		return answered(transaction.Hash()) // the node said yes, and forgot
+		return answered(transaction.Hash()) // the node accepted it and dropped it
 	}
 	return nil
 }
@@ -162,7 +160,7 @@ func (p *post) nonces() int {
 	return len(p.first)
 }
 
-// loseOutbids decides whether a node hears of transactions that pay more.
+// loseOutbids sets whether transactions with a raised fee are dropped.
 func (p *post) loseOutbids(lose bool) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -173,7 +171,7 @@ func (p *post) loseOutbids(lose bool) {
 	}
 }
 
-// awaitOutbid waits until a transaction that pays more is on its way.
+// awaitOutbid waits until a transaction with a raised fee is sent.
 func (p *post) awaitOutbid(f *following) {
 	f.t.Helper()
 	arrived := false

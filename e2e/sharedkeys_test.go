@@ -46,7 +46,7 @@ func newKeystore(t *testing.T) string {
 	return "keystore:" + keystoreOf(t, secret)
 }
 
-// Outside of development each of the three keys is an account of its own. Who insists is warned at
+// Outside of development the three keys must be different accounts. --allow-shared-keys warns at
 // every start, and operators can see it.
 func TestKeysAreSeparateOutsideOfDevelopment(t *testing.T) {
 	t.Parallel()
@@ -93,9 +93,9 @@ func TestKeysAreSeparateOutsideOfDevelopment(t *testing.T) {
 	}
 }
 
-// A sender with little left is told of in the status, in the health and in the metrics, while
-// nothing is sent.
-func TestALowGasBalanceIsTold(t *testing.T) {
+// A low balance of the sender is reported in the status, the health and the metrics, while nothing
+// is sent.
+func TestLowGasBalanceIsReported(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, append(chain.serviceEnvironment(sqliteIn(t), "8"), "SORTIE_MIN_GAS_BALANCE=20000")) // anvil's accounts have 10000
@@ -119,7 +119,7 @@ func TestALowGasBalanceIsTold(t *testing.T) {
 	}
 }
 
-// startsAfterAll waits until the service has ended, or is ready.
+// startsAfterAll waits until the service has ended or is ready.
 func (s *server) startsAfterAll() bool {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()

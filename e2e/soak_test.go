@@ -25,9 +25,9 @@ const (
 	reorgsPostgres = 50
 )
 
-// The chain changes its mind again and again while missions are funded, decided and refunded and
-// the service is killed. When all is quiet the rows are the canonical chain's, and every draft
-// stands where the chain says.
+// The chain is reorganized repeatedly while missions are funded, decided and refunded and the
+// service is killed. At the end the rows match the canonical chain, and every draft has the state
+// that follows from it.
 func TestReorgSoak(t *testing.T) {
 	t.Parallel()
 	for engine, run := range map[string]struct {
@@ -53,7 +53,7 @@ func TestReorgSoak(t *testing.T) {
 			t.Logf("%d reorganizations, of which %d were noticed, %d kills, %d missions, %d transactions by the sender",
 				s.reorgs, s.noticed, s.kills, len(s.missions), s.chain.minedBy("sender"))
 			if s.noticed*3 < uint64(s.reorgs) || s.kills == 0 {
-				t.Error("too little happened while the service looked: the test proves nothing")
+				t.Error("too few reorganizations happened while the service ran: the test proves nothing")
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func seededRandom(t *testing.T) *rand.Rand {
 	if text := os.Getenv(soakSeed); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("%s: %v", soakSeed, err)
+			t.Fatalf("parse %s: %v", soakSeed, err)
 		}
 	}
 	t.Logf("seed: %s=%d", soakSeed, seed)
@@ -95,7 +95,7 @@ type soak struct {
 	noticed       uint64 // reorganizations, by processes that were killed
 }
 
-// soaked is a mission and what the operator was told has been decided about it.
+// soaked is a mission and the decision that was acknowledged to the operator.
 type soaked struct {
 	drafted
 	decision sortie.ReviewStatus
@@ -109,14 +109,14 @@ func newSoak(t *testing.T, database string) *soak {
 	return &soak{following: follow(t, chain, environment), random: seededRandom(t), node: node}
 }
 
-// step lets a few things happen, and then replaces some blocks.
+// step makes a few random changes, and then replaces some blocks.
 func (s *soak) step() {
 	s.t.Helper()
 	for range 2 + s.random.IntN(5) {
 		s.act()
 	}
-	if s.random.IntN(3) > 0 { // or it never sees what is replaced now
-		s.lookNow()
+	if s.random.IntN(3) > 0 { // otherwise it does not see what is replaced now
+		s.confirmFunding()
 		s.awaitTip()
 	}
 	depth := 1 + s.random.Uint64N(maxReorg)
@@ -127,22 +127,22 @@ func (s *soak) step() {
 	s.chain.reorg(depth, carried...)
 	s.reorgs++
 	switch s.random.IntN(4) {
-	case 0: // the next comes before the service has seen anything of this one
+	case 0: // the next step happens before the service has seen this one
 	case 1:
-		s.lookNow()
+		s.confirmFunding()
 		s.node.awaitRequests(1+s.random.IntN(6), s.service)
 	default:
-		s.lookNow()
+		s.confirmFunding()
 		s.awaitTip()
 	}
 }
 
-// lookNow gives the service the hint that creators give.
-func (s *soak) lookNow() {
+// confirmFunding calls confirm-funding as the creator.
+func (s *soak) confirmFunding() {
 	s.t.Helper()
 	if mission := s.pick(); mission != nil {
 		if _, err := s.creator.ConfirmFunding(s.ctx, mission.draftID, sortie.Hash{}); err != nil {
-			s.t.Fatalf("ask to look for the funding of %s: %v", mission.missionID, err)
+			s.t.Fatalf("confirm the funding of %s: %v", mission.missionID, err)
 		}
 	}
 }
@@ -167,19 +167,19 @@ func (s *soak) act() {
 		_, err := s.operator.Approve(s.ctx, mission.draftID, "")
 		s.note(mission, sortie.ReviewApproved, err)
 	case dice < 13:
-		_, err := s.operator.Reject(s.ctx, mission.draftID, "Nobody may photograph that.")
+		_, err := s.operator.Reject(s.ctx, mission.draftID, "That must not be photographed.")
 		s.note(mission, sortie.ReviewRejected, err)
 	case dice < 18:
 		s.chain.mine(1 + s.random.Uint64N(5))
 	case dice < 19 && s.kills*10 < s.reorgs:
 		s.killAtRandom()
 	default:
-		s.chain.call(nil, "anvil_dropAllTransactions") // the mempool of a node is no promise
+		s.chain.call(nil, "anvil_dropAllTransactions") // a node may drop pending transactions
 	}
 }
 
-// note keeps what the operator was told. A decision may be refused where the draft stands, and for
-// no other reason.
+// note stores an acknowledged decision. A decision may be refused only because of the draft's
+// state.
 func (s *soak) note(mission *soaked, decided sortie.ReviewStatus, err error) {
 	s.t.Helper()
 	var refused *sortie.Error
@@ -193,10 +193,10 @@ func (s *soak) note(mission *soaked, decided sortie.ReviewStatus, err error) {
 	}
 }
 
-// killAtRandom kills the service somewhere in the middle of its work with the node.
+// killAtRandom kills the service at a random call of the node.
 func (s *soak) killAtRandom() {
 	s.t.Helper()
-	s.chain.mine(1 + s.random.Uint64N(2)) // gives it something to do
+	s.chain.mine(1 + s.random.Uint64N(2)) // gives it work
 	s.kills++
 	s.noticed += s.reorgsNoticed()
 	s.node.awaitRequests(1+s.random.IntN(10), s.service)
@@ -211,8 +211,8 @@ func (s *soak) reorgsNoticed() uint64 {
 	return 0 // it has just been started
 }
 
-// settle lets the chain grow until every draft stands where the chain and the decisions say, and no
-// refund is outstanding.
+// settle mines blocks until every draft has the state that follows from the chain and the
+// decisions, and no refund is outstanding.
 func (s *soak) settle() {
 	s.t.Helper()
 	began := time.Now()
@@ -227,7 +227,7 @@ func (s *soak) settle() {
 	s.t.Logf("settled after %s", time.Since(began).Round(time.Millisecond))
 }
 
-// unsettled says which drafts do not stand where the canonical chain says.
+// unsettled lists the drafts whose state does not follow from the canonical chain.
 func (s *soak) unsettled() (wrong []string) {
 	s.t.Helper()
 	funded, closed := make(map[common.Hash]bool), make(map[common.Hash]bool)
@@ -239,25 +239,25 @@ func (s *soak) unsettled() (wrong []string) {
 			closed[log.Topics[1]] = true
 		}
 	}
-	stands := make(map[string]view)
+	views := make(map[string]view)
 	for draft, err := range s.creator.AllDrafts(s.ctx, sortie.ListQuery{}) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		stands[draft.DraftID] = view{draft.FundingStatus, draft.ReviewStatus, draft.Published, draft.NextAction}
+		views[draft.DraftID] = view{draft.FundingStatus, draft.ReviewStatus, draft.Published, draft.NextAction}
 	}
 	for _, mission := range s.missions {
 		key := common.Hash(sortie.MissionKey(mission.missionID))
 		want := settledView(mission.decision, funded[key], closed[key])
-		if got := stands[mission.draftID]; got != want {
-			wrong = append(wrong, fmt.Sprintf("%s, %s by the operator, funded %t and closed %t on the chain, stands at %v, want %v",
+		if got := views[mission.draftID]; got != want {
+			wrong = append(wrong, fmt.Sprintf("%s, %s by the operator, funded %t and closed %t on the chain: got %v, want %v",
 				mission.missionID, mission.decision, funded[key], closed[key], got, want))
 		}
 	}
 	return wrong
 }
 
-// settledView is where a draft stands when everything on the chain is final.
+// settledView is the state of a draft when everything on the chain is final.
 func settledView(decision sortie.ReviewStatus, funded, closed bool) view {
 	switch {
 	case decision == sortie.ReviewRejected && !funded:

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// from is a dialer that connects from an address of this machine, which is another client to the
-// service.
+// from is a dialer that connects from an address of this machine, which the service counts as
+// another client.
 func from(address string) *net.Dialer {
 	return &net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 0))}
 }
@@ -30,7 +30,7 @@ func (f *following) strangerFrom(address string) *sortie.Client {
 	return client
 }
 
-// trickle begins the upload of a file from an address, and sends 4 KiB each second until the test
+// trickle starts the upload of a file from an address, and sends 4 KiB each second until the test
 // ends.
 func (f *following) trickle(s submission, address string) {
 	f.t.Helper()
@@ -62,16 +62,16 @@ func (f *following) trickle(s submission, address string) {
 	}()
 }
 
-// Strangers at four addresses reserve all they can with new wallets, and let 64 uploads trickle.
+// New wallets at four addresses reserve as many slots as they can and keep 64 slow uploads open.
 // The mission stays in the feed, and a newcomer at another address gets a slot and uploads a file.
-func TestStrangersDoNotKeepContributorsOut(t *testing.T) {
+func TestReservationsDoNotBlockContributors(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
 	f := follow(t, chain, chain.keepingFiles(sqliteIn(t), t.TempDir()))
 	wanted := photoMission(200)
 	wanted.MaxSubmissionsPerContributor = 1
 	mission := f.publish(wanted)
-	f.environment = append(f.environment, "SORTIE_RATE_LIMITS=on") // the last one counts
+	f.environment = append(f.environment, "SORTIE_RATE_LIMITS=on") // the last value counts
 	f.restart()
 
 	const perAddress = 16
@@ -103,8 +103,8 @@ func TestStrangersDoNotKeepContributorsOut(t *testing.T) {
 	}
 }
 
-// Strangers at one address upload copies of one photo with new wallets. Files that are not accepted
-// are not given back to the address, and a newcomer at another address gets a slot.
+// New wallets at one address upload copies of one photo. Files that are not accepted count against
+// the address, and a newcomer at another address gets a slot.
 func TestUploadedCopiesLeaveSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -112,10 +112,10 @@ func TestUploadedCopiesLeaveSlotsToOthers(t *testing.T) {
 	wanted := photoMission(50)
 	wanted.MaxSubmissionsPerContributor = 1
 	mission := f.publish(wanted)
-	f.environment = append(f.environment, "SORTIE_RATE_LIMITS=on") // the last one counts
+	f.environment = append(f.environment, "SORTIE_RATE_LIMITS=on") // the last value counts
 	f.restart()
 
-	const most = 16 + 1 // the first copy may be accepted, and is given back then
+	const most = 16 + 1 // the first copy may be accepted, and then does not count
 	photo, got := largePhoto(1, 20<<10), 0
 	for ; got <= most; got++ {
 		s, err := f.tryToDeclare(f.strangerFrom("127.0.0.2"), mission, photo)
@@ -130,7 +130,7 @@ func TestUploadedCopiesLeaveSlotsToOthers(t *testing.T) {
 		}
 	}
 	if got > most {
-		t.Errorf("strangers at one address submitted %d copies, want %d at most", got, most)
+		t.Errorf("new wallets at one address submitted %d copies, want %d at most", got, most)
 	}
 	if _, err := f.tryToDeclare(f.strangerFrom("127.0.0.9"), mission, largePhoto(2, 20<<10)); err != nil {
 		t.Errorf("declare as a newcomer at another address: got %v, want a slot", err)

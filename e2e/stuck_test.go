@@ -8,8 +8,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Quotes need no node. They are withheld while the chain advances and cannot be followed: a funding
-// would not be noticed.
+// Quotes need no node. They are withheld while the chain advances and cannot be followed, because a
+// funding would not be noticed.
 func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 	t.Parallel()
 	chain := startAnvil(t)
@@ -19,7 +19,7 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 
 	node.behave(hangsUp())
 	node.awaitRequests(3, f.service)
-	before := f.draft() // while the node is away
+	before := f.draft() // while the node is unavailable
 
 	node.behave(behaviour{before: func(_ context.Context, call rpcCall) *rpcAnswer {
 		if call.Method == "eth_getLogs" {

@@ -8,13 +8,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// handover is how long the second process may take to continue where the first was killed: the
-// lease of ten seconds and a look at the chain, with much room for busy machines.
+// handover is how long the second process may take to take over from the first: the lease and one
+// read of the chain, with a margin for busy machines.
 const handover = time.Minute
 
-// Two processes share a database. One follows and one sends, and the other is there within seconds
-// when it is killed or stands still, whatever it was doing. Nothing is lost and nothing happens
-// twice.
+// Two processes share a database. One follows and one sends, and the other takes over within
+// seconds when it is killed or suspended at any call. Nothing is lost and nothing happens twice.
 func TestTwoProcessesTakeOver(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*pair){
@@ -32,13 +31,13 @@ func TestTwoProcessesTakeOver(t *testing.T) {
 	}
 }
 
-// pair is two processes on one database, each with a node of its own in front of one chain.
+// pair is two processes on one database, each with its own proxy to one chain.
 type pair struct {
 	t        *testing.T
 	chain    *anvil
 	database string
 	members  [2]*member
-	resume   func() // lets a process go on that stands still
+	resume   func() // continues a suspended process
 }
 
 type member struct {
@@ -56,7 +55,7 @@ func startPair(t *testing.T) *pair {
 	return p
 }
 
-// holdLeader waits until one of the two makes a call, and holds that. The other may make it freely.
+// holdLeader holds the first call of either process. Calls of the other pass.
 func (p *pair) holdLeader(method string, when moment, provoke func()) (leader, other *member, release func()) {
 	p.t.Helper()
 	first, releaseFirst := p.members[0].node.hold(method, when)
@@ -75,14 +74,13 @@ func (p *pair) holdLeader(method string, when moment, provoke func()) (leader, o
 	}
 }
 
-// kill ends a process in the middle of what it does.
+// kill kills a process during the held call.
 func (p *pair) kill(m *member, release func()) {
 	m.service.kill()
 	release()
 }
 
-// suspend makes a process stand still in the middle of what it does. It resumes, and then has the
-// answer it waited for.
+// suspend suspends a process during the held call. After resume it gets the answer of that call.
 func (p *pair) suspend(m *member, release func()) {
 	p.t.Helper()
 	signal := func(s syscall.Signal) {
@@ -99,7 +97,7 @@ func (p *pair) suspend(m *member, release func()) {
 	}
 }
 
-// testRange takes the follower away when it has read events that it has not stored yet.
+// testRange stops the follower when it has read events that it has not stored yet.
 func (p *pair) testRange(takeAway func(*member, func())) {
 	p.t.Helper()
 	before, during := p.members[0].draft(), p.members[1].draft()
@@ -125,7 +123,7 @@ func (p *pair) testRange(takeAway func(*member, func())) {
 	p.finish(other)
 }
 
-// testSend takes the sender away in the middle of the first of three refunds.
+// testSend stops the sender during the first of three refunds.
 func (p *pair) testSend(when moment, takeAway func(*member, func())) {
 	p.t.Helper()
 	missions := make([]drafted, 3)
@@ -171,7 +169,7 @@ func (p *pair) checkHandover(began time.Time) {
 	}
 }
 
-// finish compares rows and chain when everything stands still.
+// finish compares rows and chain at the end.
 func (p *pair) finish(survivor *member) {
 	p.t.Helper()
 	survivor.awaitTip()

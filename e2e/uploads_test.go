@@ -15,15 +15,14 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// keepingFiles is the environment of a service that keeps files in a directory and accepts what
-// passes the checks, at once and for good.
+// keepingFiles is the environment of a service that stores files in a directory and accepts what
+// passes the checks, without a hold.
 func (a *anvil) keepingFiles(database, directory string) []string {
-	return append(a.serviceEnvironment(database, strconv.Itoa(stageFinality)),
+	return append(a.serviceEnvironment(database, strconv.Itoa(testFinality)),
 		"SORTIE_MEDIA=file:"+directory, "SORTIE_VERIFICATION=auto", "SORTIE_ACCEPTANCE_HOLD=0s")
 }
 
-// patch sends the beginning of a file, as the beginning of all of it, and leaves the connection
-// open.
+// patch sends the beginning of a file and leaves the connection open.
 func (s submission) patch(t *testing.T, bytes int) {
 	t.Helper()
 	link, err := url.Parse(s.links.TusURL)
@@ -42,8 +41,7 @@ func (s submission) patch(t *testing.T, bytes int) {
 	}
 }
 
-// received is the size of the largest file that is being uploaded to a service that keeps files in
-// the directory.
+// received is the size of the largest unfinished upload in the directory.
 func received(directory string) (largest int64) {
 	_ = filepath.WalkDir(filepath.Join(directory, "uploads"), func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -51,14 +49,13 @@ func received(directory string) (largest int64) {
 				largest = max(largest, info.Size())
 			}
 		}
-		return nil // what is gone again does not matter
+		return nil // a file that was removed does not matter
 	})
 	return largest
 }
 
-// A connection hangs when 99 % of a file are there; the service is killed when 99 % of another are,
-// and once more when all of a third is and nobody has been told so. Every upload goes on where it
-// was.
+// A connection hangs after 99 % of a file; the service is killed after 99 % of another, and again
+// when it has all of a third but has not answered. Every upload resumes.
 func TestUploadResumes(t *testing.T) {
 	t.Parallel()
 	chain, directory := startAnvil(t), t.TempDir()
@@ -96,12 +93,12 @@ func TestUploadResumes(t *testing.T) {
 	f.awaitStatus(whole, sortie.SubmissionAccepted)
 	f.checkDelivered(mission, whole, sortie.SubmissionAccepted)
 	if left := received(directory); left != 0 {
-		t.Errorf("an upload of %d bytes was left behind", left)
+		t.Errorf("an upload of %d bytes was not removed", left)
 	}
 }
 
-// onSmallDisk starts sortie with a disk of its own mounted on the directory, which nobody else
-// sees. inside is where the rest of the machine finds it.
+// onSmallDisk starts sortie with a small disk mounted on the directory, in its own mount namespace.
+// inside is the directory's path for other processes.
 func onSmallDisk(t *testing.T, environment []string, directory, size string) (p *process, inside string) {
 	t.Helper()
 	if output, err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", t.TempDir()).CombinedOutput(); err != nil {
@@ -113,8 +110,8 @@ func onSmallDisk(t *testing.T, environment []string, directory, size string) (p 
 	return p, filepath.Join("/proc", strconv.Itoa(p.command.Process.Pid), "root", directory)
 }
 
-// The disk is full in the middle of an upload. The contributor is told so, everything else goes on,
-// and the slot can be given to somebody else. When there is room again, the upload goes on.
+// The disk is full during an upload. The contributor gets an error, everything else continues, and
+// the slot can be given to another contributor. When there is room again, the upload resumes.
 func TestFullDiskWhileUploading(t *testing.T) {
 	t.Parallel()
 	chain, directory := startAnvil(t), t.TempDir()
@@ -152,7 +149,7 @@ func TestFullDiskWhileUploading(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	small := f.submit("contributor3", mission, photo(3)) // into the slot of whoever left
+	small := f.submit("contributor3", mission, photo(3)) // into the slot that became free
 	from, err := f.resume(waiting)
 	if err != nil || from <= 0 || from >= int64(len(waiting.data)) {
 		t.Errorf("went on at byte %d of %d: %v", from, len(waiting.data), err)

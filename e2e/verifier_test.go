@@ -14,12 +14,11 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// verifier is a program that looks at submissions for the operator. It goes by the width of a
-// picture, where others have a model.
+// verifier is an operator's verifier. It decides by the width of a picture.
 type verifier struct {
 	t        *testing.T
 	away     atomic.Bool
-	thinking atomic.Bool  // for ever: whoever asks is gone before there is an answer
+	thinking atomic.Bool  // without end: the client disconnects before the answer
 	seen     atomic.Int64 // questions
 }
 
@@ -61,8 +60,8 @@ func (v *verifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"score": %d, "reason": "It is %d wide and %d high."}`, score, width, height)
 }
 
-// A program of the operator's decides about what passes the checks. While it is away, what came
-// waits for it, and a kill of the service that waits for its answer is made good at the next start.
+// A verifier decides about submissions that pass the checks. While it is unavailable, submissions
+// wait, and if the service is killed while it waits for an answer, it asks again after the start.
 func TestVerifierDecides(t *testing.T) {
 	t.Parallel()
 	program := &verifier{t: t}

@@ -35,7 +35,7 @@ var installViem = sync.OnceValue(func() error {
 	return nil
 })
 
-// A creator's developer has the documents and viem, and nothing of ours.
+// A creator can use the API with viem and the documents alone.
 func TestFirstMissionWithViem(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -46,11 +46,11 @@ func TestFirstMissionWithViem(t *testing.T) {
 	dev := startDev(t)
 	output, err := exec.CommandContext(ctx, "node", "viem/first-mission.mjs", dev.path, "../spec/vectors.json").CombinedOutput()
 	if err != nil || !strings.Contains(string(output), "funded photo-of-the-main-entrance-") {
-		t.Fatalf("%v\n%s", err, output)
+		t.Fatalf("run first-mission.mjs: %v\n%s", err, output)
 	}
 }
 
-// The developers of contributors have tus-js-client, too.
+// A contributor can use the API with viem and tus-js-client.
 func TestFirstDeliverablesWithViemAndTus(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -71,7 +71,7 @@ func TestFirstDeliverablesWithViemAndTus(t *testing.T) {
 	}
 	output, err := exec.CommandContext(ctx, "node", arguments...).CombinedOutput()
 	if err != nil || !strings.Contains(string(output), "delivered 3 submissions of the-tower-from-the-river-") {
-		t.Fatalf("%v\n%s", err, output)
+		t.Fatalf("run first-deliverables.mjs: %v\n%s", err, output)
 	}
 }
 
@@ -155,7 +155,7 @@ func (p *programs) write(name string, data []byte) {
 	}
 }
 
-// run gives what a program prints with the key of a role.
+// run returns the output of a program that runs with the key of a role.
 func (p *programs) run(role, program string, args ...string) string {
 	p.t.Helper()
 	command := exec.CommandContext(p.ctx, "node", append([]string{program}, args...)...)
@@ -163,12 +163,12 @@ func (p *programs) run(role, program string, args ...string) string {
 	command.Env = append(os.Environ(), "BASE_URL="+p.dev.BaseURL, "PRIVATE_KEY="+p.dev.key(p.t, role))
 	output, err := command.CombinedOutput()
 	if err != nil {
-		p.t.Fatalf("%s: %v\n%s", program, err, output)
+		p.t.Fatalf("run %s: %v\n%s", program, err, output)
 	}
 	return string(output)
 }
 
-// contributeAndFetch submits a photo to the only mission there is, twice, and fetches it.
+// contributeAndFetch submits a photo to the only mission, twice, and fetches it.
 func (p *programs) contributeAndFetch(draft string) {
 	p.t.Helper()
 	client, err := sortie.NewPublicClient(p.dev.BaseURL)
@@ -194,7 +194,7 @@ func (p *programs) contributeAndFetch(draft string) {
 	}
 }
 
-// approveWhenFunded is the operator, who waits for the mission to come up for review.
+// approveWhenFunded approves the mission as the operator when it is in review.
 func approveWhenFunded(ctx context.Context, dev ready, id, secret string) error {
 	key, err := sortie.ParseKey(secret)
 	if err != nil {

@@ -23,8 +23,6 @@ var unclean = map[string]bool{
 	"contracts/test/fixtures":  true,
 	"docs":                     true,
 	"docs/adr":                 true,
-	"e2e":                      true,
-	"e2e/testdata":             true,
 	"internal/api":             true,
 	"internal/apidocs":         true,
 	"internal/app":             true,

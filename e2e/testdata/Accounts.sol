@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-// Contracts that creators and attackers bring. `go generate` compiles them to accounts.json.
+// Contracts of creators and attackers. `go generate` compiles them to accounts.json.
 
-/// A smart account that does what its owner signed, whoever brings it to the chain and pays for it. As the code of a delegated
+/// A smart account that executes what its owner signed, in a transaction of any sender. As the code of a delegated
 /// (EIP-7702) key it has no owner in storage and obeys that key.
 contract RelayedAccount {
     struct Call {

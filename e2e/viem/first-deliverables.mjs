@@ -1,5 +1,5 @@
-// What the developers of a creator and of contributors write with the documents, viem and tus-js-client alone: a mission is
-// funded and reviewed, photos are uploaded in every way there is, and the creator fetches them.
+// A program of a creator and contributors with the documents, viem and tus-js-client alone: a mission is
+// funded and reviewed, photos are uploaded in every possible way, and the creator fetches them.
 // Run with the ready file of `sortie dev` and three different photos: node first-deliverables.mjs READY PHOTO PHOTO PHOTO
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'

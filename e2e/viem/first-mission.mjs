@@ -1,4 +1,4 @@
-// What a creator's developer writes with the documents and viem alone: sign requests, create a draft, check the quote by hand,
+// A creator's program with the documents and viem alone: sign requests, create a draft, check the quote by hand,
 // fund it on chain. Run with the ready file of `sortie dev` and the vectors: node first-mission.mjs READY VECTORS
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -41,7 +41,7 @@ async function checkVectors() {
   assert.equal(encodeFunctionData({ abi: factoryAbi, args: [authorization.message, authorization.signature] }), authorization.calldata)
 }
 
-// Everything in the quote against what was asked for and what is pinned.
+// Compares everything in the quote with the terms and the pinned values.
 async function verifyQuote(quote, asked) {
   const { args: [sent, signature], functionName } = decodeFunctionData({ abi: factoryAbi, data: quote.calldata })
   assert.equal(functionName, 'createAuthorizedFundedMission')

@@ -38,7 +38,7 @@ export async function send(account, method, path, { key = '', body = '', tamper 
   return { status: response.status, headers: response.headers, body: await response.json(), text }
 }
 
-// Lets the factory take the budget, then sends the calldata as it came. Gives the factory's events.
+// Approves the budget, then sends the calldata unchanged. Returns the factory's events.
 export async function fund(account, quote) {
   const chain = { id: ready.chainId, name: 'dev', nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 }, rpcUrls: { default: { http: [ready.rpcUrl] } } }
   const transport = http(ready.rpcUrl)

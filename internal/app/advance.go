@@ -79,8 +79,8 @@ func (l *Ledger) Advance(ctx context.Context, step onchain.Advance) (onchain.Pos
 		return onchain.Position{}, err
 	}
 	var moved onchain.Position
-	err := l.write(ctx, func(books *books) (err error) {
-		moved, err = books.advance(step)
+	err := l.write(ctx, func(tx *writeTx) (err error) {
+		moved, err = tx.advance(step)
 		return err
 	})
 	if err != nil {
@@ -133,52 +133,52 @@ func checkOrder(events []onchain.Event, after, upTo uint64) error {
 	return nil
 }
 
-func (b *books) advance(step onchain.Advance) (onchain.Position, error) {
-	moved, err := b.tx.MoveChain(step.Was, newTip(step), step.Head, step.Final)
+func (tx *writeTx) advance(step onchain.Advance) (onchain.Position, error) {
+	moved, err := tx.MoveChain(step.Was, newTip(step), step.Head, step.Final)
 	if err != nil {
 		return onchain.Position{}, lostRace{err} // somebody else follows the chain
 	}
 	if step.After.Number < step.Was.Tip.Number {
-		if err := b.takeBack(step); err != nil {
+		if err := tx.takeBack(step); err != nil {
 			return onchain.Position{}, err
 		}
 	}
-	if err := b.tx.AddBlocks(step.ChainID, step.Blocks); err != nil {
+	if err := tx.AddBlocks(step.ChainID, step.Blocks); err != nil {
 		return onchain.Position{}, err
 	}
-	if err := b.tx.AddEvents(step.ChainID, step.Events); err != nil {
+	if err := tx.AddEvents(step.ChainID, step.Events); err != nil {
 		return onchain.Position{}, err
 	}
 	for i := range step.Events {
-		if err := b.apply(step.ChainID, &step.Events[i]); err != nil {
+		if err := tx.apply(step.ChainID, &step.Events[i]); err != nil {
 			return onchain.Position{}, err
 		}
 	}
-	if err := b.applyPayments(step.ChainID, step.Events); err != nil {
+	if err := tx.applyPayments(step.ChainID, step.Events); err != nil {
 		return onchain.Position{}, err
 	}
 	if step.Final > step.Was.Final && step.Final > keptBlocks {
-		err = b.tx.PruneBlocks(step.ChainID, step.Final-keptBlocks)
+		err = tx.PruneBlocks(step.ChainID, step.Final-keptBlocks)
 	}
 	return moved, err
 }
 
 // takeBack undoes what stood above the common ancestor of the old chain and the new.
-func (b *books) takeBack(step onchain.Advance) error {
+func (tx *writeTx) takeBack(step onchain.Advance) error {
 	if step.After.Number < step.Was.Final {
-		err := b.incident(incidentFinalityBroken, true,
+		err := tx.incident(incidentFinalityBroken, true,
 			"The chain was reorganized from block %d down to block %d (%s), although block %d was final.",
 			step.Was.Tip.Number, step.After.Number, step.After.Hash, step.Was.Final)
 		if err != nil {
 			return err
 		}
 	}
-	removed, err := b.tx.RemoveBlocksAbove(step.ChainID, step.After.Number)
+	removed, err := tx.RemoveBlocksAbove(step.ChainID, step.After.Number)
 	if err != nil {
 		return err
 	}
 	for i := range removed {
-		if err := b.undo(step.ChainID, &removed[i]); err != nil {
+		if err := tx.undo(step.ChainID, &removed[i]); err != nil {
 			return err
 		}
 	}
@@ -186,50 +186,50 @@ func (b *books) takeBack(step onchain.Advance) error {
 }
 
 // apply does what an event on the canonical chain entails.
-func (b *books) apply(chainID uint64, event *onchain.Event) error {
+func (tx *writeTx) apply(chainID uint64, event *onchain.Event) error {
 	switch event.Kind {
 	case onchain.EventMissionFunded:
-		return b.applyFunding(chainID, event)
+		return tx.applyFunding(chainID, event)
 	case onchain.EventMissionClosed:
-		return b.applyClosing(chainID, event)
+		return tx.applyClosing(chainID, event)
 	default: // payments and the rest move no draft; payments are applied all at once
 		return nil
 	}
 }
 
 // applyFunding takes a funding for a draft's if it is the one that the draft promised.
-func (b *books) applyFunding(chainID uint64, event *onchain.Event) error {
+func (tx *writeTx) applyFunding(chainID uint64, event *onchain.Event) error {
 	err := store.ErrNotFound
-	var account *account
+	var state *draftState
 	if mission.ValidMissionID(event.Funded.MissionID) { // the text is the chain's: not every one can be asked for
-		account, err = b.open(event.Funded.MissionID)
+		state, err = tx.load(event.Funded.MissionID)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		b.core.log.Warn("a mission was funded that is not in the database", "missionKey", event.MissionKey, "transaction", event.Transaction)
+		tx.core.log.Warn("a mission was funded that is not in the database", "missionKey", event.MissionKey, "transaction", event.Transaction)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if differences := promised(account.draft).Differences(paidIn(chainID, event)); len(differences) > 0 {
-		return b.incident(incidentFundingMismatch, false,
+	if differences := promised(state.draft).Differences(paidIn(chainID, event)); len(differences) > 0 {
+		return tx.incident(incidentFundingMismatch, false,
 			"Transaction %s funds mission %s of draft %s with another %s than the draft: it does not count.",
-			event.Transaction, account.draft.MissionID, account.draft.ID, strings.Join(differences, ", "))
+			event.Transaction, state.draft.MissionID, state.draft.ID, strings.Join(differences, ", "))
 	}
-	if account.funding != nil {
-		return b.incident(incidentFundingRepeated, false,
+	if state.funding != nil {
+		return tx.incident(incidentFundingRepeated, false,
 			"Transaction %s funds mission %s of draft %s, which transaction %s funded before: it does not count. The contract does not allow that; check the node.",
-			event.Transaction, account.draft.MissionID, account.draft.ID, account.funding.Transaction)
+			event.Transaction, state.draft.MissionID, state.draft.ID, state.funding.Transaction)
 	}
 	funding := onchain.Funding{
-		DraftID: account.draft.ID, MissionKey: event.MissionKey, ChainID: chainID, Block: event.Block, BlockHash: event.BlockHash,
+		DraftID: state.draft.ID, MissionKey: event.MissionKey, ChainID: chainID, Block: event.Block, BlockHash: event.BlockHash,
 		Transaction: event.Transaction, LogIndex: event.LogIndex, ReclaimAfter: event.Funded.ReclaimAfter,
 	}
-	if err := b.tx.AddFunding(funding); err != nil {
+	if err := tx.AddFunding(funding); err != nil {
 		return err
 	}
-	account.funding = &funding
-	return b.move(account, mission.FundingSeen, fundingFacts(&funding))
+	state.funding = &funding
+	return tx.move(state, mission.FundingSeen, fundingFacts(&funding))
 }
 
 // promised is the escrow that a draft's quote is for.
@@ -252,22 +252,22 @@ func paidIn(chainID uint64, event *onchain.Event) mission.Escrow {
 
 // applyClosing notes that a mission's money left the contract. The draft moves when the closing is
 // final: see [App.Deepen].
-func (b *books) applyClosing(chainID uint64, event *onchain.Event) error {
-	account, err := b.openByKey(event.MissionKey)
+func (tx *writeTx) applyClosing(chainID uint64, event *onchain.Event) error {
+	state, err := tx.loadByKey(event.MissionKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // of a funding that does not count
 	}
 	if err != nil {
 		return err
 	}
-	if !account.fundedIn(chainID, event.Factory) || account.funding.Closed != nil {
-		b.core.log.Warn("a close does not fit the mission's funding", "missionKey", event.MissionKey, "transaction", event.Transaction)
+	if !state.fundedIn(chainID, event.Factory) || state.funding.Closed != nil {
+		tx.core.log.Warn("a close does not fit the mission's funding", "missionKey", event.MissionKey, "transaction", event.Transaction)
 		return nil
 	}
-	if err := b.expectClosing(account, event); err != nil {
+	if err := tx.expectClosing(state, event); err != nil {
 		return err
 	}
-	return b.setClosing(account, &onchain.Closing{
+	return tx.setClosing(state, &onchain.Closing{
 		Block: event.Block, BlockHash: event.BlockHash, Transaction: event.Transaction,
 		Reason: event.Closed.Reason, Refund: event.Closed.Refund, RefundDeferred: event.Closed.RefundDeferred,
 	})
@@ -277,104 +277,104 @@ func (b *books) applyClosing(chainID uint64, event *onchain.Event) error {
 // settler that the service did not ask for: a theft of its key, or a bug. Creators reclaim without
 // any signature, and a rejected mission is closed by the first to send the signature that its
 // refund made public.
-func (b *books) expectClosing(c *account, event *onchain.Event) error {
-	if event.Closed.Reason == closedByCreator || c.draft.State.Decision == mission.DecisionRejected {
+func (tx *writeTx) expectClosing(d *draftState, event *onchain.Event) error {
+	if event.Closed.Reason == closedByCreator || d.draft.State.Decision == mission.DecisionRejected {
 		return nil
 	}
-	wanted, err := b.tx.HasIntent(IntentClose, c.draft.ID)
+	wanted, err := tx.HasIntent(IntentClose, d.draft.ID)
 	if err != nil || wanted {
 		return err
 	}
-	return b.incident(incidentUnexpectedClose, true,
+	return tx.incident(incidentUnexpectedClose, true,
 		"Transaction %s closes mission %s of draft %s, whose review status is %s, and the service did not ask for that. "+
 			"The settler's key signed it: pause the contract, replace the key, and find out who used it.",
-		event.Transaction, c.draft.MissionID, c.draft.ID, c.draft.State.View().Review)
+		event.Transaction, d.draft.MissionID, d.draft.ID, d.draft.State.View().Review)
 }
 
 // closedByCreator is the contract's reason for a mission that its creator reclaimed.
 const closedByCreator = 2
 
-func (b *books) setClosing(c *account, closing *onchain.Closing) error {
-	if err := b.tx.SetClosing(c.draft.ID, closing); err != nil {
+func (tx *writeTx) setClosing(d *draftState, closing *onchain.Closing) error {
+	if err := tx.SetClosing(d.draft.ID, closing); err != nil {
 		return err
 	}
-	c.funding.Closed = closing
+	d.funding.Closed = closing
 	return nil
 }
 
 // undo takes back what an event entailed that is no longer on the canonical chain. An event that
 // did not count when it came does not count when it goes.
-func (b *books) undo(chainID uint64, event *onchain.Event) error {
+func (tx *writeTx) undo(chainID uint64, event *onchain.Event) error {
 	switch event.Kind {
 	case onchain.EventMissionFunded, onchain.EventMissionClosed:
 	case onchain.EventSubmissionPaid, onchain.EventPayoutDeferred:
-		return b.tx.RemovePayment(chainID, event)
+		return tx.RemovePayment(chainID, event)
 	default:
 		return nil
 	}
-	account, err := b.openByKey(event.MissionKey)
+	state, err := tx.loadByKey(event.MissionKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	switch {
 	case err != nil:
 		return err
-	case event.Kind == onchain.EventMissionClosed && isClosing(chainID, account, event):
-		return b.undoClosing(account)
-	case event.Kind == onchain.EventMissionFunded && isFunding(chainID, account, event):
-		return b.undoFunding(account)
+	case event.Kind == onchain.EventMissionClosed && isClosing(chainID, state, event):
+		return tx.undoClosing(state)
+	case event.Kind == onchain.EventMissionFunded && isFunding(chainID, state, event):
+		return tx.undoFunding(state)
 	default:
 		return nil
 	}
 }
 
 // fundedIn reports whether the account's funding is in a contract of a chain.
-func (c *account) fundedIn(chainID uint64, factory sortie.Address) bool {
-	return c.funding != nil && c.funding.ChainID == chainID && c.draft.Factory == factory
+func (d *draftState) fundedIn(chainID uint64, factory sortie.Address) bool {
+	return d.funding != nil && d.funding.ChainID == chainID && d.draft.Factory == factory
 }
 
-func isFunding(chainID uint64, c *account, event *onchain.Event) bool {
-	return c.fundedIn(chainID, event.Factory) && c.funding.Block == event.Block && c.funding.BlockHash == event.BlockHash &&
-		c.funding.LogIndex == event.LogIndex && c.funding.Transaction == event.Transaction
+func isFunding(chainID uint64, d *draftState, event *onchain.Event) bool {
+	return d.fundedIn(chainID, event.Factory) && d.funding.Block == event.Block && d.funding.BlockHash == event.BlockHash &&
+		d.funding.LogIndex == event.LogIndex && d.funding.Transaction == event.Transaction
 }
 
-func isClosing(chainID uint64, c *account, event *onchain.Event) bool {
-	if !c.fundedIn(chainID, event.Factory) || c.funding.Closed == nil {
+func isClosing(chainID uint64, d *draftState, event *onchain.Event) bool {
+	if !d.fundedIn(chainID, event.Factory) || d.funding.Closed == nil {
 		return false
 	}
-	closing := c.funding.Closed
+	closing := d.funding.Closed
 	return closing.Block == event.Block && closing.BlockHash == event.BlockHash && closing.Transaction == event.Transaction
 }
 
-func (b *books) undoClosing(c *account) error {
-	if c.draft.State.Refunded { // it counted because it was final
-		err := b.incident(incidentFinalityBroken, true,
+func (tx *writeTx) undoClosing(d *draftState) error {
+	if d.draft.State.Refunded { // it counted because it was final
+		err := tx.incident(incidentFinalityBroken, true,
 			"The refund of mission %s (draft %s) in transaction %s was final and is no longer on the chain.",
-			c.draft.MissionID, c.draft.ID, c.funding.Closed.Transaction)
+			d.draft.MissionID, d.draft.ID, d.funding.Closed.Transaction)
 		if err != nil {
 			return err
 		}
 	}
-	facts := closingFacts(c.funding.Closed)
-	if err := b.setClosing(c, nil); err != nil {
+	facts := closingFacts(d.funding.Closed)
+	if err := tx.setClosing(d, nil); err != nil {
 		return err
 	}
-	return b.move(c, mission.RefundReverted, facts)
+	return tx.move(d, mission.RefundReverted, facts)
 }
 
-func (b *books) undoFunding(c *account) error {
-	if mission.BreaksFinality(c.draft.State, mission.FundingReverted) {
-		err := b.incident(incidentFinalityBroken, true,
+func (tx *writeTx) undoFunding(d *draftState) error {
+	if mission.BreaksFinality(d.draft.State, mission.FundingReverted) {
+		err := tx.incident(incidentFinalityBroken, true,
 			"The funding of mission %s (draft %s) in transaction %s was final and is no longer on the chain.",
-			c.draft.MissionID, c.draft.ID, c.funding.Transaction)
+			d.draft.MissionID, d.draft.ID, d.funding.Transaction)
 		if err != nil {
 			return err
 		}
 	}
-	facts := fundingFacts(c.funding)
-	if err := b.tx.RemoveFunding(c.draft.ID); err != nil {
+	facts := fundingFacts(d.funding)
+	if err := tx.RemoveFunding(d.draft.ID); err != nil {
 		return err
 	}
-	c.funding = nil
-	return b.move(c, mission.FundingReverted, facts)
+	d.funding = nil
+	return tx.move(d, mission.FundingReverted, facts)
 }

@@ -36,18 +36,18 @@ func together(calls ...func() error) []error {
 func TestOneOfManyFollowersWins(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		for round := range 10 {
-			draft := w.create(alice, fmt.Sprint(round))
+			draft := a.create(alice, fmt.Sprint(round))
 			steps := make([]onchain.Advance, 4)
 			for i := range steps { // of different nodes, which saw different blocks
-				steps[i] = w.step(w.position.Tip.Number, []onchain.Event{fundingOf(draft)}, nil)
+				steps[i] = a.step(a.position.Tip.Number, []onchain.Event{fundingOf(draft)}, nil)
 			}
 			moved := make([]onchain.Position, len(steps))
 			var calls []func() error
 			for i := range steps {
 				calls = append(calls, func() (err error) {
-					moved[i], err = w.ledger.Advance(context.Background(), steps[i])
+					moved[i], err = a.ledger.Advance(context.Background(), steps[i])
 					return err
 				})
 			}
@@ -65,14 +65,14 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 			if winner < 0 {
 				t.Fatal("nobody moved the chain")
 			}
-			w.follow(steps[winner], moved[winner])
-			w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
-			funding, err := w.db.FundingOf(context.Background(), draft.ID)
+			a.follow(steps[winner], moved[winner])
+			a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
+			funding, err := a.db.FundingOf(context.Background(), draft.ID)
 			if err != nil || funding.BlockHash != steps[winner].Blocks[0].Hash {
 				t.Fatalf("the funding is %+v, %v", funding, err)
 			}
 		}
-		events, err := w.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
+		events, err := a.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 		if err != nil || len(events) != 10 {
 			t.Errorf("%d events of 10 fundings, %v", len(events), err)
 		}
@@ -84,44 +84,44 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 func TestDecisionsRaceTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		ctx := context.Background()
 		for round := range 12 {
-			draft := w.create(alice, fmt.Sprint(round))
-			w.extend([]onchain.Event{fundingOf(draft)})
-			draft = w.bury(draft, mission.DepthConfirmed)
-			fundedIn := w.position.Tip.Number - testConfirmations + 1
-			w.finalize(fundedIn) // it may be locked now, and is not yet
-			list := w.toDeepen()
-			reorg := w.step(fundedIn - 1)
-			reorg.Blocks, reorg.Head, reorg.Final = []onchain.Block{w.mine(fundedIn)}, w.position.Head, fundedIn
+			draft := a.create(alice, fmt.Sprint(round))
+			a.extend([]onchain.Event{fundingOf(draft)})
+			draft = a.bury(draft, mission.DepthConfirmed)
+			fundedIn := a.position.Tip.Number - testConfirmations + 1
+			a.finalize(fundedIn) // it may be locked now, and is not yet
+			list := a.toDeepen()
+			reorg := a.step(fundedIn - 1)
+			reorg.Blocks, reorg.Head, reorg.Final = []onchain.Block{a.mine(fundedIn)}, a.position.Head, fundedIn
 			var moved onchain.Position
 			failures := together(
-				func() error { _, err := w.operators.Approve(ctx, reviewer, draft.ID, "Yes."); return err },
-				func() error { _, err := w.operators.Reject(ctx, colleague, draft.ID, "No."); return err },
-				func() error { return w.ledger.Deepen(ctx, list) },
-				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
-				func() error { _, err := w.operators.Approve(ctx, colleague, draft.ID, "Yes, too."); return err },
+				func() error { _, err := a.operators.Approve(ctx, reviewer, draft.ID, "Yes."); return err },
+				func() error { _, err := a.operators.Reject(ctx, colleague, draft.ID, "No."); return err },
+				func() error { return a.ledger.Confirm(ctx, list) },
+				func() (err error) { moved, err = a.ledger.Advance(ctx, reorg); return err },
+				func() error { _, err := a.operators.Approve(ctx, colleague, draft.ID, "Yes, too."); return err },
 			)
 			for i, err := range failures {
 				if err != nil && sortie.ErrorCode(err) != sortie.CodeWrongState && sortie.ErrorCode(err) != sortie.CodeServiceUnavailable {
 					t.Fatalf("call %d: %v", i, err)
 				}
 			}
-			w.must(failures[2])
-			w.must(failures[3])
-			w.follow(reorg, moved)
-			w.checkRace(draft, failures)
-			w.clearIncidents()
+			a.must(failures[2])
+			a.must(failures[3])
+			a.follow(reorg, moved)
+			a.checkRace(draft, failures)
+			a.clearIncidents()
 		}
 	})
 }
 
 // checkRace holds a draft against what must be true after its funding is gone and operators tried
 // to decide.
-func (w *world) checkRace(draft store.Draft, failures []error) {
-	w.t.Helper()
-	after := w.checkDraft(draft.ID)
+func (a *testApp) checkRace(draft store.Draft, failures []error) {
+	a.t.Helper()
+	after := a.checkDraft(draft.ID)
 	won := 0
 	for _, i := range []int{0, 1, 4} {
 		if failures[i] == nil {
@@ -129,29 +129,29 @@ func (w *world) checkRace(draft store.Draft, failures []error) {
 		}
 	}
 	rejected := failures[1] == nil
-	review, err := w.db.ReviewOf(context.Background(), draft.ID)
+	review, err := a.db.ReviewOf(context.Background(), draft.ID)
 	switch {
 	case won > 1:
-		w.t.Fatalf("%d decisions were made", won)
+		a.t.Fatalf("%d decisions were made", won)
 	case won == 0 && !errors.Is(err, store.ErrNotFound):
-		w.t.Fatalf("nobody decided, and the review is %+v, %v", review, err)
+		a.t.Fatalf("nobody decided, and the review is %+v, %v", review, err)
 	case won == 1 && (err != nil || review.Decision != after.State.Decision):
-		w.t.Fatalf("the draft is %+v, its review %+v, %v", after.State, review, err)
+		a.t.Fatalf("the draft is %+v, its review %+v, %v", after.State, review, err)
 	case rejected != (after.State.Decision == mission.DecisionRejected):
-		w.t.Fatalf("rejected is %t, the draft %+v", rejected, after.State)
+		a.t.Fatalf("rejected is %t, the draft %+v", rejected, after.State)
 	}
 	if after.State.Depth != mission.DepthNone || after.State.Refunded {
-		w.t.Fatalf("the funding is gone, the draft %+v", after.State)
+		a.t.Fatalf("the funding is gone, the draft %+v", after.State)
 	}
-	if jobs := w.refundJobs(draft); jobs > 1 || jobs == 1 && !rejected {
-		w.t.Fatalf("%d refund jobs; rejected is %t", jobs, rejected)
+	if jobs := a.refundJobs(draft); jobs > 1 || jobs == 1 && !rejected {
+		a.t.Fatalf("%d refund jobs; rejected is %t", jobs, rejected)
 	}
-	waiting := w.count(`SELECT COUNT(*) FROM drafts WHERE list_status = 'pending_funding'`) // all of them are hers
-	if counted := w.unfundedDrafts(alice); counted != waiting {
-		w.t.Fatalf("%d drafts wait for funding, %d are counted", waiting, counted)
+	waiting := a.count(`SELECT COUNT(*) FROM drafts WHERE list_status = 'pending_funding'`) // all of them are hers
+	if counted := a.unfundedDrafts(alice); counted != waiting {
+		a.t.Fatalf("%d drafts wait for funding, %d are counted", waiting, counted)
 	}
-	if entries := w.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, draft.ID); entries != won {
-		w.t.Fatalf("%d audit entries for %d decisions", entries, won)
+	if entries := a.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, draft.ID); entries != won {
+		a.t.Fatalf("%d audit entries for %d decisions", entries, won)
 	}
 }
 
@@ -159,34 +159,34 @@ func (w *world) checkRace(draft store.Draft, failures []error) {
 func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		ctx := context.Background()
 		var drafts []store.Draft
 		var fundings []onchain.Event
 		for i := range 8 {
-			drafts = append(drafts, w.create(alice, fmt.Sprint(i)))
+			drafts = append(drafts, a.create(alice, fmt.Sprint(i)))
 			fundings = append(fundings, fundingOf(drafts[i]))
 		}
-		w.extend(fundings, nil, nil)
-		list := w.toDeepen()
-		calls := []func() error{func() error { return w.ledger.Deepen(ctx, list) }}
+		a.extend(fundings, nil, nil)
+		list := a.toDeepen()
+		calls := []func() error{func() error { return a.ledger.Confirm(ctx, list) }}
 		for _, draft := range drafts[:4] {
-			calls = append(calls, func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "No."); return err })
+			calls = append(calls, func() error { _, err := a.operators.Reject(ctx, reviewer, draft.ID, "No."); return err })
 		}
 		for _, err := range together(calls...) {
-			w.must(err)
+			a.must(err)
 		}
 		for _, draft := range drafts {
-			if after := w.checkDraft(draft.ID); after.State.Depth != mission.DepthConfirmed {
+			if after := a.checkDraft(draft.ID); after.State.Depth != mission.DepthConfirmed {
 				t.Errorf("draft is %+v", after.State)
 			}
 		}
 		for i, draft := range drafts {
-			if jobs, want := w.refundJobs(draft), min(1, max(0, 4-i)); jobs != want {
+			if jobs, want := a.refundJobs(draft), min(1, max(0, 4-i)); jobs != want {
 				t.Errorf("draft %d has %d refund jobs, want %d", i, jobs, want)
 			}
 		}
-		if counted := w.unfundedDrafts(alice); counted != 0 {
+		if counted := a.unfundedDrafts(alice); counted != 0 {
 			t.Errorf("%d unfunded drafts are counted", counted)
 		}
 	})
@@ -197,22 +197,22 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		ctx := context.Background()
 		for round := range 25 {
-			draft := w.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
-			w.extend([]onchain.Event{closingOf(draft, 2)})
-			reorg := w.step(w.position.Tip.Number-1, nil)
+			draft := a.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
+			a.extend([]onchain.Event{closingOf(draft, 2)})
+			reorg := a.step(a.position.Tip.Number-1, nil)
 			var moved onchain.Position
 			for _, err := range together(
-				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
-				func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "No."); return err },
+				func() (err error) { moved, err = a.ledger.Advance(ctx, reorg); return err },
+				func() error { _, err := a.operators.Reject(ctx, reviewer, draft.ID, "No."); return err },
 			) {
-				w.must(err)
+				a.must(err)
 			}
-			w.follow(reorg, moved)
-			w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
-			if jobs := w.refundJobs(draft); jobs != 1 {
+			a.follow(reorg, moved)
+			a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
+			if jobs := a.refundJobs(draft); jobs != 1 {
 				t.Fatalf("round %d: %d refund jobs", round, jobs)
 			}
 		}
@@ -223,27 +223,27 @@ func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		ctx := context.Background()
 		for round := range 25 {
-			draft := w.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
-			w.reject(draft)
-			w.extend([]onchain.Event{closingOf(draft, 1)})
-			w.finalize(w.position.Tip.Number)
-			list := w.toDeepen()
-			reorg := w.step(w.position.Tip.Number-1, nil)
+			draft := a.fund(alice, fmt.Sprint(round), mission.DepthConfirmed)
+			a.reject(draft)
+			a.extend([]onchain.Event{closingOf(draft, 1)})
+			a.finalize(a.position.Tip.Number)
+			list := a.toDeepen()
+			reorg := a.step(a.position.Tip.Number-1, nil)
 			var moved onchain.Position
 			for _, err := range together(
-				func() (err error) { moved, err = w.ledger.Advance(ctx, reorg); return err },
-				func() error { return w.ledger.Deepen(ctx, list) },
+				func() (err error) { moved, err = a.ledger.Advance(ctx, reorg); return err },
+				func() error { return a.ledger.Confirm(ctx, list) },
 			) {
-				w.must(err)
+				a.must(err)
 			}
-			w.follow(reorg, moved)
-			if after := w.checkDraft(draft.ID); after.State.Refunded {
+			a.follow(reorg, moved)
+			if after := a.checkDraft(draft.ID); after.State.Refunded {
 				t.Fatalf("round %d: the draft is %+v, and the refund is gone", round, after.State)
 			}
-			w.clearIncidents()
+			a.clearIncidents()
 		}
 	})
 }

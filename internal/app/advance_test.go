@@ -16,24 +16,24 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-func (w *world) wantState(draft store.Draft, want mission.State) {
-	w.t.Helper()
-	if got := w.checkDraft(draft.ID).State; got != want {
-		w.t.Errorf("draft is %+v, want %+v; events %v", got, want, w.typesOf(draft))
+func (a *testApp) wantState(draft store.Draft, want mission.State) {
+	a.t.Helper()
+	if got := a.checkDraft(draft.ID).State; got != want {
+		a.t.Errorf("draft is %+v, want %+v; events %v", got, want, a.typesOf(draft))
 	}
 }
 
-func (w *world) wantTypes(draft store.Draft, want ...sortie.EventType) {
-	w.t.Helper()
-	if got := w.typesOf(draft); !slices.Equal(got, want) {
-		w.t.Errorf("the events are %v, want %v", got, want)
+func (a *testApp) wantTypes(draft store.Draft, want ...sortie.EventType) {
+	a.t.Helper()
+	if got := a.typesOf(draft); !slices.Equal(got, want) {
+		a.t.Errorf("the events are %v, want %v", got, want)
 	}
 }
 
-func (w *world) wantIncidents(want ...string) {
-	w.t.Helper()
-	if got := w.incidents(); !slices.Equal(got, want) {
-		w.t.Errorf("the open incidents are %v, want %v", got, want)
+func (a *testApp) wantIncidents(want ...string) {
+	a.t.Helper()
+	if got := a.incidents(); !slices.Equal(got, want) {
+		a.t.Errorf("the open incidents are %v, want %v", got, want)
 	}
 }
 
@@ -48,28 +48,28 @@ func wantCode(t testing.TB, err error, code sortie.Code) {
 func TestFromFundingToPublication(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
-		draft := w.fund(alice, "k", mission.DepthConfirmed)
-		if _, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "Well described."); err != nil {
+		a := openTestApp(t, database, testAppOptions{})
+		draft := a.fund(alice, "k", mission.DepthConfirmed)
+		if _, err := a.operators.Approve(context.Background(), reviewer, draft.ID, "Well described."); err != nil {
 			t.Fatal(err)
 		}
-		w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
-		w.finalize(w.position.Tip.Number)
-		w.settle()
-		w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
-		w.wantTypes(draft, sortie.EventDraftCreated, sortie.EventFundingDetected, sortie.EventFundingConfirmed,
+		a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
+		a.finalize(a.position.Tip.Number)
+		a.settle()
+		a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
+		a.wantTypes(draft, sortie.EventDraftCreated, sortie.EventFundingDetected, sortie.EventFundingConfirmed,
 			sortie.EventMissionApproved, sortie.EventMissionPublished)
 
-		funding, err := w.db.FundingOf(context.Background(), draft.ID)
-		w.must(err)
-		for _, event := range w.events(alice)[1:] {
+		funding, err := a.db.FundingOf(context.Background(), draft.ID)
+		a.must(err)
+		for _, event := range a.events(alice)[1:] {
 			var facts struct {
 				DraftID, MissionID string
 				TransactionHash    sortie.Hash
 				BlockNumber        uint64
 				Reason             string
 			}
-			w.must(json.Unmarshal(event.Data, &facts))
+			a.must(json.Unmarshal(event.Data, &facts))
 			if facts.DraftID != draft.ID || facts.MissionID != draft.MissionID || facts.TransactionHash != funding.Transaction || facts.BlockNumber != funding.Block {
 				t.Errorf("%s says %s", event.Type, event.Data)
 			}
@@ -82,11 +82,11 @@ func TestFromFundingToPublication(t *testing.T) {
 
 func TestEverythingIsApprovedOnRequest(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
-	draft := w.fund(alice, "k", mission.DepthLocked)
-	w.wantTypes(draft, sortie.EventDraftCreated, sortie.EventFundingDetected, sortie.EventFundingConfirmed,
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
+	draft := a.fund(alice, "k", mission.DepthLocked)
+	a.wantTypes(draft, sortie.EventDraftCreated, sortie.EventFundingDetected, sortie.EventFundingConfirmed,
 		sortie.EventMissionApproved, sortie.EventMissionPublished)
-	review, err := w.db.ReviewOf(context.Background(), draft.ID)
+	review, err := a.db.ReviewOf(context.Background(), draft.ID)
 	if err != nil || review.Operator != "auto" {
 		t.Errorf("the review is %+v, %v", review, err)
 	}
@@ -95,7 +95,7 @@ func TestEverythingIsApprovedOnRequest(t *testing.T) {
 // A funding that differs in anything is not the draft's, and somebody should know.
 func TestFundingsThatDoNotCount(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	for name, change := range map[string]func(*onchain.Event){
 		"factory":             func(e *onchain.Event) { e.Factory = otherFactory },
 		"missionKey":          func(e *onchain.Event) { e.MissionKey[0]++ },
@@ -105,13 +105,13 @@ func TestFundingsThatDoNotCount(t *testing.T) {
 		"targetCount":         func(e *onchain.Event) { e.Funded.TargetCount = new(big.Int).Lsh(big.NewInt(1), 64) },
 		"nonce":               func(e *onchain.Event) { e.Funded.Nonce[0]++ },
 	} {
-		draft := w.create(alice, name)
+		draft := a.create(alice, name)
 		event := fundingOf(draft)
 		change(&event)
-		w.extend([]onchain.Event{event})
-		w.wantState(draft, mission.Created())
-		incidents, err := w.db.OpenIncidents(context.Background())
-		w.must(err)
+		a.extend([]onchain.Event{event})
+		a.wantState(draft, mission.Created())
+		incidents, err := a.db.OpenIncidents(context.Background())
+		a.must(err)
 		found := slices.ContainsFunc(incidents, func(incident store.Incident) bool {
 			return incident.Kind == "funding_mismatch" && !incident.Halting && strings.Contains(incident.Detail, draft.ID) && strings.Contains(incident.Detail, "another "+name+" than")
 		})
@@ -123,15 +123,15 @@ func TestFundingsThatDoNotCount(t *testing.T) {
 
 func TestAMissionIsFundedOnce(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.create(alice, "k")
-	w.extend([]onchain.Event{fundingOf(draft)}, []onchain.Event{fundingOf(draft)})
-	w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
-	w.wantIncidents("funding_repeated")
-	w.advance(w.step(testStart+1, nil)) // the second one goes: nothing changes
-	w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
-	w.advance(w.step(testStart, nil)) // the first one goes
-	w.wantState(draft, mission.Created())
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.create(alice, "k")
+	a.extend([]onchain.Event{fundingOf(draft)}, []onchain.Event{fundingOf(draft)})
+	a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
+	a.wantIncidents("funding_repeated")
+	a.advance(a.step(testStart+1, nil)) // the second one goes: nothing changes
+	a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
+	a.advance(a.step(testStart, nil)) // the first one goes
+	a.wantState(draft, mission.Created())
 }
 
 // What is acted on was asked about a moment ago. Meanwhile the chain may have changed.
@@ -139,40 +139,40 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	const seen, confirmed = mission.DepthSeen, mission.DepthConfirmed
 	for name, c := range map[string]struct {
-		meanwhile func(w *world, draft store.Draft) // between the list and the act
+		meanwhile func(a *testApp, draft store.Draft) // between the list and the act
 		want      mission.State
 	}{
 		"the funding is gone": {
-			func(w *world, _ store.Draft) { w.advance(w.step(testStart, nil, nil, nil, nil, nil, nil)) },
+			func(a *testApp, _ store.Draft) { a.advance(a.step(testStart, nil, nil, nil, nil, nil, nil)) },
 			mission.Created(),
 		},
 		"the funding is in another block": {
-			func(w *world, draft store.Draft) {
-				w.advance(w.step(testStart, []onchain.Event{fundingOf(draft)}, nil, nil, nil, nil))
+			func(a *testApp, draft store.Draft) {
+				a.advance(a.step(testStart, []onchain.Event{fundingOf(draft)}, nil, nil, nil, nil))
 			},
 			mission.State{Depth: seen, Decision: mission.DecisionNone},
 		},
 		"the chain became shorter": {
-			func(w *world, _ store.Draft) { w.advance(w.step(testStart+1, nil)) },
+			func(a *testApp, _ store.Draft) { a.advance(a.step(testStart+1, nil)) },
 			mission.State{Depth: seen, Decision: mission.DecisionNone},
 		},
 		"nothing": {
-			func(*world, store.Draft) {},
+			func(*testApp, store.Draft) {},
 			mission.State{Depth: confirmed, Decision: mission.DecisionNone},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := openWorld(t, sqliteDatabase(t), worldOptions{})
-			draft := w.create(alice, "k")
-			w.extend([]onchain.Event{fundingOf(draft)}, nil, nil)
-			list := w.toDeepen()
+			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+			draft := a.create(alice, "k")
+			a.extend([]onchain.Event{fundingOf(draft)}, nil, nil)
+			list := a.toDeepen()
 			if len(list) != 1 || list[0].To != confirmed {
 				t.Fatalf("listed %+v", list)
 			}
-			c.meanwhile(w, draft)
-			w.must(w.ledger.Deepen(context.Background(), list))
-			w.wantState(draft, c.want)
+			c.meanwhile(a, draft)
+			a.must(a.ledger.Confirm(context.Background(), list))
+			a.wantState(draft, c.want)
 		})
 	}
 }
@@ -180,32 +180,32 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 func TestALockIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(w *world, draft store.Draft, list []onchain.Deepening)
+		meanwhile func(a *testApp, draft store.Draft, list []onchain.Deepening)
 		want      mission.Depth
 	}{
-		"halted": {func(w *world, _ store.Draft, _ []onchain.Deepening) {
-			w.must(w.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
+		"halted": {func(a *testApp, _ store.Draft, _ []onchain.Deepening) {
+			a.must(a.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 		}, mission.DepthConfirmed},
-		"money gone": {func(w *world, draft store.Draft, _ []onchain.Deepening) {
-			w.extend([]onchain.Event{closingOf(draft, 2)})
+		"money gone": {func(a *testApp, draft store.Draft, _ []onchain.Deepening) {
+			a.extend([]onchain.Event{closingOf(draft, 2)})
 		}, mission.DepthConfirmed},
-		"listed for a block that is not final": {func(_ *world, _ store.Draft, list []onchain.Deepening) {
+		"listed for a block that is not final": {func(_ *testApp, _ store.Draft, list []onchain.Deepening) {
 			list[0].Block++ // the row's block counts
 		}, mission.DepthConfirmed},
-		"nothing": {func(*world, store.Draft, []onchain.Deepening) {}, mission.DepthLocked},
+		"nothing": {func(*testApp, store.Draft, []onchain.Deepening) {}, mission.DepthLocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
-			draft := w.fund(alice, "k", mission.DepthConfirmed)
-			w.finalize(w.position.Tip.Number)
-			list := w.toDeepen()
+			a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
+			draft := a.fund(alice, "k", mission.DepthConfirmed)
+			a.finalize(a.position.Tip.Number)
+			list := a.toDeepen()
 			if len(list) != 1 || list[0].To != mission.DepthLocked {
 				t.Fatalf("listed %+v", list)
 			}
-			c.meanwhile(w, draft, list)
-			w.must(w.ledger.Deepen(context.Background(), list))
-			w.wantState(draft, mission.State{Depth: c.want, Decision: mission.DecisionApproved})
+			c.meanwhile(a, draft, list)
+			a.must(a.ledger.Confirm(context.Background(), list))
+			a.wantState(draft, mission.State{Depth: c.want, Decision: mission.DecisionApproved})
 		})
 	}
 }
@@ -214,61 +214,61 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 // final.
 func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
-	draft := w.fund(alice, "k", mission.DepthConfirmed)
-	funding, err := w.db.FundingOf(context.Background(), draft.ID)
-	w.must(err)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
+	draft := a.fund(alice, "k", mission.DepthConfirmed)
+	funding, err := a.db.FundingOf(context.Background(), draft.ID)
+	a.must(err)
 	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked}}
-	w.must(w.ledger.Deepen(context.Background(), forged))
-	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
+	a.must(a.ledger.Confirm(context.Background(), forged))
+	a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
 }
 
 // Nor is a refund counted before its block is final.
 func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.fund(alice, "k", mission.DepthLocked)
-	w.extend([]onchain.Event{closingOf(draft, 2)})
-	funding, err := w.db.FundingOf(context.Background(), draft.ID)
-	w.must(err)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.fund(alice, "k", mission.DepthLocked)
+	a.extend([]onchain.Event{closingOf(draft, 2)})
+	funding, err := a.db.FundingOf(context.Background(), draft.ID)
+	a.must(err)
 	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked, Refund: true}}
-	w.must(w.ledger.Deepen(context.Background(), forged))
-	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
+	a.must(a.ledger.Confirm(context.Background(), forged))
+	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
 }
 
 // A refund counts when its block is final, and then only the one that was asked about.
 func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(w *world, draft store.Draft, list []onchain.Deepening)
+		meanwhile func(a *testApp, draft store.Draft, list []onchain.Deepening)
 		refunded  bool
 	}{
-		"another close": {func(w *world, draft store.Draft, _ []onchain.Deepening) {
-			w.advance(w.step(w.position.Tip.Number-1, []onchain.Event{closingOf(draft, 1)}))
+		"another close": {func(a *testApp, draft store.Draft, _ []onchain.Deepening) {
+			a.advance(a.step(a.position.Tip.Number-1, []onchain.Event{closingOf(draft, 1)}))
 		}, false},
-		"no close": {func(w *world, _ store.Draft, _ []onchain.Deepening) {
-			w.advance(w.step(w.position.Tip.Number-1, nil))
+		"no close": {func(a *testApp, _ store.Draft, _ []onchain.Deepening) {
+			a.advance(a.step(a.position.Tip.Number-1, nil))
 		}, false},
-		"nothing": {func(*world, store.Draft, []onchain.Deepening) {}, true},
+		"nothing": {func(*testApp, store.Draft, []onchain.Deepening) {}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := openWorld(t, sqliteDatabase(t), worldOptions{})
-			draft := w.fund(alice, "k", mission.DepthConfirmed)
-			_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
-			w.must(err)
-			w.extend([]onchain.Event{closingOf(draft, 1)})
-			if list := w.toDeepen(); len(list) != 0 {
+			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+			draft := a.fund(alice, "k", mission.DepthConfirmed)
+			_, err := a.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
+			a.must(err)
+			a.extend([]onchain.Event{closingOf(draft, 1)})
+			if list := a.toDeepen(); len(list) != 0 {
 				t.Fatalf("listed %+v before it is final", list)
 			}
-			w.finalize(w.position.Tip.Number)
-			list := slices.DeleteFunc(w.toDeepen(), func(d onchain.Deepening) bool { return !d.Refund })
+			a.finalize(a.position.Tip.Number)
+			list := slices.DeleteFunc(a.toDeepen(), func(d onchain.Deepening) bool { return !d.Refund })
 			if len(list) != 1 {
 				t.Fatalf("listed %+v", list)
 			}
-			c.meanwhile(w, draft, list)
-			w.must(w.ledger.Deepen(context.Background(), list))
-			if got := w.checkDraft(draft.ID).State.Refunded; got != c.refunded {
+			c.meanwhile(a, draft, list)
+			a.must(a.ledger.Confirm(context.Background(), list))
+			if got := a.checkDraft(draft.ID).State.Refunded; got != c.refunded {
 				t.Errorf("refunded is %t", got)
 			}
 		})
@@ -277,48 +277,48 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 
 func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	ctx := context.Background()
-	published, locked := w.fund(alice, "published", mission.DepthLocked), w.fund(alice, "locked", mission.DepthLocked)
-	approved := w.fund(bob, "approved", mission.DepthConfirmed)
+	published, locked := a.fund(alice, "published", mission.DepthLocked), a.fund(alice, "locked", mission.DepthLocked)
+	approved := a.fund(bob, "approved", mission.DepthConfirmed)
 	for _, draft := range []store.Draft{published, approved} {
-		_, err := w.operators.Approve(ctx, reviewer, draft.ID, "")
-		w.must(err)
+		_, err := a.operators.Approve(ctx, reviewer, draft.ID, "")
+		a.must(err)
 	}
 	// From here on the fundings of the first two are gone, and only bob's comes back.
-	w.advance(w.step(testStart, []onchain.Event{fundingOf(approved), fundingOf(locked)}, nil, nil, nil, nil, nil))
-	w.wantState(published, mission.State{Depth: mission.DepthNone, Decision: mission.DecisionApproved})
-	halted, err := w.ledger.Halted(ctx)
+	a.advance(a.step(testStart, []onchain.Event{fundingOf(approved), fundingOf(locked)}, nil, nil, nil, nil, nil))
+	a.wantState(published, mission.State{Depth: mission.DepthNone, Decision: mission.DecisionApproved})
+	halted, err := a.ledger.Halted(ctx)
 	if err != nil || !halted {
 		t.Fatalf("halted is %t, %v", halted, err)
 	}
-	for _, incident := range w.incidents() {
+	for _, incident := range a.incidents() {
 		if incident != "finality_broken" {
 			t.Errorf("incident %s", incident)
 		}
 	}
-	w.finalize(w.position.Tip.Number)
-	w.settle()
-	w.wantState(approved, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved}) // confirmed, not published
+	a.finalize(a.position.Tip.Number)
+	a.settle()
+	a.wantState(approved, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved}) // confirmed, not published
 
-	w.clearIncidents()
-	w.settle()
-	w.wantState(approved, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
-	w.wantState(locked, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
-	w.must(w.ledger.ReportIncident(ctx, "test", "Stop.", true))
-	_, err = w.operators.Approve(ctx, reviewer, locked.ID, "")
+	a.clearIncidents()
+	a.settle()
+	a.wantState(approved, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
+	a.wantState(locked, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
+	a.must(a.ledger.ReportIncident(ctx, "test", "Stop.", true))
+	_, err = a.operators.Approve(ctx, reviewer, locked.ID, "")
 	wantCode(t, err, sortie.CodeServiceUnavailable)
-	_, err = w.operators.Reject(ctx, reviewer, locked.ID, "A rejection publishes nothing.")
-	w.must(err)
+	_, err = a.operators.Reject(ctx, reviewer, locked.ID, "A rejection publishes nothing.")
+	a.must(err)
 }
 
-func (w *world) clearIncidents() {
-	w.t.Helper()
-	incidents, err := w.db.OpenIncidents(context.Background())
-	w.must(err)
+func (a *testApp) clearIncidents() {
+	a.t.Helper()
+	incidents, err := a.db.OpenIncidents(context.Background())
+	a.must(err)
 	for _, incident := range incidents {
-		_, err := w.operators.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
-		w.must(err)
+		_, err := a.operators.ClearIncident(context.Background(), reviewer, incident.ID, "Looked at it.")
+		a.must(err)
 	}
 }
 
@@ -328,27 +328,27 @@ func TestAReclaimDecides(t *testing.T) {
 	for reason, wantActor := range map[uint8]string{2: "reclaim", 1: "chain"} {
 		t.Run(wantActor, func(t *testing.T) {
 			t.Parallel()
-			w := openWorld(t, sqliteDatabase(t), worldOptions{})
-			draft := w.fund(alice, "k", mission.DepthLocked)
-			w.extend([]onchain.Event{closingOf(draft, reason)})
-			_, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "")
+			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+			draft := a.fund(alice, "k", mission.DepthLocked)
+			a.extend([]onchain.Event{closingOf(draft, reason)})
+			_, err := a.operators.Approve(context.Background(), reviewer, draft.ID, "")
 			wantCode(t, err, sortie.CodeWrongState)
-			w.settle()
-			w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone}) // not final yet
-			w.finalize(w.position.Tip.Number)
-			w.settle()
-			w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
-			review, err := w.db.ReviewOf(context.Background(), draft.ID)
+			a.settle()
+			a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone}) // not final yet
+			a.finalize(a.position.Tip.Number)
+			a.settle()
+			a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
+			review, err := a.db.ReviewOf(context.Background(), draft.ID)
 			if err != nil || review.Operator != wantActor {
 				t.Errorf("the review is %+v, %v", review, err)
 			}
-			if jobs := w.refundJobs(draft); jobs != 0 {
+			if jobs := a.refundJobs(draft); jobs != 0 {
 				t.Errorf("%d jobs for a refund that happened", jobs)
 			}
-			if unexpected := slices.Contains(w.incidents(), "unexpected_close"); unexpected != (reason == 1) {
-				t.Errorf("the incidents are %v", w.incidents())
+			if unexpected := slices.Contains(a.incidents(), "unexpected_close"); unexpected != (reason == 1) {
+				t.Errorf("the incidents are %v", a.incidents())
 			}
-			w.wantTypes(draft, sortie.EventDraftCreated, sortie.EventFundingDetected, sortie.EventFundingConfirmed, sortie.EventFundingLocked,
+			a.wantTypes(draft, sortie.EventDraftCreated, sortie.EventFundingDetected, sortie.EventFundingConfirmed, sortie.EventFundingLocked,
 				sortie.EventMissionRejected, sortie.EventRefundConfirmed)
 		})
 	}
@@ -356,24 +356,24 @@ func TestAReclaimDecides(t *testing.T) {
 
 func TestAnApprovedMissionStaysApprovedWhenItIsClosed(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
-	draft := w.fund(alice, "k", mission.DepthLocked)
-	w.extend([]onchain.Event{closingOf(draft, closedByCreator)})
-	w.finalize(w.position.Tip.Number)
-	w.settle()
-	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
-	w.wantIncidents()
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
+	draft := a.fund(alice, "k", mission.DepthLocked)
+	a.extend([]onchain.Event{closingOf(draft, closedByCreator)})
+	a.finalize(a.position.Tip.Number)
+	a.settle()
+	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionApproved})
+	a.wantIncidents()
 }
 
 // A step that contradicts itself is refused before anything is written.
 func TestStepsThatContradictThemselves(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.create(alice, "k")
-	w.extend(nil, nil, nil)
-	w.finalize(testStart + 1)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.create(alice, "k")
+	a.extend(nil, nil, nil)
+	a.finalize(testStart + 1)
 	fund := []onchain.Event{fundingOf(draft)}
-	tip := w.position.Tip.Number
+	tip := a.position.Tip.Number
 	for name, change := range map[string]func(*onchain.Advance){
 		"another chain":           func(s *onchain.Advance) { s.ChainID++ },
 		"after above the tip":     func(s *onchain.Advance) { s.After.Number += 5 },
@@ -390,51 +390,51 @@ func TestStepsThatContradictThemselves(t *testing.T) {
 			s.Events[1].Block, s.Events[1].LogIndex = s.Events[0].Block, s.Events[0].LogIndex
 		},
 		"a block that is followed": func(s *onchain.Advance) {
-			s.After = w.blocks[tip-1]
+			s.After = a.blocks[tip-1]
 			s.After.Number = tip
 			s.After.Hash = sortie.Hash{}
 		},
 	} {
-		step := w.step(tip, fund, fund)
+		step := a.step(tip, fund, fund)
 		change(&step)
-		if _, err := w.ledger.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
+		if _, err := a.ledger.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	position, err := w.ledger.Position(context.Background(), testChain)
-	if err != nil || position != w.position {
-		t.Errorf("the position is %+v, %v; want %+v", position, err, w.position)
+	position, err := a.ledger.Position(context.Background(), testChain)
+	if err != nil || position != a.position {
+		t.Errorf("the position is %+v, %v; want %+v", position, err, a.position)
 	}
-	w.wantState(draft, mission.Created())
+	a.wantState(draft, mission.Created())
 }
 
 // A job that cannot be queued takes everything with it that made it necessary.
 func TestNothingHappensWithoutItsJob(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
-		funded, late := w.fund(alice, "funded", mission.DepthConfirmed), w.create(alice, "late")
+		a := openTestApp(t, database, testAppOptions{})
+		funded, late := a.fund(alice, "funded", mission.DepthConfirmed), a.create(alice, "late")
 		ctx := context.Background()
-		_, err := w.operators.Reject(ctx, reviewer, late.ID, "No.")
-		w.must(err)
+		_, err := a.operators.Reject(ctx, reviewer, late.ID, "No.")
+		a.must(err)
 		broken := errors.New("the queue is broken")
-		w.queue.fail = broken
-		if _, err := w.operators.Reject(ctx, reviewer, funded.ID, "No."); !errors.Is(err, broken) {
+		a.queue.fail = broken
+		if _, err := a.operators.Reject(ctx, reviewer, funded.ID, "No."); !errors.Is(err, broken) {
 			t.Errorf("reject: %v", err)
 		}
-		w.wantState(funded, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
-		if _, err := w.db.ReviewOf(ctx, funded.ID); !errors.Is(err, store.ErrNotFound) {
+		a.wantState(funded, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
+		if _, err := a.db.ReviewOf(ctx, funded.ID); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a review is left: %v", err)
 		}
-		w.extend([]onchain.Event{fundingOf(late)}, nil, nil)
-		if err := w.ledger.Deepen(ctx, w.toDeepen()); !errors.Is(err, broken) {
+		a.extend([]onchain.Event{fundingOf(late)}, nil, nil)
+		if err := a.ledger.Confirm(ctx, a.toDeepen()); !errors.Is(err, broken) {
 			t.Errorf("deepen: %v", err)
 		}
-		w.wantState(late, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionRejected})
-		w.queue.fail = nil
-		w.settle()
-		w.wantState(late, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
-		if jobs := w.refundJobs(late); jobs != 1 {
+		a.wantState(late, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionRejected})
+		a.queue.fail = nil
+		a.settle()
+		a.wantState(late, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
+		if jobs := a.refundJobs(late); jobs != 1 {
 			t.Errorf("%d jobs", jobs)
 		}
 	})
@@ -442,25 +442,25 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 
 func TestWhereFollowingBegins(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	ctx := context.Background()
-	earliest, err := w.ledger.EarliestInterest(ctx)
-	if err != nil || !earliest.Equal(w.clock()) {
+	earliest, err := a.ledger.EarliestInterest(ctx)
+	if err != nil || !earliest.Equal(a.clock()) {
 		t.Errorf("without drafts: %s, %v; want now", earliest, err)
 	}
-	first := w.create(alice, "first")
-	w.pass(time.Hour)
-	w.create(bob, "second")
-	if earliest, err = w.ledger.EarliestInterest(ctx); err != nil || !earliest.Equal(first.CreatedAt) {
+	first := a.create(alice, "first")
+	a.pass(time.Hour)
+	a.create(bob, "second")
+	if earliest, err = a.ledger.EarliestInterest(ctx); err != nil || !earliest.Equal(first.CreatedAt) {
 		t.Errorf("with drafts: %s, %v; want %s", earliest, err, first.CreatedAt)
 	}
-	if err := w.ledger.Begin(ctx, testChain, w.mine(1)); !errors.Is(err, store.ErrConflict) {
+	if err := a.ledger.Begin(ctx, testChain, a.mine(1)); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("begun twice: %v", err)
 	}
-	if _, err := w.ledger.Position(ctx, 1); !errors.Is(err, store.ErrNotFound) {
+	if _, err := a.ledger.Position(ctx, 1); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a chain that is not followed: %v", err)
 	}
-	factories, err := w.ledger.Factories(ctx, testChain)
+	factories, err := a.ledger.Factories(ctx, testChain)
 	if err != nil || !slices.Equal(factories, []sortie.Address{factory}) {
 		t.Errorf("factories %v, %v", factories, err)
 	}
@@ -468,19 +468,19 @@ func TestWhereFollowingBegins(t *testing.T) {
 
 func TestOldBlocksAreForgotten(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	const last = testStart + 3*keptBlocks
 	for number := uint64(testStart); number < last; {
 		number += 64
-		block := w.mine(number)
-		step := w.step(w.position.Tip.Number)
+		block := a.mine(number)
+		step := a.step(a.position.Tip.Number)
 		step.Blocks, step.Head, step.Final = []onchain.Block{block}, number, number-10
-		w.advance(step)
+		a.advance(step)
 	}
-	tail, err := w.ledger.Tail(context.Background(), testChain, last+100, 10_000)
-	w.must(err)
+	tail, err := a.ledger.Tail(context.Background(), testChain, last+100, 10_000)
+	a.must(err)
 	oldest := tail[len(tail)-1].Number
-	if oldest < w.position.Final-keptBlocks || oldest > w.position.Final-keptBlocks+64 {
-		t.Errorf("the oldest of %d blocks is %d; final is %d", len(tail), oldest, w.position.Final)
+	if oldest < a.position.Final-keptBlocks || oldest > a.position.Final-keptBlocks+64 {
+		t.Errorf("the oldest of %d blocks is %d; final is %d", len(tail), oldest, a.position.Final)
 	}
 }

@@ -153,7 +153,7 @@ type core struct {
 	limits   operatorLimits
 	baseURL  string
 	links    linkRing
-	proven   provenFiles
+	verified verifiedCache
 	outcomes counters[Outcome]
 	steps    counters[PayoutStep]
 	clock    *clockWatch

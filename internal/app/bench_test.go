@@ -19,25 +19,25 @@ func BenchmarkAdvance(b *testing.B) {
 		name     string
 		database func(testing.TB) string
 	}{{"SQLite", sqliteDatabase}, {"PostgreSQL", pgtest.Database}} {
-		for name, event := range map[string]func(*world, int) onchain.Event{
-			"fundings":  func(w *world, i int) onchain.Event { return fundingOf(w.create(walletOf(i), fmt.Sprint(i))) },
-			"strangers": func(_ *world, i int) onchain.Event { return strangerOf(i) },
-			"payments": func(_ *world, i int) onchain.Event {
+		for name, event := range map[string]func(*testApp, int) onchain.Event{
+			"fundings":  func(a *testApp, i int) onchain.Event { return fundingOf(a.create(walletOf(i), fmt.Sprint(i))) },
+			"strangers": func(_ *testApp, i int) onchain.Event { return strangerOf(i) },
+			"payments": func(_ *testApp, i int) onchain.Event {
 				event := strangerOf(i)
 				return onchain.Event{Factory: factory, Kind: onchain.EventSubmissionPaid, MissionKey: event.MissionKey, Payment: &onchain.Payment{Amount: event.Funded.Reward}}
 			},
 		} {
 			b.Run(engine.name+"/"+name, func(b *testing.B) {
-				w := openWorld(b, engine.database(b), worldOptions{})
+				a := openTestApp(b, engine.database(b), testAppOptions{})
 				for done := 0; done < b.N; done += perBlock {
 					b.StopTimer()
 					var events []onchain.Event
 					for i := range perBlock {
-						events = append(events, event(w, done+i))
+						events = append(events, event(a, done+i))
 					}
-					step := w.step(w.position.Tip.Number, events)
+					step := a.step(a.position.Tip.Number, events)
 					b.StartTimer()
-					w.advance(step)
+					a.advance(step)
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 			})

@@ -371,8 +371,8 @@ func (l *Ledger) recordBooks(ctx context.Context, report *sortie.SolvencyReport,
 	if err != nil {
 		return err
 	}
-	return l.write(ctx, func(books *books) error {
-		at := sortie.FormatTime(books.tx.Now)
+	return l.write(ctx, func(tx *writeTx) error {
+		at := sortie.FormatTime(tx.Now)
 		report.CheckedAt, report.CompletedAt = &at, before.CompletedAt
 		if report.Problem == "" {
 			report.CompletedAt = &at
@@ -381,16 +381,16 @@ func (l *Ledger) recordBooks(ctx context.Context, report *sortie.SolvencyReport,
 		if err != nil {
 			return err
 		}
-		if err := books.tx.PutSetting(solvencySetting(l.domain.ChainID), encoded); err != nil {
+		if err := tx.PutSetting(solvencySetting(l.domain.ChainID), encoded); err != nil {
 			return err
 		}
 		for _, same := range aboutOne(found, maxBookIncidents) {
-			if err := books.incident(incidentBooksMismatch, true, "%s", mismatchInWords(same)); err != nil {
+			if err := tx.incident(incidentBooksMismatch, true, "%s", mismatchInWords(same)); err != nil {
 				return err
 			}
 		}
 		if len(found) > 0 {
-			return books.queueReconcile() // it repairs what was missed on the chain
+			return tx.queueReconcile() // it repairs what was missed on the chain
 		}
 		return nil
 	})

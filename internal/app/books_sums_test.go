@@ -16,7 +16,7 @@ import (
 func TestSolvencyShowsBothSidesInPages(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		for i := range 3 {
 			a.publish(fmt.Sprint(i), 2, "")
 		}
@@ -54,7 +54,7 @@ func TestSolvencyShowsBothSidesInPages(t *testing.T) {
 func TestClosedBooksAreComparedInTurn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		const missions, part = 5, 2
 		var drafts []store.Draft
 		var closings []onchain.Event
@@ -91,7 +91,7 @@ func TestClosedBooksAreComparedInTurn(t *testing.T) {
 func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		ctx := context.Background()
 		draft := a.publish("k", 6, "")
 		ids := a.accept(draft, "k", 5)
@@ -157,7 +157,7 @@ func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 	})
 }
 
-func (a *auditor) payout(id string) store.Payout {
+func (a *testBooks) payout(id string) store.Payout {
 	a.t.Helper()
 	payout, err := a.db.PayoutOf(context.Background(), id)
 	a.must(err)

@@ -17,15 +17,15 @@ import (
 )
 
 // auditor is a studio whose books are compared with a contract.
-type auditor struct {
-	*studio
-	contract *twin
+type testBooks struct {
+	*testMedia
+	contract *testContract
 }
 
-func openAuditor(t *testing.T, database string) *auditor {
+func openTestBooks(t *testing.T, database string) *testBooks {
 	t.Helper()
-	a := &auditor{contract: newTwin()}
-	a.studio = openStudio(t, database, func(config *Config) { config.Contract = a.contract })
+	a := &testBooks{contract: newTestContract()}
+	a.testMedia = openTestMedia(t, database, func(config *Config) { config.Contract = a.contract })
 	a.app.solvency.retryIn = 0
 	a.onStep = a.contract.see
 	return a
@@ -33,7 +33,7 @@ func openAuditor(t *testing.T, database string) *auditor {
 
 // accept has so many submissions accepted for good, and gives their ids in the order of their
 // slots.
-func (a *auditor) accept(draft store.Draft, key string, number int) (ids []string) {
+func (a *testBooks) accept(draft store.Draft, key string, number int) (ids []string) {
 	a.t.Helper()
 	for i := range number {
 		ids = append(ids, a.submitQuickly(contributor(i), draft, fmt.Sprintf("%s-%d", key, i)))
@@ -45,7 +45,7 @@ func (a *auditor) accept(draft store.Draft, key string, number int) (ids []strin
 }
 
 // pays is the payment of a submission's slot, as a transfer or a credit.
-func (a *auditor) pays(id string, credit bool) onchain.Event {
+func (a *testBooks) pays(id string, credit bool) onchain.Event {
 	a.t.Helper()
 	event := a.paymentOf(id)
 	if credit {
@@ -55,14 +55,14 @@ func (a *auditor) pays(id string, credit bool) onchain.Event {
 }
 
 // closes is the end of a mission with so many slots paid.
-func (a *auditor) closes(draft store.Draft, reason uint8, paid int64) onchain.Event {
+func (a *testBooks) closes(draft store.Draft, reason uint8, paid int64) onchain.Event {
 	event := closingOf(draft, reason)
 	event.Closed.Refund = times(draft.Reward, int64(draft.TargetCount)-paid)
 	return event
 }
 
 // settleFinal makes everything final and lets the service take note of it.
-func (a *auditor) settleFinal() {
+func (a *testBooks) settleFinal() {
 	a.t.Helper()
 	a.finalize(a.position.Tip.Number)
 	a.settle()
@@ -70,14 +70,14 @@ func (a *auditor) settleFinal() {
 	a.due()
 }
 
-func (a *auditor) check() sortie.SolvencyReport {
+func (a *testBooks) check() sortie.SolvencyReport {
 	a.t.Helper()
 	report, err := a.ledger.CheckBooks(context.Background())
 	a.must(err)
 	return report
 }
 
-func (a *auditor) wantAgrees(when string) sortie.SolvencyReport {
+func (a *testBooks) wantAgrees(when string) sortie.SolvencyReport {
 	a.t.Helper()
 	report := a.check()
 	if !report.Agrees || report.Status != sortie.SolvencyAgrees || len(report.Mismatches) > 0 {
@@ -87,7 +87,7 @@ func (a *auditor) wantAgrees(when string) sortie.SolvencyReport {
 }
 
 // exec changes rows as no use case does.
-func (a *auditor) exec(statement string, args ...any) {
+func (a *testBooks) exec(statement string, args ...any) {
 	a.t.Helper()
 	a.must(a.db.Tx(context.Background(), func(tx *store.Tx) error {
 		result, err := tx.SQL().ExecContext(tx.Context(), statement, args...)
@@ -102,7 +102,7 @@ func (a *auditor) exec(statement string, args ...any) {
 }
 
 // clear clears every open incident, as an operator does.
-func (a *auditor) clear() {
+func (a *testBooks) clear() {
 	a.t.Helper()
 	open, err := a.db.OpenIncidents(context.Background())
 	a.must(err)
@@ -122,7 +122,7 @@ func plus(table, column, where string, by int) string {
 func TestAPlantedErrorOfOneUnitIsFoundAndHalts(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		open, over, late := a.publish("open", 6, ""), a.publish("over", 3, ""), a.publish("late", 2, "")
 		ids, paidOff := a.accept(open, "open", 5), a.accept(over, "over", 2)
 		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true), a.pays(paidOff[0], false), a.pays(paidOff[1], true)})
@@ -186,7 +186,7 @@ func TestAPlantedErrorOfOneUnitIsFoundAndHalts(t *testing.T) {
 func TestTheIncidentOfAMismatchSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		draft := a.publish("k", 4, "")
 		a.wantAgrees("before anything is planted")
 		a.exec(plus("drafts", "reward", fmt.Sprintf("draft_id = '%s'", draft.ID), 1))
@@ -217,7 +217,7 @@ func TestTheIncidentOfAMismatchSaysWhatDiffers(t *testing.T) {
 func TestReorganizationsAreNoMismatch(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		drafts := []store.Draft{a.publish("a", 8, ""), a.publish("b", 8, ""), a.publish("c", 8, "")}
 		payments := make([][]onchain.Event, len(drafts))
 		for i, draft := range drafts {
@@ -272,7 +272,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 func TestAReorganizationBetweenTwoPagesIsNoMismatch(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		first, second := a.publish("a", 3, ""), a.publish("b", 3, "")
 		if first.ID > second.ID {
 			first, second = second, first
@@ -297,7 +297,7 @@ func TestAReorganizationBetweenTwoPagesIsNoMismatch(t *testing.T) {
 func TestPaymentsAfterTheBlockDoNotCount(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		first, second := a.publish("a", 3, ""), a.publish("b", 3, "")
 		if first.ID > second.ID {
 			second = first
@@ -318,7 +318,7 @@ func TestPaymentsAfterTheBlockDoNotCount(t *testing.T) {
 func TestNodesThatDoNotAnswerAreNotAMismatch(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		a.publish("k", 3, "")
 		agreed := a.wantAgrees("at first")
 		a.contract.fail = errors.New("too few nodes agree")
@@ -342,7 +342,7 @@ func TestNodesThatDoNotAnswerAreNotAMismatch(t *testing.T) {
 // A report that is old says nothing about now.
 func TestAnOldReportIsNotAPass(t *testing.T) {
 	t.Parallel()
-	a := openAuditor(t, sqliteDatabase(t))
+	a := openTestBooks(t, sqliteDatabase(t))
 	a.publish("k", 3, "")
 	a.wantAgrees("at first")
 	a.pass(2 * 60 * 1e9)
@@ -357,7 +357,7 @@ func TestAnOldReportIsNotAPass(t *testing.T) {
 func TestTheBalanceCoversWhatTheFactoryOwes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		draft := a.publish("k", 4, "")
 		ids := a.accept(draft, "k", 2)
 		a.extend([]onchain.Event{a.pays(ids[0], false), a.pays(ids[1], true)})
@@ -390,7 +390,7 @@ func TestTheBalanceCoversWhatTheFactoryOwes(t *testing.T) {
 func TestBooksAreClosedOnceAndReopened(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		a := openAuditor(t, database)
+		a := openTestBooks(t, database)
 		draft := a.publish("k", 3, "")
 		floor := a.position.Tip.Number
 		a.extend([]onchain.Event{a.closes(draft, closedByCreator, 0)})

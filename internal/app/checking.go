@@ -58,8 +58,8 @@ func (a *App) checkSubmission(ctx context.Context, id string) error {
 	if submission.UploadedAt == nil || !mission.HoldsReservation(submission.Status) {
 		return nil
 	}
-	if !lookedAt(submission) {
-		err = a.lookAt(ctx, submission)
+	if !ingested(submission) {
+		err = a.ingest(ctx, submission)
 		if err == nil {
 			submission, err = a.store.Submission(ctx, id)
 		}
@@ -86,28 +86,28 @@ func (a *App) checkFailed(ctx context.Context, submission store.Submission, fail
 	}
 	if submission.Status == sortie.SubmissionPending {
 		a.log.Error("a submission could not be checked for an hour: a person must look at it", "submissionId", submission.ID, "error", failure)
-		if err := a.handOver(ctx, submission); err != nil {
+		if err := a.escalate(ctx, submission); err != nil {
 			return errors.Join(failure, err)
 		}
 	}
-	if lookedAt(submission) || a.lost(ctx, failure) {
+	if ingested(submission) || a.fileLost(ctx, failure) {
 		return nil
 	}
 	return failure
 }
 
-func lookedAt(submission store.Submission) bool {
+func ingested(submission store.Submission) bool {
 	return submission.Media != nil || submission.Problem != nil
 }
 
 // lost reports whether a file is not there any more, although the place where it was works.
-func (a *App) lost(ctx context.Context, failure error) bool {
+func (a *App) fileLost(ctx context.Context, failure error) bool {
 	return errors.Is(failure, blob.ErrObjectCorrupt) || errors.Is(failure, blob.ErrObjectNotFound) && a.objects.Probe(ctx) == nil
 }
 
 // lookAt takes the file in: what is served of it is kept, and what was found in it, or why nothing
 // can be served.
-func (a *App) lookAt(ctx context.Context, submission store.Submission) error {
+func (a *App) ingest(ctx context.Context, submission store.Submission) error {
 	if a.objects == nil || a.ingester == nil {
 		return errors.New("this process was started without --media")
 	}
@@ -212,11 +212,11 @@ func (a *App) judge(ctx context.Context, submission store.Submission) error {
 }
 
 // handOver lets a person decide about what cannot be checked.
-func (a *App) handOver(ctx context.Context, submission store.Submission) error {
+func (a *App) escalate(ctx context.Context, submission store.Submission) error {
 	verdict := verify.Verdict{
 		Status: sortie.SubmissionFlagged, Reason: "The file could not be looked at: a person must decide.", Policy: a.verifier.Policy(),
 	}
-	if lookedAt(submission) {
+	if ingested(submission) {
 		input, err := a.inputOf(ctx, submission)
 		if err != nil {
 			return err
@@ -232,7 +232,7 @@ func (a *App) handOver(ctx context.Context, submission store.Submission) error {
 // left the contract: nobody would be paid.
 func (a *App) decideByChecks(ctx context.Context, submission store.Submission, verdict verify.Verdict) error {
 	for try := 1; ; try++ {
-		err := a.write(ctx, func(books *books) error { return books.decideByChecks(submission, verdict) })
+		err := a.write(ctx, func(tx *writeTx) error { return tx.decideByChecks(submission, verdict) })
 		if !errors.Is(err, store.ErrMissionClosed) || try == maxTries {
 			return err
 		}
@@ -240,20 +240,20 @@ func (a *App) decideByChecks(ctx context.Context, submission store.Submission, v
 	}
 }
 
-func (b *books) decideByChecks(submission store.Submission, verdict verify.Verdict) error {
+func (tx *writeTx) decideByChecks(submission store.Submission, verdict verify.Verdict) error {
 	events := map[sortie.SubmissionStatus]mission.SubmissionEvent{
 		sortie.SubmissionAccepted: mission.ChecksAccepted,
 		sortie.SubmissionFlagged:  mission.ChecksFlagged,
 		sortie.SubmissionRejected: mission.ChecksRejected,
 	}
-	slots, err := b.tx.SlotsOf(submission.DraftID)
+	slots, err := tx.SlotsOf(submission.DraftID)
 	if err != nil {
 		return err
 	}
 	if slots.ClosedAt != nil && verdict.Status != sortie.SubmissionRejected {
 		verdict.Status, verdict.Reason = sortie.SubmissionRejected, "The mission was closed before the submission was decided about."
 	}
-	_, err = b.moveSubmission(submission, events[verdict.Status], moveBy(verdict))
+	_, err = tx.moveSubmission(submission, events[verdict.Status], moveBy(verdict))
 	if errors.Is(err, store.ErrConflict) {
 		return lostRace{err} // by another verdict than that of the same row
 	}

@@ -26,7 +26,7 @@ import (
 func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 3, "")
 		declared, err := s.declare(bob, draft, "one", photo(1))
@@ -62,7 +62,7 @@ func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 // A file that is lost after it was handed over is given up.
 func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	declared, err := s.declare(bob, draft, "one", photo(1))
@@ -87,7 +87,7 @@ func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
 // blamed for it. A person is told.
 func TestFilesThatTheDiskChanged(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	for i, at := range []int{3, 2500} { // of the signature, and of the picture
@@ -130,7 +130,7 @@ func TestTheLogTellsOfFilesThatBreakTheReader(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
-			s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+			s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 				config.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				config.Ingester = ingest.New(ingest.Config{Executable: child, TempDir: t.TempDir()})
 			})
@@ -183,13 +183,13 @@ func TestChecksThatTakeTooLong(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.Verification = verify.New(verify.Config{Mode: mode}) })
+			s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.Verification = verify.New(verify.Config{Mode: mode}) })
 			draft := s.publish("k", 3, "")
 			declared, err := s.declare(bob, draft, "one", photo(1))
 			s.must(err)
 			s.upload(declared, photo(1))
 			s.pretend(declared.SubmissionID)
-			s.must(s.app.write(context.Background(), func(books *books) error { return books.tx.NoteFailure(s.stored(declared.SubmissionID)) }))
+			s.must(s.app.write(context.Background(), func(tx *writeTx) error { return tx.NoteFailure(s.stored(declared.SubmissionID)) }))
 			s.pass(checkPatience)
 			err = s.app.CheckSubmission(ctx, declared.SubmissionID)
 			if handedOver := want == sortie.SubmissionFlagged; handedOver != (err == nil) {

@@ -21,7 +21,7 @@ import (
 func TestAnInterruptedCheckGoesOn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 3, "")
 		declared, err := s.declare(bob, draft, "one", photo(1))
@@ -36,7 +36,7 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 			t.Error("a cancelled check succeeds")
 		}
 		// The process is killed between the two steps.
-		s.must(s.app.lookAt(ctx, s.stored(declared.SubmissionID)))
+		s.must(s.app.ingest(ctx, s.stored(declared.SubmissionID)))
 		if submission := s.stored(declared.SubmissionID); submission.Media == nil || submission.Status != sortie.SubmissionPending {
 			t.Errorf("looked at: %+v", submission)
 		}
@@ -56,7 +56,7 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 3, "")
 		file := photo(1)
@@ -103,7 +103,7 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 // its file.
 func TestClientsThatGoAway(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	file := photo(1)
@@ -160,7 +160,7 @@ func TestTheVerifierIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.Verification = verify.New(verify.Config{Mode: mode}) })
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.Verification = verify.New(verify.Config{Mode: mode}) })
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	first, err := s.declare(bob, draft, "one", photo(1))
@@ -198,7 +198,7 @@ func TestTheVerifierIsAsked(t *testing.T) {
 // A file that cannot be looked at for an hour is a person's, who can only refuse it.
 func TestFilesThatAreLost(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	declared, err := s.declare(bob, draft, "one", photo(1))

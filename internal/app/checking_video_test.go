@@ -24,7 +24,7 @@ func TestVideosThatShowNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			config.Ingester = ingest.New(ingest.Config{TempDir: t.TempDir(), FFmpeg: ffmpeg})
 		})
 		ctx := context.Background()

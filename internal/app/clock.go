@@ -75,18 +75,18 @@ func newClockWatch(now func() time.Time, trustBlocks bool, log *slog.Logger) *cl
 }
 
 // ObserveBlock tells of the newest block of the chain, each time that it is looked at.
-func (l *Ledger) ObserveBlock(number uint64, at time.Time) { l.clock.sawBlock(number, at) }
+func (l *Ledger) ObserveBlock(number uint64, at time.Time) { l.clock.observeBlock(number, at) }
 
 // ObserveRequest tells of the timestamp of a signed request, and of the address that it came from.
 func (a *App) ObserveRequest(address netip.Prefix, signed time.Time) {
-	a.clock.sawRequest(address, signed)
+	a.clock.observeRequest(address, signed)
 }
 
 // Clock says what is known about the service's clock. The log is told when it comes into doubt, so
 // ask from time to time.
 func (a *App) Clock() ClockState { return a.clock.state() }
 
-func (c *clockWatch) sawBlock(number uint64, at time.Time) {
+func (c *clockWatch) observeBlock(number uint64, at time.Time) {
 	if !c.trustBlocks {
 		return
 	}
@@ -131,7 +131,7 @@ func sourceOf(address netip.Prefix) netip.Prefix {
 // sawRequest keeps the newest request of each network. With all places taken, a new network
 // replaces one that was silent for long: new networks cost an attacker little, and must not outvote
 // those that are already heard.
-func (c *clockWatch) sawRequest(address netip.Prefix, signed time.Time) {
+func (c *clockWatch) observeRequest(address netip.Prefix, signed time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	now, source := c.now(), sourceOf(address)
@@ -153,7 +153,7 @@ func (c *clockWatch) state() ClockState {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	state := c.evaluate(c.now())
-	c.tell(state)
+	c.logChange(state)
 	return state
 }
 
@@ -216,7 +216,7 @@ func (c *clockWatch) byRequests(now time.Time) ClockState {
 }
 
 // tell logs when the clock comes into doubt, and when the doubt ends.
-func (c *clockWatch) tell(state ClockState) {
+func (c *clockWatch) logChange(state ClockState) {
 	if state.InDoubt == c.doubted {
 		return
 	}

@@ -33,7 +33,7 @@ func (c *clockTest) look(seconds, blockTime int) {
 		if blockTime > 0 && second%blockTime == 0 {
 			c.block++
 		}
-		c.watch.sawBlock(c.block, c.timeOf(blockTime))
+		c.watch.observeBlock(c.block, c.timeOf(blockTime))
 	}
 }
 
@@ -43,14 +43,14 @@ func (c *clockTest) timeOf(int) time.Time { return c.world.Add(-time.Second) }
 func (c *clockTest) requests(networks int, off time.Duration) {
 	for i := range networks {
 		address := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51 + byte(off/time.Minute), byte(i), 1}), 32)
-		c.watch.sawRequest(address, c.world.Add(off))
+		c.watch.observeRequest(address, c.world.Add(off))
 	}
 }
 
 // requestsOf has requests come from addresses that the pattern makes of numbers.
 func (c *clockTest) requestsOf(pattern string, addresses int, off time.Duration) {
 	for i := range addresses {
-		c.watch.sawRequest(netip.MustParsePrefix(fmt.Sprintf(pattern, i)), c.world.Add(off))
+		c.watch.observeRequest(netip.MustParsePrefix(fmt.Sprintf(pattern, i)), c.world.Add(off))
 	}
 }
 
@@ -76,13 +76,13 @@ func TestAClockThatIsOffIsNoticed(t *testing.T) {
 			made := c.world
 			for range 7200 {
 				c.world = c.world.Add(time.Second)
-				c.watch.sawBlock(7, made)
+				c.watch.observeBlock(7, made)
 			}
 		}, false, ""},
 		{"a chain that made no blocks and continues", 0, func(c *clockTest) {
 			for range 1200 {
 				c.world = c.world.Add(time.Second)
-				c.watch.sawBlock(1, time.Unix(1_760_000_000, 0))
+				c.watch.observeBlock(1, time.Unix(1_760_000_000, 0))
 			}
 			c.block = 1
 			c.look(120, 12)
@@ -91,7 +91,7 @@ func TestAClockThatIsOffIsNoticed(t *testing.T) {
 			yesterday := c.world.Add(-24 * time.Hour)
 			for i := range 120 {
 				c.world = c.world.Add(time.Second)
-				c.watch.sawBlock(uint64(i), yesterday.Add(time.Duration(i)*12*time.Second))
+				c.watch.observeBlock(uint64(i), yesterday.Add(time.Duration(i)*12*time.Second))
 			}
 		}, false, ""},
 		{"a development chain that jumped", 0, func(c *clockTest) {
@@ -171,7 +171,7 @@ func TestRequestsOfManyNetworksTakeBoundedMemory(t *testing.T) {
 	t.Parallel()
 	c := newClockTest(0)
 	for i := range 10_000 {
-		c.watch.sawRequest(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}), 32), c.world)
+		c.watch.observeRequest(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}), 32), c.world)
 	}
 	if got := len(c.watch.requests); got != requestSources {
 		t.Errorf("%d networks are kept, want %d", got, requestSources)
@@ -193,7 +193,7 @@ func TestAPhotoIsNotRejectedForAClockInDoubt(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.TrustBlockTime = true })
+			s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.TrustBlockTime = true })
 			draft := s.publish("k", 3, "")
 			for block := range uint64(10) {
 				s.pass(12 * time.Second)

@@ -22,7 +22,7 @@ func (l *Ledger) closeMissions(ctx context.Context) error {
 	}
 	var failures []error
 	for _, draftID := range list {
-		if err := l.write(ctx, func(books *books) error { return books.startClosing(draftID) }); err != nil {
+		if err := l.write(ctx, func(tx *writeTx) error { return tx.startClosing(draftID) }); err != nil {
 			failures = append(failures, fmt.Errorf("close draft %s: %w", draftID, err))
 		}
 	}
@@ -32,19 +32,19 @@ func (l *Ledger) closeMissions(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-func (b *books) startClosing(draftID string) error {
-	if err := b.hold(); err != nil { // a reorganization comes before or after it, not in between
+func (tx *writeTx) startClosing(draftID string) error {
+	if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
 		return err
 	}
-	if halted, err := b.paymentsHalted(); err != nil || halted {
+	if halted, err := tx.paymentsHalted(); err != nil || halted {
 		return err
 	}
-	started, err := b.tx.StartClosing(draftID)
+	started, err := tx.StartClosing(draftID)
 	if err != nil || !started {
 		return err
 	}
-	b.step(ClosingStarted, 1)
-	_, _, err = b.tx.AddIntent(IntentClose, draftID, b.core.domain.ChainID, b.core.sender)
+	tx.step(ClosingStarted, 1)
+	_, _, err = tx.AddIntent(IntentClose, draftID, tx.core.domain.ChainID, tx.core.sender)
 	return err
 }
 
@@ -69,7 +69,7 @@ func (l *Ledger) completeMissions(ctx context.Context) error {
 		}
 		for _, draftID := range list {
 			after = draftID
-			if err := l.write(ctx, func(books *books) error { return books.complete(draftID) }); err != nil {
+			if err := l.write(ctx, func(tx *writeTx) error { return tx.complete(draftID) }); err != nil {
 				failures = append(failures, fmt.Errorf("complete draft %s: %w", draftID, err))
 			}
 		}
@@ -100,32 +100,32 @@ type completionFacts struct {
 // complete tells the creator, once, that nothing will change about the mission any more, if that is
 // so: a final block closed it and everything submitted is decided. Payouts that the closing left
 // unpaid, which only a reclaim does, are set aside.
-func (b *books) complete(draftID string) error {
-	if err := b.hold(); err != nil { // a reorganization comes before or after it, not in between
+func (tx *writeTx) complete(draftID string) error {
+	if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
 		return err
 	}
-	account, err := b.open(draftID)
+	state, err := tx.load(draftID)
 	if err != nil {
 		return err
 	}
-	left, err := b.moneyLeft(draftID)
+	left, err := tx.moneyLeft(draftID)
 	if err != nil || !left {
 		return err
 	}
-	if err := b.setUnpaidAside(account); err != nil {
+	if err := tx.setUnpaidAside(state); err != nil {
 		return err
 	}
-	completed, err := b.tx.CompleteSlots(draftID)
+	completed, err := tx.CompleteSlots(draftID)
 	if err != nil || !completed {
 		return err
 	}
-	slots, err := b.tx.SlotsOf(draftID)
+	slots, err := tx.SlotsOf(draftID)
 	if err != nil {
 		return err
 	}
-	closing := account.funding.Closed
-	sums := moneyOf(account.draft, slots, closing)
-	return b.tellWallet(slots.Creator, draftID, sortie.EventMissionCompleted, completionFacts{
+	closing := state.funding.Closed
+	sums := moneyOf(state.draft, slots, closing)
+	return tx.addWalletEvent(slots.Creator, draftID, sortie.EventMissionCompleted, completionFacts{
 		DraftID: draftID, MissionID: slots.MissionID, AcceptedSubmissions: slots.Accepted, PaidSubmissions: slots.Paid,
 		DeferredSubmissions: slots.Deferred, UnpaidSubmissions: slots.Failed, Token: slots.Token,
 		FundedBaseUnits: sums.funded.String(), PaidBaseUnits: sums.paid.String(), DeferredBaseUnits: sums.deferred.String(),
@@ -139,14 +139,14 @@ const problemMoneyLeft = "the mission's money left the contract before it was pa
 
 // setUnpaidAside sets payouts aside that nothing can pay any more, because the mission's money left
 // the contract, and tells the operator.
-func (b *books) setUnpaidAside(c *account) error {
-	unpaid, err := b.tx.FailUnpaid(c.draft.ID, problemMoneyLeft, maxDue)
+func (tx *writeTx) setUnpaidAside(d *draftState) error {
+	unpaid, err := tx.FailUnpaid(d.draft.ID, problemMoneyLeft, maxDue)
 	if err != nil || unpaid == 0 {
 		return err
 	}
-	b.step(PayoutSetAside, unpaid)
-	return b.incident(incidentPayoutFailed, false,
+	tx.step(PayoutSetAside, unpaid)
+	return tx.incident(incidentPayoutFailed, false,
 		"The money of mission %s (draft %s) left the contract in transaction %s before everything accepted was paid: sortie payouts list --status failed --mission %s. "+
 			"Agree with the contributors on another way.",
-		c.draft.MissionID, c.draft.ID, c.funding.Closed.Transaction, c.draft.MissionID)
+		d.draft.MissionID, d.draft.ID, d.funding.Closed.Transaction, d.draft.MissionID)
 }

@@ -14,7 +14,7 @@ import (
 
 // wantSums compares what the creator was told at the end of a mission, once, with the numbers of
 // its payouts.
-func (s *studio) wantSums(draft store.Draft, accepted, paid, deferred, unpaid int, refund *big.Int) {
+func (s *testMedia) wantSums(draft store.Draft, accepted, paid, deferred, unpaid int, refund *big.Int) {
 	s.t.Helper()
 	if told := s.completions(draft); told != 1 {
 		s.t.Fatalf("the creator was told of the end %d times, want 1; events %v", told, s.typesOf(draft))
@@ -42,7 +42,7 @@ func (s *studio) wantSums(draft store.Draft, accepted, paid, deferred, unpaid in
 func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 5, "")
 		ids := s.finals(draft, 3)
 		step := func() {
@@ -89,7 +89,7 @@ func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 func TestAMissionWithoutSubmissionsIsClosedAtItsEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 4, "")
 		ends := s.slots(draft).EndsAt
 		s.pass(ends.Sub(s.clock()) - time.Second)
@@ -111,7 +111,7 @@ func TestAMissionWithoutSubmissionsIsClosedAtItsEnd(t *testing.T) {
 func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 4, "")
 		names := map[string]store.Draft{"k": draft}
 		early := s.finals(draft, 2)
@@ -163,7 +163,7 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 func TestNothingIsSettledOrClosedWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft, full := s.publish("k", 2, ""), s.publish("l", 1, "")
 		names := map[string]store.Draft{"k": draft, "l": full}
 		s.finals(draft, 1)
@@ -192,7 +192,7 @@ func TestWithoutASenderContributorsRedeem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStudio(t, sqliteDatabase(t), configure)
+			s := openTestMedia(t, sqliteDatabase(t), configure)
 			draft := s.publish("k", 1, "")
 			id := s.finals(draft, 1)[0]
 			s.settlePayouts()

@@ -20,7 +20,7 @@ const maxDeepenings = 256
 // that are final and not yet counted as refunds. Nothing is locked while the service is halted. A
 // funding that is both new and final is listed twice, so that one step does not wait for the other.
 // The next page begins at next, which is zero after the last.
-func (l *Ledger) ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error) {
+func (l *Ledger) PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error) {
 	halted, err := l.store.Halted(ctx)
 	if err != nil {
 		return nil, next, err
@@ -81,20 +81,20 @@ func mayLock(draft store.Draft, funding *onchain.Funding, now time.Time) bool {
 
 // Deepen moves the drafts whose fundings, or refunds, the chain was asked about again and
 // confirmed. What changed since it was listed is left as it is.
-func (l *Ledger) Deepen(ctx context.Context, deepenings []onchain.Deepening) error {
+func (l *Ledger) Confirm(ctx context.Context, deepenings []onchain.Deepening) error {
 	if len(deepenings) == 0 {
 		return nil
 	}
-	err := l.write(ctx, func(books *books) error {
-		if err := books.hold(); err != nil {
+	err := l.write(ctx, func(tx *writeTx) error {
+		if err := tx.lockChain(); err != nil {
 			return err
 		}
-		halted, err := books.tx.Halted()
+		halted, err := tx.Halted()
 		if err != nil {
 			return err
 		}
 		for _, deepening := range deepenings {
-			if err := books.deepen(deepening, halted); err != nil {
+			if err := tx.confirm(deepening, halted); err != nil {
 				return fmt.Errorf("deepen draft %s: %w", deepening.Terms.DraftID, err)
 			}
 		}
@@ -106,68 +106,68 @@ func (l *Ledger) Deepen(ctx context.Context, deepenings []onchain.Deepening) err
 	return nil
 }
 
-func (b *books) deepen(deepening onchain.Deepening, halted bool) error {
-	account, err := b.open(deepening.Terms.DraftID)
+func (tx *writeTx) confirm(deepening onchain.Deepening, halted bool) error {
+	state, err := tx.load(deepening.Terms.DraftID)
 	if err != nil {
 		return err
 	}
-	position, err := b.tx.ChainPosition(deepening.Funding.ChainID)
+	position, err := tx.ChainPosition(deepening.Funding.ChainID)
 	if err != nil {
 		return err
 	}
-	if !sameFunding(account.funding, &deepening.Funding) {
+	if !sameFunding(state.funding, &deepening.Funding) {
 		return nil // a reorganization was faster
 	}
 	if deepening.Refund {
-		return b.confirmRefund(account, deepening.Funding.Closed, position)
+		return tx.confirmRefund(state, deepening.Funding.Closed, position)
 	}
-	if confirmationsAt(position, account.funding.Block) < b.core.confirmations && account.funding.Block > position.Final {
+	if confirmationsAt(position, state.funding.Block) < tx.core.confirmations && state.funding.Block > position.Final {
 		return nil
 	}
-	if err := b.confirm(account); err != nil {
+	if err := tx.confirmFunding(state); err != nil {
 		return err
 	}
-	if deepening.To != mission.DepthLocked || halted || account.funding.Block > position.Final || !mayLock(account.draft, account.funding, b.tx.Now) {
+	if deepening.To != mission.DepthLocked || halted || state.funding.Block > position.Final || !mayLock(state.draft, state.funding, tx.Now) {
 		return nil
 	}
-	return b.move(account, mission.FundingLocked, fundingFacts(account.funding))
+	return tx.move(state, mission.FundingLocked, fundingFacts(state.funding))
 }
 
 // confirm begins the review, or ends it at once where everything is approved. What was in review
 // before stays there.
-func (b *books) confirm(c *account) error {
-	before := c.draft.State
-	if err := b.move(c, mission.FundingConfirmed, fundingFacts(c.funding)); err != nil {
+func (tx *writeTx) confirmFunding(d *draftState) error {
+	before := d.draft.State
+	if err := tx.move(d, mission.FundingConfirmed, fundingFacts(d.funding)); err != nil {
 		return err
 	}
-	if !b.core.autoApprove || c.draft.State == before || c.draft.State.Decision != mission.DecisionNone || c.funding.Closed != nil || c.late(b.tx.Now) {
+	if !tx.core.autoApprove || d.draft.State == before || d.draft.State.Decision != mission.DecisionNone || d.funding.Closed != nil || d.late(tx.Now) {
 		return nil
 	}
-	return b.decide(c, mission.Approved, actorAuto, "")
+	return tx.decide(d, mission.Approved, actorAuto, "")
 }
 
 // confirmRefund counts a final closing as the refund of a mission that is not approved. One that
 // nobody decided about is rejected by it: its money is gone, so it can never be published.
-func (b *books) confirmRefund(c *account, closing *onchain.Closing, position onchain.Position) error {
-	if !sameClosing(c.funding.Closed, closing) || closing.Block > position.Final {
+func (tx *writeTx) confirmRefund(d *draftState, closing *onchain.Closing, position onchain.Position) error {
+	if !sameClosing(d.funding.Closed, closing) || closing.Block > position.Final {
 		return nil
 	}
-	if err := b.move(c, mission.FundingConfirmed, fundingFacts(c.funding)); err != nil { // the funding is older than its closing
+	if err := tx.move(d, mission.FundingConfirmed, fundingFacts(d.funding)); err != nil { // the funding is older than its closing
 		return err
 	}
-	if c.draft.State.Decision == mission.DecisionNone {
+	if d.draft.State.Decision == mission.DecisionNone {
 		actor, reason := actorReclaim, "The creator took the money back."
 		if closing.Reason != closedByCreator {
 			actor, reason = actorChain, "The mission was closed on the chain."
 		}
-		if err := b.decide(c, mission.Rejected, actor, reason); err != nil {
+		if err := tx.decide(d, mission.Rejected, actor, reason); err != nil {
 			return err
 		}
 	}
-	if c.draft.State.Decision != mission.DecisionRejected {
+	if d.draft.State.Decision != mission.DecisionRejected {
 		return nil
 	}
-	return b.move(c, mission.RefundConfirmed, closingFacts(closing))
+	return tx.move(d, mission.RefundConfirmed, closingFacts(closing))
 }
 
 func sameFunding(a, b *onchain.Funding) bool {

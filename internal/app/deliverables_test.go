@@ -24,7 +24,7 @@ import (
 func TestDeliverablesHaveTheShapeOfTheInterface(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 3, `,"description":"<b>Ü & \"quotes\"</b>"`)
 		s.submit(bob, draft, "one", photo(1))
@@ -64,7 +64,7 @@ func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 	t.Parallel()
 	const first, during = 60, 24
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 200, "")
 		var ids []string
@@ -113,7 +113,7 @@ func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 
 func TestDeliverablesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft, other := s.publish("k", 5, ""), s.publish("l", 5, "")
 	unpublished := s.create(alice, "m")
@@ -160,7 +160,7 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 // kept.
 func TestLostFilesAreNotServed(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	draft := s.publish("k", 2, "")
 	s.submit(bob, draft, "one", photo(1))
 	delivered := s.deliverables(draft, DeliverablesQuery{}).Submissions[0]
@@ -209,7 +209,7 @@ func TestLostFilesAreNotServed(t *testing.T) {
 func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		s.pass(time.Since(s.clock())) // files have the time of the machine
 		draft := s.publish("k", 5, "")
@@ -242,14 +242,14 @@ func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
 	})
 }
 
-func (s *studio) objectsOf(id string) []sortie.Hash {
+func (s *testMedia) objectsOf(id string) []sortie.Hash {
 	s.t.Helper()
 	submission := s.stored(id)
 	return []sortie.Hash{submission.UploadedHash, submission.Media.ServedHash, submission.Media.ThumbnailHash}
 }
 
 func BenchmarkDeliverables(b *testing.B) {
-	s := openStudio(b, sqliteDatabase(b), nil)
+	s := openTestMedia(b, sqliteDatabase(b), nil)
 	draft := s.publish("k", 200, "")
 	for i := range 101 {
 		s.submitQuickly(contributor(i), draft, fmt.Sprint(i))

@@ -22,7 +22,7 @@ func (a *App) ConfirmFunding(ctx context.Context, wallet sortie.Address, id stri
 	if err != nil {
 		return sortie.FundingCheck{}, err
 	}
-	place, err := a.placeOf(ctx, draft)
+	place, err := a.factsOf(ctx, draft)
 	if err != nil {
 		return sortie.FundingCheck{}, err
 	}
@@ -43,7 +43,7 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 	if err != nil {
 		return sortie.Doctor{}, err
 	}
-	place, err := a.placeOf(ctx, draft)
+	place, err := a.factsOf(ctx, draft)
 	if err != nil {
 		return sortie.Doctor{}, err
 	}
@@ -55,7 +55,7 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 	if err != nil {
 		return sortie.Doctor{}, fmt.Errorf("terms of draft %s: %w", draft.ID, err)
 	}
-	patient := patient{
+	patient := diagnosis{
 		draft: draft, place: place, now: a.now(), budget: terms.Total(), depth: a.depthOf(draft, place.funding, place.position),
 		quoteUntil: time.Unix(int64(a.liveDeadline(draft, a.now())), 0),
 	}
@@ -83,35 +83,35 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 }
 
 // place is what is known about a draft beside its row.
-type place struct {
+type draftFacts struct {
 	funding  *onchain.Funding // nil while none is on the canonical chain
 	review   *store.Review    // nil until decided
 	position onchain.Position // zero before the chain was followed
 }
 
 // closing is how the mission ended on the chain; nil while it is open.
-func (p place) closing() *onchain.Closing {
+func (p draftFacts) closing() *onchain.Closing {
 	if p.funding == nil {
 		return nil
 	}
 	return p.funding.Closed
 }
 
-func (c *core) placeOf(ctx context.Context, draft store.Draft) (place, error) {
-	var found place
+func (c *core) factsOf(ctx context.Context, draft store.Draft) (draftFacts, error) {
+	var found draftFacts
 	funding, err := c.store.FundingOf(ctx, draft.ID)
 	switch {
 	case err == nil:
 		found.funding = &funding
 	case !errors.Is(err, store.ErrNotFound):
-		return place{}, storeError(err)
+		return draftFacts{}, storeError(err)
 	}
 	review, err := c.store.ReviewOf(ctx, draft.ID)
 	switch {
 	case err == nil:
 		found.review = &review
 	case !errors.Is(err, store.ErrNotFound):
-		return place{}, storeError(err)
+		return draftFacts{}, storeError(err)
 	}
 	found.position, err = c.position(ctx)
 	return found, err
@@ -141,9 +141,9 @@ func (c *core) depthOf(draft store.Draft, funding *onchain.Funding, position onc
 const staleAfter = 5 * time.Minute
 
 // patient is everything that a diagnosis follows from.
-type patient struct {
+type diagnosis struct {
 	draft       store.Draft
-	place       place
+	place       draftFacts
 	depth       sortie.FundingDepth
 	budget      sortie.Budget
 	quoteUntil  time.Time       // the deadline of a quote issued now
@@ -156,30 +156,30 @@ type patient struct {
 
 // diagnose says what holds the mission up. Each row of the protocol's table of states has one
 // function; what may befall a mission in several rows is added to it.
-func (p patient) diagnose() sortie.Doctor {
+func (d diagnosis) diagnose() sortie.Doctor {
 	var answer sortie.Doctor
-	switch shown := p.draft.State.View(); {
+	switch shown := d.draft.State.View(); {
 	case shown.Funding == sortie.FundingRefunded:
-		answer = p.refunded()
+		answer = d.refunded()
 	case shown.Review == sortie.ReviewRejected && shown.Funding == sortie.FundingFunded:
-		answer = p.awaitingRefund()
+		answer = d.awaitingRefund()
 	case shown.Review == sortie.ReviewRejected:
-		answer = p.unwanted()
+		answer = d.unwanted()
 	case shown.Published:
-		answer = p.published()
-		p.addPayouts(&answer)
+		answer = d.published()
+		d.addPayouts(&answer)
 	case shown.Review == sortie.ReviewApproved:
-		answer = p.awaitingLock()
+		answer = d.awaitingLock()
 	case shown.Review == sortie.ReviewInReview:
-		answer = p.inReview()
-	case p.draft.State.Depth == mission.DepthSeen:
-		answer = p.unconfirmed()
+		answer = d.inReview()
+	case d.draft.State.Depth == mission.DepthSeen:
+		answer = d.unconfirmed()
 	default:
-		answer = p.unfunded()
+		answer = d.unfunded()
 	}
-	answer.OK, answer.Funding = true, p.depth
-	p.addHalt(&answer)
-	p.addStaleness(&answer)
+	answer.OK, answer.Funding = true, d.depth
+	d.addHalt(&answer)
+	d.addStaleness(&answer)
 	if answer.Blockers == nil {
 		answer.Blockers = []sortie.Blocker{}
 	}
@@ -193,50 +193,50 @@ func blocker(code sortie.BlockerCode, format string, args ...any) sortie.Blocker
 	return sortie.Blocker{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func (p patient) ended() bool { return !p.now.Before(p.ends) }
+func (d diagnosis) ended() bool { return !d.now.Before(d.ends) }
 
-func (p patient) unfunded() sortie.Doctor {
-	if p.ended() {
+func (d diagnosis) unfunded() sortie.Doctor {
+	if d.ended() {
 		return sortie.Doctor{
 			Health: sortie.HealthBlocked, WaitingOn: sortie.PartyCreator,
 			Summary:  "The mission's time is over, and it was never funded.",
-			Blockers: []sortie.Blocker{p.endedBlocker(), p.missingBlocker()},
+			Blockers: []sortie.Blocker{d.endedBlocker(), d.missingBlocker()},
 			Actions:  []string{"Do not fund this draft.", "Create a new draft with a later endsAt."},
 		}
 	}
 	return sortie.Doctor{
 		Health: sortie.HealthWaiting, WaitingOn: sortie.PartyCreator,
 		Summary:  "The mission waits for its creator's funding transaction.",
-		Blockers: []sortie.Blocker{p.missingBlocker()},
+		Blockers: []sortie.Blocker{d.missingBlocker()},
 		Actions: []string{
-			fmt.Sprintf("Allow the factory %s to take %s %s (%s base units).", p.draft.Factory, p.budget.Amount, p.budget.Token, p.budget.BaseUnits),
-			fmt.Sprintf("Send the quote's transaction from %s before %s; after that, read the mission again for a fresh quote.", p.draft.Wallet, sortie.FormatTime(p.quoteUntil)),
+			fmt.Sprintf("Allow the factory %s to take %s %s (%s base units).", d.draft.Factory, d.budget.Amount, d.budget.Token, d.budget.BaseUnits),
+			fmt.Sprintf("Send the quote's transaction from %s before %s; after that, read the mission again for a fresh quote.", d.draft.Wallet, sortie.FormatTime(d.quoteUntil)),
 			"If you have sent it already, wait for its block, or ask for confirm-funding.",
 		},
 	}
 }
 
-func (p patient) missingBlocker() sortie.Blocker {
-	return blocker(sortie.BlockerFundingMissing, "No funding of %s %s for this mission is on chain %d.", p.budget.Amount, p.budget.Token, p.draft.ChainID)
+func (d diagnosis) missingBlocker() sortie.Blocker {
+	return blocker(sortie.BlockerFundingMissing, "No funding of %s %s for this mission is on chain %d.", d.budget.Amount, d.budget.Token, d.draft.ChainID)
 }
 
-func (p patient) endedBlocker() sortie.Blocker {
-	return blocker(sortie.BlockerMissionEnded, "The mission ended at %s.", sortie.FormatTime(p.ends))
+func (d diagnosis) endedBlocker() sortie.Blocker {
+	return blocker(sortie.BlockerMissionEnded, "The mission ended at %s.", sortie.FormatTime(d.ends))
 }
 
-func (p patient) unconfirmed() sortie.Doctor {
+func (d diagnosis) unconfirmed() sortie.Doctor {
 	return sortie.Doctor{
 		Health: sortie.HealthWaiting, WaitingOn: sortie.PartyChain,
 		Summary: "The funding is in a block and needs more confirmations.",
 		Blockers: []sortie.Blocker{blocker(sortie.BlockerFundingUnconfirmed, "The funding has %d of %d confirmations.",
-			min(p.depth.Confirmations, p.depth.Required), p.depth.Required)},
+			min(d.depth.Confirmations, d.depth.Required), d.depth.Required)},
 		Actions: []string{"Wait: the review begins when the funding is confirmed."},
 	}
 }
 
-func (p patient) inReview() sortie.Doctor {
+func (d diagnosis) inReview() sortie.Doctor {
 	pending := blocker(sortie.BlockerReviewPending, "An operator has not decided about the mission yet.")
-	switch closing := p.place.closing(); {
+	switch closing := d.place.closing(); {
 	case closing != nil:
 		return sortie.Doctor{
 			Health: sortie.HealthBlocked, WaitingOn: sortie.PartyChain,
@@ -244,11 +244,11 @@ func (p patient) inReview() sortie.Doctor {
 			Blockers: []sortie.Blocker{closedBlocker(closing)},
 			Actions:  []string{"Wait until the refund is final.", "Create a new draft if you still want the mission."},
 		}
-	case tooLate(p.draft, p.now):
-		return p.lapsing()
+	case tooLate(d.draft, d.now):
+		return d.lapsing()
 	}
 	action := "Wait for the operator's decision."
-	if publishBy := p.draft.PublishBy; publishBy != nil { // a process of an older version does not set it
+	if publishBy := d.draft.PublishBy; publishBy != nil { // a process of an older version does not set it
 		action = fmt.Sprintf("Wait for the operator's decision; without an approval before %s the money comes back.", sortie.FormatTime(*publishBy))
 	}
 	return sortie.Doctor{
@@ -261,10 +261,10 @@ func (p patient) inReview() sortie.Doctor {
 
 // lapsing is a funded mission that can no longer be published. [App.lapseMissions] is about to
 // reject it.
-func (p patient) lapsing() sortie.Doctor {
-	late := account{draft: p.draft, funding: p.place.funding}
+func (d diagnosis) lapsing() sortie.Doctor {
+	late := draftState{draft: d.draft, funding: d.place.funding}
 	code := sortie.BlockerReclaimTooClose
-	if p.ended() {
+	if d.ended() {
 		code = sortie.BlockerMissionEnded
 	}
 	return sortie.Doctor{
@@ -275,8 +275,8 @@ func (p patient) lapsing() sortie.Doctor {
 	}
 }
 
-func (p patient) awaitingLock() sortie.Doctor {
-	if closing := p.place.closing(); closing != nil {
+func (d diagnosis) awaitingLock() sortie.Doctor {
+	if closing := d.place.closing(); closing != nil {
 		return sortie.Doctor{
 			Health: sortie.HealthBlocked, WaitingOn: sortie.PartyNone,
 			Summary:  "The mission was approved, but its money left the contract: it will not be published.",
@@ -284,123 +284,123 @@ func (p patient) awaitingLock() sortie.Doctor {
 			Actions:  []string{"Create a new draft if you still want the mission."},
 		}
 	}
-	if tooLate(p.draft, p.now) {
-		return p.lapsing()
+	if tooLate(d.draft, d.now) {
+		return d.lapsing()
 	}
 	return sortie.Doctor{
 		Health: sortie.HealthWaiting, WaitingOn: sortie.PartyChain,
 		Summary:  "The mission is approved and is published as soon as its funding is final.",
-		Blockers: []sortie.Blocker{blocker(sortie.BlockerFundingNotFinal, "The block of the funding, %d, is not final yet; the newest final block is %d.", *p.depth.BlockNumber, p.place.position.Final)},
+		Blockers: []sortie.Blocker{blocker(sortie.BlockerFundingNotFinal, "The block of the funding, %d, is not final yet; the newest final block is %d.", *d.depth.BlockNumber, d.place.position.Final)},
 		Actions:  []string{"Wait: nothing can hurry the chain."},
 	}
 }
 
-func (p patient) published() sortie.Doctor {
+func (d diagnosis) published() sortie.Doctor {
 	answer := sortie.Doctor{Health: sortie.HealthReady, WaitingOn: sortie.PartyContributors, Actions: []string{"Fetch deliverables."}}
-	switch closing := p.place.closing(); {
+	switch closing := d.place.closing(); {
 	case closing != nil:
 		answer.WaitingOn, answer.Summary = sortie.PartyNone, "The mission is over, and what was left of its money went back."
-		if p.slots.CompletedAt != nil {
+		if d.slots.CompletedAt != nil {
 			answer.Summary = "The mission is complete, and what was left of its money went back."
 		}
 		answer.Blockers = []sortie.Blocker{closedBlocker(closing)}
-		p.addDeferredRefund(&answer)
-	case p.slots.Closing:
+		d.addDeferredRefund(&answer)
+	case d.slots.Closing:
 		answer.WaitingOn, answer.Summary = sortie.PartyChain, "Everything accepted is paid, and the service closes the mission: the rest of its money is on its way back."
 		answer.Blockers = []sortie.Blocker{blocker(sortie.BlockerClosing, "The transaction that closes the mission is not in a block that the service has followed.")}
-	case p.slots.Accepted == p.slots.Target:
-		answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("All submissions that the mission asks for are here: %s.", p.progress())
-	case p.ended():
-		p.addEnd(&answer)
-	case p.now.Before(p.opens):
-		answer.Summary = fmt.Sprintf("The mission is published and takes submissions from %s until %s.", sortie.FormatTime(p.opens), sortie.FormatTime(p.ends))
-	case p.slots.Left() == 0:
-		answer.Summary = fmt.Sprintf("All slots of the mission are taken: %s.", p.progress())
+	case d.slots.Accepted == d.slots.Target:
+		answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("All submissions that the mission asks for are here: %s.", d.progress())
+	case d.ended():
+		d.addEnd(&answer)
+	case d.now.Before(d.opens):
+		answer.Summary = fmt.Sprintf("The mission is published and takes submissions from %s until %s.", sortie.FormatTime(d.opens), sortie.FormatTime(d.ends))
+	case d.slots.Left() == 0:
+		answer.Summary = fmt.Sprintf("All slots of the mission are taken: %s.", d.progress())
 	default:
-		answer.Summary = fmt.Sprintf("The mission is published and takes submissions until %s: %s.", sortie.FormatTime(p.ends), p.progress())
+		answer.Summary = fmt.Sprintf("The mission is published and takes submissions until %s: %s.", sortie.FormatTime(d.ends), d.progress())
 	}
 	return answer
 }
 
 // addEnd says what a mission that has ended still waits for, apart from its payouts.
-func (p patient) addEnd(answer *sortie.Doctor) {
-	answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("The mission ended at %s.", sortie.FormatTime(p.ends))
-	answer.Blockers = []sortie.Blocker{p.endedBlocker()}
-	if p.slots.Reserved > 0 {
+func (d diagnosis) addEnd(answer *sortie.Doctor) {
+	answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("The mission ended at %s.", sortie.FormatTime(d.ends))
+	answer.Blockers = []sortie.Blocker{d.endedBlocker()}
+	if d.slots.Reserved > 0 {
 		answer.WaitingOn = sortie.PartyOperator
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerUndecided,
-			"Submissions that are in and not decided: %d. The mission is closed when they are decided and what is accepted is paid.", p.slots.Reserved))
+			"Submissions that are in and not decided: %d. The mission is closed when they are decided and what is accepted is paid.", d.slots.Reserved))
 	}
 }
 
 // progress says how much of what was asked for is here.
-func (p patient) progress() string {
-	text := fmt.Sprintf("%d of %d submissions are accepted", p.slots.Accepted, p.slots.Target)
-	if p.slots.Reserved > 0 {
-		text += fmt.Sprintf(", %d are on their way", p.slots.Reserved)
+func (d diagnosis) progress() string {
+	text := fmt.Sprintf("%d of %d submissions are accepted", d.slots.Accepted, d.slots.Target)
+	if d.slots.Reserved > 0 {
+		text += fmt.Sprintf(", %d are on their way", d.slots.Reserved)
 	}
 	return text
 }
 
-func (p patient) unwanted() sortie.Doctor {
+func (d diagnosis) unwanted() sortie.Doctor {
 	answer := sortie.Doctor{
 		Health: sortie.HealthRejected, WaitingOn: sortie.PartyNone,
 		Summary:  "The mission was rejected.",
-		Blockers: []sortie.Blocker{p.rejectedBlocker()},
+		Blockers: []sortie.Blocker{d.rejectedBlocker()},
 		Actions:  []string{"Do not fund this draft: the money would only come back.", "Create a new draft that answers the reason."},
 	}
-	if p.depth.Seen {
+	if d.depth.Seen {
 		answer.WaitingOn = sortie.PartyChain
 		answer.Summary = "The mission was rejected; its funding is sent back once it is confirmed."
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerFundingUnconfirmed, "The funding has %d of %d confirmations.",
-			min(p.depth.Confirmations, p.depth.Required), p.depth.Required))
+			min(d.depth.Confirmations, d.depth.Required), d.depth.Required))
 		answer.Actions = []string{"Wait for the refund.", "Create a new draft that answers the reason."}
 	}
 	return answer
 }
 
-func (p patient) rejectedBlocker() sortie.Blocker {
-	if p.place.review == nil || p.place.review.Reason == "" {
+func (d diagnosis) rejectedBlocker() sortie.Blocker {
+	if d.place.review == nil || d.place.review.Reason == "" {
 		return blocker(sortie.BlockerMissionRejected, "The mission was rejected.")
 	}
-	return blocker(sortie.BlockerMissionRejected, "The mission was rejected: %s", p.place.review.Reason)
+	return blocker(sortie.BlockerMissionRejected, "The mission was rejected: %s", d.place.review.Reason)
 }
 
-func (p patient) awaitingRefund() sortie.Doctor {
-	pending := blocker(sortie.BlockerRefundPending, "The service is sending the transaction that returns %s %s.", p.budget.Amount, p.budget.Token)
-	if closing := p.place.closing(); closing != nil {
+func (d diagnosis) awaitingRefund() sortie.Doctor {
+	pending := blocker(sortie.BlockerRefundPending, "The service is sending the transaction that returns %s %s.", d.budget.Amount, d.budget.Token)
+	if closing := d.place.closing(); closing != nil {
 		pending = blocker(sortie.BlockerRefundPending, "Transaction %s returns the money; its block, %d, is not final yet.", closing.Transaction, closing.Block)
 	}
 	return sortie.Doctor{
 		Health: sortie.HealthRejected, WaitingOn: sortie.PartyChain,
 		Summary:  "The mission was rejected, and its money is on its way back.",
-		Blockers: []sortie.Blocker{p.rejectedBlocker(), pending},
+		Blockers: []sortie.Blocker{d.rejectedBlocker(), pending},
 		Actions:  []string{"Wait for the refund.", "Create a new draft that answers the reason."},
 	}
 }
 
-func (p patient) refunded() sortie.Doctor {
+func (d diagnosis) refunded() sortie.Doctor {
 	answer := sortie.Doctor{
 		Health: sortie.HealthRejected, WaitingOn: sortie.PartyNone,
 		Summary:  "The mission was rejected, and its money is back with its creator.",
-		Blockers: []sortie.Blocker{p.rejectedBlocker()},
+		Blockers: []sortie.Blocker{d.rejectedBlocker()},
 		Actions:  []string{"Create a new draft that answers the reason."},
 	}
-	if p.addDeferredRefund(&answer) {
+	if d.addDeferredRefund(&answer) {
 		answer.Summary = "The mission was rejected; the token refused the refund, which waits in the contract for its creator."
 	}
 	return answer
 }
 
 // addDeferredRefund says that the token refused the refund, and reports whether that is so.
-func (p patient) addDeferredRefund(answer *sortie.Doctor) bool {
-	closing := p.place.closing()
+func (d diagnosis) addDeferredRefund(answer *sortie.Doctor) bool {
+	closing := d.place.closing()
 	if closing == nil || !closing.RefundDeferred {
 		return false
 	}
 	answer.WaitingOn = sortie.PartyCreator
-	answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerRefundDeferred, "%s base units of %s are held for %s by the factory.", closing.Refund, p.budget.Token, p.draft.Wallet))
-	claim := fmt.Sprintf("Call claimDeferred(%s, %s) on %s when the token accepts transfers to you.", p.draft.TokenAddress, p.draft.Wallet, p.draft.Factory)
+	answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerRefundDeferred, "%s base units of %s are held for %s by the factory.", closing.Refund, d.budget.Token, d.draft.Wallet))
+	claim := fmt.Sprintf("Call claimDeferred(%s, %s) on %s when the token accepts transfers to you.", d.draft.TokenAddress, d.draft.Wallet, d.draft.Factory)
 	answer.Actions = append([]string{claim}, answer.Actions...)
 	return true
 }
@@ -414,10 +414,10 @@ func closedBlocker(closing *onchain.Closing) sortie.Blocker {
 
 // addHalt says that nothing goes on while an incident is open: no publication, no payout, no
 // refund.
-func (p patient) addHalt(answer *sortie.Doctor) {
-	shown := p.draft.State.View()
+func (d diagnosis) addHalt(answer *sortie.Doctor) {
+	shown := d.draft.State.View()
 	held := shown.NextAction == sortie.ActionWaitForPublication || shown.NextAction == sortie.ActionWaitForRefund || shown.NextAction == sortie.ActionWaitForReview || shown.Published
-	if !p.halted || !held {
+	if !d.halted || !held {
 		return
 	}
 	if answer.Health != sortie.HealthRejected {
@@ -430,9 +430,9 @@ func (p patient) addHalt(answer *sortie.Doctor) {
 
 // addStaleness says that the chain may hold what the service does not know yet, for those who wait
 // for it.
-func (p patient) addStaleness(answer *sortie.Doctor) {
-	newest := p.place.position.Tip.Time
-	if p.now.Sub(newest) <= staleAfter || answer.WaitingOn != sortie.PartyChain && answer.WaitingOn != sortie.PartyCreator {
+func (d diagnosis) addStaleness(answer *sortie.Doctor) {
+	newest := d.place.position.Tip.Time
+	if d.now.Sub(newest) <= staleAfter || answer.WaitingOn != sortie.PartyChain && answer.WaitingOn != sortie.PartyCreator {
 		return
 	}
 	message := "The service has not followed the chain yet."

@@ -66,12 +66,12 @@ func onTheWay(slots *store.Slots) int {
 }
 
 // payoutProgress says how much of what was accepted is paid.
-func (p patient) payoutProgress() string {
-	text := fmt.Sprintf("%d of %d accepted submissions are paid", p.slots.Paid, p.slots.Accepted)
+func (d diagnosis) payoutProgress() string {
+	text := fmt.Sprintf("%d of %d accepted submissions are paid", d.slots.Paid, d.slots.Accepted)
 	for _, part := range []struct {
 		number int
 		words  string
-	}{{onTheWay(p.slots), "on the way"}, {p.slots.Deferred, "deferred"}, {p.slots.Failed, "set aside"}} {
+	}{{onTheWay(d.slots), "on the way"}, {d.slots.Deferred, "deferred"}, {d.slots.Failed, "set aside"}} {
 		if part.number > 0 {
 			text += fmt.Sprintf(", %d %s", part.number, part.words)
 		}
@@ -80,53 +80,53 @@ func (p patient) payoutProgress() string {
 }
 
 // addPayouts says what the payouts of a published mission wait for.
-func (p patient) addPayouts(answer *sortie.Doctor) {
-	if p.slots == nil || p.payouts == nil || p.slots.Accepted == 0 {
+func (d diagnosis) addPayouts(answer *sortie.Doctor) {
+	if d.slots == nil || d.payouts == nil || d.slots.Accepted == 0 {
 		return
 	}
-	answer.Summary += " " + p.payoutProgress() + "."
-	isOver := p.place.closing() != nil
-	if !isOver && onTheWay(p.slots) > 0 {
-		answer.Blockers = append(answer.Blockers, p.onTheWayBlocker())
+	answer.Summary += " " + d.payoutProgress() + "."
+	isOver := d.place.closing() != nil
+	if !isOver && onTheWay(d.slots) > 0 {
+		answer.Blockers = append(answer.Blockers, d.onTheWayBlocker())
 		if answer.WaitingOn == sortie.PartyNone {
 			answer.WaitingOn = sortie.PartyChain
 		}
 	}
-	if p.slots.Deferred > 0 {
+	if d.slots.Deferred > 0 {
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsDeferred,
-			"Payouts that the token refused and the contract credited to their recipients: %d, %s.", p.slots.Deferred, named(p.payouts.deferred, p.slots.Deferred)))
+			"Payouts that the token refused and the contract credited to their recipients: %d, %s.", d.slots.Deferred, named(d.payouts.deferred, d.slots.Deferred)))
 		answer.Actions = append(answer.Actions, fmt.Sprintf("Tell the recipients: when the token accepts transfers to them again, anyone may call claimDeferred(%s, RECIPIENT) on %s.",
-			p.draft.TokenAddress, p.draft.Factory))
+			d.draft.TokenAddress, d.draft.Factory))
 	}
 	switch {
-	case p.slots.Failed > 0 && isOver:
+	case d.slots.Failed > 0 && isOver:
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsFailed,
-			"The money left the contract before %d payouts were made: %s.", p.slots.Failed, named(p.payouts.failed, p.slots.Failed)))
-	case p.slots.Failed > 0:
+			"The money left the contract before %d payouts were made: %s.", d.slots.Failed, named(d.payouts.failed, d.slots.Failed)))
+	case d.slots.Failed > 0:
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsFailed,
-			"Payouts that are set aside until an operator lets them be tried again: %d, %s.", p.slots.Failed, named(p.payouts.failed, p.slots.Failed)))
+			"Payouts that are set aside until an operator lets them be tried again: %d, %s.", d.slots.Failed, named(d.payouts.failed, d.slots.Failed)))
 		answer.Actions = append(answer.Actions, "Ask the operator to look at the payouts that are set aside; the mission is not closed before.")
 		answer.Health, answer.WaitingOn = sortie.HealthBlocked, sortie.PartyOperator
 	}
-	if p.payouts.halt != nil && !isOver {
+	if d.payouts.halt != nil && !isOver {
 		answer.WaitingOn = sortie.PartyOperator
-		answer.Blockers = append([]sortie.Blocker{blocker(sortie.BlockerPayoutsHalted, "%s", haltInWords(p.payouts.halt))}, answer.Blockers...)
+		answer.Blockers = append([]sortie.Blocker{blocker(sortie.BlockerPayoutsHalted, "%s", haltInWords(d.payouts.halt))}, answer.Blockers...)
 	}
 }
 
-func (p patient) onTheWayBlocker() sortie.Blocker {
+func (d diagnosis) onTheWayBlocker() sortie.Blocker {
 	var parts []string
-	if held := p.slots.Accepted - p.slots.Finals; held > 0 {
+	if held := d.slots.Accepted - d.slots.Finals; held > 0 {
 		parts = append(parts, fmt.Sprintf("%d acceptances are not final: an operator can take them back until their hold is over.", held))
 	}
 	seen := make(map[string]bool)
-	for _, each := range p.payouts.waits {
+	for _, each := range d.payouts.waits {
 		if !seen[each.Message] {
 			seen[each.Message] = true
 			parts = append(parts, each.Message)
 		}
 	}
-	return blocker(sortie.BlockerPayoutsOnTheWay, "%s", strings.TrimSpace(fmt.Sprintf("Payouts on the way: %d. %s", onTheWay(p.slots), strings.Join(parts, " "))))
+	return blocker(sortie.BlockerPayoutsOnTheWay, "%s", strings.TrimSpace(fmt.Sprintf("Payouts on the way: %d. %s", onTheWay(d.slots), strings.Join(parts, " "))))
 }
 
 // named lists the submissions of payouts, and says so if there are more.

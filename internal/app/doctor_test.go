@@ -14,32 +14,34 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-func (w *world) doctor(draft store.Draft) sortie.Doctor {
-	w.t.Helper()
-	answer, err := w.app.Doctor(context.Background(), draft.Wallet, draft.ID)
-	w.must(err)
+func (a *testApp) doctor(draft store.Draft) sortie.Doctor {
+	a.t.Helper()
+	answer, err := a.app.Doctor(context.Background(), draft.Wallet, draft.ID)
+	a.must(err)
 	return answer
 }
 
-func (w *world) reject(draft store.Draft) {
-	w.t.Helper()
-	_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "The place is private.")
-	w.must(err)
+func (a *testApp) reject(draft store.Draft) {
+	a.t.Helper()
+	_, err := a.operators.Reject(context.Background(), reviewer, draft.ID, "The place is private.")
+	a.must(err)
 }
 
-func (w *world) approve(draft store.Draft) {
-	w.t.Helper()
-	_, err := w.operators.Approve(context.Background(), reviewer, draft.ID, "")
-	w.must(err)
+func (a *testApp) approve(draft store.Draft) {
+	a.t.Helper()
+	_, err := a.operators.Approve(context.Background(), reviewer, draft.ID, "")
+	a.must(err)
 }
 
-func (w *world) halt() { w.must(w.ledger.ReportIncident(context.Background(), "test", "Stop.", true)) }
+func (a *testApp) halt() {
+	a.must(a.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
+}
 
 // endedLongAgo lets 40 days pass: a mission without an end of its own takes submissions for 30. The
 // chain goes on.
-func (w *world) endedLongAgo() {
-	w.pass(40 * 24 * time.Hour)
-	w.extend(nil)
+func (a *testApp) endedLongAgo() {
+	a.pass(40 * 24 * time.Hour)
+	a.extend(nil)
 }
 
 // Each row of the protocol's table of states, and what may befall a mission in it.
@@ -52,66 +54,66 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 	type blockers = []sortie.BlockerCode
 	for name, c := range map[string]struct {
 		depth     mission.Depth
-		then      func(*world, store.Draft)
+		then      func(*testApp, store.Draft)
 		health    sortie.Health
 		waitingOn sortie.Party
 		blockers  blockers
 		says      string
 	}{
 		"created": {none, nil, waiting, sortie.PartyCreator, blockers{sortie.BlockerFundingMissing}, "10 USDC"},
-		"created, the service is behind": {none, func(w *world, _ store.Draft) { w.pass(time.Hour) }, waiting, sortie.PartyCreator,
+		"created, the service is behind": {none, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyCreator,
 			blockers{sortie.BlockerFundingMissing, sortie.BlockerChainBehind}, "newest block"},
-		"created while halted": {none, func(w *world, _ store.Draft) { w.halt() }, waiting, sortie.PartyCreator, blockers{sortie.BlockerFundingMissing}, ""},
+		"created while halted": {none, func(a *testApp, _ store.Draft) { a.halt() }, waiting, sortie.PartyCreator, blockers{sortie.BlockerFundingMissing}, ""},
 		"seen":                 {seen, nil, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, "1 of 3 confirmations"},
-		"seen, behind": {seen, func(w *world, _ store.Draft) { w.pass(time.Hour) }, waiting, sortie.PartyChain,
+		"seen, behind": {seen, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyChain,
 			blockers{sortie.BlockerFundingUnconfirmed, sortie.BlockerChainBehind}, ""},
-		"seen, a while ago": {seen, func(w *world, _ store.Draft) { w.pass(staleAfter) }, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, ""},
+		"seen, a while ago": {seen, func(a *testApp, _ store.Draft) { a.pass(staleAfter) }, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, ""},
 		"in review":         {confirmed, nil, waiting, sortie.PartyOperator, blockers{sortie.BlockerReviewPending}, "waits for review"},
 		"in review, locked": {locked, nil, waiting, sortie.PartyOperator, blockers{sortie.BlockerReviewPending}, ""},
-		"in review, halted": {confirmed, func(w *world, _ store.Draft) { w.halt() }, blocked, sortie.PartyOperator,
+		"in review, halted": {confirmed, func(a *testApp, _ store.Draft) { a.halt() }, blocked, sortie.PartyOperator,
 			blockers{sortie.BlockerServiceHalted, sortie.BlockerReviewPending}, "incident"},
-		"in review, reclaimed": {locked, func(w *world, draft store.Draft) { w.extend([]onchain.Event{closingOf(draft, 2)}) }, blocked, sortie.PartyChain,
+		"in review, reclaimed": {locked, func(a *testApp, draft store.Draft) { a.extend([]onchain.Event{closingOf(draft, 2)}) }, blocked, sortie.PartyChain,
 			blockers{sortie.BlockerMissionClosed}, "took the money back"},
-		"approved": {confirmed, (*world).approve, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingNotFinal}, "not final"},
-		"approved, halted": {confirmed, func(w *world, draft store.Draft) { w.approve(draft); w.halt() }, blocked, sortie.PartyOperator,
+		"approved": {confirmed, (*testApp).approve, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingNotFinal}, "not final"},
+		"approved, halted": {confirmed, func(a *testApp, draft store.Draft) { a.approve(draft); a.halt() }, blocked, sortie.PartyOperator,
 			blockers{sortie.BlockerServiceHalted, sortie.BlockerFundingNotFinal}, ""},
-		"approved, closed": {confirmed, func(w *world, draft store.Draft) {
-			w.approve(draft)
-			w.extend([]onchain.Event{closingOf(draft, 2)})
+		"approved, closed": {confirmed, func(a *testApp, draft store.Draft) {
+			a.approve(draft)
+			a.extend([]onchain.Event{closingOf(draft, 2)})
 		}, blocked, sortie.PartyNone, blockers{sortie.BlockerMissionClosed}, "not be published"},
-		"published": {locked, (*world).approve, ready, sortie.PartyContributors, nil, "takes submissions until 2026-03-04"},
-		"published, halted": {locked, func(w *world, draft store.Draft) { w.approve(draft); w.halt() }, blocked, sortie.PartyOperator,
+		"published": {locked, (*testApp).approve, ready, sortie.PartyContributors, nil, "takes submissions until 2026-03-04"},
+		"published, halted": {locked, func(a *testApp, draft store.Draft) { a.approve(draft); a.halt() }, blocked, sortie.PartyOperator,
 			blockers{sortie.BlockerServiceHalted}, ""},
-		"published, ended": {locked, func(w *world, draft store.Draft) { w.approve(draft); w.endedLongAgo() }, ready, sortie.PartyNone,
+		"published, ended": {locked, func(a *testApp, draft store.Draft) { a.approve(draft); a.endedLongAgo() }, ready, sortie.PartyNone,
 			blockers{sortie.BlockerMissionEnded}, "ended at 2026-03-04"},
-		"published, closed": {locked, func(w *world, draft store.Draft) {
-			w.approve(draft)
-			w.extend([]onchain.Event{closingOf(draft, closedByCreator)})
+		"published, closed": {locked, func(a *testApp, draft store.Draft) {
+			a.approve(draft)
+			a.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		}, ready, sortie.PartyNone, blockers{sortie.BlockerMissionClosed}, "is over"},
-		"rejected, unfunded": {none, (*world).reject, rejected, sortie.PartyNone, blockers{sortie.BlockerMissionRejected}, "The place is private."},
-		"rejected, seen": {seen, (*world).reject, rejected, sortie.PartyChain,
+		"rejected, unfunded": {none, (*testApp).reject, rejected, sortie.PartyNone, blockers{sortie.BlockerMissionRejected}, "The place is private."},
+		"rejected, seen": {seen, (*testApp).reject, rejected, sortie.PartyChain,
 			blockers{sortie.BlockerMissionRejected, sortie.BlockerFundingUnconfirmed}, "sent back once it is confirmed"},
-		"rejected, funded": {confirmed, (*world).reject, rejected, sortie.PartyChain,
+		"rejected, funded": {confirmed, (*testApp).reject, rejected, sortie.PartyChain,
 			blockers{sortie.BlockerMissionRejected, sortie.BlockerRefundPending}, "returns 10 USDC"},
-		"rejected, funded, halted": {confirmed, func(w *world, draft store.Draft) { w.reject(draft); w.halt() }, rejected, sortie.PartyOperator,
+		"rejected, funded, halted": {confirmed, func(a *testApp, draft store.Draft) { a.reject(draft); a.halt() }, rejected, sortie.PartyOperator,
 			blockers{sortie.BlockerServiceHalted, sortie.BlockerMissionRejected, sortie.BlockerRefundPending}, ""},
-		"rejected, refund mined": {confirmed, func(w *world, draft store.Draft) {
-			w.reject(draft)
-			w.extend([]onchain.Event{closingOf(draft, 1)})
+		"rejected, refund mined": {confirmed, func(a *testApp, draft store.Draft) {
+			a.reject(draft)
+			a.extend([]onchain.Event{closingOf(draft, 1)})
 		}, rejected, sortie.PartyChain, blockers{sortie.BlockerMissionRejected, sortie.BlockerRefundPending}, "returns the money"},
-		"refunded": {confirmed, func(w *world, draft store.Draft) { w.reject(draft); w.refund(draft, false) }, rejected, sortie.PartyNone,
+		"refunded": {confirmed, func(a *testApp, draft store.Draft) { a.reject(draft); a.refund(draft, false) }, rejected, sortie.PartyNone,
 			blockers{sortie.BlockerMissionRejected}, "back with its creator"},
-		"refund deferred": {confirmed, func(w *world, draft store.Draft) { w.reject(draft); w.refund(draft, true) }, rejected, sortie.PartyCreator,
+		"refund deferred": {confirmed, func(a *testApp, draft store.Draft) { a.reject(draft); a.refund(draft, true) }, rejected, sortie.PartyCreator,
 			blockers{sortie.BlockerMissionRejected, sortie.BlockerRefundDeferred}, "10000000 base units"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := openWorld(t, sqliteDatabase(t), worldOptions{})
-			draft := w.fund(alice, "k", c.depth)
+			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+			draft := a.fund(alice, "k", c.depth)
 			if c.then != nil {
-				c.then(w, draft)
+				c.then(a, draft)
 			}
-			answer := w.doctor(draft)
+			answer := a.doctor(draft)
 			var codes blockers
 			for _, blocker := range answer.Blockers {
 				codes = append(codes, blocker.Code)
@@ -122,7 +124,7 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 			if text, _ := json.Marshal(answer); !strings.Contains(string(text), c.says) || strings.Contains(string(text), "null,") && c.depth != none {
 				t.Errorf("it says %s", text)
 			}
-			w.checkAdvice(answer)
+			a.checkAdvice(answer)
 		})
 	}
 }
@@ -130,7 +132,7 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 // Of a published mission the doctor says how far its contributors are.
 func TestTheDoctorCountsSubmissions(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	draft := s.publish("k", 2, "")
 	want := func(party sortie.Party, says string) {
 		t.Helper()
@@ -157,104 +159,104 @@ func TestTheDoctorCountsSubmissions(t *testing.T) {
 }
 
 // checkAdvice holds what everybody reads to its form: sentences, and something to do.
-func (w *world) checkAdvice(answer sortie.Doctor) {
-	w.t.Helper()
+func (a *testApp) checkAdvice(answer sortie.Doctor) {
+	a.t.Helper()
 	sentences := append([]string{answer.Summary}, answer.Actions...)
 	for _, blocker := range answer.Blockers {
 		sentences = append(sentences, blocker.Message)
 	}
 	for _, sentence := range sentences {
 		if !strings.HasSuffix(sentence, ".") || !strings.Contains("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", sentence[:1]) || strings.Contains(sentence, "%!") {
-			w.t.Errorf("%q is no sentence", sentence)
+			a.t.Errorf("%q is no sentence", sentence)
 		}
 	}
 	if len(answer.Actions) == 0 || answer.Blockers == nil {
-		w.t.Errorf("actions %v, blockers %v", answer.Actions, answer.Blockers)
+		a.t.Errorf("actions %v, blockers %v", answer.Actions, answer.Blockers)
 	}
 }
 
 // refund closes a rejected mission finally.
-func (w *world) refund(draft store.Draft, deferred bool) {
-	w.t.Helper()
+func (a *testApp) refund(draft store.Draft, deferred bool) {
+	a.t.Helper()
 	closing := closingOf(draft, 1)
 	closing.Closed.RefundDeferred = deferred
-	w.extend([]onchain.Event{closing})
-	w.finalize(w.position.Tip.Number)
-	w.settle()
+	a.extend([]onchain.Event{closing})
+	a.finalize(a.position.Tip.Number)
+	a.settle()
 }
 
 // A mission with an end of its own may be over before it is funded, or before anybody decided about
 // it.
 func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	ends := w.clock().Add(2 * time.Hour)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	ends := a.clock().Add(2 * time.Hour)
 	body := `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4,"endsAt":"` + sortie.FormatTime(ends) + `"}`
-	view, _, err := w.app.CreateDraft(context.Background(), alice, "ends", []byte(body))
-	w.must(err)
-	draft := w.read(view.DraftID)
-	w.extend(nil)
-	if before := w.doctor(draft); before.Health != sortie.HealthWaiting {
+	view, _, err := a.app.CreateDraft(context.Background(), alice, "ends", []byte(body))
+	a.must(err)
+	draft := a.read(view.DraftID)
+	a.extend(nil)
+	if before := a.doctor(draft); before.Health != sortie.HealthWaiting {
 		t.Errorf("before its end: %+v", before)
 	}
-	w.pass(2 * time.Hour)
-	w.extend(nil) // the chain goes on, too
-	after := w.doctor(draft)
+	a.pass(2 * time.Hour)
+	a.extend(nil) // the chain goes on, too
+	after := a.doctor(draft)
 	if after.Health != sortie.HealthBlocked || after.WaitingOn != sortie.PartyCreator || after.Blockers[0].Code != sortie.BlockerMissionEnded ||
 		!strings.Contains(after.Blockers[0].Message, sortie.FormatTime(ends)) {
 		t.Errorf("after its end: %+v", after)
 	}
-	w.extend([]onchain.Event{fundingOf(draft)})
-	w.bury(draft, mission.DepthConfirmed)
-	if late := w.doctor(draft); late.Health != sortie.HealthBlocked || late.WaitingOn != sortie.PartyChain || late.Blockers[0].Code != sortie.BlockerMissionEnded {
+	a.extend([]onchain.Event{fundingOf(draft)})
+	a.bury(draft, mission.DepthConfirmed)
+	if late := a.doctor(draft); late.Health != sortie.HealthBlocked || late.WaitingOn != sortie.PartyChain || late.Blockers[0].Code != sortie.BlockerMissionEnded {
 		t.Errorf("funded too late: %+v", late)
 	}
 }
 
 func TestTheDoctorSaysWhereTheFundingIs(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.create(alice, "k")
-	if funding := w.doctor(draft).Funding; funding != (sortie.FundingDepth{Required: testConfirmations}) {
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.create(alice, "k")
+	if funding := a.doctor(draft).Funding; funding != (sortie.FundingDepth{Required: testConfirmations}) {
 		t.Errorf("unfunded: %+v", funding)
 	}
-	w.extend([]onchain.Event{fundingOf(draft)}, nil)
-	stored, err := w.db.FundingOf(context.Background(), draft.ID)
-	w.must(err)
-	funding := w.doctor(draft).Funding
+	a.extend([]onchain.Event{fundingOf(draft)}, nil)
+	stored, err := a.db.FundingOf(context.Background(), draft.ID)
+	a.must(err)
+	funding := a.doctor(draft).Funding
 	if !funding.Seen || *funding.TransactionHash != stored.Transaction || *funding.BlockNumber != stored.Block || funding.Confirmations != 2 || funding.Locked {
 		t.Errorf("seen: %+v", funding)
 	}
-	w.bury(draft, mission.DepthLocked)
-	if funding := w.doctor(draft).Funding; !funding.Locked || funding.Confirmations != 4 {
+	a.bury(draft, mission.DepthLocked)
+	if funding := a.doctor(draft).Funding; !funding.Locked || funding.Confirmations != 4 {
 		t.Errorf("locked: %+v", funding)
 	}
 }
 
 func TestMissionsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.create(alice, "k")
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.create(alice, "k")
 	ctx := context.Background()
 	for _, id := range []string{draft.ID, draft.MissionID, "nothing-00000000", "draft_00000000000000000000000000", "", "\x00"} {
-		_, err := w.app.Doctor(ctx, bob, id)
+		_, err := a.app.Doctor(ctx, bob, id)
 		wantCode(t, err, sortie.CodeNotFound)
-		_, err = w.app.ConfirmFunding(ctx, bob, id)
+		_, err = a.app.ConfirmFunding(ctx, bob, id)
 		wantCode(t, err, sortie.CodeNotFound)
 	}
-	if w.wakes != 0 {
-		t.Errorf("strangers woke the follower %d times", w.wakes)
+	if a.wakes != 0 {
+		t.Errorf("strangers woke the follower %d times", a.wakes)
 	}
 }
 
 func TestConfirmFundingMakesTheFollowerLook(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.fund(alice, "k", mission.DepthSeen)
-	check, err := w.app.ConfirmFunding(context.Background(), alice, draft.MissionID)
-	w.must(err)
-	if w.wakes != 1 || !check.OK || check.DraftID != draft.ID || check.MissionID != draft.MissionID || check.NextAction != sortie.ActionWaitForConfirmation || check.Funding.Confirmations != 1 {
-		t.Errorf("woken %d times, %+v", w.wakes, check)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.fund(alice, "k", mission.DepthSeen)
+	check, err := a.app.ConfirmFunding(context.Background(), alice, draft.MissionID)
+	a.must(err)
+	if a.wakes != 1 || !check.OK || check.DraftID != draft.ID || check.MissionID != draft.MissionID || check.NextAction != sortie.ActionWaitForConfirmation || check.Funding.Confirmations != 1 {
+		t.Errorf("woken %d times, %+v", a.wakes, check)
 	}
-	w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone}) // a hint moves nothing
+	a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone}) // a hint moves nothing
 }

@@ -46,18 +46,18 @@ func TestIDsThatAreTakenAreDrawnAgain(t *testing.T) {
 // The process that followed the chain may have a clock that is ahead of the one that answers.
 func TestAFrozenQuoteIsShownByASlowClock(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.fund(alice, "k", mission.DepthConfirmed)
-	frozen, err := w.app.Mission(context.Background(), alice, draft.ID)
-	w.must(err)
-	w.pass(24 * time.Hour)
-	later, err := w.app.Mission(context.Background(), alice, draft.ID)
-	w.must(err)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.fund(alice, "k", mission.DepthConfirmed)
+	frozen, err := a.app.Mission(context.Background(), alice, draft.ID)
+	a.must(err)
+	a.pass(24 * time.Hour)
+	later, err := a.app.Mission(context.Background(), alice, draft.ID)
+	a.must(err)
 	if later.Quote.Authorization.Deadline != draft.QuoteDeadline || later.Quote.Authorization.Deadline != frozen.Quote.Authorization.Deadline {
 		t.Errorf("the deadline was %d and is %d", frozen.Quote.Authorization.Deadline, later.Quote.Authorization.Deadline)
 	}
-	w.pass(-25 * time.Hour)
-	earlier, err := w.app.Mission(context.Background(), alice, draft.ID)
+	a.pass(-25 * time.Hour)
+	earlier, err := a.app.Mission(context.Background(), alice, draft.ID)
 	if err != nil || earlier.Quote.Authorization.Deadline >= draft.QuoteDeadline {
 		t.Errorf("an hour before it was frozen: %d, %v", earlier.Quote.Authorization.Deadline, err)
 	}

@@ -46,8 +46,8 @@ func (l *Ledger) expireReservations(ctx context.Context) error {
 		return fmt.Errorf("look for reservations that have ended: %w", err)
 	}
 	return each(list, "expire", func(submission store.Submission) error {
-		err := l.once(ctx, func(books *books) error {
-			_, err := books.moveSubmission(submission, mission.ReservationExpired, store.SubmissionMove{
+		err := l.once(ctx, func(tx *writeTx) error {
+			_, err := tx.moveSubmission(submission, mission.ReservationExpired, store.SubmissionMove{
 				Reason: "The reservation expired: its file was not uploaded in time.", DecidedBy: decidedByChecks,
 			})
 			return err
@@ -61,9 +61,9 @@ func (l *Ledger) expireReservations(ctx context.Context) error {
 
 // once runs a transaction about something that was read before: when that has changed, running
 // again would not help.
-func (l *Ledger) once(ctx context.Context, fn func(*books) error) error {
-	return l.write(ctx, func(books *books) error {
-		err := fn(books)
+func (l *Ledger) once(ctx context.Context, fn func(*writeTx) error) error {
+	return l.write(ctx, func(tx *writeTx) error {
+		err := fn(tx)
 		if errors.Is(err, store.ErrConflict) {
 			return lostRace{err}
 		}
@@ -83,6 +83,6 @@ func (l *Ledger) finalizeAcceptances(ctx context.Context) error {
 		return fmt.Errorf("look for acceptances that become final: %w", err)
 	}
 	return each(list, "finalize", func(submission store.Submission) error {
-		return l.once(ctx, func(books *books) error { return books.finalize(submission) })
+		return l.once(ctx, func(tx *writeTx) error { return tx.finalize(submission) })
 	})
 }

@@ -18,7 +18,7 @@ func TestManyRaceForFewSlots(t *testing.T) {
 	t.Parallel()
 	const contributors, target, givenBack = 500, 100, 30
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", target, "")
 		race := func(numbers []int) (won map[int]sortie.SubmissionDeclared, lost []int) {
@@ -91,7 +91,7 @@ func TestManyRaceForFewSlots(t *testing.T) {
 
 // wantEverySlotPaidOnce says that all slots of a mission are final, with a receipt each. When the
 // chain has paid them and closed the mission, each is paid and told once, and so is the end.
-func (s *studio) wantEverySlotPaidOnce(draft store.Draft, target int) {
+func (s *testMedia) wantEverySlotPaidOnce(draft store.Draft, target int) {
 	s.t.Helper()
 	if slots := s.slots(draft); slots.Reserved != 0 || slots.Accepted != target || slots.Finals != target || slots.CompletedAt != nil {
 		s.t.Errorf("before the payment: slots %+v, want %d final ones of a mission that is not complete", slots, target)
@@ -138,7 +138,7 @@ func (s *studio) wantEverySlotPaidOnce(draft store.Draft, target int) {
 func TestAHaltedServiceMakesNothingFinal(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		unsigned := s.another(func(config *Config) { config.Settler = nil })
 		draft := s.publish("k", 2, "")
@@ -169,7 +169,7 @@ func TestAHaltedServiceMakesNothingFinal(t *testing.T) {
 func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
 	var broken sortie.Hash
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 		sign := config.Settler
 		config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
 			if settlement.Payments[0].SubmissionKey == broken {
@@ -196,7 +196,7 @@ func TestReceiptsThatCannotBeSigned(t *testing.T) {
 func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, curated)
+		s := openTestMedia(t, database, curated)
 		ctx := context.Background()
 		draft := s.publish("k", 5, "")
 		flagged := s.submitQuickly(bob, draft, "one")

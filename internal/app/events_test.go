@@ -12,10 +12,10 @@ import (
 // Whoever keeps the cursor of the last page goes on from there, and misses nothing.
 func TestEventsArePolled(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	ctx := context.Background()
-	page, err := w.app.Events(ctx, alice, Page{})
-	w.must(err)
+	page, err := a.app.Events(ctx, alice, Page{})
+	a.must(err)
 	if !page.OK || page.Events == nil || len(page.Events) != 0 || page.Summary.NextCursor == "" {
 		t.Fatalf("of nothing: %+v", page)
 	}
@@ -24,8 +24,8 @@ func TestEventsArePolled(t *testing.T) {
 	poll := func() {
 		t.Helper()
 		for range 10 {
-			page, err := w.app.Events(ctx, alice, Page{Limit: 2, Cursor: cursor})
-			w.must(err)
+			page, err := a.app.Events(ctx, alice, Page{Limit: 2, Cursor: cursor})
+			a.must(err)
 			if len(page.Events) > 2 || page.Summary.ReturnedEvents != len(page.Events) {
 				t.Fatalf("the page is %+v", page.Summary)
 			}
@@ -36,10 +36,10 @@ func TestEventsArePolled(t *testing.T) {
 		}
 		t.Fatalf("no end after %d events", len(got))
 	}
-	first := w.create(alice, "first")
+	first := a.create(alice, "first")
 	poll()
-	w.create(bob, "not hers")
-	second := w.fund(alice, "second", mission.DepthConfirmed)
+	a.create(bob, "not hers")
+	second := a.fund(alice, "second", mission.DepthConfirmed)
 	poll()
 	poll()
 	want := []string{
@@ -56,15 +56,15 @@ func TestEventsArePolled(t *testing.T) {
 	if len(got) != len(want) || len(ids) != len(want) {
 		t.Errorf("%d events, %d ids; want %d", len(got), len(ids), len(want))
 	}
-	again, err := w.app.Events(ctx, alice, Page{})
-	w.must(err)
+	again, err := a.app.Events(ctx, alice, Page{})
+	a.must(err)
 	for i, event := range again.Events {
 		if event.ID != got[i].ID || !ids[event.ID] {
 			t.Errorf("event %d was %s and is %s", i, got[i].ID, event.ID)
 		}
 	}
-	foreign, err := w.app.Events(ctx, bob, Page{})
-	w.must(err)
+	foreign, err := a.app.Events(ctx, bob, Page{})
+	a.must(err)
 	if len(foreign.Events) != 1 || ids[foreign.Events[0].ID] {
 		t.Errorf("another wallet sees %+v", foreign.Events)
 	}
@@ -72,21 +72,21 @@ func TestEventsArePolled(t *testing.T) {
 
 func TestEventPages(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	for i := range MaxPage + 10 {
-		w.create(alice, fmt.Sprint(i))
+		a.create(alice, fmt.Sprint(i))
 	}
 	for asked, want := range map[int]int{0: DefaultPage, 1: 1, 99: 99, 100: 100, 101: 100, 100_000: 100} {
-		page, err := w.app.Events(context.Background(), alice, Page{Limit: asked})
-		w.must(err)
+		page, err := a.app.Events(context.Background(), alice, Page{Limit: asked})
+		a.must(err)
 		if len(page.Events) != want {
 			t.Errorf("limit %d: %d events, want %d", asked, len(page.Events), want)
 		}
 	}
-	page, err := w.app.Events(context.Background(), bob, Page{})
-	w.must(err)
-	for _, cursor := range []string{page.Summary.NextCursor, w.app.cursors.seal("audit", 3), "x"} {
-		_, err := w.app.Events(context.Background(), alice, Page{Cursor: cursor})
+	page, err := a.app.Events(context.Background(), bob, Page{})
+	a.must(err)
+	for _, cursor := range []string{page.Summary.NextCursor, a.app.cursors.seal("audit", 3), "x"} {
+		_, err := a.app.Events(context.Background(), alice, Page{Cursor: cursor})
 		wantCode(t, err, sortie.CodeInvalidCursor)
 	}
 }

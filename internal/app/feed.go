@@ -65,7 +65,7 @@ func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed
 	feed := a.newFeed()
 	for i, slots := range near {
 		if i == limit || !feed.hasRoom(slots.OpenSlots) {
-			feed.goOn(a.cursors.seal(list, nearPosition(near[i-1])))
+			feed.next(a.cursors.seal(list, nearPosition(near[i-1])))
 			return feed.MissionFeed, nil
 		}
 		if err := feed.add(a, slots.OpenSlots, &slots.Meters); err != nil {
@@ -128,7 +128,7 @@ func (f *feed) addOpen(a *App, open []store.OpenSlots, room int, cursor func(bef
 	before := int64(math.MaxInt64)
 	for i, slots := range open {
 		if i == room || !f.hasRoom(slots) {
-			f.goOn(cursor(before))
+			f.next(cursor(before))
 			break
 		}
 		if err := f.add(a, slots, nil); err != nil {
@@ -139,7 +139,7 @@ func (f *feed) addOpen(a *App, open []store.OpenSlots, room int, cursor func(bef
 	return nil
 }
 
-func (f *feed) goOn(cursor string) { f.Summary.NextCursor = &cursor }
+func (f *feed) next(cursor string) { f.Summary.NextCursor = &cursor }
 
 // OpenMission gives a published mission as everybody sees it, also when it is full or over.
 //

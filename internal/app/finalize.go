@@ -17,45 +17,45 @@ const holdAgain = time.Minute
 // nothing would be paid for it: it is revoked as soon as the closing is final, and stays on hold
 // until then, since a reorganization may bring the money back. While an incident halts the service
 // nothing changes.
-func (b *books) finalize(submission store.Submission) error {
-	if halted, err := b.tx.Halted(); err != nil || halted {
+func (tx *writeTx) finalize(submission store.Submission) error {
+	if halted, err := tx.Halted(); err != nil || halted {
 		return err
 	}
-	slots, err := b.tx.SlotsOf(submission.DraftID)
+	slots, err := tx.SlotsOf(submission.DraftID)
 	if err != nil {
 		return err
 	}
 	if slots.ClosedAt == nil {
-		if _, err = b.tx.TakeSlot(submission); err == nil {
-			b.outcomes = append(b.outcomes, OutcomeFinal)
+		if _, err = tx.TakeSlot(submission); err == nil {
+			tx.outcomes = append(tx.outcomes, OutcomeFinal)
 		}
 		if errors.Is(err, store.ErrMissionClosed) {
 			return store.ErrConflict // it was closed at this moment; the next look sees that
 		}
 		return err
 	}
-	left, err := b.moneyLeft(submission.DraftID)
+	left, err := tx.moneyLeft(submission.DraftID)
 	if err != nil {
 		return err
 	}
 	if !left {
-		return b.tx.ProlongHold(submission, b.tx.Now.Add(holdAgain))
+		return tx.ProlongHold(submission, tx.Now.Add(holdAgain))
 	}
-	_, err = b.moveSubmission(submission, mission.MoneyLeft, store.SubmissionMove{
+	_, err = tx.moveSubmission(submission, mission.MoneyLeft, store.SubmissionMove{
 		Reason: "The mission's money left the contract before the acceptance was final.", DecidedBy: actorChain,
 	})
 	return err
 }
 
 // moneyLeft reports whether the closing of a draft's mission is final.
-func (b *books) moneyLeft(draftID string) (bool, error) {
-	funding, err := b.tx.FundingOf(draftID)
+func (tx *writeTx) moneyLeft(draftID string) (bool, error) {
+	funding, err := tx.FundingOf(draftID)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil // reorganized out, which is an incident
 	}
 	if err != nil || funding.Closed == nil {
 		return false, err
 	}
-	position, err := b.tx.ChainPosition(funding.ChainID)
+	position, err := tx.ChainPosition(funding.ChainID)
 	return err == nil && funding.Closed.Block <= position.Final, err
 }

@@ -36,18 +36,18 @@ func passSetting(chainID uint64) string { return fmt.Sprintf("reconcile-full-pas
 // SetAside reports that a block is followed without a part of its events. All unfunded drafts are
 // compared with the contract soon.
 func (l *Ledger) SetAside(ctx context.Context, chainID uint64, block onchain.Block, detail string) error {
-	return l.write(ctx, func(books *books) error {
-		if err := books.incident(onchain.IncidentEventsSetAside, false, "%s", detail); err != nil {
+	return l.write(ctx, func(tx *writeTx) error {
+		if err := tx.incident(onchain.IncidentEventsSetAside, false, "%s", detail); err != nil {
 			return err
 		}
-		return books.beginPass(chainID, block.Number, block.Time)
+		return tx.beginPass(chainID, block.Number, block.Time)
 	})
 }
 
 // beginPass begins a full pass for a block in place of the one that is on its way, and has a
 // comparison run soon. Block 0 repeats the last pass.
-func (b *books) beginPass(chainID, block uint64, at time.Time) error {
-	err := b.changePass(chainID, func(pass *fullPass) bool {
+func (tx *writeTx) beginPass(chainID, block uint64, at time.Time) error {
+	err := tx.changePass(chainID, func(pass *fullPass) bool {
 		since := at.Unix()
 		if pass.Number > 0 && (!pass.Done || block == 0) {
 			since = min(since, pass.Since)
@@ -58,11 +58,11 @@ func (b *books) beginPass(chainID, block uint64, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return b.queueReconcile()
+	return tx.queueReconcile()
 }
 
-func (b *books) queueReconcile() error {
-	if err := b.core.queue.Reconcile(b.tx); err != nil && !errors.Is(err, errNoQueue) {
+func (tx *writeTx) queueReconcile() error {
+	if err := tx.core.queue.Reconcile(tx.Tx); err != nil && !errors.Is(err, errNoQueue) {
 		return fmt.Errorf("queue a reconcile: %w", err)
 	}
 	return nil
@@ -70,12 +70,12 @@ func (b *books) queueReconcile() error {
 
 // changePass changes the record of the full pass, unless change gives false. Others who change it
 // wait meanwhile.
-func (b *books) changePass(chainID uint64, change func(*fullPass) bool) error {
+func (tx *writeTx) changePass(chainID uint64, change func(*fullPass) bool) error {
 	name := passSetting(chainID)
-	if err := b.tx.PutSetting(name+":lock", []byte("1")); err != nil { // the row stays locked until the transaction ends
+	if err := tx.PutSetting(name+":lock", []byte("1")); err != nil { // the row stays locked until the transaction ends
 		return err
 	}
-	stored, err := b.tx.Setting(name, []byte(`{"done":true}`))
+	stored, err := tx.Setting(name, []byte(`{"done":true}`))
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (b *books) changePass(chainID uint64, change func(*fullPass) bool) error {
 	if err != nil {
 		return err
 	}
-	return b.tx.PutSetting(name, encoded)
+	return tx.PutSetting(name, encoded)
 }
 
 // pendingPass reads the full pass that is not complete; its number is 0 when there is none.
@@ -136,8 +136,8 @@ func (l *Ledger) PassPage(ctx context.Context, chainID uint64, limit int) (oncha
 // compared at once: not when the pass is complete, when it has to be repeated, or when another
 // process is ahead.
 func (l *Ledger) PassCompared(ctx context.Context, chainID uint64, page onchain.PassPage, settled bool) (more bool, err error) {
-	err = l.write(ctx, func(books *books) error {
-		return books.changePass(chainID, func(pass *fullPass) bool {
+	err = l.write(ctx, func(tx *writeTx) error {
+		return tx.changePass(chainID, func(pass *fullPass) bool {
 			more = false
 			if pass.Done || pass.Number != page.Pass || pass.After != page.After {
 				return false
@@ -163,5 +163,5 @@ func (l *Ledger) PassCompared(ctx context.Context, chainID uint64, page onchain.
 
 // ContinueReconcile has the next comparison run soon, because a full pass is not complete.
 func (l *Ledger) ContinueReconcile(ctx context.Context) error {
-	return l.write(ctx, func(books *books) error { return books.queueReconcile() })
+	return l.write(ctx, func(tx *writeTx) error { return tx.queueReconcile() })
 }

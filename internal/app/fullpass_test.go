@@ -10,26 +10,26 @@ import (
 )
 
 // setAside reports the next block, and follows it without its events.
-func (w *world) setAside(detail string) {
-	w.t.Helper()
-	next := onchain.Block{Number: w.position.Tip.Number + 1, Time: w.clock()}
-	w.must(w.ledger.SetAside(context.Background(), testChain, next, detail))
-	w.extend(nil)
+func (a *testApp) setAside(detail string) {
+	a.t.Helper()
+	next := onchain.Block{Number: a.position.Tip.Number + 1, Time: a.clock()}
+	a.must(a.ledger.SetAside(context.Background(), testChain, next, detail))
+	a.extend(nil)
 }
 
-func (w *world) passPage(limit int) onchain.PassPage {
-	w.t.Helper()
-	page, err := w.ledger.PassPage(context.Background(), testChain, limit)
-	w.must(err)
+func (a *testApp) passPage(limit int) onchain.PassPage {
+	a.t.Helper()
+	page, err := a.ledger.PassPage(context.Background(), testChain, limit)
+	a.must(err)
 	return page
 }
 
-func (w *world) compared(page onchain.PassPage, settled, wantMore bool) {
-	w.t.Helper()
-	more, err := w.ledger.PassCompared(context.Background(), testChain, page, settled)
-	w.must(err)
+func (a *testApp) compared(page onchain.PassPage, settled, wantMore bool) {
+	a.t.Helper()
+	more, err := a.ledger.PassCompared(context.Background(), testChain, page, settled)
+	a.must(err)
 	if more != wantMore {
-		w.t.Errorf("after the page that follows draft %d: more is %t, want %t", page.After, more, wantMore)
+		a.t.Errorf("after the page that follows draft %d: more is %t, want %t", page.After, more, wantMore)
 	}
 }
 
@@ -45,37 +45,37 @@ func idsOf(page onchain.PassPage) (ids []string) {
 func TestADraftWhoseFundingWasSetAsideIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openRetaining(t, database, testRetention)
-		w.removeUnfunded(0)
-		unfunded, another, funded := w.create(alice, "unfunded"), w.create(alice, "another"), w.create(bob, "funded")
-		w.extend(nil)
-		w.setAside("The funding.")
-		block := w.position.Tip.Number
-		w.pass(testRetention + retentionMargin + time.Second)
-		w.extend(nil)
-		w.removeUnfunded(0) // the incident is open
-		w.clearIncidents()
-		w.removeUnfunded(0) // nothing was compared since
+		a := openRetaining(t, database, testRetention)
+		a.removeUnfunded(0)
+		unfunded, another, funded := a.create(alice, "unfunded"), a.create(alice, "another"), a.create(bob, "funded")
+		a.extend(nil)
+		a.setAside("The funding.")
+		block := a.position.Tip.Number
+		a.pass(testRetention + retentionMargin + time.Second)
+		a.extend(nil)
+		a.removeUnfunded(0) // the incident is open
+		a.clearIncidents()
+		a.removeUnfunded(0) // nothing was compared since
 
-		first := w.passPage(2)
+		first := a.passPage(2)
 		if got, want := idsOf(first), []string{unfunded.ID, another.ID}; !slices.Equal(got, want) || first.Block != block {
 			t.Errorf("the first page: got %v as of block %d, want %v as of block %d", got, first.Block, want, block)
 		}
-		w.compared(first, true, true)
-		w.removeUnfunded(0) // the last page was not compared
-		last := w.passPage(2)
+		a.compared(first, true, true)
+		a.removeUnfunded(0) // the last page was not compared
+		last := a.passPage(2)
 		if got, want := idsOf(last), []string{funded.ID}; !slices.Equal(got, want) || !last.End {
 			t.Errorf("the last page: got %v, end %t, want %v, end true", got, last.End, want)
 		}
-		w.must(w.ledger.Adopt(context.Background(), testChain, w.missed(block, fundingOf(funded))))
-		w.compared(last, true, false)
-		w.removeUnfunded(2)
-		w.checkGone(unfunded)
-		w.checkGone(another)
-		if got := w.read(funded.ID); got.ID != funded.ID {
+		a.must(a.ledger.Adopt(context.Background(), testChain, a.missed(block, fundingOf(funded))))
+		a.compared(last, true, false)
+		a.removeUnfunded(2)
+		a.checkGone(unfunded)
+		a.checkGone(another)
+		if got := a.read(funded.ID); got.ID != funded.ID {
 			t.Errorf("the funded draft: read %q, want %q", got.ID, funded.ID)
 		}
-		if page := w.passPage(2); page.Pass != 0 {
+		if page := a.passPage(2); page.Pass != 0 {
 			t.Errorf("a complete pass has page %+v, want none", page)
 		}
 	})
@@ -85,17 +85,17 @@ func TestADraftWhoseFundingWasSetAsideIsNotRemoved(t *testing.T) {
 // not looked at the nodes.
 func TestNothingIsRemovedWhileASetAsideIsOpen(t *testing.T) {
 	t.Parallel()
-	w := openRetaining(t, sqliteDatabase(t), testRetention)
-	w.removeUnfunded(0)
-	w.create(alice, "unfunded")
-	w.setAside("A block.")
-	w.compared(w.passPage(10), true, false)
-	w.pass(testRetention + retentionMargin + time.Second)
-	w.extend(nil)
-	w.removeUnfunded(0)
-	w.clearIncidents()
-	w.compared(w.passPage(10), true, false)
-	w.removeUnfunded(1)
+	a := openRetaining(t, sqliteDatabase(t), testRetention)
+	a.removeUnfunded(0)
+	a.create(alice, "unfunded")
+	a.setAside("A block.")
+	a.compared(a.passPage(10), true, false)
+	a.pass(testRetention + retentionMargin + time.Second)
+	a.extend(nil)
+	a.removeUnfunded(0)
+	a.clearIncidents()
+	a.compared(a.passPage(10), true, false)
+	a.removeUnfunded(1)
 }
 
 // A pass counts only as a whole: each page once, in order, of the newest pass, with everything
@@ -103,29 +103,29 @@ func TestNothingIsRemovedWhileASetAsideIsOpen(t *testing.T) {
 func TestAFullPassIsCompleteOnlyAsAWhole(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		for _, key := range []string{"a", "b", "c"} {
-			w.create(alice, key)
+			a.create(alice, key)
 		}
-		w.setAside("A block.")
-		first := w.passPage(2)
-		w.compared(first, true, true)
-		w.compared(first, true, false) // by another process, too
-		stale := w.passPage(2)
-		w.setAside("Another block.")
-		w.compared(stale, true, false) // of the pass before
-		w.compared(first, true, false)
-		if page := w.passPage(2); page.After != 0 || page.Block != w.position.Tip.Number {
-			t.Errorf("after another block: got a page after draft %d as of block %d, want 0 and %d", page.After, page.Block, w.position.Tip.Number)
+		a.setAside("A block.")
+		first := a.passPage(2)
+		a.compared(first, true, true)
+		a.compared(first, true, false) // by another process, too
+		stale := a.passPage(2)
+		a.setAside("Another block.")
+		a.compared(stale, true, false) // of the pass before
+		a.compared(first, true, false)
+		if page := a.passPage(2); page.After != 0 || page.Block != a.position.Tip.Number {
+			t.Errorf("after another block: got a page after draft %d as of block %d, want 0 and %d", page.After, page.Block, a.position.Tip.Number)
 		}
-		w.compared(w.passPage(2), false, true)
-		w.compared(w.passPage(2), true, false)
-		if page := w.passPage(2); page.Pass == 0 || page.After != 0 {
+		a.compared(a.passPage(2), false, true)
+		a.compared(a.passPage(2), true, false)
+		if page := a.passPage(2); page.Pass == 0 || page.After != 0 {
 			t.Errorf("after a pass in which something was not adopted: got %+v, want it from its beginning", page)
 		}
-		w.compared(w.passPage(2), true, true)
-		w.compared(w.passPage(2), true, false)
-		if page := w.passPage(2); page.Pass != 0 {
+		a.compared(a.passPage(2), true, true)
+		a.compared(a.passPage(2), true, false)
+		if page := a.passPage(2); page.Pass != 0 {
 			t.Errorf("after a whole pass: got %+v, want none", page)
 		}
 	})
@@ -135,28 +135,28 @@ func TestAFullPassIsCompleteOnlyAsAWhole(t *testing.T) {
 // is now.
 func TestAFullPassComparesWhatCouldBeFundedThen(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	rejected := w.create(alice, "rejected")
-	w.reject(rejected)
-	w.setAside("A block.")
-	w.pass(30 * 24 * time.Hour)
-	w.clearIncidents()
-	if got, want := idsOf(w.passPage(10)), []string{rejected.ID}; !slices.Equal(got, want) {
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	rejected := a.create(alice, "rejected")
+	a.reject(rejected)
+	a.setAside("A block.")
+	a.pass(30 * 24 * time.Hour)
+	a.clearIncidents()
+	if got, want := idsOf(a.passPage(10)), []string{rejected.ID}; !slices.Equal(got, want) {
 		t.Errorf("the page: got %v, want %v", got, want)
 	}
-	w.compared(w.passPage(10), true, false)
-	w.setAside("A later block.")
-	if got := idsOf(w.passPage(10)); len(got) != 0 {
+	a.compared(a.passPage(10), true, false)
+	a.setAside("A later block.")
+	if got := idsOf(a.passPage(10)); len(got) != 0 {
 		t.Errorf("for a later block: got %v, want none", got)
 	}
 }
 
 func TestAFullPassThatIsNotCompleteContinues(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	before := w.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`)
-	w.must(w.ledger.ContinueReconcile(context.Background()))
-	if got := w.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`); got != before+1 {
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	before := a.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`)
+	a.must(a.ledger.ContinueReconcile(context.Background()))
+	if got := a.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`); got != before+1 {
 		t.Errorf("got %d reconcile jobs, want %d", got, before+1)
 	}
 }

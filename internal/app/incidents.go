@@ -7,8 +7,8 @@ import (
 // ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is
 // open. Events that were set aside are reported by [App.SetAside].
 func (l *Ledger) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
-	err := l.write(ctx, func(books *books) error {
-		return books.incident(kind, halting, "%s", detail)
+	err := l.write(ctx, func(tx *writeTx) error {
+		return tx.incident(kind, halting, "%s", detail)
 	})
 	l.stuck.forget()
 	return err
@@ -16,13 +16,13 @@ func (l *Ledger) ReportIncident(ctx context.Context, kind, detail string, haltin
 
 // ResolveIncidents ends the incidents of a kind: their cause is gone.
 func (l *Ledger) ResolveIncidents(ctx context.Context, kind string) error {
-	err := l.write(ctx, func(books *books) error {
-		ended, err := books.tx.ClearIncidents(kind, actorChain)
+	err := l.write(ctx, func(tx *writeTx) error {
+		ended, err := tx.ClearIncidents(kind, actorChain)
 		if err != nil {
 			return err
 		}
 		for _, id := range ended {
-			if err := books.audit(actorChain, "incident.cleared", id, map[string]any{"kind": kind}); err != nil {
+			if err := tx.audit(actorChain, "incident.cleared", id, map[string]any{"kind": kind}); err != nil {
 				return err
 			}
 		}

@@ -22,11 +22,11 @@ func paymentOf(draft store.Draft, slot uint64, recipient sortie.Address, submiss
 	}
 }
 
-func (w *world) wantHalted(want bool) {
-	w.t.Helper()
-	halted, err := w.ledger.Halted(context.Background())
+func (a *testApp) wantHalted(want bool) {
+	a.t.Helper()
+	halted, err := a.ledger.Halted(context.Background())
 	if err != nil || halted != want {
-		w.t.Errorf("halted is %t, %v; want %t; incidents %v", halted, err, want, w.incidents())
+		a.t.Errorf("halted is %t, %v; want %t; incidents %v", halted, err, want, a.incidents())
 	}
 }
 
@@ -36,20 +36,20 @@ func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reason  uint8
-		prepare func(w *world, draft store.Draft)
+		prepare func(a *testApp, draft store.Draft)
 		halts   bool
 	}{
-		"published, closed with the settler's signature": {1, func(w *world, draft store.Draft) { w.approved(draft) }, true},
-		"published, reclaimed by its creator":            {2, func(w *world, draft store.Draft) { w.approved(draft) }, false},
-		"in review, closed with the settler's signature": {1, func(*world, store.Draft) {}, true},
-		"in review, reclaimed by its creator":            {2, func(*world, store.Draft) {}, false},
-		"rejected, closed before the service could": {1, func(w *world, draft store.Draft) {
-			_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "Because.")
-			w.must(err)
+		"published, closed with the settler's signature": {1, func(a *testApp, draft store.Draft) { a.approved(draft) }, true},
+		"published, reclaimed by its creator":            {2, func(a *testApp, draft store.Draft) { a.approved(draft) }, false},
+		"in review, closed with the settler's signature": {1, func(*testApp, store.Draft) {}, true},
+		"in review, reclaimed by its creator":            {2, func(*testApp, store.Draft) {}, false},
+		"rejected, closed before the service could": {1, func(a *testApp, draft store.Draft) {
+			_, err := a.operators.Reject(context.Background(), reviewer, draft.ID, "Because.")
+			a.must(err)
 		}, false},
-		"published, closed as the service asked for": {1, func(w *world, draft store.Draft) {
-			w.approved(draft)
-			w.must(w.db.Tx(context.Background(), func(tx *store.Tx) error {
+		"published, closed as the service asked for": {1, func(a *testApp, draft store.Draft) {
+			a.approved(draft)
+			a.must(a.db.Tx(context.Background(), func(tx *store.Tx) error {
 				_, _, err := tx.AddIntent(IntentClose, draft.ID, testChain, gasPayer)
 				return err
 			}))
@@ -58,17 +58,17 @@ func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			engines(t, func(t *testing.T, database string) {
-				w := openWorld(t, database, worldOptions{})
-				draft := w.fund(alice, "k", mission.DepthLocked)
-				c.prepare(w, draft)
-				before, tip := w.read(draft.ID).State, w.position.Tip.Number
-				w.extend([]onchain.Event{closingOf(draft, c.reason)})
-				w.wantHalted(c.halts)
-				w.advance(w.step(tip, nil)) // the closing is reorganized out
-				if got := w.read(draft.ID).State; got != before {
+				a := openTestApp(t, database, testAppOptions{})
+				draft := a.fund(alice, "k", mission.DepthLocked)
+				c.prepare(a, draft)
+				before, tip := a.read(draft.ID).State, a.position.Tip.Number
+				a.extend([]onchain.Event{closingOf(draft, c.reason)})
+				a.wantHalted(c.halts)
+				a.advance(a.step(tip, nil)) // the closing is reorganized out
+				if got := a.read(draft.ID).State; got != before {
 					t.Errorf("without the closing the mission is %+v, want %+v", got, before)
 				}
-				w.wantHalted(c.halts) // a person must look all the same
+				a.wantHalted(c.halts) // a person must look all the same
 			})
 		})
 	}
@@ -121,7 +121,7 @@ func TestAPaymentThatTheServiceDidNotPromiseHalts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStudio(t, sqliteDatabase(t), nil)
+			s := openTestMedia(t, sqliteDatabase(t), nil)
 			draft := s.publish("k", 3, "")
 			id := s.submitQuickly(bob, draft, "one")
 			s.pass(testHold)
@@ -143,19 +143,19 @@ func TestAPaymentThatTheServiceDidNotPromiseHalts(t *testing.T) {
 func TestAStolenBatchIsOneIncident(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
-		draft := w.fund(alice, "k", mission.DepthLocked)
+		a := openTestApp(t, database, testAppOptions{})
+		draft := a.fund(alice, "k", mission.DepthLocked)
 		var batch []onchain.Event
 		for slot := range uint64(150) {
 			batch = append(batch, paymentOf(draft, slot, bob, "sub_none"))
 		}
-		step := w.step(w.position.Tip.Number, batch)
+		step := a.step(a.position.Tip.Number, batch)
 		for i := range step.Events {
 			step.Events[i].Transaction = step.Events[0].Transaction
 		}
-		w.advance(step)
-		incidents, err := w.db.OpenIncidents(context.Background())
-		w.must(err)
+		a.advance(step)
+		incidents, err := a.db.OpenIncidents(context.Background())
+		a.must(err)
 		if len(incidents) != 1 || incidents[0].Kind != "unexpected_payment" || !incidents[0].Halting || !strings.Contains(incidents[0].Detail, bob.String()) {
 			t.Errorf("the incidents are %+v, want one unexpected_payment that halts and names %s", incidents, bob)
 		}
@@ -165,12 +165,12 @@ func TestAStolenBatchIsOneIncident(t *testing.T) {
 // A payment that following missed and the comparison with the contract found is looked at, too.
 func TestAnAdoptedTheftHalts(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.fund(alice, "k", mission.DepthLocked)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.fund(alice, "k", mission.DepthLocked)
 	event := paymentOf(draft, 0, bob, "sub_none")
-	event.Block, event.BlockHash, event.Transaction = w.position.Tip.Number, w.position.Tip.Hash, testHash('t', 1)
-	w.must(w.ledger.Adopt(context.Background(), testChain, event))
-	w.wantIncidents("unexpected_payment")
+	event.Block, event.BlockHash, event.Transaction = a.position.Tip.Number, a.position.Tip.Hash, testHash('t', 1)
+	a.must(a.ledger.Adopt(context.Background(), testChain, event))
+	a.wantIncidents("unexpected_payment")
 }
 
 // An acceptance on hold does not become final after the money left, and gets no receipt. It is
@@ -179,7 +179,7 @@ func TestAnAdoptedTheftHalts(t *testing.T) {
 func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 3, "")
 		held := s.submitQuickly(bob, draft, "one")
 		tip := s.position.Tip.Number
@@ -214,7 +214,7 @@ func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 // Acceptances of missions without money do not keep those of others waiting, however many they are.
 func TestAcceptancesWithoutMoneyHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	poor, rich := s.publish("poor", maxDue+1, `,"maxSubmissionsPerContributor":1`), s.publish("rich", 1, "")
 	for i := range maxDue + 1 {
 		s.submitQuickly(contributor(i), poor, "one")
@@ -233,7 +233,7 @@ func TestAcceptancesWithoutMoneyHoldUpNoOthers(t *testing.T) {
 func TestASlotOfAClosedMissionIsRefusedByTheWrite(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 3, "")
 		held := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)
@@ -254,7 +254,7 @@ func TestASlotOfAClosedMissionIsRefusedByTheWrite(t *testing.T) {
 func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 2, "")
 		wantCompletions := func(when string, want int) {
 			t.Helper()
@@ -294,7 +294,7 @@ func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 // What is over is not closed, and does not complete, while an incident halts the service.
 func TestNothingCompletesWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	draft := s.publish("k", 2, "")
 	halt := func() { s.must(s.ledger.ReportIncident(context.Background(), "test", "Stop.", true)) }
 	halt()

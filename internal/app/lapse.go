@@ -34,7 +34,7 @@ func (l *Ledger) lapseMissions(ctx context.Context) error {
 	}
 	var failures []error
 	for _, draft := range list {
-		if err := l.write(ctx, func(books *books) error { return books.lapse(draft.ID) }); err != nil {
+		if err := l.write(ctx, func(tx *writeTx) error { return tx.lapse(draft.ID) }); err != nil {
 			failures = append(failures, fmt.Errorf("reject draft %s, which cannot be published any more: %w", draft.ID, err))
 		}
 	}
@@ -51,36 +51,36 @@ func earlier(now, block time.Time) time.Time {
 
 // lapse rejects a mission that can no longer be published, in place of an approval that came too
 // late, too.
-func (b *books) lapse(draftID string) error {
-	if err := b.hold(); err != nil {
+func (tx *writeTx) lapse(draftID string) error {
+	if err := tx.lockChain(); err != nil {
 		return err
 	}
-	position, err := b.tx.ChainPosition(b.core.domain.ChainID)
+	position, err := tx.ChainPosition(tx.core.domain.ChainID)
 	if err != nil {
 		return err
 	}
-	account, err := b.open(draftID)
-	if err != nil || !account.late(earlier(b.tx.Now, position.Tip.Time)) || b.core.clock.state().InDoubt {
+	state, err := tx.load(draftID)
+	if err != nil || !state.late(earlier(tx.Now, position.Tip.Time)) || tx.core.clock.state().InDoubt {
 		return err
 	}
-	if halted, err := b.tx.Halted(); err != nil || halted {
+	if halted, err := tx.Halted(); err != nil || halted {
 		return err
 	}
-	reason := account.lateness()
-	facts := fundingFacts(account.funding)
+	reason := state.lateness()
+	facts := fundingFacts(state.funding)
 	facts.Reason = reason
-	if err := b.move(account, mission.Lapsed, facts); err != nil {
+	if err := tx.move(state, mission.Lapsed, facts); err != nil {
 		return err
 	}
 	review := store.Review{DraftID: draftID, Decision: mission.DecisionRejected, Operator: actorExpiry, Reason: reason}
-	if err := b.tx.ReplaceReview(review); err != nil {
+	if err := tx.ReplaceReview(review); err != nil {
 		return err
 	}
-	return b.audit(actorExpiry, "mission.lapsed", draftID, map[string]any{"missionId": account.draft.MissionID, "reason": reason})
+	return tx.audit(actorExpiry, "mission.lapsed", draftID, map[string]any{"missionId": state.draft.MissionID, "reason": reason})
 }
 
 // late reports whether the mission can no longer be published at a time.
-func (c *account) late(now time.Time) bool { return tooLate(c.draft, now) }
+func (d *draftState) late(now time.Time) bool { return tooLate(d.draft, now) }
 
 func tooLate(draft store.Draft, now time.Time) bool {
 	return draft.PublishBy != nil && !now.Before(*draft.PublishBy)
@@ -88,26 +88,26 @@ func tooLate(draft store.Draft, now time.Time) bool {
 
 // lateness says, in a sentence for creator and operator, why the mission can no longer be
 // published.
-func (c *account) lateness() string {
-	if ends := c.draft.EndsAt; ends != nil && ends.Equal(*c.draft.PublishBy) {
+func (d *draftState) lateness() string {
+	if ends := d.draft.EndsAt; ends != nil && ends.Equal(*d.draft.PublishBy) {
 		return fmt.Sprintf("The mission ended at %s and was not published before.", sortie.FormatTime(*ends))
 	}
 	return fmt.Sprintf("The money can be reclaimed from %s on, which leaves too little time to run the mission and to pay for it: %d days after its end are needed.",
-		sortie.FormatTime(time.Unix(int64(c.funding.ReclaimAfter), 0)), int(mission.SettlementPeriod.Hours()/24))
+		sortie.FormatTime(time.Unix(int64(d.funding.ReclaimAfter), 0)), int(mission.SettlementPeriod.Hours()/24))
 }
 
 // publishBy is from when the draft can no longer be published in its next state; nil where that
 // does not matter. A mission that was published before, on a funding that a reorganization took
 // out, owes its contributors: it does not lapse.
-func (b *books) publishBy(c *account, next mission.State) (*time.Time, error) {
-	if c.funding == nil || !next.AwaitsPublication() {
+func (tx *writeTx) publishBy(d *draftState, next mission.State) (*time.Time, error) {
+	if d.funding == nil || !next.AwaitsPublication() {
 		return nil, nil
 	}
 	if next.Decision == mission.DecisionApproved {
-		if _, err := b.tx.SlotsOf(c.draft.ID); !errors.Is(err, store.ErrNotFound) {
+		if _, err := tx.SlotsOf(d.draft.ID); !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
 	}
-	by := mission.PublishBy(c.draft.EndsAt, c.funding.ReclaimAfter)
+	by := mission.PublishBy(d.draft.EndsAt, d.funding.ReclaimAfter)
 	return &by, nil
 }

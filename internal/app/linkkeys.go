@@ -21,8 +21,8 @@ const (
 
 // linkRing is the ring of link keys as this process last read it.
 type linkRing struct {
-	keys     atomic.Pointer[links.Keys]
-	lookedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
+	keys       atomic.Pointer[links.Keys]
+	reloadedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
 }
 
 // sign gives the query of a link that lives until exp.
@@ -38,7 +38,7 @@ func (c *core) signLink(id, variant string, exp int64) string {
 func (c *core) verifyLink(ctx context.Context, id, variant, query string) (expiresAt time.Time, err error) {
 	now := c.now()
 	exp, err := c.links.keys.Load().Verify(id, variant, query, now)
-	if err != nil && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid && c.links.mayLook(now) {
+	if err != nil && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid && c.links.mayReload(now) {
 		if err := c.reloadLinkKeys(ctx); err != nil {
 			return time.Time{}, storeError(err)
 		}
@@ -47,9 +47,9 @@ func (c *core) verifyLink(ctx context.Context, id, variant, query string) (expir
 	return time.Unix(exp, 0), err
 }
 
-func (r *linkRing) mayLook(now time.Time) bool {
-	last := r.lookedAt.Load()
-	return now.Unix() != last && r.lookedAt.CompareAndSwap(last, now.Unix())
+func (r *linkRing) mayReload(now time.Time) bool {
+	last := r.reloadedAt.Load()
+	return now.Unix() != last && r.reloadedAt.CompareAndSwap(last, now.Unix())
 }
 
 // ReloadLinkKeys reads the keys that this and other processes made. Every process calls it each
@@ -93,22 +93,22 @@ func (c *core) useLinkKeys(stored []store.LinkKey) error {
 func (a *App) RotateLinkKeys(ctx context.Context) error { return a.rotateLinkKeys(ctx) }
 
 func (c *core) rotateLinkKeys(ctx context.Context) error {
-	err := c.write(ctx, func(books *books) error {
-		stored, err := books.tx.LinkKeys()
+	err := c.write(ctx, func(tx *writeTx) error {
+		stored, err := tx.LinkKeys()
 		if err != nil {
 			return err
 		}
-		now := books.tx.Now
+		now := tx.Now
 		switch {
 		case len(stored) == 0:
-			err = books.addLinkKey(stored, now)
+			err = tx.addLinkKey(stored, now)
 		case !now.Before(stored[0].CreatedAt.Add(linkKeyTerm)):
-			err = books.addLinkKey(stored, now.Add(linkKeyLead))
+			err = tx.addLinkKey(stored, now.Add(linkKeyLead))
 		}
 		if err != nil {
 			return err
 		}
-		return books.tx.RetireLinkKeys(outlived(stored, now)...)
+		return tx.RetireLinkKeys(expiredKeys(stored, now)...)
 	})
 	if err != nil {
 		return fmt.Errorf("rotate link keys: %w", err)
@@ -118,7 +118,7 @@ func (c *core) rotateLinkKeys(ctx context.Context) error {
 
 // outlived are the keys, of a list that begins with the newest, whose links have all expired:
 // another has signed for so long.
-func outlived(stored []store.LinkKey, now time.Time) []string {
+func expiredKeys(stored []store.LinkKey, now time.Time) []string {
 	for i, key := range stored {
 		if !now.Before(key.SignsFrom.Add(longestLink + linkKeyRest)) {
 			return linkKeyIDs(stored[i+1:])
@@ -136,7 +136,7 @@ func linkKeyIDs(keys []store.LinkKey) (ids []string) {
 
 // addLinkKey makes a key with the number behind that of the newest, so that of two processes that
 // do so at once only one succeeds.
-func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
+func (tx *writeTx) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 	number := 0
 	if len(stored) > 0 {
 		var err error
@@ -146,5 +146,5 @@ func (b *books) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 	}
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
-	return b.tx.AddLinkKey(strconv.Itoa(number+1), secret, signsFrom)
+	return tx.AddLinkKey(strconv.Itoa(number+1), secret, signsFrom)
 }

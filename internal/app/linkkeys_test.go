@@ -11,7 +11,7 @@ import (
 )
 
 // keyOf is the id of the key that a fresh link is signed with.
-func (s *studio) keyOf(service *Service, draft store.Draft) (link, key string) {
+func (s *testMedia) keyOf(service *Service, draft store.Draft) (link, key string) {
 	s.t.Helper()
 	defer s.use(s.service)
 	s.use(service)
@@ -25,7 +25,7 @@ func (s *studio) keyOf(service *Service, draft store.Draft) (link, key string) {
 func TestLinkKeysRotate(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		other := s.another(nil) // a process that was started at the same time
 		draft := s.publish("k", 2, "")
@@ -76,7 +76,7 @@ func TestLinkKeysRotate(t *testing.T) {
 func TestAllLinksDie(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		other := s.another(nil)
 		draft := s.publish("k", 2, "")

@@ -109,7 +109,7 @@ func (c *core) find(ctx context.Context, m *Media) error {
 		err = blob.ErrObjectCorrupt
 	}
 	if err == nil {
-		err = c.proven.prove(ctx, c.objects, m.Hash, info, c.now())
+		err = c.verified.verify(ctx, c.objects, m.Hash, info, c.now())
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())

@@ -102,8 +102,8 @@ var PayoutSteps = []PayoutStep{
 }
 
 // step notes steps of the transaction, which count when it is committed.
-func (b *books) step(step PayoutStep, times int) {
+func (tx *writeTx) step(step PayoutStep, times int) {
 	for range times {
-		b.steps = append(b.steps, step)
+		tx.steps = append(tx.steps, step)
 	}
 }

@@ -22,7 +22,7 @@ func (o *Operators) ChainOverview(ctx context.Context, operator sortie.Address) 
 	}
 	overview := sortie.ChainOverview{OK: true, ChainID: o.domain.ChainID, Incidents: []sortie.Incident{}, GeneratedAt: sortie.FormatTime(o.now())}
 	for _, read := range []func(context.Context, *sortie.ChainOverview) error{
-		o.overlookPosition, o.overlookIncidents, o.overlookSender, o.readPayoutHalt, o.overlookReconcile,
+		o.readPosition, o.readIncidents, o.readSender, o.readPayoutHalt, o.readReconcile,
 	} {
 		if err := read(ctx, &overview); err != nil {
 			return sortie.ChainOverview{}, storeError(err)
@@ -31,7 +31,7 @@ func (o *Operators) ChainOverview(ctx context.Context, operator sortie.Address) 
 	return overview, nil
 }
 
-func (o *Operators) overlookPosition(ctx context.Context, overview *sortie.ChainOverview) (err error) {
+func (o *Operators) readPosition(ctx context.Context, overview *sortie.ChainOverview) (err error) {
 	if overview.Factories, err = o.store.Factories(ctx, o.domain.ChainID); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (o *Operators) overlookPosition(ctx context.Context, overview *sortie.Chain
 	return nil
 }
 
-func (o *Operators) overlookIncidents(ctx context.Context, overview *sortie.ChainOverview) error {
+func (o *Operators) readIncidents(ctx context.Context, overview *sortie.ChainOverview) error {
 	incidents, err := o.store.OpenIncidents(ctx)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (o *Operators) overlookIncidents(ctx context.Context, overview *sortie.Chai
 	return nil
 }
 
-func (o *Operators) overlookSender(ctx context.Context, overview *sortie.ChainOverview) error {
+func (o *Operators) readSender(ctx context.Context, overview *sortie.ChainOverview) error {
 	queued, sent, oldest, err := o.store.IntentBacklog(ctx)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (o *Operators) overlookSender(ctx context.Context, overview *sortie.ChainOv
 	return nil
 }
 
-func (o *Operators) overlookReconcile(ctx context.Context, overview *sortie.ChainOverview) error {
+func (o *Operators) readReconcile(ctx context.Context, overview *sortie.ChainOverview) error {
 	stored, err := o.store.LastSetting(ctx, reconcileSetting(o.domain.ChainID))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -98,11 +98,11 @@ func (o *Operators) RequestReconcile(ctx context.Context, operator sortie.Addres
 	if err := o.admit(operator); err != nil {
 		return sortie.ReconcileRequested{}, err
 	}
-	err := o.write(ctx, func(books *books) error {
-		if err := o.queue.Reconcile(books.tx); err != nil {
+	err := o.write(ctx, func(tx *writeTx) error {
+		if err := o.queue.Reconcile(tx.Tx); err != nil {
 			return fmt.Errorf("queue a reconcile: %w", err)
 		}
-		return books.audit(operator.String(), "chain.reconcile_requested", fmt.Sprint(o.domain.ChainID), map[string]any{})
+		return tx.audit(operator.String(), "chain.reconcile_requested", fmt.Sprint(o.domain.ChainID), map[string]any{})
 	})
 	if err != nil {
 		return sortie.ReconcileRequested{}, storeError(err)
@@ -123,8 +123,8 @@ func (o *Operators) ClearIncident(ctx context.Context, operator sortie.Address, 
 		return sortie.IncidentCleared{}, err
 	}
 	answer := sortie.IncidentCleared{OK: true, ID: id}
-	err = o.store.Tx(ctx, func(tx *store.Tx) (err error) {
-		books := &books{core: o.core, tx: tx}
+	err = o.store.Tx(ctx, func(stored *store.Tx) (err error) {
+		tx := &writeTx{Tx: stored, core: o.core}
 		if err := tx.ClearIncident(id, operator.String()); err != nil {
 			return err
 		}
@@ -136,11 +136,11 @@ func (o *Operators) ClearIncident(ctx context.Context, operator sortie.Address, 
 			return err
 		}
 		if incident.Kind == onchain.IncidentEventsSetAside { // the nodes may answer otherwise now
-			if err := books.beginPass(o.domain.ChainID, 0, incident.OpenedAt); err != nil {
+			if err := tx.beginPass(o.domain.ChainID, 0, incident.OpenedAt); err != nil {
 				return err
 			}
 		}
-		return books.audit(operator.String(), "incident.cleared", id, map[string]any{"kind": incident.Kind, "detail": incident.Detail, "reason": reason})
+		return tx.audit(operator.String(), "incident.cleared", id, map[string]any{"kind": incident.Kind, "detail": incident.Detail, "reason": reason})
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):

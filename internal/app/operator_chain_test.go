@@ -13,24 +13,24 @@ import (
 func TestTheAuditLogIsComplete(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		ctx := context.Background()
-		approved, rejected := w.fund(alice, "a", mission.DepthConfirmed), w.create(bob, "b")
-		_, err := w.operators.Approve(ctx, reviewer, approved.ID, "")
-		w.must(err)
-		_, err = w.operators.Reject(ctx, colleague, rejected.ID, "No.")
-		w.must(err)
-		w.must(w.ledger.ReportIncident(ctx, "test", "Look.", false))
-		w.clearIncidents()
-		_, err = w.operators.RequestReconcile(ctx, reviewer)
-		w.must(err)
-		w.must(w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 3, Repaired: 1}))
-		w.must(w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 3})) // nothing was done: nothing to say
+		approved, rejected := a.fund(alice, "a", mission.DepthConfirmed), a.create(bob, "b")
+		_, err := a.operators.Approve(ctx, reviewer, approved.ID, "")
+		a.must(err)
+		_, err = a.operators.Reject(ctx, colleague, rejected.ID, "No.")
+		a.must(err)
+		a.must(a.ledger.ReportIncident(ctx, "test", "Look.", false))
+		a.clearIncidents()
+		_, err = a.operators.RequestReconcile(ctx, reviewer)
+		a.must(err)
+		a.must(a.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 3, Repaired: 1}))
+		a.must(a.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 3})) // nothing was done: nothing to say
 
 		var got []string
 		for page := (Page{Limit: 2}); ; {
-			list, err := w.operators.Audit(ctx, reviewer, page)
-			w.must(err)
+			list, err := a.operators.Audit(ctx, reviewer, page)
+			a.must(err)
 			for _, entry := range list.Entries {
 				got = append(got, fmt.Sprintf("%s %s", entry.Actor, entry.Action))
 			}
@@ -46,7 +46,7 @@ func TestTheAuditLogIsComplete(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("the log is\n%q, want\n%q", got, want)
 		}
-		if jobs := w.count(`SELECT COUNT(*) FROM test_jobs WHERE name = 'reconcile'`); jobs != 1 {
+		if jobs := a.count(`SELECT COUNT(*) FROM test_jobs WHERE name = 'reconcile'`); jobs != 1 {
 			t.Errorf("%d reconcile jobs", jobs)
 		}
 	})
@@ -55,24 +55,24 @@ func TestTheAuditLogIsComplete(t *testing.T) {
 func TestTheChainAtAGlance(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		ctx := context.Background()
-		overview, err := w.operators.ChainOverview(ctx, reviewer)
-		w.must(err)
+		overview, err := a.operators.ChainOverview(ctx, reviewer)
+		a.must(err)
 		if !overview.OK || overview.ChainID != testChain || overview.LastReconcile != nil || overview.Halted || overview.Sender.OldestAt != nil || overview.Incidents == nil {
 			t.Errorf("at first: %+v", overview)
 		}
-		draft := w.fund(alice, "k", mission.DepthLocked)
-		_, err = w.operators.Reject(ctx, reviewer, draft.ID, "No.")
-		w.must(err)
-		w.must(w.ledger.StartRefund(ctx, draft.ID))
-		w.must(w.ledger.ReportIncident(ctx, "quiet", "Look.", false))
-		w.must(w.ledger.ReportIncident(ctx, "loud", "Stop.", true))
-		w.must(w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 1}))
-		w.must(w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 2, Repaired: 1, Alarms: []string{"odd"}}))
-		overview, err = w.operators.ChainOverview(ctx, reviewer)
-		w.must(err)
-		if p := overview.Position; p == nil || p.Tip != w.position.Tip.Number || p.TipHash != w.position.Tip.Hash || p.Final != w.position.Final || p.Start != testStart {
+		draft := a.fund(alice, "k", mission.DepthLocked)
+		_, err = a.operators.Reject(ctx, reviewer, draft.ID, "No.")
+		a.must(err)
+		a.must(a.ledger.StartRefund(ctx, draft.ID))
+		a.must(a.ledger.ReportIncident(ctx, "quiet", "Look.", false))
+		a.must(a.ledger.ReportIncident(ctx, "loud", "Stop.", true))
+		a.must(a.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 1}))
+		a.must(a.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: 2, Repaired: 1, Alarms: []string{"odd"}}))
+		overview, err = a.operators.ChainOverview(ctx, reviewer)
+		a.must(err)
+		if p := overview.Position; p == nil || p.Tip != a.position.Tip.Number || p.TipHash != a.position.Tip.Hash || p.Final != a.position.Final || p.Start != testStart {
 			t.Errorf("the position is %+v", p)
 		}
 		if !overview.Halted || len(overview.Incidents) != 2 || overview.Incidents[0].Kind != "loud" {
@@ -81,7 +81,7 @@ func TestTheChainAtAGlance(t *testing.T) {
 		if overview.Sender.Queued != 1 || overview.Sender.OldestAt == nil || !slices.Equal(overview.Factories, []sortie.Address{factory}) {
 			t.Errorf("%+v, %v", overview.Sender, overview.Factories)
 		}
-		if r := overview.LastReconcile; r == nil || r.Checked != 2 || r.Repaired != 1 || len(r.Alarms) != 1 || r.FinishedAt != sortie.FormatTime(w.clock()) {
+		if r := overview.LastReconcile; r == nil || r.Checked != 2 || r.Repaired != 1 || len(r.Alarms) != 1 || r.FinishedAt != sortie.FormatTime(a.clock()) {
 			t.Errorf("the last report is %+v", r)
 		}
 	})
@@ -89,31 +89,31 @@ func TestTheChainAtAGlance(t *testing.T) {
 
 func TestIncidentsAreClearedOnce(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	ctx := context.Background()
 	for range 3 { // the same one is opened once
-		w.must(w.ledger.ReportIncident(ctx, "loud", "Stop.", true))
+		a.must(a.ledger.ReportIncident(ctx, "loud", "Stop.", true))
 	}
-	w.must(w.ledger.ReportIncident(ctx, "loud", "Stop for another reason.", true))
-	incidents, err := w.db.OpenIncidents(ctx)
+	a.must(a.ledger.ReportIncident(ctx, "loud", "Stop for another reason.", true))
+	incidents, err := a.db.OpenIncidents(ctx)
 	if err != nil || len(incidents) != 2 {
 		t.Fatalf("%+v, %v", incidents, err)
 	}
-	_, err = w.operators.ClearIncident(ctx, reviewer, incidents[0].ID, " ")
+	_, err = a.operators.ClearIncident(ctx, reviewer, incidents[0].ID, " ")
 	wantCode(t, err, sortie.CodeValidationFailed)
-	_, err = w.operators.ClearIncident(ctx, reviewer, "incident_unknown", "Looked.")
+	_, err = a.operators.ClearIncident(ctx, reviewer, "incident_unknown", "Looked.")
 	wantCode(t, err, sortie.CodeNotFound)
 	for i, stillHalted := range []bool{true, false} {
-		cleared, err := w.operators.ClearIncident(ctx, reviewer, incidents[i].ID, "Looked.")
+		cleared, err := a.operators.ClearIncident(ctx, reviewer, incidents[i].ID, "Looked.")
 		if err != nil || cleared.Halted != stillHalted {
 			t.Errorf("%d: %+v, %v", i, cleared, err)
 		}
 	}
-	_, err = w.operators.ClearIncident(ctx, colleague, incidents[0].ID, "Looked, too.")
+	_, err = a.operators.ClearIncident(ctx, colleague, incidents[0].ID, "Looked, too.")
 	wantCode(t, err, sortie.CodeWrongState)
-	if w.wakes != 2 {
-		t.Errorf("the follower was woken %d times", w.wakes)
+	if a.wakes != 2 {
+		t.Errorf("the follower was woken %d times", a.wakes)
 	}
-	w.must(w.ledger.ReportIncident(ctx, "loud", "Stop.", true)) // it happened again
-	w.wantIncidents("loud")
+	a.must(a.ledger.ReportIncident(ctx, "loud", "Stop.", true)) // it happened again
+	a.wantIncidents("loud")
 }

@@ -28,21 +28,21 @@ func (o *Operators) CloseMission(ctx context.Context, order Order, id, reason st
 		return sortie.MissionClose{}, errNoMission()
 	}
 	var slots store.Slots
-	err = o.write(ctx, func(books *books) error {
-		if err := books.hold(); err != nil { // a reorganization comes before or after it, not in between
+	err = o.write(ctx, func(tx *writeTx) error {
+		if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
 			return err
 		}
-		account, err := books.open(id)
+		state, err := tx.load(id)
 		if err != nil {
 			return err
 		}
-		err = books.carryOut(order, "mission.closed_early", account.draft.ID, func() (map[string]any, error) {
-			return books.endEarly(account, reason)
+		err = tx.applyOrder(order, "mission.closed_early", state.draft.ID, func() (map[string]any, error) {
+			return tx.endEarly(state, reason)
 		})
 		if err != nil {
 			return err
 		}
-		slots, err = books.tx.SlotsOf(account.draft.ID)
+		slots, err = tx.SlotsOf(state.draft.ID)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -66,46 +66,46 @@ type endedFacts struct {
 }
 
 // endEarly ends a mission and gives what the audit log keeps of it: nothing, where it had ended.
-func (b *books) endEarly(c *account, reason string) (map[string]any, error) {
-	if err := mayEnd(c); err != nil {
+func (tx *writeTx) endEarly(d *draftState, reason string) (map[string]any, error) {
+	if err := mayEnd(d); err != nil {
 		return nil, err
 	}
-	before, err := b.tx.SlotsOf(c.draft.ID)
+	before, err := tx.SlotsOf(d.draft.ID)
 	if err != nil {
 		return nil, err
 	}
-	ended, err := b.tx.EndEarly(c.draft.ID)
+	ended, err := tx.EndEarly(d.draft.ID)
 	if err != nil || !ended {
 		return nil, err
 	}
-	now := sortie.FormatTime(b.tx.Now)
-	err = b.tellWallet(before.Creator, c.draft.ID, sortie.EventMissionEnded, endedFacts{
-		DraftID: c.draft.ID, MissionID: c.draft.MissionID, EndsAt: now, Reason: reason,
+	now := sortie.FormatTime(tx.Now)
+	err = tx.addWalletEvent(before.Creator, d.draft.ID, sortie.EventMissionEnded, endedFacts{
+		DraftID: d.draft.ID, MissionID: d.draft.MissionID, EndsAt: now, Reason: reason,
 	})
 	return map[string]any{
-		"missionId": c.draft.MissionID, "reason": reason, "endedAt": now, "wouldHaveEndedAt": sortie.FormatTime(before.EndsAt),
+		"missionId": d.draft.MissionID, "reason": reason, "endedAt": now, "wouldHaveEndedAt": sortie.FormatTime(before.EndsAt),
 		"accepted": before.Accepted, "undecided": before.Reserved,
 	}, err
 }
 
 // mayEnd refuses a mission that an operator cannot end early, and says what to do instead.
-func mayEnd(c *account) error {
-	shown := c.draft.State.View()
+func mayEnd(d *draftState) error {
+	shown := d.draft.State.View()
 	refuse := func(format string, args ...any) error {
 		return sortie.NewError(sortie.CodeWrongState, format, args...).Detail("reviewStatus", shown.Review)
 	}
 	switch {
-	case c.funding != nil && c.funding.Closed != nil:
-		return refuse("the money of this mission left the contract in transaction %s; there is nothing to close", c.funding.Closed.Transaction)
+	case d.funding != nil && d.funding.Closed != nil:
+		return refuse("the money of this mission left the contract in transaction %s; there is nothing to close", d.funding.Closed.Transaction)
 	case shown.Review == sortie.ReviewRejected:
 		return refuse("this mission was rejected; its money, if it has any, goes back without this")
 	case shown.Published:
 		return nil
 	case shown.Review == sortie.ReviewInReview:
-		return refuse("this mission is not published; to give its money back, reject it: sortie review reject %s", c.draft.ID)
+		return refuse("this mission is not published; to give its money back, reject it: sortie review reject %s", d.draft.ID)
 	case shown.Review == sortie.ReviewApproved:
 		return refuse("this mission is approved and published when its funding is final; close it then")
 	default:
-		return refuse("this mission is not funded; to keep it from being published, reject it: sortie review reject %s", c.draft.ID)
+		return refuse("this mission is not funded; to keep it from being published, reject it: sortie review reject %s", d.draft.ID)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestAMissionIsClosedWhileItsSubmissionIsAccepted(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Database(t)
-	s := openStudio(t, database, nil)
+	s := openTestMedia(t, database, nil)
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	declared, err := s.declare(bob, draft, "one", photo(1))
@@ -49,13 +49,13 @@ func TestAMissionIsClosedWhileItsSubmissionIsAccepted(t *testing.T) {
 func TestNothingIsAcceptedForAClosedMission(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, curated)
+		s := openTestMedia(t, database, curated)
 		draft := s.publish("k", 3, "")
 		flagged := s.submitQuickly(bob, draft, "one")
 		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		move := func(event mission.SubmissionEvent) error {
-			return s.app.write(context.Background(), func(books *books) error {
-				_, err := books.moveSubmission(s.stored(flagged), event, store.SubmissionMove{Reason: "Decided."})
+			return s.app.write(context.Background(), func(tx *writeTx) error {
+				_, err := tx.moveSubmission(s.stored(flagged), event, store.SubmissionMove{Reason: "Decided."})
 				return err
 			})
 		}

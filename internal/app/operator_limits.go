@@ -25,57 +25,57 @@ const incidentOperatorLimit = "operator_limit"
 // countAcceptance counts an acceptance in its operator's hour. Above the limit it raises an alarm;
 // and where a second operator is needed, it tells that this one does not decide alone and counts
 // nothing. Missions of the operator's own are not counted: their money is the operator's.
-func (b *books) countAcceptance(operator sortie.Address, submission store.Submission) (alone bool, err error) {
+func (tx *writeTx) countAcceptance(operator sortie.Address, submission store.Submission) (alone bool, err error) {
 	token, reward := submission.Mission.Token, submission.Mission.Reward
-	limit := b.core.limits.perHour[token]
+	limit := tx.core.limits.perHour[token]
 	if limit == nil || operator == submission.Mission.Creator {
 		return true, nil
 	}
 	if _, err := mission.NextSubmission(submission.State(), mission.OperatorAccepted); err != nil {
 		return false, err
 	}
-	hour, err := b.tx.HoldOperatorHour(operator, token)
+	hour, err := tx.HoldOperatorHour(operator, token)
 	if err != nil {
 		return false, err
 	}
 	if sum := hour.Sum(); sum.Add(sum, reward).Cmp(limit) > 0 {
-		b.crossed++
-		if err := b.alarmAboutOperator(operator, token, limit); err != nil {
+		tx.crossed++
+		if err := tx.alarmAboutOperator(operator, token, limit); err != nil {
 			return false, err
 		}
-		if b.core.limits.second && !b.seconds(operator, submission) {
+		if tx.core.limits.second && !tx.seconds(operator, submission) {
 			return false, nil
 		}
 	}
-	return true, b.tx.AddAccepted(hour, reward)
+	return true, tx.AddAccepted(hour, reward)
 }
 
 // alarmAboutOperator opens one incident for as long as it takes to clear it: its text holds no sum,
 // which would make each one new.
-func (b *books) alarmAboutOperator(operator sortie.Address, token sortie.Token, limit *big.Int) error {
-	return b.incident(incidentOperatorLimit, false,
+func (tx *writeTx) alarmAboutOperator(operator sortie.Address, token sortie.Token, limit *big.Int) error {
+	return tx.incident(incidentOperatorLimit, false,
 		"Operator %s accepted submissions for more than %s %s within an hour. Ask its owner. If the key is stolen, take it out of --operators and reject what it accepted before that becomes final.",
-		operator, sortie.FormatUnits(limit, b.core.tokens[token].Decimals), token)
+		operator, sortie.FormatUnits(limit, tx.core.tokens[token].Decimals), token)
 }
 
 // seconds reports whether another wallet that is still an operator accepted the submission before.
-func (b *books) seconds(operator sortie.Address, submission store.Submission) bool {
+func (tx *writeTx) seconds(operator sortie.Address, submission store.Submission) bool {
 	first, err := sortie.ParseAddress(submission.EndorsedBy)
-	return err == nil && first != operator && b.core.operators[first]
+	return err == nil && first != operator && tx.core.operators[first]
 }
 
 // endorse notes that an operator accepted a submission and a second one must accept it, too. Once
 // is enough.
-func (b *books) endorse(order Order, submission store.Submission) error {
+func (tx *writeTx) endorse(order Order, submission store.Submission) error {
 	operator := order.Operator.String()
 	if submission.EndorsedBy == operator {
 		return nil
 	}
-	if err := b.tx.Endorse(submission, operator); err != nil {
+	if err := tx.Endorse(submission, operator); err != nil {
 		return err
 	}
 	entry := store.AuditEntry{Actor: operator, Action: "submission.endorsed", Subject: submission.ID, Request: order.Request}
-	return b.note(entry, map[string]any{"missionId": submission.Mission.MissionID, "contributor": submission.Contributor})
+	return tx.addAudit(entry, map[string]any{"missionId": submission.Mission.MissionID, "contributor": submission.Contributor})
 }
 
 // endorsedOnly is the answer to an acceptance that a second operator must confirm.

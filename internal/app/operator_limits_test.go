@@ -16,7 +16,7 @@ import (
 func TestOperatorsDoNotAcceptTheirOwnWork(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			curated(config)
 			config.Operators = append(slices.Clone(config.Operators), alice)
 		})
@@ -44,7 +44,7 @@ func TestOperatorsDoNotAcceptTheirOwnWork(t *testing.T) {
 // What the checks accept is not decided by an operator, whose wallet may then contribute.
 func TestAutomaticAcceptanceIsNotAnOperators(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), limited("2.5", true))
+	s := openTestMedia(t, sqliteDatabase(t), limited("2.5", true))
 	draft := s.publish("k", 3, "")
 	for i, wallet := range []sortie.Address{reviewer, bob, contributor(1)} {
 		s.wantStatus(s.submitQuickly(wallet, draft, fmt.Sprint(i)), sortie.SubmissionAccepted)
@@ -76,7 +76,7 @@ func limitedAndCurated(usdc string, second bool) func(*Config) {
 func TestAnOperatorAboveTheHourlyLimitRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, limitedAndCurated("5", false)) // two rewards of 2.5
+		s := openTestMedia(t, database, limitedAndCurated("5", false)) // two rewards of 2.5
 		ctx := context.Background()
 		draft := s.publish("k", 9, "")
 		number := 0
@@ -119,7 +119,7 @@ func TestAnOperatorAboveTheHourlyLimitRaisesAnAlarm(t *testing.T) {
 func TestAboveTheHourlyLimitASecondOperatorDecides(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, limitedAndCurated("2.5", true))
+		s := openTestMedia(t, database, limitedAndCurated("2.5", true))
 		ctx := context.Background()
 		draft := s.publish("k", 9, "")
 		accept := func(operator sortie.Address, id string) error {
@@ -163,7 +163,7 @@ func TestAboveTheHourlyLimitASecondOperatorDecides(t *testing.T) {
 func TestTheHourlyLimitHoldsInARace(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, limitedAndCurated("7.5", true)) // three rewards
+		s := openTestMedia(t, database, limitedAndCurated("7.5", true)) // three rewards
 		draft := s.publish("k", 12, "")
 		var calls []func() error
 		for i := range 12 {
@@ -190,7 +190,7 @@ func TestTheHourlyLimitHoldsInARace(t *testing.T) {
 // An operator who is not one any more is no second operator.
 func TestAFormerOperatorsAcceptanceDoesNotCount(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), limitedAndCurated("1", true)) // every acceptance is above it
+	s := openTestMedia(t, sqliteDatabase(t), limitedAndCurated("1", true)) // every acceptance is above it
 	ctx := context.Background()
 	draft := s.publish("k", 1, "")
 	id := s.submitQuickly(bob, draft, "one")

@@ -36,9 +36,9 @@ func (o *Operators) RotateLinkKeysNow(ctx context.Context, order Order, reason s
 	if err != nil {
 		return err
 	}
-	err = o.write(ctx, func(books *books) error {
-		return books.carryOut(order, "link_keys.rotated", "link-keys", func() (map[string]any, error) {
-			retired, err := books.replaceLinkKeys()
+	err = o.write(ctx, func(tx *writeTx) error {
+		return tx.applyOrder(order, "link_keys.rotated", "link-keys", func() (map[string]any, error) {
+			retired, err := tx.replaceLinkKeys()
 			return map[string]any{"reason": reason, "retired": retired}, err
 		})
 	})
@@ -52,16 +52,16 @@ func (o *Operators) RotateLinkKeysNow(ctx context.Context, order Order, reason s
 }
 
 // replaceLinkKeys retires all keys at once and makes a new one.
-func (b *books) replaceLinkKeys() (retired int, err error) {
-	stored, err := b.tx.LinkKeys()
+func (tx *writeTx) replaceLinkKeys() (retired int, err error) {
+	stored, err := tx.LinkKeys()
 	if err != nil {
 		return 0, err
 	}
 	if len(stored) == 0 {
 		return 0, errors.New("there are no link keys to replace")
 	}
-	if err := b.tx.RetireLinkKeys(linkKeyIDs(stored)...); err != nil {
+	if err := tx.RetireLinkKeys(linkKeyIDs(stored)...); err != nil {
 		return 0, err
 	}
-	return len(stored), b.addLinkKey(stored, b.tx.Now)
+	return len(stored), tx.addLinkKey(stored, tx.Now)
 }

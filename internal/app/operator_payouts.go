@@ -30,7 +30,7 @@ func (o *Operators) Payouts(ctx context.Context, operator sortie.Address, query 
 	filter := store.PayoutFilter{Status: query.Status, Recipient: query.Recipient, Limit: limit + 1} // one more tells whether there is another page
 	var err error
 	if query.MissionID != "" {
-		if filter.DraftID, err = o.curatedMission(ctx, query.MissionID); err != nil {
+		if filter.DraftID, err = o.queueMission(ctx, query.MissionID); err != nil {
 			return sortie.PayoutPage{}, err
 		}
 	}
@@ -157,11 +157,11 @@ func (o *Operators) RetryPayout(ctx context.Context, order Order, submissionID, 
 	if !mission.ValidSubmissionID(submissionID) {
 		return sortie.PayoutDetail{}, errNoPayout()
 	}
-	err = o.write(ctx, func(books *books) error {
-		if err := books.hold(); err != nil { // a closing comes before or after it, not in between
+	err = o.write(ctx, func(tx *writeTx) error {
+		if err := tx.lockChain(); err != nil { // a closing comes before or after it, not in between
 			return err
 		}
-		return books.carryOut(order, "payout.retried", submissionID, func() (map[string]any, error) { return books.retryPayout(submissionID, reason) })
+		return tx.applyOrder(order, "payout.retried", submissionID, func() (map[string]any, error) { return tx.retryPayout(submissionID, reason) })
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.PayoutDetail{}, errNoPayout()
@@ -172,8 +172,8 @@ func (o *Operators) RetryPayout(ctx context.Context, order Order, submissionID, 
 	return o.Payout(ctx, order.Operator, submissionID)
 }
 
-func (b *books) retryPayout(submissionID, reason string) (map[string]any, error) {
-	payout, err := b.tx.PayoutOf(submissionID)
+func (tx *writeTx) retryPayout(submissionID, reason string) (map[string]any, error) {
+	payout, err := tx.PayoutOf(submissionID)
 	if err != nil {
 		return nil, err
 	}
@@ -181,22 +181,22 @@ func (b *books) retryPayout(submissionID, reason string) (map[string]any, error)
 		return nil, sortie.NewError(sortie.CodeWrongState, "this payout is %s: only one that was set aside (failed) is tried again; sortie payouts show %s says what it waits for",
 			payout.Status, submissionID).Detail("payoutStatus", payout.Status)
 	}
-	account, err := b.open(payout.DraftID)
+	state, err := tx.load(payout.DraftID)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case account.funding != nil && account.funding.Closed != nil:
+	case state.funding != nil && state.funding.Closed != nil:
 		return nil, sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s, so nothing can pay this any more: agree with its contributor on another way",
-			account.funding.Closed.Transaction).Detail("payoutStatus", payout.Status).Detail("transactionHash", account.funding.Closed.Transaction)
-	case account.funding == nil:
+			state.funding.Closed.Transaction).Detail("payoutStatus", payout.Status).Detail("transactionHash", state.funding.Closed.Transaction)
+	case state.funding == nil:
 		return nil, sortie.NewError(sortie.CodeWrongState, "the mission's funding is not on the chain now, because of a reorganization: look at sortie chain status, and retry when it is back").
 			Detail("payoutStatus", payout.Status)
 	}
-	if err := b.tx.RetryPayout(payout); err != nil {
+	if err := tx.RetryPayout(payout); err != nil {
 		return nil, err
 	}
-	b.step(PayoutRetried, 1)
+	tx.step(PayoutRetried, 1)
 	return map[string]any{
 		"draftId": payout.DraftID, "slot": payout.Slot, "recipient": payout.Recipient, "problem": payout.Problem, "reason": reason,
 	}, nil
@@ -238,9 +238,9 @@ func (o *Operators) orderHalt(
 	if err != nil {
 		return sortie.PayoutsHalted{}, err
 	}
-	err = o.write(ctx, func(books *books) error {
-		return books.carryOut(order, action, fmt.Sprint(o.domain.ChainID), func() (map[string]any, error) {
-			changed, err := do(books.tx, reason)
+	err = o.write(ctx, func(tx *writeTx) error {
+		return tx.applyOrder(order, action, fmt.Sprint(o.domain.ChainID), func() (map[string]any, error) {
+			changed, err := do(tx.Tx, reason)
 			return map[string]any{"reason": reason, "changed": changed}, err
 		})
 	})

@@ -55,21 +55,21 @@ func (o *Operators) review(ctx context.Context, operator sortie.Address, id, rea
 	if !mission.ValidDraftID(id) && !mission.ValidMissionID(id) {
 		return sortie.ReviewDetail{}, errNoMission()
 	}
-	err = o.write(ctx, func(books *books) error {
-		if err := books.hold(); err != nil {
+	err = o.write(ctx, func(tx *writeTx) error {
+		if err := tx.lockChain(); err != nil {
 			return err
 		}
-		account, err := books.open(id)
+		state, err := tx.load(id)
 		if err != nil {
 			return err
 		}
-		if account.draft.State.Decision != mission.DecisionNone {
-			return books.compareDecision(account, verdict, operator.String(), reason)
+		if state.draft.State.Decision != mission.DecisionNone {
+			return tx.compareDecision(state, verdict, operator.String(), reason)
 		}
-		if err := books.mayDecide(account, verdict); err != nil {
+		if err := tx.mayDecide(state, verdict); err != nil {
 			return err
 		}
-		return books.decide(account, verdict, operator.String(), reason)
+		return tx.decide(state, verdict, operator.String(), reason)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.ReviewDetail{}, errNoMission()
@@ -86,8 +86,8 @@ func errNoMission() error {
 
 // compareDecision accepts a decision that was made already, word for word, by the same operator: it
 // is their request sent again. Anybody else must learn what was decided.
-func (b *books) compareDecision(c *account, verdict mission.Event, operator, reason string) error {
-	made, err := b.tx.ReviewOf(c.draft.ID)
+func (tx *writeTx) compareDecision(d *draftState, verdict mission.Event, operator, reason string) error {
+	made, err := tx.ReviewOf(d.draft.ID)
 	if err != nil {
 		return err
 	}
@@ -100,23 +100,23 @@ func (b *books) compareDecision(c *account, verdict mission.Event, operator, rea
 }
 
 // mayDecide refuses an approval that the state alone would allow.
-func (b *books) mayDecide(c *account, verdict mission.Event) error {
+func (tx *writeTx) mayDecide(d *draftState, verdict mission.Event) error {
 	if verdict != mission.Approved {
 		return nil
 	}
-	if c.funding != nil && c.funding.Closed != nil {
-		return sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s: it cannot be approved any more", c.funding.Closed.Transaction).
-			Detail("transactionHash", c.funding.Closed.Transaction)
+	if d.funding != nil && d.funding.Closed != nil {
+		return sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s: it cannot be approved any more", d.funding.Closed.Transaction).
+			Detail("transactionHash", d.funding.Closed.Transaction)
 	}
-	if c.late(b.tx.Now) {
-		return sortie.NewError(sortie.CodeWrongState, "this mission can no longer be approved, and its money goes back to its creator without a decision of yours. %s", c.lateness()).
-			Detail("publishBy", sortie.FormatTime(*c.draft.PublishBy)).Detail("reclaimAfter", sortie.FormatTime(time.Unix(int64(c.funding.ReclaimAfter), 0)))
+	if d.late(tx.Now) {
+		return sortie.NewError(sortie.CodeWrongState, "this mission can no longer be approved, and its money goes back to its creator without a decision of yours. %s", d.lateness()).
+			Detail("publishBy", sortie.FormatTime(*d.draft.PublishBy)).Detail("reclaimAfter", sortie.FormatTime(time.Unix(int64(d.funding.ReclaimAfter), 0)))
 	}
-	next, err := mission.Apply(c.draft.State, verdict)
+	next, err := mission.Apply(d.draft.State, verdict)
 	if err != nil || !next.View().Published {
 		return err
 	}
-	halted, err := b.tx.Halted()
+	halted, err := tx.Halted()
 	if err == nil && halted {
 		err = sortie.NewError(sortie.CodeServiceUnavailable, "an incident halts the service, and this approval would publish the mission: look at the open incidents (sortie chain status), clear them, and approve again")
 	}
@@ -186,7 +186,7 @@ func (o *Operators) ReviewDetail(ctx context.Context, operator sortie.Address, i
 	if err != nil {
 		return sortie.ReviewDetail{}, storeError(err)
 	}
-	place, err := o.placeOf(ctx, draft)
+	place, err := o.factsOf(ctx, draft)
 	if err != nil {
 		return sortie.ReviewDetail{}, err
 	}

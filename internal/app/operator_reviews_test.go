@@ -15,51 +15,51 @@ import (
 // Every use case of operators refuses everybody else, before it looks at anything.
 func TestOnlyOperatorsOperate(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.fund(alice, "k", mission.DepthConfirmed)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.fund(alice, "k", mission.DepthConfirmed)
 	ctx := context.Background()
 	for name, call := range map[string]func() error{
-		"approve":   func() error { _, err := w.operators.Approve(ctx, alice, draft.ID, ""); return err },
-		"reject":    func() error { _, err := w.operators.Reject(ctx, alice, draft.ID, "No."); return err },
-		"reviews":   func() error { _, err := w.operators.Reviews(ctx, alice, Page{}); return err },
-		"detail":    func() error { _, err := w.operators.ReviewDetail(ctx, alice, draft.ID); return err },
-		"audit":     func() error { _, err := w.operators.Audit(ctx, alice, Page{}); return err },
-		"chain":     func() error { _, err := w.operators.ChainOverview(ctx, alice); return err },
-		"reconcile": func() error { _, err := w.operators.RequestReconcile(ctx, alice); return err },
-		"clear":     func() error { _, err := w.operators.ClearIncident(ctx, alice, "x", "y"); return err },
-		"nobody":    func() error { _, err := w.operators.Approve(ctx, sortie.Address{}, draft.ID, ""); return err },
+		"approve":   func() error { _, err := a.operators.Approve(ctx, alice, draft.ID, ""); return err },
+		"reject":    func() error { _, err := a.operators.Reject(ctx, alice, draft.ID, "No."); return err },
+		"reviews":   func() error { _, err := a.operators.Reviews(ctx, alice, Page{}); return err },
+		"detail":    func() error { _, err := a.operators.ReviewDetail(ctx, alice, draft.ID); return err },
+		"audit":     func() error { _, err := a.operators.Audit(ctx, alice, Page{}); return err },
+		"chain":     func() error { _, err := a.operators.ChainOverview(ctx, alice); return err },
+		"reconcile": func() error { _, err := a.operators.RequestReconcile(ctx, alice); return err },
+		"clear":     func() error { _, err := a.operators.ClearIncident(ctx, alice, "x", "y"); return err },
+		"nobody":    func() error { _, err := a.operators.Approve(ctx, sortie.Address{}, draft.ID, ""); return err },
 	} {
 		if err := call(); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
+	a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
 }
 
 func TestADecisionIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	ctx := context.Background()
-	draft := w.fund(alice, "k", mission.DepthConfirmed)
-	first, err := w.operators.Reject(ctx, reviewer, draft.MissionID, " The place is private. ")
-	w.must(err)
+	draft := a.fund(alice, "k", mission.DepthConfirmed)
+	first, err := a.operators.Reject(ctx, reviewer, draft.MissionID, " The place is private. ")
+	a.must(err)
 	decision := first.Review.Decision
 	if decision == nil || decision.DecidedBy != reviewer.String() || decision.Reason != "The place is private." || first.Review.ReviewStatus != sortie.ReviewRejected {
 		t.Errorf("decided %+v", first.Review)
 	}
 	// The same request again is answered as before, and does nothing.
-	again, err := w.operators.Reject(ctx, reviewer, draft.ID, "The place is private.")
+	again, err := a.operators.Reject(ctx, reviewer, draft.ID, "The place is private.")
 	if err != nil || *again.Review.Decision != *decision {
 		t.Errorf("again: %+v, %v", again.Review.Decision, err)
 	}
 	for name, call := range map[string]func() error{
-		"another reason": func() error { _, err := w.operators.Reject(ctx, reviewer, draft.ID, "Another."); return err },
+		"another reason": func() error { _, err := a.operators.Reject(ctx, reviewer, draft.ID, "Another."); return err },
 		"another operator": func() error {
-			_, err := w.operators.Reject(ctx, colleague, draft.ID, "The place is private.")
+			_, err := a.operators.Reject(ctx, colleague, draft.ID, "The place is private.")
 			return err
 		},
 		"the contrary": func() error {
-			_, err := w.operators.Approve(ctx, reviewer, draft.ID, "The place is private.")
+			_, err := a.operators.Approve(ctx, reviewer, draft.ID, "The place is private.")
 			return err
 		},
 	} {
@@ -69,10 +69,10 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if jobs := w.refundJobs(draft); jobs != 1 {
+	if jobs := a.refundJobs(draft); jobs != 1 {
 		t.Errorf("%d refund jobs", jobs)
 	}
-	if entries := w.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, draft.ID); entries != 1 {
+	if entries := a.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, draft.ID); entries != 1 {
 		t.Errorf("%d audit entries", entries)
 	}
 }
@@ -85,45 +85,45 @@ func asError(err error, target **sortie.Error) bool {
 
 func TestWhatCannotBeDecided(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	ctx := context.Background()
-	unfunded, seen := w.create(alice, "unfunded"), w.fund(alice, "seen", mission.DepthSeen)
+	unfunded, seen := a.create(alice, "unfunded"), a.fund(alice, "seen", mission.DepthSeen)
 	for _, draft := range []store.Draft{unfunded, seen} {
-		_, err := w.operators.Approve(ctx, reviewer, draft.ID, "")
+		_, err := a.operators.Approve(ctx, reviewer, draft.ID, "")
 		wantCode(t, err, sortie.CodeWrongState)
 	}
 	for _, id := range []string{"draft_00000000000000000000000000", "nothing-00000000", "", "\x00", "../etc"} {
-		_, err := w.operators.Approve(ctx, reviewer, id, "")
+		_, err := a.operators.Approve(ctx, reviewer, id, "")
 		wantCode(t, err, sortie.CodeNotFound)
-		_, err = w.operators.ReviewDetail(ctx, reviewer, id)
+		_, err = a.operators.ReviewDetail(ctx, reviewer, id)
 		wantCode(t, err, sortie.CodeNotFound)
 	}
 	for _, reason := range []string{"", "  ", strings.Repeat("x", 1001), "\u202e"} {
-		_, err := w.operators.Reject(ctx, reviewer, unfunded.ID, reason)
+		_, err := a.operators.Reject(ctx, reviewer, unfunded.ID, reason)
 		wantCode(t, err, sortie.CodeValidationFailed)
 	}
-	w.wantState(unfunded, mission.Created())
+	a.wantState(unfunded, mission.Created())
 }
 
 func TestTheListOfReviews(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	ctx := context.Background()
-	w.create(alice, "unfunded")
+	a.create(alice, "unfunded")
 	var drafts []store.Draft
 	for i, wallet := range []sortie.Address{alice, bob, alice, bob, alice} {
-		draft := w.create(wallet, fmt.Sprint(i))
-		w.extend([]onchain.Event{fundingOf(draft)})
+		draft := a.create(wallet, fmt.Sprint(i))
+		a.extend([]onchain.Event{fundingOf(draft)})
 		drafts = append(drafts, draft)
 	}
-	w.bury(drafts[0], mission.DepthConfirmed)
-	_, err := w.operators.Approve(ctx, reviewer, drafts[1].ID, "") // decided: not in the list
-	w.must(err)
+	a.bury(drafts[0], mission.DepthConfirmed)
+	_, err := a.operators.Approve(ctx, reviewer, drafts[1].ID, "") // decided: not in the list
+	a.must(err)
 	drafts = append(drafts[:1], drafts[2:]...)
 	var got []string
 	for page := (Page{Limit: 3}); ; {
-		list, err := w.operators.Reviews(ctx, colleague, page)
-		w.must(err)
+		list, err := a.operators.Reviews(ctx, colleague, page)
+		a.must(err)
 		if !list.OK || list.Summary.ReturnedReviews != len(list.Reviews) || len(list.Reviews) > 3 {
 			t.Fatalf("the page is %+v", list.Summary)
 		}
@@ -143,16 +143,16 @@ func TestTheListOfReviews(t *testing.T) {
 	if len(got) != len(drafts) {
 		t.Errorf("listed %d, want %d", len(got), len(drafts))
 	}
-	_, err = w.operators.Audit(ctx, reviewer, Page{Cursor: w.app.cursors.seal("reviews", 1)})
+	_, err = a.operators.Audit(ctx, reviewer, Page{Cursor: a.app.cursors.seal("reviews", 1)})
 	wantCode(t, err, sortie.CodeInvalidCursor)
 }
 
 func TestAReviewShowsWhatADecisionNeeds(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.fund(alice, "k", mission.DepthConfirmed)
-	detail, err := w.operators.ReviewDetail(context.Background(), reviewer, draft.MissionID)
-	w.must(err)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.fund(alice, "k", mission.DepthConfirmed)
+	detail, err := a.operators.ReviewDetail(context.Background(), reviewer, draft.MissionID)
+	a.must(err)
 	review := detail.Review
 	if !detail.OK || review.Creator != alice || review.Title != draft.Title || review.TotalBudget.Amount != "10" || review.TotalBudget.BaseUnits != "10000000" {
 		t.Errorf("the review is %+v", review)

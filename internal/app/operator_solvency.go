@@ -31,7 +31,7 @@ func (o *Operators) Solvency(ctx context.Context, operator sortie.Address, page 
 	if answer.SolvencyReport, err = o.lastBooks(ctx); err != nil {
 		return sortie.Solvency{}, storeError(err)
 	}
-	o.doubtOld(&answer.SolvencyReport)
+	o.markStale(&answer.SolvencyReport)
 	position, err := o.store.ChainPosition(ctx, o.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
 		return answer, nil
@@ -56,7 +56,7 @@ func (o *Operators) Solvency(ctx context.Context, operator sortie.Address, page 
 
 // doubtOld takes a report back that is older than checks are apart: what was true then need not be
 // true now.
-func (o *Operators) doubtOld(report *sortie.SolvencyReport) {
+func (o *Operators) markStale(report *sortie.SolvencyReport) {
 	if report.CheckedAt == nil || report.Status == sortie.SolvencyMismatch {
 		return
 	}

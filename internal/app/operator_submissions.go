@@ -19,7 +19,7 @@ type QueueQuery struct {
 }
 
 // curatedMission finds the draft of a mission that was published, by either of its ids.
-func (o *Operators) curatedMission(ctx context.Context, id string) (draftID string, err error) {
+func (o *Operators) queueMission(ctx context.Context, id string) (draftID string, err error) {
 	err = store.ErrNotFound
 	switch {
 	case mission.ValidMissionID(id):
@@ -54,7 +54,7 @@ func (o *Operators) SubmissionQueue(ctx context.Context, base string, operator s
 	}
 	if query.MissionID != "" {
 		var err error
-		if filter.DraftID, err = o.curatedMission(ctx, query.MissionID); err != nil {
+		if filter.DraftID, err = o.queueMission(ctx, query.MissionID); err != nil {
 			return sortie.ReviewedSubmissionPage{}, err
 		}
 	}
@@ -115,7 +115,7 @@ func errNoSubmission() error {
 // the mission's money has left the contract, own_submission when the operator submitted it, and
 // second_operator_required above the operator's hourly limit.
 func (o *Operators) AcceptSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return o.curate(ctx, base, order, id, reason, mission.OperatorAccepted)
+	return o.decideSubmission(ctx, base, order, id, reason, mission.OperatorAccepted)
 }
 
 // RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is
@@ -123,7 +123,7 @@ func (o *Operators) AcceptSubmission(ctx context.Context, base string, order Ord
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
 func (o *Operators) RejectSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return o.curate(ctx, base, order, id, reason, mission.OperatorRejected)
+	return o.decideSubmission(ctx, base, order, id, reason, mission.OperatorRejected)
 }
 
 // FlagSubmission decides that a person must look at a submission, which takes an acceptance back
@@ -131,7 +131,7 @@ func (o *Operators) RejectSubmission(ctx context.Context, base string, order Ord
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
 func (o *Operators) FlagSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return o.curate(ctx, base, order, id, reason, mission.OperatorFlagged)
+	return o.decideSubmission(ctx, base, order, id, reason, mission.OperatorFlagged)
 }
 
 // acceptedByPerson is the reason of an acceptance without words.
@@ -148,7 +148,7 @@ var curations = map[mission.SubmissionEvent]struct {
 	mission.OperatorFlagged:  {sortie.SubmissionFlagged, "submission.flagged"},
 }
 
-func (o *Operators) curate(ctx context.Context, base string, order Order, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
+func (o *Operators) decideSubmission(ctx context.Context, base string, order Order, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
 	if err := o.admit(order.Operator); err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
 	}
@@ -162,7 +162,7 @@ func (o *Operators) curate(ctx context.Context, base string, order Order, id, re
 	if !mission.ValidSubmissionID(id) {
 		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
 	}
-	err = o.write(ctx, func(books *books) error { return books.curate(order, id, reason, event) })
+	err = o.write(ctx, func(tx *writeTx) error { return tx.decideSubmission(order, id, reason, event) })
 	if errors.Is(err, store.ErrNotFound) {
 		return sortie.ReviewedSubmissionDetail{}, errNoSubmission()
 	}
@@ -176,10 +176,10 @@ func (o *Operators) curate(ctx context.Context, base string, order Order, id, re
 	return decided, err
 }
 
-func (b *books) curate(order Order, id, reason string, event mission.SubmissionEvent) error {
+func (tx *writeTx) decideSubmission(order Order, id, reason string, event mission.SubmissionEvent) error {
 	decision, operator := curations[event], order.Operator.String()
-	return b.carryOut(order, decision.action, id, func() (map[string]any, error) {
-		submission, err := b.tx.Submission(id)
+	return tx.applyOrder(order, decision.action, id, func() (map[string]any, error) {
+		submission, err := tx.Submission(id)
 		if err != nil {
 			return nil, err
 		}
@@ -187,18 +187,18 @@ func (b *books) curate(order Order, id, reason string, event mission.SubmissionE
 			return nil, nil // the same once more, signed anew
 		}
 		if event == mission.OperatorAccepted {
-			if err := b.mayAccept(order.Operator, submission); err != nil {
+			if err := tx.mayAccept(order.Operator, submission); err != nil {
 				return nil, err
 			}
-			alone, err := b.countAcceptance(order.Operator, submission)
+			alone, err := tx.countAcceptance(order.Operator, submission)
 			if err != nil {
 				return nil, err
 			}
 			if !alone {
-				return nil, b.endorse(order, submission)
+				return nil, tx.endorse(order, submission)
 			}
 		}
-		if _, err := b.moveSubmission(submission, event, store.SubmissionMove{Reason: reason, DecidedBy: operator}); err != nil {
+		if _, err := tx.moveSubmission(submission, event, store.SubmissionMove{Reason: reason, DecidedBy: operator}); err != nil {
 			return nil, err
 		}
 		detail := map[string]any{
@@ -212,7 +212,7 @@ func (b *books) curate(order Order, id, reason string, event mission.SubmissionE
 }
 
 // mayAccept refuses an acceptance that the state alone would allow.
-func (b *books) mayAccept(operator sortie.Address, submission store.Submission) error {
+func (tx *writeTx) mayAccept(operator sortie.Address, submission store.Submission) error {
 	if operator == submission.Contributor && operator != submission.Mission.Creator {
 		return sortie.NewError(sortie.CodeOwnSubmission, "you submitted this yourself, and the mission is not yours; another operator must decide about it")
 	}
@@ -220,7 +220,7 @@ func (b *books) mayAccept(operator sortie.Address, submission store.Submission) 
 		return sortie.NewError(sortie.CodeWrongState, "the file of this submission could not be checked, so it cannot be delivered; reject it, or wait until it was checked").
 			Detail("status", submission.Status)
 	}
-	slots, err := b.tx.SlotsOf(submission.DraftID)
+	slots, err := tx.SlotsOf(submission.DraftID)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, curated)
+		s := openTestMedia(t, database, curated)
 		ctx := context.Background()
 		draft := s.publish("k", 2*rounds, "")
 		before := s.app.Stats().Submissions
@@ -64,7 +64,7 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 
 // wantWinners says that everybody who decided about a submission and was not told otherwise decided
 // the same.
-func (s *studio) wantWinners(id string, failures []error) {
+func (s *testMedia) wantWinners(id string, failures []error) {
 	s.t.Helper()
 	outcomes := []sortie.SubmissionStatus{sortie.SubmissionCurationAccepted, sortie.SubmissionRejected, sortie.SubmissionWithdrawn}
 	status := s.submission(id).Status
@@ -82,7 +82,7 @@ func (s *studio) wantWinners(id string, failures []error) {
 }
 
 // wantCountsOf holds the counters of a mission against its submissions.
-func (s *studio) wantCountsOf(draftID string) {
+func (s *testMedia) wantCountsOf(draftID string) {
 	s.t.Helper()
 	var reserved, accepted int
 	for _, status := range mission.SubmissionStatuses() {

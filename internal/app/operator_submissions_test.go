@@ -14,7 +14,7 @@ import (
 func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 1, "")
 		accepted := s.submit(bob, draft, "one", photo(1))
@@ -76,7 +76,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 }
 
 // wantDead says that a live link leads nowhere any more, and that nothing is delivered.
-func (s *studio) wantDead(draft store.Draft, link string) {
+func (s *testMedia) wantDead(draft store.Draft, link string) {
 	s.t.Helper()
 	_, err := s.fetch(s.service, link)
 	wantCode(s.t, err, sortie.CodeNotFound)
@@ -89,7 +89,7 @@ func (s *studio) wantDead(draft store.Draft, link string) {
 func TestTheQueueOfOperators(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, curated)
+		s := openTestMedia(t, database, curated)
 		ctx := context.Background()
 		draft, another := s.publish("k", 9, ""), s.publish("l", 9, "")
 		var want []string
@@ -130,7 +130,7 @@ func TestTheQueueOfOperators(t *testing.T) {
 // A link of an operator is no link of a creator, and the other way round.
 func TestLinksAreForOneUse(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), curated)
+	s := openTestMedia(t, sqliteDatabase(t), curated)
 	ctx := context.Background()
 	draft := s.publish("k", 2, "")
 	flagged := s.submit(bob, draft, "one", photo(1))
@@ -161,7 +161,7 @@ func TestLinksAreForOneUse(t *testing.T) {
 // Decisions about submissions are for operators, with a reason, about what is there to decide.
 func TestDecisionsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), curated)
+	s := openTestMedia(t, sqliteDatabase(t), curated)
 	ctx := context.Background()
 	draft := s.publish("k", 3, "")
 	flagged := s.submitQuickly(bob, draft, "one")

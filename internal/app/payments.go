@@ -15,7 +15,7 @@ import (
 // Payments of missions that are not in the database do not count. Contributors redeem their own
 // receipts; those payments are as the service promised them, whichever account sent the
 // transaction.
-func (b *books) applyPayments(chainID uint64, events []onchain.Event) error {
+func (tx *writeTx) applyPayments(chainID uint64, events []onchain.Event) error {
 	payments := make(map[sortie.Hash][]*onchain.Event)
 	var order []sortie.Hash // of the missions, so that incidents open in the order of the chain
 	for i := range events {
@@ -27,12 +27,12 @@ func (b *books) applyPayments(chainID uint64, events []onchain.Event) error {
 		}
 	}
 	for _, key := range order {
-		account, err := b.openByKey(key)
+		state, err := tx.loadByKey(key)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
 		if err == nil {
-			err = b.applyPaymentsOf(chainID, account, payments[key])
+			err = tx.applyPaymentsOf(chainID, state, payments[key])
 		}
 		if err != nil {
 			return err
@@ -42,28 +42,28 @@ func (b *books) applyPayments(chainID uint64, events []onchain.Event) error {
 }
 
 // applyPaymentsOf notes and compares the payments of one mission.
-func (b *books) applyPaymentsOf(chainID uint64, c *account, payments []*onchain.Event) error {
+func (tx *writeTx) applyPaymentsOf(chainID uint64, d *draftState, payments []*onchain.Event) error {
 	slots := make([]uint64, len(payments))
 	for i, event := range payments {
 		slots[i] = event.Payment.Slot
 	}
-	taken, err := b.tx.SlotHolders(c.draft.ID, slots)
+	taken, err := tx.SlotHolders(d.draft.ID, slots)
 	if err != nil {
 		return err
 	}
-	if err := b.notePayments(chainID, c, payments); err != nil {
+	if err := tx.notePayments(chainID, d, payments); err != nil {
 		return err
 	}
 	reported := make(map[sortie.Hash]bool) // transactions: one pays any number of slots
 	for _, event := range payments {
-		if reported[event.Transaction] || !c.fundedIn(chainID, event.Factory) || promisedPayment(taken, event.Payment) {
+		if reported[event.Transaction] || !d.fundedIn(chainID, event.Factory) || promisedPayment(taken, event.Payment) {
 			continue
 		}
 		reported[event.Transaction] = true
-		err := b.incident(incidentUnexpectedPayment, true,
+		err := tx.incident(incidentUnexpectedPayment, true,
 			"Transaction %s pays slot %d of mission %s (draft %s) to %s for submission key %s, which is not what the service promised. "+
 				"The settler's key signed that: pause the contract, replace the key, and find out who used it.",
-			event.Transaction, event.Payment.Slot, c.draft.MissionID, c.draft.ID, event.Payment.Recipient, event.Payment.SubmissionKey)
+			event.Transaction, event.Payment.Slot, d.draft.MissionID, d.draft.ID, event.Payment.Recipient, event.Payment.SubmissionKey)
 		if err != nil {
 			return err
 		}
@@ -73,21 +73,21 @@ func (b *books) applyPaymentsOf(chainID uint64, c *account, payments []*onchain.
 
 // notePayments notes which slots were paid, by which transactions. No settlement pays them again,
 // and their receipts are not signed again.
-func (b *books) notePayments(chainID uint64, c *account, payments []*onchain.Event) error {
+func (tx *writeTx) notePayments(chainID uint64, d *draftState, payments []*onchain.Event) error {
 	var notes []store.PaymentNote
 	for _, event := range payments {
-		if c.fundedIn(chainID, event.Factory) {
+		if d.fundedIn(chainID, event.Factory) {
 			notes = append(notes, store.PaymentNote{
 				Slot: event.Payment.Slot, Block: event.Block, Transaction: event.Transaction, Credited: event.Kind == onchain.EventPayoutDeferred,
 			})
 		}
 	}
-	sent, err := b.tx.NotePayments(c.draft.ID, notes)
+	sent, err := tx.NotePayments(d.draft.ID, notes)
 	if err != nil {
 		return err
 	}
-	b.step(PayoutSent, len(sent))
-	return b.tellPayouts(c.draft.ID, sortie.EventPayoutSent, sent)
+	tx.step(PayoutSent, len(sent))
+	return tx.addPayoutEvents(d.draft.ID, sortie.EventPayoutSent, sent)
 }
 
 // promisedPayment reports whether a payment goes to the contributor whose submission took its slot.

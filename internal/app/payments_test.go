@@ -17,7 +17,7 @@ import (
 const closedBySettler = 1
 
 // pay adds a block that pays the slots of submissions.
-func (s *studio) pay(ids ...string) {
+func (s *testMedia) pay(ids ...string) {
 	s.t.Helper()
 	payments := make([]onchain.Event, len(ids))
 	for i, id := range ids {
@@ -33,14 +33,14 @@ func deferred(payment onchain.Event) onchain.Event {
 }
 
 // finalTip makes every followed block final.
-func (s *studio) finalTip() {
+func (s *testMedia) finalTip() {
 	s.t.Helper()
 	s.finalize(s.position.Tip.Number)
 }
 
 // unpaid lists the submissions of a mission that hold a slot and that no block has paid, in the
 // order of their slots.
-func (s *studio) unpaid(draft store.Draft) (ids []string) {
+func (s *testMedia) unpaid(draft store.Draft) (ids []string) {
 	s.t.Helper()
 	s.must(s.db.Tx(context.Background(), func(tx *store.Tx) error {
 		ids = nil
@@ -63,7 +63,7 @@ func (s *studio) unpaid(draft store.Draft) (ids []string) {
 }
 
 // payAll pays what a mission owes, in a final block, and lets the service see that.
-func (s *studio) payAll(draft store.Draft) {
+func (s *testMedia) payAll(draft store.Draft) {
 	s.t.Helper()
 	unpaid := s.unpaid(draft)
 	s.pay(unpaid...)
@@ -74,7 +74,7 @@ func (s *studio) payAll(draft store.Draft) {
 }
 
 // restOf is the event of a closing that sends back what a mission has not spent, in no block yet.
-func (s *studio) restOf(draft store.Draft, reason uint8) onchain.Event {
+func (s *testMedia) restOf(draft store.Draft, reason uint8) onchain.Event {
 	s.t.Helper()
 	slots := s.slots(draft)
 	closing := closingOf(draft, reason)
@@ -83,7 +83,7 @@ func (s *studio) restOf(draft store.Draft, reason uint8) onchain.Event {
 }
 
 // closeMission adds a block that closes a mission, as the service wants to.
-func (s *studio) closeMission(draft store.Draft) {
+func (s *testMedia) closeMission(draft store.Draft) {
 	s.t.Helper()
 	s.wantClosing(draft, true)
 	s.extend([]onchain.Event{s.restOf(draft, closedBySettler)})
@@ -91,7 +91,7 @@ func (s *studio) closeMission(draft store.Draft) {
 
 // wantClosing says whether the service closes a mission: it then has an intent for it, exactly one
 // that is active.
-func (s *studio) wantClosing(draft store.Draft, want bool) {
+func (s *testMedia) wantClosing(draft store.Draft, want bool) {
 	s.t.Helper()
 	intents := s.count(`SELECT COUNT(*) FROM intents WHERE kind = $1 AND subject = $2 AND status IN ('queued', 'sent', 'mined')`, IntentClose, draft.ID)
 	slots := s.slots(draft)
@@ -102,7 +102,7 @@ func (s *studio) wantClosing(draft store.Draft, want bool) {
 }
 
 // complete pays what a mission owes, closes it in a final block, and lets the service see that.
-func (s *studio) complete(draft store.Draft) {
+func (s *testMedia) complete(draft store.Draft) {
 	s.t.Helper()
 	s.payAll(draft)
 	s.closeMission(draft)
@@ -111,13 +111,13 @@ func (s *studio) complete(draft store.Draft) {
 }
 
 // settlePayouts does what a worker does each second about payouts.
-func (s *studio) settlePayouts() {
+func (s *testMedia) settlePayouts() {
 	s.t.Helper()
 	s.must(s.ledger.Settle(context.Background()))
 }
 
 // wantPayout compares the status of a payout.
-func (s *studio) wantPayout(when, id string, want sortie.PayoutStatus) sortie.Payout {
+func (s *testMedia) wantPayout(when, id string, want sortie.PayoutStatus) sortie.Payout {
 	s.t.Helper()
 	got := s.submission(id).Payout
 	if got.Status != want {
@@ -127,7 +127,7 @@ func (s *studio) wantPayout(when, id string, want sortie.PayoutStatus) sortie.Pa
 }
 
 // told counts the events of a type about a submission that a wallet got.
-func (s *studio) told(wallet sortie.Address, event sortie.EventType, id string) (times int) {
+func (s *testMedia) told(wallet sortie.Address, event sortie.EventType, id string) (times int) {
 	s.t.Helper()
 	for _, got := range s.events(wallet) {
 		var facts struct {
@@ -142,7 +142,7 @@ func (s *studio) told(wallet sortie.Address, event sortie.EventType, id string) 
 }
 
 // wantTold says how often the contributor and the creator of a submission got an event about it.
-func (s *studio) wantTold(when, id string, event sortie.EventType, want int) {
+func (s *testMedia) wantTold(when, id string, event sortie.EventType, want int) {
 	s.t.Helper()
 	submission := s.stored(id)
 	for who, wallet := range map[string]sortie.Address{"contributor": submission.Contributor, "creator": submission.Mission.Creator} {
@@ -153,7 +153,7 @@ func (s *studio) wantTold(when, id string, event sortie.EventType, want int) {
 }
 
 // sums are the data of the last event that ended a mission.
-func (s *studio) sums(draft store.Draft) (facts completionFacts) {
+func (s *testMedia) sums(draft store.Draft) (facts completionFacts) {
 	s.t.Helper()
 	for _, event := range s.events(draft.Wallet) {
 		if event.DraftID == draft.ID && event.Type == string(sortie.EventMissionCompleted) {
@@ -165,7 +165,7 @@ func (s *studio) sums(draft store.Draft) (facts completionFacts) {
 }
 
 // openSettlements lists the settlements under way, with the slots that each carries.
-func (s *studio) openSettlements() (open []store.Settlement, slots map[int64][]uint32) {
+func (s *testMedia) openSettlements() (open []store.Settlement, slots map[int64][]uint32) {
 	s.t.Helper()
 	open, err := s.db.OpenSettlements(context.Background(), 0, 1000)
 	s.must(err)
@@ -181,7 +181,7 @@ func (s *studio) openSettlements() (open []store.Settlement, slots map[int64][]u
 }
 
 // send notes a transaction for the intent of a settlement, as the sender does.
-func (s *studio) send(settlement store.Settlement, nonce uint64, transaction sortie.Hash) {
+func (s *testMedia) send(settlement store.Settlement, nonce uint64, transaction sortie.Hash) {
 	s.t.Helper()
 	intent, err := s.db.IntentOf(context.Background(), store.IntentSettle, settlement.Subject())
 	s.must(err)
@@ -191,7 +191,7 @@ func (s *studio) send(settlement store.Settlement, nonce uint64, transaction sor
 }
 
 // moveIntent changes the intent of a settlement, as the sender does.
-func (s *studio) moveIntent(settlement store.Settlement, change func(*store.Intent)) {
+func (s *testMedia) moveIntent(settlement store.Settlement, change func(*store.Intent)) {
 	s.t.Helper()
 	was, err := s.db.IntentOf(context.Background(), store.IntentSettle, settlement.Subject())
 	s.must(err)
@@ -205,7 +205,7 @@ func (s *studio) moveIntent(settlement store.Settlement, change func(*store.Inte
 func TestPaymentsWithoutAPayoutChangeNothing(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 2, "")
 		s.extend([]onchain.Event{paymentOf(draft, 1, bob, "sub_none")})
 		s.wantHalted(true)

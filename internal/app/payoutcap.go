@@ -39,17 +39,17 @@ const incidentPayoutCap = "payout_cap"
 // roomInHour is how many payouts of a mission its next settlement may carry, given the hourly cap
 // of their token. Where some of them have to wait for that, it opens an incident; held says that
 // others of the token must not pass them.
-func (b *books) roomInHour(waiting store.WaitingMission, token sortie.Token, draft store.Draft) (size int, held bool, err error) {
-	limit := b.core.settling.caps.perHour[token]
+func (tx *writeTx) roomInHour(waiting store.WaitingMission, token sortie.Token, draft store.Draft) (size int, held bool, err error) {
+	limit := tx.core.settling.caps.perHour[token]
 	if limit == nil {
 		return waiting.Batch, false, nil
 	}
 	if draft.Reward.Cmp(limit) > 0 {
-		return 0, false, b.incident(incidentPayoutCap, false,
+		return 0, false, tx.incident(incidentPayoutCap, false,
 			"The reward of mission %s (draft %s) is %s, above what may be paid of the token within an hour, %s: none of its payouts is sent. Raise --%s to the reward or more, and restart.",
-			draft.MissionID, draft.ID, b.units(draft.Reward, token), b.units(limit, token), capFlag(token))
+			draft.MissionID, draft.ID, tx.units(draft.Reward, token), tx.units(limit, token), capFlag(token))
 	}
-	settled, err := b.tx.HoldPayoutHour(waiting.DraftID, token)
+	settled, err := tx.HoldPayoutHour(waiting.DraftID, token)
 	if err != nil {
 		return 0, false, err
 	}
@@ -65,9 +65,9 @@ func (b *books) roomInHour(waiting store.WaitingMission, token sortie.Token, dra
 	if size >= waiting.Waiting {
 		return size, false, nil
 	}
-	return size, true, b.incident(incidentPayoutCap, false,
+	return size, true, tx.incident(incidentPayoutCap, false,
 		"Payouts in %s wait: settlements for about %s were made within an hour, and that is the cap. They continue by themselves as the hour passes. If so many are right, raise --%s and restart. If not, stop them (sortie payouts halt) and look at what was accepted.",
-		token, b.units(limit, token), capFlag(token))
+		token, tx.units(limit, token), capFlag(token))
 }
 
 // capFlag is the flag that sets the hourly cap of a token.
@@ -75,6 +75,6 @@ func capFlag(token sortie.Token) string {
 	return "payout-cap-" + strings.ReplaceAll(strings.ToLower(string(token)), "_", "-")
 }
 
-func (b *books) units(baseUnits *big.Int, token sortie.Token) string {
-	return sortie.FormatUnits(baseUnits, b.core.tokens[token].Decimals) + " " + string(token)
+func (tx *writeTx) units(baseUnits *big.Int, token sortie.Token) string {
+	return sortie.FormatUnits(baseUnits, tx.core.tokens[token].Decimals) + " " + string(token)
 }

@@ -31,7 +31,7 @@ func capped(wholeUSDC string) func(*Config) {
 }
 
 // withPayouts publishes a mission and brings so many of its payouts about.
-func (s *studio) withPayouts(key string, token sortie.Token, reward string, payouts int) store.Draft {
+func (s *testMedia) withPayouts(key string, token sortie.Token, reward string, payouts int) store.Draft {
 	s.t.Helper()
 	draft := s.createAs(alice, key, fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":%s},"targetCount":%d}`, token, reward, payouts+1))
 	s.extend([]onchain.Event{fundingOf(draft)})
@@ -50,24 +50,24 @@ func (s *studio) withPayouts(key string, token sortie.Token, reward string, payo
 }
 
 // carried is how many payouts of a mission settlements carry.
-func (s *studio) carried(draft store.Draft) int {
+func (s *testMedia) carried(draft store.Draft) int {
 	s.t.Helper()
 	return s.count(`SELECT COUNT(*) FROM payouts WHERE draft_id = $1 AND settlement_id IS NOT NULL`, draft.ID)
 }
 
-func (s *studio) wantCarried(when string, draft store.Draft, want int) {
+func (s *testMedia) wantCarried(when string, draft store.Draft, want int) {
 	s.t.Helper()
 	if got := s.carried(draft); got != want {
 		s.t.Errorf("%s: settlements carry %d payouts, want %d", when, got, want)
 	}
 }
 
-func (s *studio) makeSettlements() {
+func (s *testMedia) makeSettlements() {
 	s.t.Helper()
 	s.must(s.ledger.Settle(context.Background()))
 }
 
-func (s *studio) wantHeld(when string, want bool) {
+func (s *testMedia) wantHeld(when string, want bool) {
 	s.t.Helper()
 	if got := s.ledger.HeldByCap()[sortie.TokenUSDC]; got != want {
 		s.t.Errorf("%s: payouts in USDC are held: got %t, want %t", when, got, want)
@@ -79,7 +79,7 @@ func (s *studio) wantHeld(when string, want bool) {
 func TestPayoutsAboveTheHourlyCapWait(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, capped("12.5"))
+		s := openTestMedia(t, database, capped("12.5"))
 		other := s.withPayouts("other", sortie.TokenService, "3", 6)
 		draft := s.withPayouts("k", sortie.TokenUSDC, "2.5", 8)
 		s.makeSettlements()
@@ -105,7 +105,7 @@ func TestPayoutsAboveTheHourlyCapWait(t *testing.T) {
 func TestASettlementThatPaidNothingGivesItsRoomBack(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, capped("12.5"))
+		s := openTestMedia(t, database, capped("12.5"))
 		draft := s.withPayouts("k", sortie.TokenUSDC, "2.5", 8)
 		s.makeSettlements()
 		s.wantCarried("at first", draft, 5)
@@ -126,7 +126,7 @@ func TestASettlementThatPaidNothingGivesItsRoomBack(t *testing.T) {
 func TestProcessesShareTheHourlyCap(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, capped("12.5"))
+		s := openTestMedia(t, database, capped("12.5"))
 		var missions []store.Draft
 		for i := range 6 {
 			missions = append(missions, s.withPayouts(fmt.Sprint("k", i), sortie.TokenUSDC, "2.5", 2))
@@ -156,7 +156,7 @@ func TestProcessesShareTheHourlyCap(t *testing.T) {
 func TestALargeRewardIsNotPassedByTheSmallOnes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, capped("10"))
+		s := openTestMedia(t, database, capped("10"))
 		first := s.withPayouts("first", sortie.TokenUSDC, "2.5", 1)
 		s.makeSettlements()
 		large := s.withPayouts("large", sortie.TokenUSDC, "10", 1)
@@ -175,7 +175,7 @@ func TestALargeRewardIsNotPassedByTheSmallOnes(t *testing.T) {
 func TestARewardAboveTheCapHoldsUpItselfAlone(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, capped("10"))
+		s := openTestMedia(t, database, capped("10"))
 		large := s.withPayouts("large", sortie.TokenUSDC, "10.000001", 1)
 		small := s.withPayouts("small", sortie.TokenUSDC, "2.5", 2)
 		s.makeSettlements()

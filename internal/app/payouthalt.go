@@ -32,9 +32,9 @@ func (l *Ledger) paymentsHalted(ctx context.Context) (bool, error) {
 }
 
 // paymentsHalted is [App.paymentsHalted] inside the transaction.
-func (b *books) paymentsHalted() (bool, error) {
-	incident, err := b.tx.Halted()
-	return haltedBy(incident, err, b.tx.PayoutHalt)
+func (tx *writeTx) paymentsHalted() (bool, error) {
+	incident, err := tx.Halted()
+	return haltedBy(incident, err, tx.PayoutHalt)
 }
 
 func haltedBy(incident bool, err error, read func() (*store.PayoutHalt, error)) (bool, error) {

@@ -47,11 +47,11 @@ func TestDraftsFollowTheCanonicalChainOnPostgreSQL(t *testing.T) {
 }
 
 func runModel(t *rapid.T, database string, steps int) {
-	w := newWorld(t, database, worldOptions{autoApprove: rapid.IntRange(0, 4).Draw(t, "auto") == 0})
-	defer w.close()
-	m := &model{world: w, t: t}
+	a := newTestApp(t, database, testAppOptions{autoApprove: rapid.IntRange(0, 4).Draw(t, "auto") == 0})
+	defer a.close()
+	m := &model{testApp: a, t: t}
 	for i, wallet := range []sortie.Address{alice, alice, bob, bob} {
-		m.drafts = append(m.drafts, &modelDraft{Draft: w.create(wallet, fmt.Sprint("k", i)), state: mission.Created()})
+		m.drafts = append(m.drafts, &modelDraft{Draft: a.create(wallet, fmt.Sprint("k", i)), state: mission.Created()})
 	}
 	actions := []func(){m.mine, m.mine, m.mine, m.reorganize, m.settle, m.settle, m.look, m.act, m.decide, m.decide, m.clear, m.clear, m.clear, m.loseRace, m.wait}
 	for range rapid.IntRange(1, steps).Draw(t, "steps") {
@@ -63,7 +63,7 @@ func runModel(t *rapid.T, database string, steps int) {
 // model is a simple account of what must be true: the canonical chain as a list of events, and what
 // was decided.
 type model struct {
-	*world
+	*testApp
 	t       *rapid.T
 	drafts  []*modelDraft
 	chain   []modelEvent // on the canonical chain, in its order
@@ -257,7 +257,7 @@ func (d *modelDraft) place(funding, closing *onchain.Event) (broken bool) {
 // settle lets everything go as deep as it may.
 func (m *model) settle() {
 	m.change(func() {
-		m.world.settle()
+		m.testApp.settle()
 		for _, draft := range m.drafts {
 			if draft.funding != nil && draft.funding.Block+testConfirmations-1 <= m.position.Head {
 				m.confirm(draft)
@@ -304,7 +304,7 @@ func (m *model) look() { m.listed = m.toDeepen() }
 // the depth still reached.
 func (m *model) act() {
 	m.change(func() {
-		m.must(m.ledger.Deepen(context.Background(), m.listed))
+		m.must(m.ledger.Confirm(context.Background(), m.listed))
 		for _, item := range m.listed {
 			for _, draft := range m.drafts {
 				if draft.ID == item.Terms.DraftID && draft.funding != nil && draft.funding.BlockHash == item.BlockHash {

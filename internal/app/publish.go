@@ -16,29 +16,29 @@ import (
 
 // open reports whether contributors may be let in: the mission is published, and its money is in
 // the contract.
-func (c *account) open() bool {
-	return c.draft.State.View().Published && c.funding != nil && c.funding.Closed == nil
+func (d *draftState) isOpen() bool {
+	return d.draft.State.View().Published && d.funding != nil && d.funding.Closed == nil
 }
 
 // moveSlots opens the missions to contributors that were published, closes those whose money left
 // the contract, and opens them again when the chain took that back. Only the end of the transaction
 // counts: see [books.queueRefunds].
-func (b *books) moveSlots() error {
-	for _, touched := range b.order {
-		open := touched.open()
+func (tx *writeTx) moveSlots() error {
+	for _, touched := range tx.order {
+		open := touched.isOpen()
 		if open == touched.wasOpen {
 			continue
 		}
 		if open {
-			slots, err := newSlots(touched.draft, b.tx.Now)
+			slots, err := newSlots(touched.draft, tx.Now)
 			if err != nil {
 				return err
 			}
-			if err := b.tx.PublishSlots(slots); err != nil {
+			if err := tx.PublishSlots(slots); err != nil {
 				return err
 			}
 		}
-		if err := b.tx.CloseSlots(touched.draft.ID, !open); err != nil {
+		if err := tx.CloseSlots(touched.draft.ID, !open); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // completions counts how often the creator was told that a mission is complete.
-func (s *studio) completions(draft store.Draft) (told int) {
+func (s *testMedia) completions(draft store.Draft) (told int) {
 	s.t.Helper()
 	for _, event := range s.typesOf(draft) {
 		if event == sortie.EventMissionCompleted {
@@ -26,7 +26,7 @@ func (s *studio) completions(draft store.Draft) (told int) {
 func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		wantEnds := func(when string, draft store.Draft, want int) {
 			t.Helper()
 			s.due()

@@ -17,7 +17,7 @@ import (
 func TestSlotsFollowTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, curated)
+		s := openTestMedia(t, database, curated)
 		ctx := context.Background()
 		waiting := s.fund(alice, "unpublished", "locked")
 		_, err := s.declare(bob, waiting, "x", photo(9))
@@ -64,7 +64,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 }
 
 // checkDraftMoves says that what happens to submissions counts for no transition of the draft.
-func (s *studio) checkDraftMoves(draft store.Draft) {
+func (s *testMedia) checkDraftMoves(draft store.Draft) {
 	s.t.Helper()
 	types := slices.DeleteFunc(s.typesOf(draft), func(event sortie.EventType) bool {
 		return slices.Contains([]sortie.EventType{
@@ -81,7 +81,7 @@ func (s *studio) checkDraftMoves(draft store.Draft) {
 func TestOlderMissionsAreOpened(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		open, closed := s.publish("k", 5, tower), s.publish("l", 5, "")
 		before := s.slots(open)
@@ -115,7 +115,7 @@ func TestOlderMissionsAreOpened(t *testing.T) {
 func TestTheFeed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		place := func(meters int) string { // north of the tower
 			return fmt.Sprintf(`,"location":{"lat":%.6f,"lng":2.2945}`, 48.8584+float64(meters)/111_195)

@@ -84,17 +84,17 @@ func (l *Ledger) signReceipt(ctx context.Context, submission store.Submission) e
 	if err != nil {
 		return err
 	}
-	return l.unlessHalted(ctx, func(books *books) error { return books.tx.PutReceipt(submission, receipt, l.renewals.settler) })
+	return l.unlessHalted(ctx, func(tx *writeTx) error { return tx.PutReceipt(submission, receipt, l.renewals.settler) })
 }
 
 // unlessHalted runs a transaction about something that was read before, unless an incident halts
 // the service by then.
-func (l *Ledger) unlessHalted(ctx context.Context, fn func(*books) error) error {
-	return l.once(ctx, func(books *books) error {
-		if halted, err := books.tx.Halted(); err != nil || halted {
+func (l *Ledger) unlessHalted(ctx context.Context, fn func(*writeTx) error) error {
+	return l.once(ctx, func(tx *writeTx) error {
+		if halted, err := tx.Halted(); err != nil || halted {
 			return err
 		}
-		return fn(books)
+		return fn(tx)
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
 	refused := make(map[sortie.Hash]bool)
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 		sign := config.Settler
 		config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
 			if refused[settlement.Payments[0].SubmissionKey] {
@@ -53,7 +53,7 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 		const receipts = 3
 		var under atomic.Int64
 		allUnder, release := make(chan struct{}), make(chan struct{})
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			sign := config.Settler
 			config.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
 				if under.Add(1) == receipts {
@@ -99,7 +99,7 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 func TestReceiptsAreForTheFactoryOfTheirMission(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 1, "")
 		id := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)

@@ -165,23 +165,23 @@ func (l *Ledger) Adopt(ctx context.Context, chainID uint64, event onchain.Event)
 	if err != nil {
 		return err
 	}
-	known, err := l.knows(ctx, chainID, &event)
+	known, err := l.hasEvent(ctx, chainID, &event)
 	if err != nil {
 		return err
 	}
-	err = l.write(ctx, func(books *books) error {
-		if err := books.fence(position); err != nil {
+	err = l.write(ctx, func(tx *writeTx) error {
+		if err := tx.fence(position); err != nil {
 			return err
 		}
 		if !known {
-			if err := books.tx.AddEvents(chainID, []onchain.Event{event}); err != nil {
+			if err := tx.AddEvents(chainID, []onchain.Event{event}); err != nil {
 				return err
 			}
 		}
-		if err := books.apply(chainID, &event); err != nil {
+		if err := tx.apply(chainID, &event); err != nil {
 			return err
 		}
-		return books.applyPayments(chainID, []onchain.Event{event})
+		return tx.applyPayments(chainID, []onchain.Event{event})
 	})
 	if err != nil {
 		return fmt.Errorf("adopt event %d of block %d: %w", event.LogIndex, event.Block, err)
@@ -202,8 +202,8 @@ func (l *Ledger) Retract(ctx context.Context, chainID uint64, event onchain.Even
 	if err != nil {
 		return err
 	}
-	err = l.write(ctx, func(books *books) error {
-		if err := books.fence(position); err != nil {
+	err = l.write(ctx, func(tx *writeTx) error {
+		if err := tx.fence(position); err != nil {
 			return err
 		}
 		for _, ghost := range stored {
@@ -211,11 +211,11 @@ func (l *Ledger) Retract(ctx context.Context, chainID uint64, event onchain.Even
 				continue
 			}
 			event.LogIndex = ghost.LogIndex
-			if err := books.tx.RemoveEvent(chainID, ghost.Block, ghost.LogIndex); err != nil {
+			if err := tx.RemoveEvent(chainID, ghost.Block, ghost.LogIndex); err != nil {
 				return err
 			}
 		}
-		return books.undo(chainID, &event)
+		return tx.undo(chainID, &event)
 	})
 	if err != nil {
 		return fmt.Errorf("retract event %d of block %d: %w", event.LogIndex, event.Block, err)
@@ -225,8 +225,8 @@ func (l *Ledger) Retract(ctx context.Context, chainID uint64, event onchain.Even
 
 // fence makes sure that the chain is where it was, and that whoever moves it at the same time
 // loses.
-func (b *books) fence(position onchain.Position) error {
-	if _, err := b.tx.MoveChain(position, position.Tip, position.Head, position.Final); err != nil {
+func (tx *writeTx) fence(position onchain.Position) error {
+	if _, err := tx.MoveChain(position, position.Tip, position.Head, position.Final); err != nil {
 		return lostRace{err}
 	}
 	return nil
@@ -251,7 +251,7 @@ func (l *Ledger) positionWith(ctx context.Context, chainID uint64, event *onchai
 }
 
 // knows reports whether the rows hold an event at the same place, and fails when it is another one.
-func (l *Ledger) knows(ctx context.Context, chainID uint64, event *onchain.Event) (bool, error) {
+func (l *Ledger) hasEvent(ctx context.Context, chainID uint64, event *onchain.Event) (bool, error) {
 	events, err := l.store.ChainEvents(ctx, chainID, event.Block, event.Block)
 	if err != nil {
 		return false, err
@@ -273,8 +273,8 @@ func reconcileSetting(chainID uint64) string { return fmt.Sprintf("reconcile-rep
 // RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set
 // here. What it repaired goes to the audit log, too.
 func (l *Ledger) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
-	err := l.write(ctx, func(books *books) error {
-		report.FinishedAt = sortie.FormatTime(books.tx.Now)
+	err := l.write(ctx, func(tx *writeTx) error {
+		report.FinishedAt = sortie.FormatTime(tx.Now)
 		if report.Alarms == nil {
 			report.Alarms = []string{}
 		}
@@ -282,13 +282,13 @@ func (l *Ledger) RecordReconcile(ctx context.Context, report sortie.ReconcileRep
 		if err != nil {
 			return err
 		}
-		if err := books.tx.PutSetting(reconcileSetting(l.domain.ChainID), encoded); err != nil {
+		if err := tx.PutSetting(reconcileSetting(l.domain.ChainID), encoded); err != nil {
 			return err
 		}
 		if report.Repaired == 0 {
 			return nil
 		}
-		return books.audit(actorChain, "chain.repaired", fmt.Sprint(l.domain.ChainID), map[string]any{"repaired": report.Repaired, "checked": report.Checked})
+		return tx.audit(actorChain, "chain.repaired", fmt.Sprint(l.domain.ChainID), map[string]any{"repaired": report.Repaired, "checked": report.Checked})
 	})
 	if err != nil {
 		return fmt.Errorf("record reconcile report: %w", err)

@@ -12,45 +12,45 @@ import (
 )
 
 // missed is an event of a block that was followed, which the node left out.
-func (w *world) missed(number uint64, event onchain.Event) onchain.Event {
-	event.Block, event.BlockHash, event.LogIndex, event.Transaction = number, w.blocks[number].Hash, 7, testHash('t', number, 7)
+func (a *testApp) missed(number uint64, event onchain.Event) onchain.Event {
+	event.Block, event.BlockHash, event.LogIndex, event.Transaction = number, a.blocks[number].Hash, 7, testHash('t', number, 7)
 	return event
 }
 
-func (w *world) storedEvents() int {
-	w.t.Helper()
-	events, err := w.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
-	w.must(err)
+func (a *testApp) storedEvents() int {
+	a.t.Helper()
+	events, err := a.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
+	a.must(err)
 	return len(events)
 }
 
 func TestAMissedFundingIsAdoptedOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
-		draft := w.create(alice, "k")
-		w.extend(nil, nil, nil, nil)
-		funding := w.missed(testStart+1, fundingOf(draft))
+		a := openTestApp(t, database, testAppOptions{})
+		draft := a.create(alice, "k")
+		a.extend(nil, nil, nil, nil)
+		funding := a.missed(testStart+1, fundingOf(draft))
 		for range 2 {
-			w.must(w.ledger.Adopt(context.Background(), testChain, funding))
+			a.must(a.ledger.Adopt(context.Background(), testChain, funding))
 		}
-		w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
-		if stored := w.storedEvents(); stored != 1 {
+		a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
+		if stored := a.storedEvents(); stored != 1 {
 			t.Errorf("%d events are stored", stored)
 		}
 		// A follower that had read the position before finds it changed.
-		if _, err := w.ledger.Advance(context.Background(), w.step(w.position.Tip.Number, nil)); !errors.Is(err, store.ErrConflict) {
+		if _, err := a.ledger.Advance(context.Background(), a.step(a.position.Tip.Number, nil)); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("the follower went on: %v", err)
 		}
 		var err error
-		w.position, err = w.ledger.Position(context.Background(), testChain)
-		w.must(err)
-		w.settle()
-		w.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
+		a.position, err = a.ledger.Position(context.Background(), testChain)
+		a.must(err)
+		a.settle()
+		a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
 
-		closing := w.missed(testStart+2, closingOf(draft, 2))
-		w.must(w.ledger.Adopt(context.Background(), testChain, closing))
-		stored, err := w.db.FundingOf(context.Background(), draft.ID)
+		closing := a.missed(testStart+2, closingOf(draft, 2))
+		a.must(a.ledger.Adopt(context.Background(), testChain, closing))
+		stored, err := a.db.FundingOf(context.Background(), draft.ID)
 		if err != nil || stored.Closed == nil || stored.Closed.Transaction != closing.Transaction {
 			t.Errorf("the funding is %+v, %v", stored, err)
 		}
@@ -60,42 +60,42 @@ func TestAMissedFundingIsAdoptedOnce(t *testing.T) {
 // What is adopted must be on the chain as it was followed.
 func TestNothingIsAdoptedFromAnotherChain(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.create(alice, "k")
-	w.extend(nil, nil)
-	sparse := w.step(w.position.Tip.Number) // a range of which only the last block is kept
-	sparse.Blocks = []onchain.Block{w.mine(w.position.Tip.Number + 5)}
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.create(alice, "k")
+	a.extend(nil, nil)
+	sparse := a.step(a.position.Tip.Number) // a range of which only the last block is kept
+	sparse.Blocks = []onchain.Block{a.mine(a.position.Tip.Number + 5)}
 	sparse.Head = sparse.Blocks[0].Number
-	w.advance(sparse)
+	a.advance(sparse)
 	for name, change := range map[string]func(*onchain.Event){
-		"above the tip": func(e *onchain.Event) { e.Block = w.position.Tip.Number + 1 },
+		"above the tip": func(e *onchain.Event) { e.Block = a.position.Tip.Number + 1 },
 		"another block": func(e *onchain.Event) { e.BlockHash[0]++ },
-		"a block that is neither known nor final": func(e *onchain.Event) { e.Block = w.position.Tip.Number - 1 },
+		"a block that is neither known nor final": func(e *onchain.Event) { e.Block = a.position.Tip.Number - 1 },
 	} {
-		event := w.missed(testStart+1, fundingOf(draft))
+		event := a.missed(testStart+1, fundingOf(draft))
 		change(&event)
-		if err := w.ledger.Adopt(context.Background(), testChain, event); !errors.Is(err, store.ErrConflict) {
+		if err := a.ledger.Adopt(context.Background(), testChain, event); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	w.wantState(draft, mission.Created())
-	w.finalize(w.position.Tip.Number)
-	w.must(w.ledger.Adopt(context.Background(), testChain, w.missed(w.position.Tip.Number-1, fundingOf(draft))))
-	w.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
+	a.wantState(draft, mission.Created())
+	a.finalize(a.position.Tip.Number)
+	a.must(a.ledger.Adopt(context.Background(), testChain, a.missed(a.position.Tip.Number-1, fundingOf(draft))))
+	a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
 }
 
 func TestAnEventIsNotAdoptedInThePlaceOfAnother(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	first, second := w.create(alice, "first"), w.create(alice, "second")
-	w.extend(nil)
-	w.must(w.ledger.Adopt(context.Background(), testChain, w.missed(testStart+1, fundingOf(first))))
-	other := w.missed(testStart+1, fundingOf(second))
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	first, second := a.create(alice, "first"), a.create(alice, "second")
+	a.extend(nil)
+	a.must(a.ledger.Adopt(context.Background(), testChain, a.missed(testStart+1, fundingOf(first))))
+	other := a.missed(testStart+1, fundingOf(second))
 	other.Transaction[0]++
-	if err := w.ledger.Adopt(context.Background(), testChain, other); err == nil {
+	if err := a.ledger.Adopt(context.Background(), testChain, other); err == nil {
 		t.Error("two events have one place")
 	}
-	w.wantState(second, mission.Created())
+	a.wantState(second, mission.Created())
 }
 
 // A funding that the chain does not have is taken back. Had it been final, that is an incident that
@@ -107,21 +107,21 @@ func TestAGhostIsRetracted(t *testing.T) {
 	} {
 		t.Run(string(depth), func(t *testing.T) {
 			t.Parallel()
-			w := openWorld(t, sqliteDatabase(t), worldOptions{})
-			draft := w.fund(alice, "k", depth)
-			events, err := w.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
-			w.must(err)
+			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+			draft := a.fund(alice, "k", depth)
+			events, err := a.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
+			a.must(err)
 			stranger := events[0]
 			stranger.Transaction[0]++
 			for _, event := range []onchain.Event{stranger, events[0], events[0]} {
-				w.must(w.ledger.Retract(context.Background(), testChain, event))
+				a.must(a.ledger.Retract(context.Background(), testChain, event))
 			}
-			w.wantState(draft, mission.Created())
-			w.wantIncidents(incidents...)
-			if stored := w.storedEvents(); stored != 0 {
+			a.wantState(draft, mission.Created())
+			a.wantIncidents(incidents...)
+			if stored := a.storedEvents(); stored != 0 {
 				t.Errorf("%d events are stored", stored)
 			}
-			halted, err := w.ledger.Halted(context.Background())
+			halted, err := a.ledger.Halted(context.Background())
 			if err != nil || halted != (depth == mission.DepthLocked) {
 				t.Errorf("halted is %t, %v", halted, err)
 			}
@@ -132,56 +132,56 @@ func TestAGhostIsRetracted(t *testing.T) {
 // A close that the chain does not have leaves the refund to be done.
 func TestAGhostCloseIsRetracted(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.fund(alice, "k", mission.DepthLocked)
-	w.extend([]onchain.Event{closingOf(draft, 1)})
-	_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
-	w.must(err)
-	w.finalize(w.position.Tip.Number)
-	w.settle()
-	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
-	events, err := w.db.ChainEvents(context.Background(), testChain, w.position.Tip.Number, w.position.Tip.Number)
-	w.must(err)
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.fund(alice, "k", mission.DepthLocked)
+	a.extend([]onchain.Event{closingOf(draft, 1)})
+	_, err := a.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
+	a.must(err)
+	a.finalize(a.position.Tip.Number)
+	a.settle()
+	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
+	events, err := a.db.ChainEvents(context.Background(), testChain, a.position.Tip.Number, a.position.Tip.Number)
+	a.must(err)
 	ghost := events[0]
 	ghost.LogIndex += 5 // whoever asks the contract knows no log
-	w.must(w.ledger.Retract(context.Background(), testChain, ghost))
-	w.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected})
-	if stored := w.storedEvents(); stored != 1 {
+	a.must(a.ledger.Retract(context.Background(), testChain, ghost))
+	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected})
+	if stored := a.storedEvents(); stored != 1 {
 		t.Errorf("%d events are stored, want the funding alone", stored)
 	}
-	if halted, err := w.ledger.Halted(context.Background()); err != nil || !halted {
+	if halted, err := a.ledger.Halted(context.Background()); err != nil || !halted {
 		t.Errorf("halted is %t, %v", halted, err)
 	}
-	if jobs := w.refundJobs(draft); jobs != 1 {
+	if jobs := a.refundJobs(draft); jobs != 1 {
 		t.Errorf("%d refund jobs", jobs)
 	}
 }
 
 func TestOpenMissionsAreListedOnce(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 	want := make(map[string]bool) // draft id: funded
 	for i := range 9 {
-		draft := w.create(alice, fmt.Sprint(i))
+		draft := a.create(alice, fmt.Sprint(i))
 		want[draft.ID] = i%2 == 0
 		if i%2 == 0 {
-			w.extend([]onchain.Event{fundingOf(draft)})
+			a.extend([]onchain.Event{fundingOf(draft)})
 		}
 		switch i {
 		case 4, 8: // its refund is not final
-			w.extend([]onchain.Event{closingOf(draft, 2)})
+			a.extend([]onchain.Event{closingOf(draft, 2)})
 		case 2: // over
-			w.extend([]onchain.Event{closingOf(draft, 2)})
-			w.finalize(w.position.Tip.Number)
-			w.settle()
+			a.extend([]onchain.Event{closingOf(draft, 2)})
+			a.finalize(a.position.Tip.Number)
+			a.settle()
 			delete(want, draft.ID)
 		}
 	}
 	for limit := 2; limit <= 10; limit++ { // a page takes both refunds
 		got := make(map[string]bool)
 		for after := ""; ; {
-			page, next, err := w.ledger.OpenMissions(context.Background(), testChain, after, limit)
-			w.must(err)
+			page, next, err := a.ledger.OpenMissions(context.Background(), testChain, after, limit)
+			a.must(err)
 			if len(page) > limit {
 				t.Fatalf("%d missions on a page of %d", len(page), limit)
 			}
@@ -200,7 +200,7 @@ func TestOpenMissionsAreListedOnce(t *testing.T) {
 		}
 	}
 	for _, place := range []string{"funded", "elsewhere 1", "funded x", "closed 0"} {
-		if _, _, err := w.ledger.OpenMissions(context.Background(), testChain, place, 1); err == nil {
+		if _, _, err := a.ledger.OpenMissions(context.Background(), testChain, place, 1); err == nil {
 			t.Errorf("a list goes on at %q", place)
 		}
 	}

@@ -17,15 +17,15 @@ const IntentClose = "close"
 // StartRefund is the refund job: it makes the intent to close the draft's mission, unless there is
 // no need any more. Called again it does nothing.
 func (l *Ledger) StartRefund(ctx context.Context, draftID string) error {
-	err := l.write(ctx, func(books *books) error {
-		account, err := books.open(draftID)
-		if err != nil || !account.due() {
+	err := l.write(ctx, func(tx *writeTx) error {
+		state, err := tx.load(draftID)
+		if err != nil || !state.refundDue() {
 			return err
 		}
 		if l.sender.IsZero() {
 			return errors.New("no sender is configured to pay for it: set --sender")
 		}
-		_, _, err = books.tx.AddIntent(IntentClose, draftID, account.funding.ChainID, l.sender)
+		_, _, err = tx.AddIntent(IntentClose, draftID, state.funding.ChainID, l.sender)
 		return err
 	})
 	if err != nil {
@@ -94,8 +94,8 @@ func (l *Ledger) RetryRefunds(ctx context.Context) (queued int, err error) {
 		return 0, fmt.Errorf("look for closings that were lost: %w", err)
 	}
 	for _, draftID := range lost {
-		err := l.write(ctx, func(books *books) error {
-			_, _, err := books.tx.AddIntent(IntentClose, draftID, l.domain.ChainID, l.sender)
+		err := l.write(ctx, func(tx *writeTx) error {
+			_, _, err := tx.AddIntent(IntentClose, draftID, l.domain.ChainID, l.sender)
 			return err
 		})
 		if err != nil {
@@ -136,5 +136,5 @@ func (l *Ledger) retryRefund(ctx context.Context, funded store.FundedDraft) (boo
 		return false, nil // under way
 	}
 	l.log.Warn("a refund is due and nothing works on it: it is queued again", "draftId", funded.Draft.ID)
-	return true, l.write(ctx, func(books *books) error { return l.queue.Refund(books.tx, funded.Draft.ID) })
+	return true, l.write(ctx, func(tx *writeTx) error { return l.queue.Refund(tx.Tx, funded.Draft.ID) })
 }

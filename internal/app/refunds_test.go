@@ -12,35 +12,35 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-func (w *world) intents() []store.Intent {
-	w.t.Helper()
-	intents, err := w.db.Intents(context.Background(), testChain, gasPayer, store.IntentQueued, store.IntentSent, store.IntentMined, store.IntentDone, store.IntentVoid)
-	w.must(err)
+func (a *testApp) intents() []store.Intent {
+	a.t.Helper()
+	intents, err := a.db.Intents(context.Background(), testChain, gasPayer, store.IntentQueued, store.IntentSent, store.IntentMined, store.IntentDone, store.IntentVoid)
+	a.must(err)
 	return intents
 }
 
 // rejected is a draft whose refund is due.
-func (w *world) rejected(key string) store.Draft {
-	w.t.Helper()
-	draft := w.fund(alice, key, mission.DepthConfirmed)
-	_, err := w.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
-	w.must(err)
-	return w.read(draft.ID)
+func (a *testApp) rejected(key string) store.Draft {
+	a.t.Helper()
+	draft := a.fund(alice, key, mission.DepthConfirmed)
+	_, err := a.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
+	a.must(err)
+	return a.read(draft.ID)
 }
 
 func TestARefundIsIntendedOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
-		draft := w.rejected("k")
+		a := openTestApp(t, database, testAppOptions{})
+		draft := a.rejected("k")
 		for range 3 {
-			w.must(w.ledger.StartRefund(context.Background(), draft.ID))
+			a.must(a.ledger.StartRefund(context.Background(), draft.ID))
 		}
-		intents := w.intents()
+		intents := a.intents()
 		if len(intents) != 1 || intents[0].Kind != IntentClose || intents[0].Subject != draft.ID || intents[0].Status != store.IntentQueued {
 			t.Fatalf("the intents are %+v", intents)
 		}
-		call, needed, err := w.ledger.CloseCall(context.Background(), draft.ID)
+		call, needed, err := a.ledger.CloseCall(context.Background(), draft.ID)
 		want := CloseCall{Domain: sortie.Domain{ChainID: testChain, Factory: factory}, MissionKey: sortie.MissionKey(draft.MissionID), Token: usdc, Refund: call.Refund}
 		whole := new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount)))
 		if err != nil || !needed || call != want || call.Refund.Cmp(whole) != 0 {
@@ -52,36 +52,36 @@ func TestARefundIsIntendedOnce(t *testing.T) {
 // By the time its job runs, a refund may have become unnecessary.
 func TestARefundThatIsNotDue(t *testing.T) {
 	t.Parallel()
-	for name, meanwhile := range map[string]func(*world, store.Draft){
-		"funding gone": func(w *world, _ store.Draft) { w.advance(w.step(testStart, nil)) },
-		"closed":       func(w *world, draft store.Draft) { w.extend([]onchain.Event{closingOf(draft, 1)}) },
-		"refunded": func(w *world, draft store.Draft) {
-			w.extend([]onchain.Event{closingOf(draft, 1)})
-			w.finalize(w.position.Tip.Number)
-			w.settle()
+	for name, meanwhile := range map[string]func(*testApp, store.Draft){
+		"funding gone": func(a *testApp, _ store.Draft) { a.advance(a.step(testStart, nil)) },
+		"closed":       func(a *testApp, draft store.Draft) { a.extend([]onchain.Event{closingOf(draft, 1)}) },
+		"refunded": func(a *testApp, draft store.Draft) {
+			a.extend([]onchain.Event{closingOf(draft, 1)})
+			a.finalize(a.position.Tip.Number)
+			a.settle()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := openWorld(t, sqliteDatabase(t), worldOptions{})
-			draft := w.rejected("k")
-			meanwhile(w, draft)
-			w.must(w.ledger.StartRefund(context.Background(), draft.ID))
-			if intents := w.intents(); len(intents) != 0 {
+			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+			draft := a.rejected("k")
+			meanwhile(a, draft)
+			a.must(a.ledger.StartRefund(context.Background(), draft.ID))
+			if intents := a.intents(); len(intents) != 0 {
 				t.Errorf("the intents are %+v", intents)
 			}
-			if _, needed, err := w.ledger.CloseCall(context.Background(), draft.ID); needed || err != nil {
+			if _, needed, err := a.ledger.CloseCall(context.Background(), draft.ID); needed || err != nil {
 				t.Errorf("needed is %t, %v", needed, err)
 			}
 		})
 	}
-	w := openWorld(t, sqliteDatabase(t), worldOptions{autoApprove: true})
-	published := w.fund(alice, "published", mission.DepthLocked)
-	w.must(w.ledger.StartRefund(context.Background(), published.ID))
-	if _, needed, err := w.ledger.CloseCall(context.Background(), published.ID); needed || err != nil || len(w.intents()) != 0 {
-		t.Errorf("a published mission: needed is %t, %v, intents %v", needed, err, w.intents())
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
+	published := a.fund(alice, "published", mission.DepthLocked)
+	a.must(a.ledger.StartRefund(context.Background(), published.ID))
+	if _, needed, err := a.ledger.CloseCall(context.Background(), published.ID); needed || err != nil || len(a.intents()) != 0 {
+		t.Errorf("a published mission: needed is %t, %v, intents %v", needed, err, a.intents())
 	}
-	if err := w.ledger.StartRefund(context.Background(), "draft_00000000000000000000000000"); !errors.Is(err, store.ErrNotFound) {
+	if err := a.ledger.StartRefund(context.Background(), "draft_00000000000000000000000000"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown draft: %v", err)
 	}
 }
@@ -90,16 +90,16 @@ func TestARefundThatIsNotDue(t *testing.T) {
 // not.
 func TestARefundThatVanishesIsDueAgain(t *testing.T) {
 	t.Parallel()
-	w := openWorld(t, sqliteDatabase(t), worldOptions{})
-	draft := w.rejected("k")
-	w.extend([]onchain.Event{closingOf(draft, 1)})
-	before := w.position.Tip.Number - 1
-	w.advance(w.step(before, nil, []onchain.Event{closingOf(draft, 1)}))
-	if jobs := w.refundJobs(draft); jobs != 1 {
+	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
+	draft := a.rejected("k")
+	a.extend([]onchain.Event{closingOf(draft, 1)})
+	before := a.position.Tip.Number - 1
+	a.advance(a.step(before, nil, []onchain.Event{closingOf(draft, 1)}))
+	if jobs := a.refundJobs(draft); jobs != 1 {
 		t.Errorf("%d jobs after the close moved to another block", jobs)
 	}
-	w.advance(w.step(before, nil))
-	if jobs := w.refundJobs(draft); jobs != 2 {
+	a.advance(a.step(before, nil))
+	if jobs := a.refundJobs(draft); jobs != 2 {
 		t.Errorf("%d jobs after the close vanished", jobs)
 	}
 }
@@ -107,24 +107,24 @@ func TestARefundThatVanishesIsDueAgain(t *testing.T) {
 func TestLostRefundsAreRetried(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		ctx := context.Background()
-		w.fund(alice, "in review", mission.DepthConfirmed)
-		lost, underWay, void := w.rejected("lost"), w.rejected("under way"), w.rejected("void")
+		a.fund(alice, "in review", mission.DepthConfirmed)
+		lost, underWay, void := a.rejected("lost"), a.rejected("under way"), a.rejected("void")
 		for _, draft := range []store.Draft{underWay, void} {
-			w.must(w.ledger.StartRefund(ctx, draft.ID))
+			a.must(a.ledger.StartRefund(ctx, draft.ID))
 		}
-		intent, err := w.db.IntentOf(ctx, IntentClose, void.ID)
-		w.must(err)
+		intent, err := a.db.IntentOf(ctx, IntentClose, void.ID)
+		a.must(err)
 		gone := intent
 		gone.Status = store.IntentVoid
-		w.must(w.db.Tx(ctx, func(tx *store.Tx) error { return tx.MoveIntent(intent, gone) }))
-		queued, err := w.ledger.RetryRefunds(ctx)
+		a.must(a.db.Tx(ctx, func(tx *store.Tx) error { return tx.MoveIntent(intent, gone) }))
+		queued, err := a.ledger.RetryRefunds(ctx)
 		if err != nil || queued != 2 {
 			t.Errorf("%d queued, %v", queued, err)
 		}
 		for draft, want := range map[*store.Draft]int{&lost: 2, &underWay: 1, &void: 2} {
-			if jobs := w.refundJobs(*draft); jobs != want {
+			if jobs := a.refundJobs(*draft); jobs != want {
 				t.Errorf("%s: %d jobs, want %d", draft.IdempotencyKey, jobs, want)
 			}
 		}

@@ -152,7 +152,7 @@ func (l *Ledger) renewReceipt(ctx context.Context, submission store.Submission) 
 	if err != nil {
 		return err
 	}
-	return l.unlessHalted(ctx, func(books *books) error { return books.tx.RenewReceipt(submission, receipt, l.renewals.settler) })
+	return l.unlessHalted(ctx, func(tx *writeTx) error { return tx.RenewReceipt(submission, receipt, l.renewals.settler) })
 }
 
 // roleAnswers are the contract's answers about roles for the length of one call.

@@ -43,7 +43,7 @@ func (r *roleTable) set(holds ...sortie.Address) {
 
 // rotation is a studio with open receipts of one settler, and a second process with the next one.
 type rotation struct {
-	*studio
+	*testMedia
 	roles                 *roleTable
 	old, next             sortie.Address
 	oldLedger, nextLedger *Ledger
@@ -55,7 +55,7 @@ type rotation struct {
 func rotate(t *testing.T, database string) *rotation {
 	t.Helper()
 	r := &rotation{roles: new(roleTable), nextSigns: new(int)}
-	r.studio = openStudio(t, database, func(config *Config) { config.SettlerRole = r.roles.ask })
+	r.testMedia = openTestMedia(t, database, func(config *Config) { config.SettlerRole = r.roles.ask })
 	r.oldLedger, r.old = r.ledger, r.settler
 	signer, err := funding.NewKeySigner([32]byte{31: 10})
 	r.must(err)
@@ -82,7 +82,7 @@ func rotate(t *testing.T, database string) *rotation {
 }
 
 // paymentOf is the event that pays the slot of a submission.
-func (s *studio) paymentOf(id string) onchain.Event {
+func (s *testMedia) paymentOf(id string) onchain.Event {
 	s.t.Helper()
 	submission := s.stored(id)
 	return onchain.Event{
@@ -210,7 +210,7 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 // refuses hold no others up.
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	const receipts = maxDue + 3
 	draft := s.publish("k", receipts, "")
@@ -259,7 +259,7 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
-		var s *studio
+		var s *testMedia
 		halting := false
 		halt := func(sign Settler) Settler {
 			return func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {
@@ -271,7 +271,7 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 				return sign(ctx, domain, settlement)
 			}
 		}
-		s = openStudio(t, database, func(config *Config) { config.Settler = halt(config.Settler) })
+		s = openTestMedia(t, database, func(config *Config) { config.Settler = halt(config.Settler) })
 		draft := s.publish("k", 1, "")
 		id := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)
@@ -307,19 +307,19 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 1, "")
 		id := s.submitQuickly(bob, draft, "one")
 		s.pass(testHold)
 		due := s.stored(id)
 		s.must(s.ledger.ReportIncident(ctx, "test", "Stop.", true))
-		s.must(s.ledger.once(ctx, func(books *books) error { return books.finalize(due) }))
+		s.must(s.ledger.once(ctx, func(tx *writeTx) error { return tx.finalize(due) }))
 		if got := s.stored(id); got.Slot != nil {
 			t.Errorf("the service is halted, and the acceptance has slot %d, want none", *got.Slot)
 		}
 		s.clearIncidents()
-		s.must(s.ledger.once(ctx, func(books *books) error { return books.finalize(due) }))
+		s.must(s.ledger.once(ctx, func(tx *writeTx) error { return tx.finalize(due) }))
 		if got := s.stored(id); got.Slot == nil {
 			t.Error("the incident is cleared, and the acceptance has no slot, want one")
 		}
@@ -329,7 +329,7 @@ func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 // The reader of a receipt is told what it depends on.
 func TestReceiptsSayWhatTheyDependOn(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	draft := s.publish("k", 1, "")
 	id := s.submitQuickly(bob, draft, "one")
 	s.pass(testHold)

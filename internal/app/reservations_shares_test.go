@@ -12,7 +12,7 @@ import (
 )
 
 // withHistory gives wallets a final acceptance each.
-func (s *studio) withHistory(key string, wallets ...sortie.Address) {
+func (s *testMedia) withHistory(key string, wallets ...sortie.Address) {
 	s.t.Helper()
 	draft := s.publish(key, len(wallets), "")
 	for _, wallet := range wallets {
@@ -26,7 +26,7 @@ func (s *studio) withHistory(key string, wallets ...sortie.Address) {
 }
 
 // declareSize declares a file of any size from a network.
-func (s *studio) declareSize(network netip.Prefix, wallet sortie.Address, draft store.Draft, size int64) error {
+func (s *testMedia) declareSize(network netip.Prefix, wallet sortie.Address, draft store.Draft, size int64) error {
 	body := fmt.Sprintf(`{"location":{"lat":48.8584,"lng":2.2945,"accuracyMeters":10},"capturedAt":%q,"contentType":"image/jpeg","sizeBytes":%d,"sha256":"%064x"}`,
 		sortie.FormatTime(s.clock()), size, 1)
 	_, _, err := s.app.Declare(context.Background(), testBase, wallet, network, draft.MissionID, "one", []byte(body))
@@ -46,7 +46,7 @@ func TestUploadedCopiesDoNotTakeAMissionAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+			s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 				boundReservations(config)
 				mode.configure(config)
 			})
@@ -87,7 +87,7 @@ func TestUploadedCopiesDoNotTakeAMissionAway(t *testing.T) {
 func TestRejectedFilesAreMetered(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, boundReservations)
+		s := openTestMedia(t, database, boundReservations)
 		draft := s.publish("k", 1, "")
 		submit := func(i int) error {
 			file := []byte{byte(i), byte(i >> 8)}
@@ -113,7 +113,7 @@ func TestDeclaredBytesAreShared(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		const total = 8 * sortie.MaxUploadBytes // half is for newcomers, and a network may always declare one file
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			boundReservations(config)
 			config.Reservations.TotalBytes = total
 		})
@@ -161,7 +161,7 @@ func TestByteShares(t *testing.T) {
 // history.
 func TestWalletsWithHistoryAreBounded(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 		config.Reservations = ReservationLimits{PerAddress: 2, PerWallet: 4, NewcomerPercent: 50}
 	})
 	declare := func(network netip.Prefix, wallet sortie.Address, draft store.Draft, key string) error {

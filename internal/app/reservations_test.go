@@ -15,7 +15,7 @@ import (
 )
 
 // declareFrom declares a file from a network.
-func (s *studio) declareFrom(network netip.Prefix, wallet sortie.Address, draft store.Draft, key string, file []byte) (sortie.SubmissionDeclared, error) {
+func (s *testMedia) declareFrom(network netip.Prefix, wallet sortie.Address, draft store.Draft, key string, file []byte) (sortie.SubmissionDeclared, error) {
 	answer, _, err := s.app.Declare(context.Background(), testBase, wallet, network, draft.MissionID, key, declaration(file, s.clock()))
 	return answer, err
 }
@@ -28,7 +28,7 @@ func address(number int) netip.Prefix {
 func boundReservations(config *Config) { config.Reservations = DefaultReservationLimits() }
 
 // reservedUntil is the end of a reservation as its contributor sees it.
-func (s *studio) reservedUntil(id string) time.Time {
+func (s *testMedia) reservedUntil(id string) time.Time {
 	s.t.Helper()
 	shown := s.submission(id).SlotReservedUntil
 	if shown == nil {
@@ -45,7 +45,7 @@ func (s *studio) reservedUntil(id string) time.Time {
 func TestReservationsAreProlongedWhileBytesArrive(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		file, began := photo(1), s.clock()
 		declared, err := s.declare(bob, s.publish("k", 1, ""), "one", file)
@@ -102,7 +102,7 @@ func TestReservationsAreProlongedWhileBytesArrive(t *testing.T) {
 func TestFreshWalletsDoNotTakeAMissionAway(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, boundReservations)
+		s := openTestMedia(t, database, boundReservations)
 		ctx := context.Background()
 		s.withHistory("history", bob)
 		draft := s.publish("k", 50, "")
@@ -158,7 +158,7 @@ func TestFreshWalletsDoNotTakeAMissionAway(t *testing.T) {
 // Newcomers can do small missions, one after the other at least.
 func TestNewcomersDoSmallMissions(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), boundReservations)
+	s := openTestMedia(t, sqliteDatabase(t), boundReservations)
 	for target := 1; target <= 3; target++ {
 		draft := s.publish(fmt.Sprint(target), target, "")
 		for i := range target {
@@ -172,7 +172,7 @@ func TestNewcomersDoSmallMissions(t *testing.T) {
 func TestReservedMissionsStayInTheFeed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 1, `,"location":{"lat":48.8584,"lng":2.2945}`)
 		declared, err := s.declare(bob, draft, "one", photo(1))
@@ -216,7 +216,7 @@ func TestReservedBytesAreBounded(t *testing.T) {
 	t.Parallel()
 	file := photo(1)
 	size := int64(len(file))
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) {
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 		config.Reservations = ReservationLimits{WalletBytes: 2*size + 1, TotalBytes: 3*size + 1}
 	})
 	draft := s.publish("k", 10, `,"maxSubmissionsPerContributor":5`)
@@ -240,7 +240,7 @@ func TestReservedBytesAreBounded(t *testing.T) {
 // An IPv6 customer with a network of many /64 is bounded by the /48.
 func TestReservationsOfAnIPv6Site(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.Reservations = ReservationLimits{PerAddress: 2} })
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.Reservations = ReservationLimits{PerAddress: 2} })
 	draft := s.publish("k", 100, "")
 	got := 0
 	for i := range 20 {
@@ -262,7 +262,7 @@ func TestReservationsOfAnIPv6Site(t *testing.T) {
 // that does not move.
 func TestASlowDatabaseDoesNotHoldUpABody(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	file := photo(1)
 	declared, err := s.declare(bob, s.publish("k", 1, ""), "one", file)
 	s.must(err)

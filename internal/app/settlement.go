@@ -102,13 +102,13 @@ func (l *Ledger) trackSettlement(ctx context.Context, settlement store.Settlemen
 		if settlement.Transaction == (sortie.Hash{}) || l.settling.sent[settlement.ID] == settlement.Transaction {
 			return nil
 		}
-		return l.once(ctx, func(books *books) error {
-			sent, err := books.tx.SendPayouts(settlement, settlement.Transaction)
+		return l.once(ctx, func(tx *writeTx) error {
+			sent, err := tx.SendPayouts(settlement, settlement.Transaction)
 			if err != nil {
 				return err
 			}
-			books.step(PayoutSent, len(sent))
-			return books.tellPayouts(settlement.DraftID, sortie.EventPayoutSent, sent)
+			tx.step(PayoutSent, len(sent))
+			return tx.addPayoutEvents(settlement.DraftID, sortie.EventPayoutSent, sent)
 		})
 	case store.IntentDone, store.IntentVoid:
 		if settlement.MinedBlock > final {
@@ -118,9 +118,9 @@ func (l *Ledger) trackSettlement(ctx context.Context, settlement store.Settlemen
 		if well {
 			step = SettlementEnded
 		}
-		return l.once(ctx, func(books *books) error {
-			books.step(step, 1)
-			return books.tx.EndSettlement(settlement, well)
+		return l.once(ctx, func(tx *writeTx) error {
+			tx.step(step, 1)
+			return tx.EndSettlement(settlement, well)
 		})
 	default:
 		return nil
@@ -146,8 +146,8 @@ func (l *Ledger) startSettlements(ctx context.Context, queued map[sortie.Token]i
 		}
 		held := false
 		for _, waiting := range missions {
-			err := l.once(ctx, func(books *books) (err error) {
-				held, err = books.startSettlement(waiting, token)
+			err := l.once(ctx, func(tx *writeTx) (err error) {
+				held, err = tx.startSettlement(waiting, token)
 				return err
 			})
 			started = started || err == nil
@@ -168,24 +168,24 @@ func (l *Ledger) startSettlements(ctx context.Context, queued map[sortie.Token]i
 
 // postpone lets a mission that cannot be settled wait, so that others are looked at before it.
 func (l *Ledger) postpone(ctx context.Context, waiting store.WaitingMission) error {
-	return l.once(ctx, func(books *books) error { return books.tx.Postpone(waiting) })
+	return l.once(ctx, func(tx *writeTx) error { return tx.Postpone(waiting) })
 }
 
 // startSettlement makes a settlement of the first payouts of a mission, as many as the hourly cap
 // has room for; the others are held. A mission whose money is not in the contract now waits, and so
 // does one whose reward no hour has room for.
-func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token) (held bool, err error) {
-	if halted, err := b.paymentsHalted(); err != nil || halted {
+func (tx *writeTx) startSettlement(waiting store.WaitingMission, token sortie.Token) (held bool, err error) {
+	if halted, err := tx.paymentsHalted(); err != nil || halted {
 		return false, err
 	}
-	account, err := b.open(waiting.DraftID)
+	state, err := tx.load(waiting.DraftID)
 	if err != nil {
 		return false, err
 	}
-	if !account.open() {
-		return false, b.tx.Postpone(waiting)
+	if !state.isOpen() {
+		return false, tx.Postpone(waiting)
 	}
-	size, held, err := b.roomInHour(waiting, token, account.draft)
+	size, held, err := tx.roomInHour(waiting, token, state.draft)
 	if err != nil {
 		return false, err
 	}
@@ -193,14 +193,14 @@ func (b *books) startSettlement(waiting store.WaitingMission, token sortie.Token
 	case held && size == 0:
 		return true, nil // first in line when there is room
 	case size == 0:
-		return false, b.tx.Postpone(waiting)
+		return false, tx.Postpone(waiting)
 	}
-	settlement, _, err := b.tx.StartSettlement(waiting, token, size)
+	settlement, _, err := tx.StartSettlement(waiting, token, size)
 	if err != nil {
 		return false, err
 	}
-	b.step(SettlementStarted, 1)
-	_, _, err = b.tx.AddIntent(store.IntentSettle, settlement.Subject(), account.funding.ChainID, b.core.sender)
+	tx.step(SettlementStarted, 1)
+	_, _, err = tx.AddIntent(store.IntentSettle, settlement.Subject(), state.funding.ChainID, tx.core.sender)
 	return held, err
 }
 
@@ -268,9 +268,9 @@ func (l *Ledger) UnderWay(ctx context.Context, call SettleCall) (*big.Int, error
 // ShrinkSettlement leaves the first payouts with a settlement whose transaction is not made yet.
 // The others wait for another one.
 func (l *Ledger) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) error {
-	return l.once(ctx, func(books *books) error {
-		books.step(SettlementShrunk, 1)
-		return books.tx.ShrinkSettlement(call.settlement, keep)
+	return l.once(ctx, func(tx *writeTx) error {
+		tx.step(SettlementShrunk, 1)
+		return tx.ShrinkSettlement(call.settlement, keep)
 	})
 }
 
@@ -278,7 +278,7 @@ func (l *Ledger) ShrinkSettlement(ctx context.Context, call SettleCall, keep int
 // in the contract, because their receipts were redeemed, which the follower will see, and those
 // that the daily cap has no room for.
 func (l *Ledger) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bool) error {
-	return l.once(ctx, func(books *books) error { return books.tx.LeaveOut(call.settlement, slots) })
+	return l.once(ctx, func(tx *writeTx) error { return tx.LeaveOut(call.settlement, slots) })
 }
 
 // incidentPayoutFailed does not halt: the contract refuses one payout, whatever is sent with it, or
@@ -288,12 +288,12 @@ const incidentPayoutFailed = "payout_failed"
 // SetPayoutAside takes a payout that the contract refuses out of its settlement. An operator looks
 // at it: its mission is not closed before that.
 func (l *Ledger) SetPayoutAside(ctx context.Context, payout store.Payout, reason string) error {
-	return l.once(ctx, func(books *books) error {
-		if err := books.tx.FailPayout(payout, reason); err != nil {
+	return l.once(ctx, func(tx *writeTx) error {
+		if err := tx.FailPayout(payout, reason); err != nil {
 			return err
 		}
-		books.step(PayoutSetAside, 1)
-		return books.incident(incidentPayoutFailed, false,
+		tx.step(PayoutSetAside, 1)
+		return tx.incident(incidentPayoutFailed, false,
 			"The payout of submission %s (slot %d of draft %s) to %s is set aside: %s. Find out why; then: sortie payouts retry %s",
 			payout.SubmissionID, payout.Slot, payout.DraftID, payout.Recipient, reason, payout.SubmissionID)
 	})
@@ -360,11 +360,11 @@ func (l *Ledger) finalizePayoutsOf(ctx context.Context, draftID string, payouts 
 		}
 		payouts = confirmed
 	}
-	return l.write(ctx, func(books *books) error {
-		if err := books.hold(); err != nil { // a reorganization comes before or after it, not in between
+	return l.write(ctx, func(tx *writeTx) error {
+		if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
 			return err
 		}
-		position, err := books.tx.ChainPosition(draft.ChainID)
+		position, err := tx.ChainPosition(draft.ChainID)
 		if err != nil {
 			return err
 		}
@@ -374,7 +374,7 @@ func (l *Ledger) finalizePayoutsOf(ctx context.Context, draftID string, payouts 
 				still = append(still, payout)
 			}
 		}
-		final, err := books.tx.FinalizePayouts(draftID, still)
+		final, err := tx.FinalizePayouts(draftID, still)
 		if err != nil {
 			return err
 		}
@@ -386,12 +386,12 @@ func (l *Ledger) finalizePayoutsOf(ctx context.Context, draftID string, payouts 
 				paid = append(paid, payout)
 			}
 		}
-		books.step(PayoutPaid, len(paid))
-		books.step(PayoutDeferred, len(deferred))
-		if err := books.tellPayouts(draftID, sortie.EventPayoutPaid, paid); err != nil {
+		tx.step(PayoutPaid, len(paid))
+		tx.step(PayoutDeferred, len(deferred))
+		if err := tx.addPayoutEvents(draftID, sortie.EventPayoutPaid, paid); err != nil {
 			return err
 		}
-		return books.tellPayouts(draftID, sortie.EventPayoutDeferred, deferred)
+		return tx.addPayoutEvents(draftID, sortie.EventPayoutDeferred, deferred)
 	})
 }
 
@@ -408,11 +408,11 @@ type payoutFacts struct {
 }
 
 // tellPayouts adds an event for the contributor and one for the creator about each payout.
-func (b *books) tellPayouts(draftID string, event sortie.EventType, payouts []store.Payout) error {
+func (tx *writeTx) addPayoutEvents(draftID string, event sortie.EventType, payouts []store.Payout) error {
 	if len(payouts) == 0 {
 		return nil
 	}
-	slots, err := b.tx.SlotsOf(draftID)
+	slots, err := tx.SlotsOf(draftID)
 	if err != nil {
 		return err
 	}
@@ -425,12 +425,12 @@ func (b *books) tellPayouts(draftID string, event sortie.EventType, payouts []st
 			facts.BlockNumber = &payout.Block
 		}
 		if payout.Recipient != slots.Creator {
-			if err := b.tellWallet(payout.Recipient, draftID, event, facts); err != nil {
+			if err := tx.addWalletEvent(payout.Recipient, draftID, event, facts); err != nil {
 				return err
 			}
 		}
 		facts.DraftID = draftID
-		if err := b.tellWallet(slots.Creator, draftID, event, facts); err != nil {
+		if err := tx.addWalletEvent(slots.Creator, draftID, event, facts); err != nil {
 			return err
 		}
 	}

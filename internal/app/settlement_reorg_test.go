@@ -17,7 +17,7 @@ import (
 func TestAReorganizationTakesPaymentsBack(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, everyMinute)
+		s := openTestMedia(t, database, everyMinute)
 		draft := s.publish("k", 3, "")
 		names := map[string]store.Draft{"k": draft}
 		ids := s.finals(draft, 2)
@@ -84,7 +84,7 @@ func TestAPaymentThatVanishesDuringTheLookIsNotPaid(t *testing.T) {
 			t.Parallel()
 			engines(t, func(t *testing.T, database string) {
 				var meanwhile func()
-				s := openStudio(t, database, func(config *Config) {
+				s := openTestMedia(t, database, func(config *Config) {
 					config.PaidSlots = func(context.Context, sortie.Address, sortie.Hash, []uint32) ([]bool, error) {
 						meanwhile()
 						return []bool{true}, nil
@@ -117,7 +117,7 @@ func TestAPaymentThatVanishesDuringTheLookIsNotPaid(t *testing.T) {
 func TestABrokenFinalityTakesPaymentsBack(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 1, "")
 		id := s.finals(draft, 1)[0]
 		tip := s.position.Tip.Number
@@ -157,19 +157,19 @@ func TestABrokenFinalityTakesPaymentsBack(t *testing.T) {
 func TestASettlementThatPaidNothingIsReleased(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(*studio, *store.Intent)
+		end  func(*testMedia, *store.Intent)
 		sent bool
 	}{
-		"no longer wanted": {func(_ *studio, intent *store.Intent) { intent.Status, intent.Nonce = store.IntentVoid, nil }, false},
-		"done by another":  {func(_ *studio, intent *store.Intent) { intent.Status = store.IntentDone }, true},
-		"mined, and it paid nothing": {func(s *studio, intent *store.Intent) {
+		"no longer wanted": {func(_ *testMedia, intent *store.Intent) { intent.Status, intent.Nonce = store.IntentVoid, nil }, false},
+		"done by another":  {func(_ *testMedia, intent *store.Intent) { intent.Status = store.IntentDone }, true},
+		"mined, and it paid nothing": {func(s *testMedia, intent *store.Intent) {
 			intent.Status, intent.MinedBlock = store.IntentDone, s.position.Tip.Number
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			engines(t, func(t *testing.T, database string) {
-				s := openStudio(t, database, nil)
+				s := openTestMedia(t, database, nil)
 				draft := s.publish("k", 2, "")
 				names := map[string]store.Draft{"k": draft}
 				id := s.finals(draft, 1)[0]
@@ -209,7 +209,7 @@ func TestASettlementThatPaidNothingIsReleased(t *testing.T) {
 func TestARefusedPayoutIsSetAside(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 4, "")
 		names := map[string]store.Draft{"k": draft}

@@ -18,7 +18,7 @@ const (
 )
 
 // crowd adds copies of a mission, each with a hundred open payouts.
-func (s *studio) crowd(missions int) {
+func (s *testMedia) crowd(missions int) {
 	s.t.Helper()
 	template := s.publish("template", crowdWaiting+crowdSent, "")
 	const series = `WITH RECURSIVE copies (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM copies WHERE i < $1) `
@@ -57,7 +57,7 @@ FROM mission_slots, copies WHERE draft_id <> $2`, []any{crowdWaiting + crowdSent
 }
 
 // rewind takes the settlements of a tick back.
-func (s *studio) rewind() {
+func (s *testMedia) rewind() {
 	s.t.Helper()
 	s.must(s.db.Tx(context.Background(), func(tx *store.Tx) error {
 		for _, statement := range []string{
@@ -74,7 +74,7 @@ func (s *studio) rewind() {
 
 // tick settles payouts, and says that it made as many settlements as may wait for the sender, each
 // full, in a transaction each.
-func (s *studio) tick() {
+func (s *testMedia) tick() {
 	s.t.Helper()
 	before := s.db.Stats().Writes
 	s.settlePayouts()
@@ -104,7 +104,7 @@ func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 	read := make(map[int]int)
 	for _, missions := range []int{fewMissions, manyMissions} {
 		database := pgtest.Database(t)
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		s.crowd(missions)
 		s.must(s.db.Close())
 		console, err := sql.Open("pgx", database)
@@ -151,12 +151,12 @@ func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 // about as long as that with few. To read all of them would take far longer.
 func TestATickTakesAsLongWithManyPayouts(t *testing.T) {
 	t.Parallel()
-	few, many := openStudio(t, sqliteDatabase(t), nil), openStudio(t, sqliteDatabase(t), nil)
+	few, many := openTestMedia(t, sqliteDatabase(t), nil), openTestMedia(t, sqliteDatabase(t), nil)
 	few.crowd(fewMissions)
 	many.crowd(manyMissions)
-	quickest := make(map[*studio]time.Duration)
+	quickest := make(map[*testMedia]time.Duration)
 	for range 10 {
-		for _, s := range []*studio{few, many} {
+		for _, s := range []*testMedia{few, many} {
 			s.rewind()
 			start := time.Now()
 			s.settlePayouts()
@@ -165,7 +165,7 @@ func TestATickTakesAsLongWithManyPayouts(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []*studio{few, many} {
+	for _, s := range []*testMedia{few, many} {
 		s.rewind()
 		s.tick()
 	}

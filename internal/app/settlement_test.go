@@ -16,7 +16,7 @@ import (
 
 // finals makes a number of final acceptances of a mission, each by another contributor, and returns
 // them in the order of their slots.
-func (s *studio) finals(draft store.Draft, number int) (ids []string) {
+func (s *testMedia) finals(draft store.Draft, number int) (ids []string) {
 	s.t.Helper()
 	for i := range number {
 		ids = append(ids, s.submitQuickly(contributor(i), draft, draft.ID))
@@ -29,7 +29,7 @@ func (s *studio) finals(draft store.Draft, number int) (ids []string) {
 
 // wantSettlements compares the settlements under way with what they should carry, each written as
 // the key of a mission and its number of payouts.
-func (s *studio) wantSettlements(when string, names map[string]store.Draft, want ...string) []store.Settlement {
+func (s *testMedia) wantSettlements(when string, names map[string]store.Draft, want ...string) []store.Settlement {
 	s.t.Helper()
 	open, slots := s.openSettlements()
 	var got []string
@@ -60,7 +60,7 @@ func everyMinute(config *Config) { config.PayoutInterval = time.Minute }
 func TestPayoutsAreGathered(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, everyMinute)
+		s := openTestMedia(t, database, everyMinute)
 		large, small := s.publish("large", 60, ""), s.publish("small", 2, "")
 		names := map[string]store.Draft{"large": large, "small": small}
 		for i := range 60 {
@@ -107,7 +107,7 @@ func TestPayoutsAreGathered(t *testing.T) {
 func TestFewSettlementsOfATokenWaitForTheSender(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			config.Tokens[sortie.TokenService] = Token{Address: sortie.Address{0x5e}, Decimals: 18}
 		})
 		names := map[string]store.Draft{"large": s.publish("large", 3, "")}
@@ -147,7 +147,7 @@ func TestFewSettlementsOfATokenWaitForTheSender(t *testing.T) {
 func TestABadMissionHoldsUpNoOthers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		names := make(map[string]store.Draft)
 		var reclaims []onchain.Event
 		for i := range maxQueued {
@@ -198,7 +198,7 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		var away error
 		confirmed, asked := false, 0
-		s := openStudio(t, database, func(config *Config) {
+		s := openTestMedia(t, database, func(config *Config) {
 			config.PaidSlots = func(_ context.Context, at sortie.Address, key sortie.Hash, slots []uint32) ([]bool, error) {
 				asked++
 				if at != factory || len(slots) != 1 || slots[0] != 0 {
@@ -263,7 +263,7 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 func TestADeferredPayoutSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		draft := s.publish("k", 1, "")
 		id := s.finals(draft, 1)[0]
 		s.extend([]onchain.Event{deferred(s.paymentOf(id))})
@@ -295,7 +295,7 @@ func TestADeferredPayoutSaysWhatToDo(t *testing.T) {
 func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, everyMinute)
+		s := openTestMedia(t, database, everyMinute)
 		ctx := context.Background()
 		draft, other := s.publish("k", 3, ""), s.publish("l", 1, "")
 		ids := s.finals(draft, 3)

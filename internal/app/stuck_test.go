@@ -16,24 +16,24 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
-		w := openWorld(t, database, worldOptions{})
-		draft, funded := w.create(alice, "k"), w.create(bob, "k")
-		w.extend([]onchain.Event{fundingOf(funded)}, nil, nil, nil)
-		w.settle()
-		w.must(w.ledger.ReportIncident(ctx, onchain.IncidentFollowerStuck, "it is stuck", false))
+		a := openTestApp(t, database, testAppOptions{})
+		draft, funded := a.create(alice, "k"), a.create(bob, "k")
+		a.extend([]onchain.Event{fundingOf(funded)}, nil, nil, nil)
+		a.settle()
+		a.must(a.ledger.ReportIncident(ctx, onchain.IncidentFollowerStuck, "it is stuck", false))
 
 		asked := map[string]func() error{
 			"create": func() error {
-				_, _, err := w.app.CreateDraft(ctx, alice, "another", []byte(`{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`))
+				_, _, err := a.app.CreateDraft(ctx, alice, "another", []byte(`{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`))
 				return err
 			},
 			"create again": func() error {
-				_, _, err := w.app.CreateDraft(ctx, alice, "k", []byte(`{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`))
+				_, _, err := a.app.CreateDraft(ctx, alice, "k", []byte(`{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`))
 				return err
 			},
-			"status": func() error { _, err := w.app.Mission(ctx, alice, draft.ID); return err },
+			"status": func() error { _, err := a.app.Mission(ctx, alice, draft.ID); return err },
 			"list": func() error {
-				_, err := w.app.Drafts(ctx, alice, DraftQuery{}, func(View) (bool, error) { return true, nil })
+				_, err := a.app.Drafts(ctx, alice, DraftQuery{}, func(View) (bool, error) { return true, nil })
 				return err
 			},
 		}
@@ -43,16 +43,16 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 				t.Errorf("%s: got %v, want %s", name, err, sortie.CodeFundingQuoteUnavailable)
 			}
 		}
-		if _, err := w.app.Mission(ctx, bob, funded.ID); err != nil {
+		if _, err := a.app.Mission(ctx, bob, funded.ID); err != nil {
 			t.Errorf("status of a funded mission: got %v, want none", err)
 		}
-		w.must(w.ledger.ResolveIncidents(ctx, onchain.IncidentFollowerStuck))
+		a.must(a.ledger.ResolveIncidents(ctx, onchain.IncidentFollowerStuck))
 		for name, ask := range asked {
 			if err := ask(); err != nil {
 				t.Errorf("%s, when it is not stuck: got %v, want none", name, err)
 			}
 		}
-		if incidents, err := w.db.OpenIncidents(ctx); err != nil || len(incidents) > 0 {
+		if incidents, err := a.db.OpenIncidents(ctx); err != nil || len(incidents) > 0 {
 			t.Errorf("the incidents are %v, %v, want none", incidents, err)
 		}
 	})
@@ -64,13 +64,13 @@ func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
-		w := openWorld(t, database, worldOptions{})
-		live, rejected := w.create(alice, "live"), w.create(alice, "rejected")
-		w.reject(rejected)
+		a := openTestApp(t, database, testAppOptions{})
+		live, rejected := a.create(alice, "live"), a.create(alice, "rejected")
+		a.reject(rejected)
 		listed := func() (ids []string) {
 			for after := ""; ; {
-				page, next, err := w.ledger.OpenMissions(ctx, testChain, after, 1)
-				w.must(err)
+				page, next, err := a.ledger.OpenMissions(ctx, testChain, after, 1)
+				a.must(err)
 				for _, each := range page {
 					ids = append(ids, each.Terms.DraftID)
 				}
@@ -82,7 +82,7 @@ func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 		if got, want := listed(), []string{live.ID, rejected.ID}; !slices.Equal(got, want) {
 			t.Errorf("while an authorization is alive: got %v, want %v", got, want)
 		}
-		w.pass(2 * maxAuthorization)
+		a.pass(2 * maxAuthorization)
 		if got, want := listed(), []string{live.ID}; !slices.Equal(got, want) {
 			t.Errorf("when none is: got %v, want %v", got, want)
 		}
@@ -95,14 +95,14 @@ func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
-		w := openWorld(t, database, worldOptions{})
+		a := openTestApp(t, database, testAppOptions{})
 		var drafts []string
 		for _, key := range []string{"a", "b", "c"} {
-			drafts = append(drafts, w.create(alice, key).ID)
+			drafts = append(drafts, a.create(alice, key).ID)
 		}
 		walk := func(after string) (ids []string) {
-			page, next, err := w.ledger.OpenMissions(ctx, testChain, after, 10)
-			w.must(err)
+			page, next, err := a.ledger.OpenMissions(ctx, testChain, after, 10)
+			a.must(err)
 			if next != "" {
 				t.Errorf("the walk from %q continues at %q, want its end", after, next)
 			}
@@ -129,18 +129,18 @@ func TestClearingSetAsideEventsReconciles(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		ctx := context.Background()
-		w := openWorld(t, database, worldOptions{})
-		w.must(w.ledger.SetAside(ctx, testChain, onchain.Block{Number: 7, Time: w.clock()}, "Block 7."))
-		incidents, err := w.db.OpenIncidents(ctx)
+		a := openTestApp(t, database, testAppOptions{})
+		a.must(a.ledger.SetAside(ctx, testChain, onchain.Block{Number: 7, Time: a.clock()}, "Block 7."))
+		incidents, err := a.db.OpenIncidents(ctx)
 		if err != nil || len(incidents) != 1 {
 			t.Fatalf("the incidents are %v, %v, want one", incidents, err)
 		}
-		jobs := func() int { return w.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`) }
+		jobs := func() int { return a.count(`SELECT count(*) FROM test_jobs WHERE name = 'reconcile'`) }
 		if got := jobs(); got != 1 {
 			t.Errorf("opened: got %d reconcile jobs, want 1", got)
 		}
-		_, err = w.operators.ClearIncident(ctx, reviewer, incidents[0].ID, "the node was repaired")
-		w.must(err)
+		_, err = a.operators.ClearIncident(ctx, reviewer, incidents[0].ID, "the node was repaired")
+		a.must(err)
 		if got := jobs(); got != 2 {
 			t.Errorf("cleared: got %d reconcile jobs, want 2", got)
 		}

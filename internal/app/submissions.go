@@ -90,8 +90,8 @@ func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id strin
 		return sortie.SubmissionDetail{}, errNoOwnSubmission()
 	}
 	var withdrawn store.Submission
-	err := a.write(ctx, func(books *books) error {
-		submission, err := books.tx.Submission(id)
+	err := a.write(ctx, func(tx *writeTx) error {
+		submission, err := tx.Submission(id)
 		if err == nil && submission.Contributor != contributor {
 			err = store.ErrNotFound
 		}
@@ -101,7 +101,7 @@ func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id strin
 		if withdrawn = submission; submission.Status == sortie.SubmissionWithdrawn {
 			return nil
 		}
-		withdrawn, err = books.moveSubmission(submission, mission.ContributorWithdrew, store.SubmissionMove{Reason: "Its contributor withdrew it."})
+		withdrawn, err = tx.moveSubmission(submission, mission.ContributorWithdrew, store.SubmissionMove{Reason: "Its contributor withdrew it."})
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -120,32 +120,32 @@ func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id strin
 // It fails with wrong_state where the event is not allowed, [store.ErrConflict] when the submission
 // is not what it was, and mission_closed, because of [store.ErrMissionClosed], for an acceptance to
 // a mission that was closed. Its transaction fails then.
-func (b *books) moveSubmission(was store.Submission, event mission.SubmissionEvent, move store.SubmissionMove) (store.Submission, error) {
+func (tx *writeTx) moveSubmission(was store.Submission, event mission.SubmissionEvent, move store.SubmissionMove) (store.Submission, error) {
 	next, err := mission.NextSubmission(was.State(), event)
 	if err != nil {
 		return store.Submission{}, err
 	}
 	move.To = next
 	if mission.HoldsSlot(next) {
-		until := b.tx.Now.Add(b.core.hold)
+		until := tx.Now.Add(tx.core.hold)
 		move.HoldUntil = &until
-		if move.Fragment, err = newFragment(was, move, b.tx.Now); err != nil {
+		if move.Fragment, err = newFragment(was, move, tx.Now); err != nil {
 			return store.Submission{}, err
 		}
 	}
-	moved, err := b.tx.MoveSubmission(was, move)
+	moved, err := tx.MoveSubmission(was, move)
 	if errors.Is(err, store.ErrMissionClosed) {
 		err = sortie.NewError(sortie.CodeMissionClosed, "the money of this mission has left the contract, so the contributor would not be paid; reject the submission").Because(err)
 	}
 	if err != nil {
 		return store.Submission{}, err
 	}
-	b.outcomes = append(b.outcomes, outcomeOf(event, next))
+	tx.outcomes = append(tx.outcomes, outcomeOf(event, next))
 	switch before, after := mission.HoldsSlot(was.Status), mission.HoldsSlot(next); {
 	case after && !before:
-		err = b.tell(was, sortie.EventSubmissionAccepted, submissionFacts{SubmissionID: was.ID})
+		err = tx.addEvent(was, sortie.EventSubmissionAccepted, submissionFacts{SubmissionID: was.ID})
 	case before && !after:
-		err = b.tell(was, sortie.EventSubmissionRevoked, submissionFacts{SubmissionID: was.ID, Reason: move.Reason})
+		err = tx.addEvent(was, sortie.EventSubmissionRevoked, submissionFacts{SubmissionID: was.ID, Reason: move.Reason})
 	}
 	return moved, err
 }
@@ -159,18 +159,18 @@ type submissionFacts struct {
 }
 
 // tell adds an event for the creator of a submission's mission.
-func (b *books) tell(about store.Submission, event sortie.EventType, facts submissionFacts) error {
+func (tx *writeTx) addEvent(about store.Submission, event sortie.EventType, facts submissionFacts) error {
 	facts.DraftID, facts.MissionID = about.DraftID, about.Mission.MissionID
-	return b.tellWallet(about.Mission.Creator, about.DraftID, event, facts)
+	return tx.addWalletEvent(about.Mission.Creator, about.DraftID, event, facts)
 }
 
 // tellWallet adds an event about a draft for a wallet.
-func (b *books) tellWallet(wallet sortie.Address, draftID string, event sortie.EventType, facts any) error {
+func (tx *writeTx) addWalletEvent(wallet sortie.Address, draftID string, event sortie.EventType, facts any) error {
 	data, err := json.Marshal(facts)
 	if err != nil {
 		return fmt.Errorf("encode event %s of draft %s: %w", event, draftID, err)
 	}
-	b.events = append(b.events, store.DraftEvent{
+	tx.events = append(tx.events, store.DraftEvent{
 		Wallet: wallet, DraftID: draftID, NewEvent: store.NewEvent{Type: string(event), Data: data},
 	})
 	return nil

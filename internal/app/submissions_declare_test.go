@@ -15,7 +15,7 @@ import (
 // Whoever is refused learns whether it helps to come again.
 func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	refused := func(wallet sortie.Address, draft store.Draft, key string, code sortie.Code, says, doesNotSay string) {
 		t.Helper()
 		_, err := s.declare(wallet, draft, key, photo(9))
@@ -46,7 +46,7 @@ func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 // A key that stands for something else says in what the two differ.
 func TestAKeyOfAnotherDeclaration(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	draft, another := s.publish("k", 2, ""), s.publish("l", 2, "")
 	first, err := s.declare(bob, draft, "one", photo(1))
 	s.must(err)

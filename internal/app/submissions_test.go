@@ -20,7 +20,7 @@ const tower = `,"location":{"lat":48.8584,"lng":2.2945,"radiusMeters":200}`
 func TestFromDeclarationToReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 2, tower)
 		file := photo(1)
@@ -100,7 +100,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 }
 
 // declareAgain declares the same, and then something else, under the same key.
-func (s *studio) declareAgain(missionID string, body []byte, first sortie.SubmissionDeclared) {
+func (s *testMedia) declareAgain(missionID string, body []byte, first sortie.SubmissionDeclared) {
 	s.t.Helper()
 	spelled := bytes.Replace(body, []byte(`"48.858370"`), []byte("48.8583700"), 1)
 	again, created, err := s.app.Declare(context.Background(), testBase, bob, testNetwork, missionID, "one", spelled)
@@ -115,7 +115,7 @@ func (s *studio) declareAgain(missionID string, body []byte, first sortie.Submis
 
 // wantDelivered reads the only deliverable of a draft as its creator does, and what its links lead
 // to.
-func (s *studio) wantDelivered(draftID, submissionID string, file []byte) {
+func (s *testMedia) wantDelivered(draftID, submissionID string, file []byte) {
 	s.t.Helper()
 	draft := s.read(draftID)
 	page := s.deliverables(draft, DeliverablesQuery{})
@@ -149,14 +149,14 @@ func (s *studio) wantDelivered(draftID, submissionID string, file []byte) {
 }
 
 // wantReceipt holds a final submission's receipt against what the contract checks.
-func (s *studio) wantReceipt(id string, slot uint32) {
+func (s *testMedia) wantReceipt(id string, slot uint32) {
 	s.t.Helper()
 	s.wantPayout("with a receipt", id, sortie.PayoutQueued)
 	s.wantSigned(id, slot)
 }
 
 // wantSigned is wantReceipt of a payout in any state.
-func (s *studio) wantSigned(id string, slot uint32) {
+func (s *testMedia) wantSigned(id string, slot uint32) {
 	s.t.Helper()
 	submission := s.submission(id)
 	if submission.Receipt == nil {
@@ -178,7 +178,7 @@ func (s *studio) wantSigned(id string, slot uint32) {
 // What is not the declared file, cannot be read, or was made elsewhere is rejected, with reasons.
 func TestWrongFilesAreRejected(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 5, tower)
 
@@ -217,7 +217,7 @@ func TestWrongFilesAreRejected(t *testing.T) {
 }
 
 // wantFailed says which check a submission was rejected for.
-func (s *studio) wantFailed(id, check string) {
+func (s *testMedia) wantFailed(id, check string) {
 	s.t.Helper()
 	rejected := s.wantStatus(id, sortie.SubmissionRejected)
 	if !slices.ContainsFunc(rejected.Checks, func(c sortie.SubmissionCheck) bool { return c.Name == check && !c.Passed && c.Reason != "" }) || rejected.Reason == "" {
@@ -229,7 +229,7 @@ func (s *studio) wantFailed(id, check string) {
 func TestReservationsEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 2, "")
 		idle, err := s.declare(bob, draft, "idle", photo(1))
@@ -283,7 +283,7 @@ func TestReservationsEnd(t *testing.T) {
 func TestDuplicatesAreFlagged(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft, another := s.publish("k", 3, ""), s.publish("l", 3, "")
 		first := s.submit(bob, draft, "first", photo(1))
@@ -311,7 +311,7 @@ func TestDuplicatesAreFlagged(t *testing.T) {
 // Contributors see their own submissions, page by page, and nobody else's.
 func TestOwnSubmissions(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), nil)
+	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	draft := s.publish("k", 10, `,"maxSubmissionsPerContributor":8`)
 	var want []string
@@ -346,7 +346,7 @@ func TestOwnSubmissions(t *testing.T) {
 // Without a place for files nobody can submit anything, and the rest works.
 func TestWithoutMedia(t *testing.T) {
 	t.Parallel()
-	s := openStudio(t, sqliteDatabase(t), func(config *Config) { config.Media, config.Incoming, config.Ingester = nil, nil, nil })
+	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.Media, config.Incoming, config.Ingester = nil, nil, nil })
 	draft := s.publish("k", 1, "")
 	_, err := s.declare(bob, draft, "one", photo(1))
 	wantCode(t, err, sortie.CodeServiceUnavailable)

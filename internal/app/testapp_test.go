@@ -67,7 +67,7 @@ const (
 
 // world is the use cases on a real database, with a chain that a test makes block by block and a
 // clock that it sets.
-type world struct {
+type testApp struct {
 	t         rapid.TB
 	db        *store.DB
 	config    Config
@@ -87,103 +87,103 @@ type world struct {
 	onStep   func(onchain.Advance)    // is told of every move before it is made; nil: it is not
 }
 
-type worldOptions struct {
+type testAppOptions struct {
 	autoApprove bool
 	configure   func(*Config) // changes what the use cases work with
 }
 
 // newWorld opens the database, which close closes.
-func newWorld(t rapid.TB, database string, options worldOptions) *world {
+func newTestApp(t rapid.TB, database string, options testAppOptions) *testApp {
 	t.Helper()
 	ctx := context.Background()
-	w := &world{t: t, queue: &tableQueue{}, now: time.UnixMilli(1_770_000_000_000), blocks: make(map[uint64]onchain.Block)}
+	a := &testApp{t: t, queue: &tableQueue{}, now: time.UnixMilli(1_770_000_000_000), blocks: make(map[uint64]onchain.Block)}
 	logger := slog.New(slog.DiscardHandler)
 	var err error
-	w.db, err = store.Open(ctx, database, store.Options{Clock: w.clock, Logger: logger})
-	w.must(err)
-	w.must(w.db.Tx(ctx, w.queue.prepare))
+	a.db, err = store.Open(ctx, database, store.Options{Clock: a.clock, Logger: logger})
+	a.must(err)
+	a.must(a.db.Tx(ctx, a.queue.prepare))
 	signer, err := funding.NewKeySigner([32]byte{31: 7})
-	w.must(err)
+	a.must(err)
 	domain := sortie.Domain{ChainID: testChain, Factory: factory}
 	issuer, err := funding.NewIssuer(domain, signer, funding.DefaultTTL)
-	w.must(err)
-	w.config = Config{
-		Store: w.db, Issuer: issuer, Domain: domain, Now: w.clock, Logger: logger,
+	a.must(err)
+	a.config = Config{
+		Store: a.db, Issuer: issuer, Domain: domain, Now: a.clock, Logger: logger,
 		Tokens: map[sortie.Token]Token{sortie.TokenUSDC: {Address: usdc, Decimals: 6}},
-		Queue:  w.queue, Operators: []sortie.Address{reviewer, colleague}, AutoApprove: options.autoApprove,
-		Confirmations: testConfirmations, Sender: gasPayer, Wake: func() { w.wakes++ },
+		Queue:  a.queue, Operators: []sortie.Address{reviewer, colleague}, AutoApprove: options.autoApprove,
+		Confirmations: testConfirmations, Sender: gasPayer, Wake: func() { a.wakes++ },
 	}
 	if options.configure != nil {
-		options.configure(&w.config)
+		options.configure(&a.config)
 	}
-	opened, err := New(ctx, w.config)
-	w.must(err)
-	w.use(opened)
-	start := w.mine(testStart)
-	w.must(w.ledger.Begin(ctx, testChain, start))
-	w.blocks[testStart] = start
-	w.position, err = w.ledger.Position(ctx, testChain)
-	w.must(err)
-	return w
+	opened, err := New(ctx, a.config)
+	a.must(err)
+	a.use(opened)
+	start := a.mine(testStart)
+	a.must(a.ledger.Begin(ctx, testChain, start))
+	a.blocks[testStart] = start
+	a.position, err = a.ledger.Position(ctx, testChain)
+	a.must(err)
+	return a
 }
 
-func openWorld(t testing.TB, database string, options worldOptions) *world {
+func openTestApp(t testing.TB, database string, options testAppOptions) *testApp {
 	t.Helper()
-	w := newWorld(t, database, options)
-	t.Cleanup(w.close)
-	return w
+	a := newTestApp(t, database, options)
+	t.Cleanup(a.close)
+	return a
 }
 
 // use replaces the use cases, as a restart of the process does.
-func (w *world) use(service *Service) {
-	w.service, w.app, w.ledger, w.operators = service, service.App, service.Ledger, service.Operators
+func (a *testApp) use(service *Service) {
+	a.service, a.app, a.ledger, a.operators = service, service.App, service.Ledger, service.Operators
 }
 
-func (w *world) close() { w.must(w.db.Close()) }
+func (a *testApp) close() { a.must(a.db.Close()) }
 
-func (w *world) clock() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.now
+func (a *testApp) clock() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now
 }
 
-func (w *world) pass(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(d)
+func (a *testApp) pass(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = a.now.Add(d)
 }
 
-func (w *world) must(err error) {
-	w.t.Helper()
+func (a *testApp) must(err error) {
+	a.t.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		a.t.Fatal(err)
 	}
 }
 
 // create makes a draft.
-func (w *world) create(wallet sortie.Address, key string) store.Draft {
-	w.t.Helper()
-	return w.createAs(wallet, key, `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`)
+func (a *testApp) create(wallet sortie.Address, key string) store.Draft {
+	a.t.Helper()
+	return a.createAs(wallet, key, `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`)
 }
 
-func (w *world) createAs(wallet sortie.Address, key, body string) store.Draft {
-	w.t.Helper()
-	view, _, err := w.app.CreateDraft(context.Background(), wallet, key, []byte(body))
-	w.must(err)
-	return w.read(view.DraftID)
+func (a *testApp) createAs(wallet sortie.Address, key, body string) store.Draft {
+	a.t.Helper()
+	view, _, err := a.app.CreateDraft(context.Background(), wallet, key, []byte(body))
+	a.must(err)
+	return a.read(view.DraftID)
 }
 
-func (w *world) read(draftID string) store.Draft {
-	w.t.Helper()
-	draft, err := w.db.DraftByDraftID(context.Background(), draftID)
-	w.must(err)
+func (a *testApp) read(draftID string) store.Draft {
+	a.t.Helper()
+	draft, err := a.db.DraftByDraftID(context.Background(), draftID)
+	a.must(err)
 	return draft
 }
 
 // mine makes a block that no other is like.
-func (w *world) mine(number uint64) onchain.Block {
-	w.forks++
-	return onchain.Block{Number: number, Hash: testHash('b', number, w.forks), Time: w.clock().UTC().Truncate(time.Second)}
+func (a *testApp) mine(number uint64) onchain.Block {
+	a.forks++
+	return onchain.Block{Number: number, Hash: testHash('b', number, a.forks), Time: a.clock().UTC().Truncate(time.Second)}
 }
 
 func testHash(kind byte, values ...uint64) (hash sortie.Hash) {
@@ -216,14 +216,14 @@ func closingOf(draft store.Draft, reason uint8) onchain.Event {
 
 // step prepares the move from the present position to a chain that has, behind the block numbered
 // after, one block for each list of events. Head and final may be changed before it is made.
-func (w *world) step(after uint64, contents ...[]onchain.Event) onchain.Advance {
-	step := onchain.Advance{ChainID: testChain, Was: w.position, After: w.blocks[after], Final: w.position.Final}
+func (a *testApp) step(after uint64, contents ...[]onchain.Event) onchain.Advance {
+	step := onchain.Advance{ChainID: testChain, Was: a.position, After: a.blocks[after], Final: a.position.Final}
 	for i, events := range contents {
-		block := w.mine(after + uint64(i) + 1)
+		block := a.mine(after + uint64(i) + 1)
 		step.Blocks = append(step.Blocks, block)
 		for index, event := range events {
 			event.Block, event.BlockHash, event.LogIndex = block.Number, block.Hash, uint64(index)
-			event.Transaction = testHash('t', block.Number, w.forks, uint64(index))
+			event.Transaction = testHash('t', block.Number, a.forks, uint64(index))
 			step.Events = append(step.Events, event)
 		}
 	}
@@ -232,94 +232,94 @@ func (w *world) step(after uint64, contents ...[]onchain.Event) onchain.Advance 
 }
 
 // advance makes the move.
-func (w *world) advance(step onchain.Advance) {
-	w.t.Helper()
-	if w.onStep != nil {
-		w.onStep(step)
+func (a *testApp) advance(step onchain.Advance) {
+	a.t.Helper()
+	if a.onStep != nil {
+		a.onStep(step)
 	}
-	moved, err := w.ledger.Advance(context.Background(), step)
-	w.must(err)
-	w.follow(step, moved)
+	moved, err := a.ledger.Advance(context.Background(), step)
+	a.must(err)
+	a.follow(step, moved)
 }
 
 // follow notes that a move was made.
-func (w *world) follow(step onchain.Advance, moved onchain.Position) {
-	w.position = moved
-	for number := range w.blocks {
+func (a *testApp) follow(step onchain.Advance, moved onchain.Position) {
+	a.position = moved
+	for number := range a.blocks {
 		if number > step.After.Number {
-			delete(w.blocks, number)
+			delete(a.blocks, number)
 		}
 	}
 	for _, block := range step.Blocks {
-		w.blocks[block.Number] = block
+		a.blocks[block.Number] = block
 	}
 }
 
 // extend adds blocks to the tip.
-func (w *world) extend(contents ...[]onchain.Event) {
-	w.t.Helper()
-	w.advance(w.step(w.position.Tip.Number, contents...))
+func (a *testApp) extend(contents ...[]onchain.Event) {
+	a.t.Helper()
+	a.advance(a.step(a.position.Tip.Number, contents...))
 }
 
 // bury adds empty blocks until the funding of a draft is as deep as wanted, and lets it go there.
-func (w *world) bury(draft store.Draft, depth mission.Depth) store.Draft {
-	w.t.Helper()
+func (a *testApp) bury(draft store.Draft, depth mission.Depth) store.Draft {
+	a.t.Helper()
 	for range testConfirmations - 1 {
-		w.extend(nil)
+		a.extend(nil)
 	}
 	if depth == mission.DepthLocked {
-		w.finalize(w.position.Tip.Number)
+		a.finalize(a.position.Tip.Number)
 	}
-	w.settle()
-	return w.read(draft.ID)
+	a.settle()
+	return a.read(draft.ID)
 }
 
 // finalize makes a block and all before it final.
-func (w *world) finalize(number uint64) {
-	w.t.Helper()
-	step := w.step(w.position.Tip.Number)
+func (a *testApp) finalize(number uint64) {
+	a.t.Helper()
+	step := a.step(a.position.Tip.Number)
 	step.Final = number
-	w.advance(step)
+	a.advance(step)
 }
 
 // toDeepen asks as the follower does.
-func (w *world) toDeepen() []onchain.Deepening {
-	w.t.Helper()
+func (a *testApp) toDeepen() []onchain.Deepening {
+	a.t.Helper()
 	confirmedUpTo := uint64(0)
-	if w.position.Head+1 > testConfirmations {
-		confirmedUpTo = w.position.Head + 1 - testConfirmations
+	if a.position.Head+1 > testConfirmations {
+		confirmedUpTo = a.position.Head + 1 - testConfirmations
 	}
-	list, _, err := w.ledger.ToDeepen(context.Background(), testChain, confirmedUpTo, w.position.Final, onchain.DeepenPlace{})
-	w.must(err)
+	list, _, err := a.ledger.PendingConfirmations(context.Background(), testChain, confirmedUpTo, a.position.Final, onchain.DeepenPlace{})
+	a.must(err)
 	return list
 }
 
 // settle lets everything go as deep as it may.
-func (w *world) settle() {
-	w.t.Helper()
-	w.must(w.ledger.Deepen(context.Background(), w.toDeepen()))
+func (a *testApp) settle() {
+	a.t.Helper()
+	a.must(a.ledger.Confirm(context.Background(), a.toDeepen()))
 }
 
 // fund brings a new draft to a depth.
-func (w *world) fund(wallet sortie.Address, key string, depth mission.Depth) store.Draft {
-	w.t.Helper()
-	draft := w.create(wallet, key)
+func (a *testApp) fund(wallet sortie.Address, key string, depth mission.Depth) store.Draft {
+	a.t.Helper()
+	draft := a.create(wallet, key)
 	if depth == mission.DepthNone {
 		return draft
 	}
-	w.extend([]onchain.Event{fundingOf(draft)})
+	a.extend([]onchain.Event{fundingOf(draft)})
 	if depth == mission.DepthSeen {
-		return w.read(draft.ID)
+		return a.read(draft.ID)
 	}
-	return w.bury(draft, depth)
+	return a.bury(draft, depth)
 }
 
 // events reads all events of a wallet.
-func (w *world) events(wallet sortie.Address) (events []store.Event) {
-	w.t.Helper()
+func (a *testApp) events(wallet sortie.Address) (events []store.Event) {
+	a.t.Helper()
 	for {
-		page, err := w.db.EventsAfter(context.Background(), wallet, int64(len(events)), 100)
-		w.must(err)
+		page, err := a.db.EventsAfter(context.Background(), wallet, int64(len(events)), 100)
+		a.must(err)
 		events = append(events, page...)
 		if len(page) < 100 {
 			return events
@@ -328,9 +328,9 @@ func (w *world) events(wallet sortie.Address) (events []store.Event) {
 }
 
 // typesOf lists the types of a draft's events, in order.
-func (w *world) typesOf(draft store.Draft) (types []sortie.EventType) {
-	w.t.Helper()
-	for _, event := range w.events(draft.Wallet) {
+func (a *testApp) typesOf(draft store.Draft) (types []sortie.EventType) {
+	a.t.Helper()
+	for _, event := range a.events(draft.Wallet) {
 		if event.DraftID == draft.ID {
 			types = append(types, sortie.EventType(event.Type))
 		}
@@ -339,10 +339,10 @@ func (w *world) typesOf(draft store.Draft) (types []sortie.EventType) {
 }
 
 // incidents lists the kinds of the open incidents.
-func (w *world) incidents() (kinds []string) {
-	w.t.Helper()
-	open, err := w.db.OpenIncidents(context.Background())
-	w.must(err)
+func (a *testApp) incidents() (kinds []string) {
+	a.t.Helper()
+	open, err := a.db.OpenIncidents(context.Background())
+	a.must(err)
 	for _, incident := range open {
 		kinds = append(kinds, incident.Kind)
 	}
@@ -372,20 +372,20 @@ func (q *tableQueue) add(tx *store.Tx, name string) error {
 }
 
 // count reads one number with SQL, for what no use case shows.
-func (w *world) count(query string, args ...any) (number int) {
-	w.t.Helper()
-	w.must(w.db.Tx(context.Background(), func(tx *store.Tx) error {
+func (a *testApp) count(query string, args ...any) (number int) {
+	a.t.Helper()
+	a.must(a.db.Tx(context.Background(), func(tx *store.Tx) error {
 		return tx.SQL().QueryRowContext(tx.Context(), query, args...).Scan(&number)
 	}))
 	return number
 }
 
-func (w *world) refundJobs(draft store.Draft) int {
-	return w.count(`SELECT COUNT(*) FROM test_jobs WHERE name = $1`, "refund "+draft.ID)
+func (a *testApp) refundJobs(draft store.Draft) int {
+	return a.count(`SELECT COUNT(*) FROM test_jobs WHERE name = $1`, "refund "+draft.ID)
 }
 
-func (w *world) unfundedDrafts(wallet sortie.Address) int {
-	return w.count(`SELECT unfunded_drafts FROM wallets WHERE LOWER(wallet) = LOWER($1)`, wallet.String())
+func (a *testApp) unfundedDrafts(wallet sortie.Address) int {
+	return a.count(`SELECT unfunded_drafts FROM wallets WHERE LOWER(wallet) = LOWER($1)`, wallet.String())
 }
 
 // fold gives the state that a draft's events tell of.
@@ -425,21 +425,21 @@ func fold(types []sortie.EventType) (mission.State, error) {
 }
 
 // checkDraft holds a draft against what must be true of every one, and returns it.
-func (w *world) checkDraft(draftID string) store.Draft {
-	w.t.Helper()
-	draft := w.read(draftID)
-	types := w.typesOf(draft)
+func (a *testApp) checkDraft(draftID string) store.Draft {
+	a.t.Helper()
+	draft := a.read(draftID)
+	types := a.typesOf(draft)
 	if int64(len(types)) != draft.Version {
-		w.t.Fatalf("draft %s has version %d and %d events: %v", draft.ID, draft.Version, len(types), types)
+		a.t.Fatalf("draft %s has version %d and %d events: %v", draft.ID, draft.Version, len(types), types)
 	}
 	if told, err := fold(types); err != nil || told != draft.State {
-		w.t.Fatalf("draft %s is %+v, its events tell of %+v: %v, %v", draft.ID, draft.State, told, types, err)
+		a.t.Fatalf("draft %s is %+v, its events tell of %+v: %v, %v", draft.ID, draft.State, told, types, err)
 	}
 	if draft.State.QuoteLive() != (draft.QuoteDeadline == 0) {
-		w.t.Fatalf("draft %s is %+v, its quote is frozen at %d", draft.ID, draft.State, draft.QuoteDeadline)
+		a.t.Fatalf("draft %s is %+v, its quote is frozen at %d", draft.ID, draft.State, draft.QuoteDeadline)
 	}
 	if !draft.State.Valid() {
-		w.t.Fatalf("draft %s is %+v", draft.ID, draft.State)
+		a.t.Fatalf("draft %s is %+v", draft.ID, draft.State)
 	}
 	return draft
 }

@@ -13,37 +13,39 @@ import (
 
 // twin is the contract on the chain that a test makes: its state after every block there ever was,
 // by the block's hash.
-type twin struct {
+type testContract struct {
 	mu     sync.Mutex
-	states map[sortie.Hash]*twinState
+	states map[sortie.Hash]*testContractState
 	fail   error          // instead of an answer
 	asked  func(keys int) // before an answer
 	extra  *big.Int       // of the factory's balance: what others have there
 	answer func(onchain.ContractMission) onchain.ContractMission
 }
 
-type twinState struct {
+type testContractState struct {
 	missions map[sortie.Hash]onchain.ContractMission
 	credits  map[sortie.Address]*big.Int
 	balance  *big.Int
 }
 
-func newTwin() *twin { return &twin{states: make(map[sortie.Hash]*twinState), extra: new(big.Int)} }
+func newTestContract() *testContract {
+	return &testContract{states: make(map[sortie.Hash]*testContractState), extra: new(big.Int)}
+}
 
-func (t *twin) at(block sortie.Hash) *twinState {
+func (t *testContract) at(block sortie.Hash) *testContractState {
 	if t.states[block] == nil {
-		t.states[block] = &twinState{missions: map[sortie.Hash]onchain.ContractMission{}, credits: map[sortie.Address]*big.Int{}, balance: new(big.Int)}
+		t.states[block] = &testContractState{missions: map[sortie.Hash]onchain.ContractMission{}, credits: map[sortie.Address]*big.Int{}, balance: new(big.Int)}
 	}
 	return t.states[block]
 }
 
 // see takes in the blocks of a move.
-func (t *twin) see(step onchain.Advance) {
+func (t *testContract) see(step onchain.Advance) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.at(step.After.Hash)
 	for _, block := range step.Blocks {
-		state := &twinState{missions: maps.Clone(before.missions), credits: maps.Clone(before.credits), balance: new(big.Int).Set(before.balance)}
+		state := &testContractState{missions: maps.Clone(before.missions), credits: maps.Clone(before.credits), balance: new(big.Int).Set(before.balance)}
 		for _, event := range step.Events {
 			if event.Block == block.Number {
 				state.apply(&event)
@@ -54,7 +56,7 @@ func (t *twin) see(step onchain.Advance) {
 	}
 }
 
-func (s *twinState) apply(event *onchain.Event) {
+func (s *testContractState) apply(event *onchain.Event) {
 	m := s.missions[event.MissionKey]
 	credit := func(account sortie.Address, amount *big.Int) {
 		if s.credits[account] == nil {
@@ -85,7 +87,7 @@ func (s *twinState) apply(event *onchain.Event) {
 }
 
 // claim lets an account take its credit, in all blocks: claims are not followed.
-func (t *twin) claim(account sortie.Address) {
+func (t *testContract) claim(account sortie.Address) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, state := range t.states {
@@ -98,7 +100,7 @@ func (t *twin) claim(account sortie.Address) {
 
 var errNoState = errors.New("header not found")
 
-func (t *twin) state(block sortie.Hash, questions int) (*twinState, error) {
+func (t *testContract) state(block sortie.Hash, questions int) (*testContractState, error) {
 	if asked := t.asked; asked != nil {
 		asked(questions)
 	}
@@ -113,7 +115,7 @@ func (t *twin) state(block sortie.Hash, questions int) (*twinState, error) {
 	return t.states[block], nil
 }
 
-func (t *twin) MissionsAt(_ context.Context, block sortie.Hash, keys []onchain.MissionRef) (missions []onchain.ContractMission, err error) {
+func (t *testContract) MissionsAt(_ context.Context, block sortie.Hash, keys []onchain.MissionRef) (missions []onchain.ContractMission, err error) {
 	state, err := t.state(block, len(keys))
 	if err != nil {
 		return nil, err
@@ -131,7 +133,7 @@ func (t *twin) MissionsAt(_ context.Context, block sortie.Hash, keys []onchain.M
 	return missions, nil
 }
 
-func (t *twin) BalancesAt(_ context.Context, block sortie.Hash, vaults []onchain.Vault) (balances []*big.Int, err error) {
+func (t *testContract) BalancesAt(_ context.Context, block sortie.Hash, vaults []onchain.Vault) (balances []*big.Int, err error) {
 	state, err := t.state(block, len(vaults))
 	if err != nil {
 		return nil, err
@@ -142,7 +144,7 @@ func (t *twin) BalancesAt(_ context.Context, block sortie.Hash, vaults []onchain
 	return balances, nil
 }
 
-func (t *twin) CreditsAt(_ context.Context, block sortie.Hash, holders []onchain.CreditHolder) (credits []*big.Int, err error) {
+func (t *testContract) CreditsAt(_ context.Context, block sortie.Hash, holders []onchain.CreditHolder) (credits []*big.Int, err error) {
 	state, err := t.state(block, len(holders))
 	if err != nil {
 		return nil, err

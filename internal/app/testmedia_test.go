@@ -32,8 +32,8 @@ const (
 )
 
 // studio is a world whose service takes submissions.
-type studio struct {
-	*world
+type testMedia struct {
+	*testApp
 	t        testing.TB // in place of the world's, which can do less
 	settler  sortie.Address
 	mediaDir string
@@ -41,10 +41,10 @@ type studio struct {
 
 // openStudio opens a world that accepts what passes the checks. Whatever configure changes of it
 // comes last.
-func openStudio(t testing.TB, database string, configure func(*Config)) *studio {
+func openTestMedia(t testing.TB, database string, configure func(*Config)) *testMedia {
 	t.Helper()
 	dir := t.TempDir()
-	s := &studio{t: t, mediaDir: filepath.Join(dir, "media")}
+	s := &testMedia{t: t, mediaDir: filepath.Join(dir, "media")}
 	objects, err := blob.OpenObjects(t.Context(), "file:"+s.mediaDir)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func openStudio(t testing.TB, database string, configure func(*Config)) *studio 
 		t.Fatal(err)
 	}
 	s.settler = signer.Address()
-	s.world = openWorld(t, database, worldOptions{configure: func(config *Config) {
+	s.testApp = openTestApp(t, database, testAppOptions{configure: func(config *Config) {
 		config.Media, config.Incoming = objects, incoming
 		config.Ingester = ingest.New(ingest.Config{TempDir: t.TempDir()})
 		config.Verification = verify.New(verify.Config{Mode: verify.Auto})
@@ -83,7 +83,7 @@ func settlerOf(signer funding.Signer) Settler {
 }
 
 // another is the same service in another process, or after a restart.
-func (s *studio) another(configure func(*Config)) *Service {
+func (s *testMedia) another(configure func(*Config)) *Service {
 	s.t.Helper()
 	config := s.config
 	if configure != nil {
@@ -98,13 +98,13 @@ func curated(config *Config) { config.Verification = verify.New(verify.Config{})
 
 // publish publishes a mission of alice's for photos of anywhere, if the further members do not say
 // otherwise.
-func (s *studio) publish(key string, target int, members string) store.Draft {
+func (s *testMedia) publish(key string, target int, members string) store.Draft {
 	s.t.Helper()
 	return s.publishIn(sortie.TokenUSDC, key, target, members)
 }
 
 // publishIn is publish of a mission that pays in a token.
-func (s *studio) publishIn(token sortie.Token, key string, target int, members string) store.Draft {
+func (s *testMedia) publishIn(token sortie.Token, key string, target int, members string) store.Draft {
 	s.t.Helper()
 	body := fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":2.5},"targetCount":%d%s}`, token, target, members)
 	draft := s.createAs(alice, key, body)
@@ -134,13 +134,13 @@ func declaration(file []byte, at time.Time) []byte {
 	return body
 }
 
-func (s *studio) declare(wallet sortie.Address, draft store.Draft, key string, file []byte) (sortie.SubmissionDeclared, error) {
+func (s *testMedia) declare(wallet sortie.Address, draft store.Draft, key string, file []byte) (sortie.SubmissionDeclared, error) {
 	answer, _, err := s.app.Declare(context.Background(), testBase, wallet, testNetwork, draft.MissionID, key, declaration(file, s.clock()))
 	return answer, err
 }
 
 // queryOf is the raw query of a link.
-func (s *studio) queryOf(link string) string {
+func (s *testMedia) queryOf(link string) string {
 	s.t.Helper()
 	parsed, err := url.Parse(link)
 	s.must(err)
@@ -148,20 +148,20 @@ func (s *studio) queryOf(link string) string {
 }
 
 // open takes the turn at an upload.
-func (s *studio) open(declared sortie.SubmissionDeclared) *Upload {
+func (s *testMedia) open(declared sortie.SubmissionDeclared) *Upload {
 	s.t.Helper()
 	upload, err := s.tryOpen(declared)
 	s.must(err)
 	return upload
 }
 
-func (s *studio) tryOpen(declared sortie.SubmissionDeclared) (*Upload, error) {
+func (s *testMedia) tryOpen(declared sortie.SubmissionDeclared) (*Upload, error) {
 	s.t.Helper()
 	return s.app.OpenUpload(context.Background(), declared.SubmissionID, UploadPut, s.queryOf(declared.Upload.PutURL))
 }
 
 // upload uploads a whole file.
-func (s *studio) upload(declared sortie.SubmissionDeclared, file []byte) {
+func (s *testMedia) upload(declared sortie.SubmissionDeclared, file []byte) {
 	s.t.Helper()
 	upload := s.open(declared)
 	defer upload.Close()
@@ -172,7 +172,7 @@ func (s *studio) upload(declared sortie.SubmissionDeclared, file []byte) {
 }
 
 // submit declares and uploads a file, and has it checked.
-func (s *studio) submit(wallet sortie.Address, draft store.Draft, key string, file []byte) sortie.Submission {
+func (s *testMedia) submit(wallet sortie.Address, draft store.Draft, key string, file []byte) sortie.Submission {
 	s.t.Helper()
 	declared, err := s.declare(wallet, draft, key, file)
 	s.must(err)
@@ -182,14 +182,14 @@ func (s *studio) submit(wallet sortie.Address, draft store.Draft, key string, fi
 }
 
 // submission is a submission as its contributor sees it.
-func (s *studio) submission(id string) sortie.Submission {
+func (s *testMedia) submission(id string) sortie.Submission {
 	s.t.Helper()
 	detail, err := s.app.Submission(context.Background(), s.stored(id).Contributor, id)
 	s.must(err)
 	return detail.Submission
 }
 
-func (s *studio) stored(id string) store.Submission {
+func (s *testMedia) stored(id string) store.Submission {
 	s.t.Helper()
 	submission, err := s.db.Submission(context.Background(), id)
 	s.must(err)
@@ -198,7 +198,7 @@ func (s *studio) stored(id string) store.Submission {
 
 // pretend notes, without looking, what was found in an uploaded file, so that many can be checked
 // quickly. No two are alike.
-func (s *studio) pretend(id string) {
+func (s *testMedia) pretend(id string) {
 	s.t.Helper()
 	was := s.stored(id)
 	perceptual := binary.BigEndian.Uint64(was.UploadedHash[:8]) // a random number, as good as any
@@ -211,7 +211,7 @@ func (s *studio) pretend(id string) {
 }
 
 // submitQuickly is submit without looking at the file.
-func (s *studio) submitQuickly(wallet sortie.Address, draft store.Draft, key string) string {
+func (s *testMedia) submitQuickly(wallet sortie.Address, draft store.Draft, key string) string {
 	s.t.Helper()
 	file := []byte(wallet.String() + key)
 	declared, err := s.declare(wallet, draft, key, file)
@@ -223,7 +223,7 @@ func (s *studio) submitQuickly(wallet sortie.Address, draft store.Draft, key str
 }
 
 // deliverables reads a page as a creator's client does.
-func (s *studio) deliverables(draft store.Draft, query DeliverablesQuery) sortie.Deliverables {
+func (s *testMedia) deliverables(draft store.Draft, query DeliverablesQuery) sortie.Deliverables {
 	s.t.Helper()
 	answer, err := s.app.Deliverables(context.Background(), testBase, draft.Wallet, draft.ID, query, nil)
 	s.must(err)
@@ -235,7 +235,7 @@ func (s *studio) deliverables(draft store.Draft, query DeliverablesQuery) sortie
 }
 
 // fetch follows a media link.
-func (s *studio) fetch(service *Service, link string) (Media, error) {
+func (s *testMedia) fetch(service *Service, link string) (Media, error) {
 	s.t.Helper()
 	parsed, err := url.Parse(link)
 	s.must(err)
@@ -256,19 +256,19 @@ func doDue(ctx context.Context, worker *Ledger) error {
 	return errors.Join(worker.DueByTime(ctx), worker.SignReceipts(ctx), worker.Settle(ctx))
 }
 
-func (s *studio) due() {
+func (s *testMedia) due() {
 	s.t.Helper()
 	s.must(doDue(context.Background(), s.ledger))
 }
 
-func (s *studio) slots(draft store.Draft) store.Slots {
+func (s *testMedia) slots(draft store.Draft) store.Slots {
 	s.t.Helper()
 	slots, err := s.db.SlotsOf(context.Background(), draft.ID)
 	s.must(err)
 	return slots
 }
 
-func (s *studio) wantStatus(id string, want sortie.SubmissionStatus) sortie.Submission {
+func (s *testMedia) wantStatus(id string, want sortie.SubmissionStatus) sortie.Submission {
 	s.t.Helper()
 	submission := s.submission(id)
 	if submission.Status != want {

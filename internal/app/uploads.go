@@ -225,11 +225,11 @@ func (u *Upload) Finish(ctx context.Context) (sortie.SubmissionDetail, error) {
 	if err := u.app.objects.Put(ctx, hash, path); err != nil {
 		return sortie.SubmissionDetail{}, uploadError(err)
 	}
-	err = u.move(ctx, func(books *books, submission store.Submission) error {
-		if err := books.tx.MarkUploaded(submission, hash); err != nil {
+	err = u.move(ctx, func(tx *writeTx, submission store.Submission) error {
+		if err := tx.MarkUploaded(submission, hash); err != nil {
 			return err
 		}
-		return u.app.queue.Check(books.tx, submission.ID)
+		return u.app.queue.Check(tx.Tx, submission.ID)
 	})
 	if err != nil {
 		return sortie.SubmissionDetail{}, err
@@ -238,20 +238,20 @@ func (u *Upload) Finish(ctx context.Context) (sortie.SubmissionDetail, error) {
 }
 
 // move changes the submission, unless it no longer waits for a file, and forgets what came.
-func (u *Upload) move(ctx context.Context, change func(*books, store.Submission) error) error {
+func (u *Upload) move(ctx context.Context, change func(*writeTx, store.Submission) error) error {
 	var after store.Submission
-	err := u.app.write(ctx, func(books *books) error {
-		submission, err := books.tx.Submission(u.submission.ID)
+	err := u.app.write(ctx, func(tx *writeTx) error {
+		submission, err := tx.Submission(u.submission.ID)
 		if err != nil {
 			return err
 		}
 		if !awaitsUpload(submission) {
 			return u.app.uploadOver(submission) // it is an error: somebody else cannot have uploaded it
 		}
-		if err := change(books, submission); err != nil {
+		if err := change(tx, submission); err != nil {
 			return err
 		}
-		after, err = books.tx.Submission(u.submission.ID)
+		after, err = tx.Submission(u.submission.ID)
 		return err
 	})
 	if err != nil {
@@ -273,8 +273,8 @@ func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
 	if err != nil {
 		return fmt.Errorf("check submission %s: %w", u.submission.ID, err)
 	}
-	err = u.move(ctx, func(books *books, submission store.Submission) error {
-		_, err := books.moveSubmission(submission, mission.ChecksRejected, moveBy(verdict))
+	err = u.move(ctx, func(tx *writeTx, submission store.Submission) error {
+		_, err := tx.moveSubmission(submission, mission.ChecksRejected, moveBy(verdict))
 		return err
 	})
 	if err != nil {

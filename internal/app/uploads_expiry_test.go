@@ -14,7 +14,7 @@ import (
 func TestAnUploadThatEndsAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		s := openStudio(t, database, nil)
+		s := openTestMedia(t, database, nil)
 		ctx := context.Background()
 		draft := s.publish("k", 2, "")
 		file := photo(1)

@@ -19,7 +19,7 @@ const (
 // provenFiles remembers which files on this machine were read and found to be whole, so that a
 // broken one is never served and a good one is not read twice to find out. It is safe for
 // concurrent use.
-type provenFiles struct {
+type verifiedCache struct {
 	mu       sync.Mutex
 	recent   map[sortie.Hash]provenFile
 	older    map[sortie.Hash]provenFile
@@ -35,7 +35,7 @@ type provenFile struct {
 
 // prove reads a file, unless that was done not long ago and it has not been written to since. It
 // fails with [blob.ErrObjectCorrupt].
-func (p *provenFiles) prove(ctx context.Context, objects *blob.Objects, hash sortie.Hash, info os.FileInfo, now time.Time) error {
+func (p *verifiedCache) verify(ctx context.Context, objects *blob.Objects, hash sortie.Hash, info os.FileInfo, now time.Time) error {
 	for {
 		done, known := p.begin(hash, info, now)
 		switch {
@@ -56,7 +56,7 @@ func (p *provenFiles) prove(ctx context.Context, objects *blob.Objects, hash sor
 
 // begin tells whether the file is known to be whole. If not, it gives what to wait for, or nil to
 // the one who must read it.
-func (p *provenFiles) begin(hash sortie.Hash, info os.FileInfo, now time.Time) (done chan struct{}, known bool) {
+func (p *verifiedCache) begin(hash sortie.Hash, info os.FileInfo, now time.Time) (done chan struct{}, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	file, found := p.recent[hash]
@@ -76,7 +76,7 @@ func (p *provenFiles) begin(hash sortie.Hash, info os.FileInfo, now time.Time) (
 	return nil, false
 }
 
-func (p *provenFiles) end(hash sortie.Hash, file provenFile, err error) {
+func (p *verifiedCache) end(hash sortie.Hash, file provenFile, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(p.checking[hash])

@@ -27,22 +27,22 @@ const maxTries = 5
 
 // write runs a transaction, again when somebody else changed what it had read. Whatever it changes,
 // it reads in fn.
-func (c *core) write(ctx context.Context, fn func(*books) error) error {
+func (c *core) write(ctx context.Context, fn func(*writeTx) error) error {
 	for try := 1; ; try++ {
-		var written *books
-		err := c.store.Tx(ctx, func(tx *store.Tx) error {
-			written = &books{core: c, tx: tx, byID: make(map[string]*account), byKey: make(map[sortie.Hash]*account)}
-			if err := fn(written); err != nil {
+		var tx *writeTx
+		err := c.store.Tx(ctx, func(stored *store.Tx) error {
+			tx = &writeTx{Tx: stored, core: c, byID: make(map[string]*draftState), byKey: make(map[sortie.Hash]*draftState)}
+			if err := fn(tx); err != nil {
 				return err
 			}
-			return written.close()
+			return tx.flush()
 		})
 		var lost lostRace
 		if !errors.Is(err, store.ErrConflict) || errors.As(err, &lost) || try == maxTries {
 			if err == nil {
-				c.outcomes.add(written.outcomes)
-				c.limits.crossed.Add(written.crossed)
-				c.steps.add(written.steps)
+				c.outcomes.add(tx.outcomes)
+				c.limits.crossed.Add(tx.crossed)
+				c.steps.add(tx.steps)
 			}
 			return err
 		}
@@ -60,13 +60,13 @@ func (l lostRace) Unwrap() error { return l.error }
 //
 // Moves are written when the books are closed, all at once: a range of the chain moves many drafts,
 // some of them repeatedly.
-type books struct {
+type writeTx struct {
+	*store.Tx
 	core   *core
-	tx     *store.Tx
-	byID   map[string]*account      // draft ids and mission ids
-	byKey  map[sortie.Hash]*account // the contract's names of missions
-	order  []*account               // in which they were opened
-	events []store.DraftEvent       // that tell of the moves, in their order
+	byID   map[string]*draftState      // draft ids and mission ids
+	byKey  map[sortie.Hash]*draftState // the contract's names of missions
+	order  []*draftState               // in which they were opened
+	events []store.DraftEvent          // that tell of the moves, in their order
 
 	outcomes []Outcome // of submissions, to be counted when they are durable
 	crossed  uint64    // acceptances above an operator's limit, likewise
@@ -74,7 +74,7 @@ type books struct {
 }
 
 // account is a draft and its place on the chain.
-type account struct {
+type draftState struct {
 	draft   store.Draft      // as it is after the moves
 	read    store.Draft      // as it was before them
 	funding *onchain.Funding // nil while none is on the canonical chain
@@ -84,62 +84,62 @@ type account struct {
 
 // open reads the account of a draft, by its draft id or mission id, of any wallet. It fails with
 // [store.ErrNotFound].
-func (b *books) open(id string) (*account, error) {
-	if known := b.byID[id]; known != nil {
+func (tx *writeTx) load(id string) (*draftState, error) {
+	if known := tx.byID[id]; known != nil {
 		return known, nil
 	}
-	find := b.tx.DraftByMissionID
+	find := tx.DraftByMissionID
 	if mission.ValidDraftID(id) {
-		find = b.tx.DraftByDraftID
+		find = tx.DraftByDraftID
 	}
 	draft, err := find(id)
 	if err != nil {
 		return nil, err
 	}
-	opened := &account{draft: draft, read: draft}
-	funding, err := b.tx.FundingOf(draft.ID)
+	opened := &draftState{draft: draft, read: draft}
+	funding, err := tx.FundingOf(draft.ID)
 	switch {
 	case err == nil:
 		opened.funding = &funding
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
-	opened.wasDue, opened.wasOpen = opened.due(), opened.open()
-	b.byID[draft.ID], b.byID[draft.MissionID], b.byKey[sortie.MissionKey(draft.MissionID)] = opened, opened, opened
-	b.order = append(b.order, opened)
+	opened.wasDue, opened.wasOpen = opened.refundDue(), opened.isOpen()
+	tx.byID[draft.ID], tx.byID[draft.MissionID], tx.byKey[sortie.MissionKey(draft.MissionID)] = opened, opened, opened
+	tx.order = append(tx.order, opened)
 	return opened, nil
 }
 
 // openByKey reads the account whose funding the contract knows by this key, or fails with
 // [store.ErrNotFound].
-func (b *books) openByKey(key sortie.Hash) (*account, error) {
-	if known := b.byKey[key]; known != nil {
+func (tx *writeTx) loadByKey(key sortie.Hash) (*draftState, error) {
+	if known := tx.byKey[key]; known != nil {
 		return known, nil
 	}
-	funding, err := b.tx.FundingByKey(key)
+	funding, err := tx.FundingByKey(key)
 	if err != nil {
 		return nil, err
 	}
-	return b.open(funding.DraftID)
+	return tx.load(funding.DraftID)
 }
 
 // hold keeps the chain from moving until the end of the transaction. A move changes fundings and
 // closings without touching their drafts; whoever decides by both must not see one before it and
 // the other after it.
-func (b *books) hold() error { return b.tx.HoldChain(b.core.domain.ChainID) }
+func (tx *writeTx) lockChain() error { return tx.HoldChain(tx.core.domain.ChainID) }
 
-func (c *account) due() bool {
-	return c.funding != nil && c.draft.State.RefundDue(c.funding.Closed != nil)
+func (d *draftState) refundDue() bool {
+	return d.funding != nil && d.draft.State.RefundDue(d.funding.Closed != nil)
 }
 
 // close writes the moves, and what follows from them. Slots come before wallets, as everywhere:
 // whoever accepts a submission takes them in that order, too.
-func (b *books) close() error {
-	if err := b.moveSlots(); err != nil {
+func (tx *writeTx) flush() error {
+	if err := tx.moveSlots(); err != nil {
 		return err
 	}
 	var moves []store.DraftMove
-	for _, touched := range b.order {
+	for _, touched := range tx.order {
 		if steps := touched.draft.Version - touched.read.Version; steps > 0 {
 			to := store.Transition{
 				State: touched.draft.State, QuoteDeadline: touched.draft.QuoteDeadline, PublishBy: touched.draft.PublishBy,
@@ -147,18 +147,18 @@ func (b *books) close() error {
 			moves = append(moves, store.DraftMove{Draft: touched.read, To: to, Steps: steps})
 		}
 	}
-	if err := b.tx.TransitionDrafts(moves, b.events); err != nil {
+	if err := tx.TransitionDrafts(moves, tx.events); err != nil {
 		return err
 	}
-	return b.queueRefunds()
+	return tx.queueRefunds()
 }
 
 // queueRefunds makes the jobs for the refunds that became due. Only the end of the transaction
 // counts: within a reorganization a close may go and come back.
-func (b *books) queueRefunds() error {
-	for _, touched := range b.order {
-		if touched.due() && !touched.wasDue {
-			if err := b.core.queue.Refund(b.tx, touched.draft.ID); err != nil {
+func (tx *writeTx) queueRefunds() error {
+	for _, touched := range tx.order {
+		if touched.refundDue() && !touched.wasDue {
+			if err := tx.core.queue.Refund(tx.Tx, touched.draft.ID); err != nil {
 				return fmt.Errorf("queue the refund of draft %s: %w", touched.draft.ID, err)
 			}
 		}
@@ -168,24 +168,24 @@ func (b *books) queueRefunds() error {
 
 // move applies an event to a draft. An event that changes nothing is not told. It fails with
 // wrong_state where the event is not allowed.
-func (b *books) move(c *account, event mission.Event, facts eventFacts) error {
-	next, err := mission.Apply(c.draft.State, event)
-	if err != nil || next == c.draft.State {
+func (tx *writeTx) move(d *draftState, event mission.Event, facts eventFacts) error {
+	next, err := mission.Apply(d.draft.State, event)
+	if err != nil || next == d.draft.State {
 		return err
 	}
-	facts.DraftID, facts.MissionID = c.draft.ID, c.draft.MissionID
+	facts.DraftID, facts.MissionID = d.draft.ID, d.draft.MissionID
 	data, err := json.Marshal(facts)
 	if err != nil {
-		return fmt.Errorf("encode event %s of draft %s: %w", event, c.draft.ID, err)
+		return fmt.Errorf("encode event %s of draft %s: %w", event, d.draft.ID, err)
 	}
-	if c.draft.PublishBy, err = b.publishBy(c, next); err != nil {
+	if d.draft.PublishBy, err = tx.publishBy(d, next); err != nil {
 		return err
 	}
-	c.draft.QuoteDeadline = b.core.quoteDeadline(c.draft, next, b.tx.Now)
-	c.draft.State, c.draft.UpdatedAt = next, b.tx.Now
-	c.draft.Version++
-	b.events = append(b.events, store.DraftEvent{
-		Wallet: c.draft.Wallet, DraftID: c.draft.ID, NewEvent: store.NewEvent{Type: string(event.Type(next)), Data: data},
+	d.draft.QuoteDeadline = tx.core.quoteDeadline(d.draft, next, tx.Now)
+	d.draft.State, d.draft.UpdatedAt = next, tx.Now
+	d.draft.Version++
+	tx.events = append(tx.events, store.DraftEvent{
+		Wallet: d.draft.Wallet, DraftID: d.draft.ID, NewEvent: store.NewEvent{Type: string(event.Type(next)), Data: data},
 	})
 	return nil
 }
@@ -205,29 +205,29 @@ func (c *core) quoteDeadline(draft store.Draft, next mission.State, now time.Tim
 }
 
 // decide records a decision and moves the draft by it.
-func (b *books) decide(c *account, event mission.Event, actor, reason string) error {
-	facts := fundingFacts(c.funding)
+func (tx *writeTx) decide(d *draftState, event mission.Event, actor, reason string) error {
+	facts := fundingFacts(d.funding)
 	facts.Reason = reason
-	if err := b.move(c, event, facts); err != nil {
+	if err := tx.move(d, event, facts); err != nil {
 		return err
 	}
-	decision := c.draft.State.Decision
-	review := store.Review{DraftID: c.draft.ID, Decision: decision, Operator: actor, Reason: reason}
-	if err := b.tx.AddReview(review); err != nil {
+	decision := d.draft.State.Decision
+	review := store.Review{DraftID: d.draft.ID, Decision: decision, Operator: actor, Reason: reason}
+	if err := tx.AddReview(review); err != nil {
 		return err
 	}
-	return b.audit(actor, "mission."+string(decision), c.draft.ID, map[string]any{"missionId": c.draft.MissionID, "reason": reason})
+	return tx.audit(actor, "mission."+string(decision), d.draft.ID, map[string]any{"missionId": d.draft.MissionID, "reason": reason})
 }
 
-func (b *books) audit(actor, action, subject string, detail map[string]any) error {
-	return b.note(store.AuditEntry{Actor: actor, Action: action, Subject: subject}, detail)
+func (tx *writeTx) audit(actor, action, subject string, detail map[string]any) error {
+	return tx.addAudit(store.AuditEntry{Actor: actor, Action: action, Subject: subject}, detail)
 }
 
-func (b *books) note(entry store.AuditEntry, detail map[string]any) (err error) {
+func (tx *writeTx) addAudit(entry store.AuditEntry, detail map[string]any) (err error) {
 	if entry.Detail, err = json.Marshal(detail); err != nil {
 		return fmt.Errorf("encode audit of %s: %w", entry.Action, err)
 	}
-	return b.tx.AddAudit(entry)
+	return tx.AddAudit(entry)
 }
 
 // Order is a signed request of an operator. Whoever recorded it and sends it again changes nothing
@@ -238,8 +238,8 @@ type Order struct {
 }
 
 // carryOut does what an order says and notes it, unless it was done before.
-func (b *books) carryOut(order Order, action, subject string, do func() (detail map[string]any, err error)) error {
-	done, err := b.tx.Audited(order.Request)
+func (tx *writeTx) applyOrder(order Order, action, subject string, do func() (detail map[string]any, err error)) error {
+	done, err := tx.Audited(order.Request)
 	if err != nil || done {
 		return err
 	}
@@ -247,15 +247,15 @@ func (b *books) carryOut(order Order, action, subject string, do func() (detail 
 	if err != nil || detail == nil {
 		return err
 	}
-	return b.note(store.AuditEntry{Actor: order.Operator.String(), Action: action, Subject: subject, Request: order.Request}, detail)
+	return tx.addAudit(store.AuditEntry{Actor: order.Operator.String(), Action: action, Subject: subject, Request: order.Request}, detail)
 }
 
 // incident opens an incident, unless the same one is open.
-func (b *books) incident(kind string, halting bool, format string, args ...any) error {
+func (tx *writeTx) incident(kind string, halting bool, format string, args ...any) error {
 	detail := fmt.Sprintf(format, args...)
-	opened, err := b.tx.OpenIncident(store.Incident{Kind: kind, Halting: halting, Detail: detail})
+	opened, err := tx.OpenIncident(store.Incident{Kind: kind, Halting: halting, Detail: detail})
 	if err == nil && opened {
-		b.core.log.Error("incident", "kind", kind, "halting", halting, "detail", detail)
+		tx.core.log.Error("incident", "kind", kind, "halting", halting, "detail", detail)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 	var doubts error
 	defer func() { f.monitor.settle(aboutFundings, doubts) }()
 	for page := 0; page < maxDeepenPages; page++ { // items that nodes contradict stay at the front; others come after them
-		due, next, err := f.ledger.ToDeepen(ctx, f.chainID, confirmed, final, place)
+		due, next, err := f.ledger.PendingConfirmations(ctx, f.chainID, confirmed, final, place)
 		if err != nil {
 			return ledgerFault(err)
 		}
@@ -67,7 +67,7 @@ func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agr
 		}
 		f.monitor.moved(progress.Position, v.head.Number)
 	}
-	if err := f.ledger.Deepen(ctx, agreed); err != nil {
+	if err := f.ledger.Confirm(ctx, agreed); err != nil {
 		return ledgerFault(err)
 	}
 	progress.Deepened = len(agreed)

@@ -29,10 +29,10 @@ type Ledger interface {
 	// Advance moves the position, with all that follows. It fails with [onchain.ErrConflict] when
 	// somebody else moved it.
 	Advance(ctx context.Context, advance onchain.Advance) (onchain.Position, error)
-	// ToDeepen lists in pages what the chain may confirm now, Deepen stores that it did. The next
+	// PendingConfirmations lists in pages what the chain may confirm now, Confirm stores that it did. The next
 	// page begins at next, which is zero after the last.
-	ToDeepen(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error)
-	Deepen(ctx context.Context, deepenings []onchain.Deepening) error
+	PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error)
+	Confirm(ctx context.Context, deepenings []onchain.Deepening) error
 	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was
 	// missed.
 	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []onchain.Expected, next string, err error)

@@ -172,7 +172,7 @@ func (l *memoryLedger) remove(gone onchain.Event) {
 // deepenPage is small, so that there are several pages.
 const deepenPage = 40
 
-func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (due []onchain.Deepening, next onchain.DeepenPlace, err error) {
+func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (due []onchain.Deepening, next onchain.DeepenPlace, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for i, draft := range l.drafts {
@@ -201,7 +201,7 @@ func (l *memoryLedger) ToDeepen(_ context.Context, _, confirmedUpTo, lockedUpTo 
 	return due, onchain.DeepenPlace{}, nil
 }
 
-func (l *memoryLedger) Deepen(_ context.Context, items []onchain.Deepening) error {
+func (l *memoryLedger) Confirm(_ context.Context, items []onchain.Deepening) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, item := range items {

@@ -184,7 +184,7 @@ func (l *plainLedger) Advance(ctx context.Context, a onchain.Advance) (moved onc
 	return moved, err
 }
 
-func (l *plainLedger) ToDeepen(context.Context, uint64, uint64, uint64, onchain.DeepenPlace) ([]onchain.Deepening, onchain.DeepenPlace, error) {
+func (l *plainLedger) PendingConfirmations(context.Context, uint64, uint64, uint64, onchain.DeepenPlace) ([]onchain.Deepening, onchain.DeepenPlace, error) {
 	return nil, onchain.DeepenPlace{}, nil
 }
 

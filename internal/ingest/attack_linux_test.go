@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// secretFile is a file of the service's user, in the directory of the attacker's program.
+// secretFile is a file of the service's user, next to the attacker's program.
 const secretFile = "keystore"
 
-// attempt is something that a process should not be able to do.
+// attempt is an action that an isolated process must not be able to do.
 type attempt struct {
 	name string
 	try  func() error
 }
 
-// attacks are what code that took over a process that reads a file would try. Each one is an error
-// when it was prevented.
+// attacks are the actions that code would try after it took over a process that reads a file. Each
+// returns an error if it was prevented.
 func attacks() []attempt {
 	parent := os.Getppid()
 	proc := fmt.Sprintf("/proc/%d/", parent)
@@ -60,7 +60,7 @@ func attacks() []attempt {
 	}
 }
 
-// escapes are the names of the attacks that worked.
+// escapes returns the names of the attacks that worked.
 func escapes() (worked []string) {
 	for _, attack := range attacks() {
 		if err := attack.try(); err == nil {
@@ -70,15 +70,15 @@ func escapes() (worked []string) {
 	return worked
 }
 
-// attack ends the process with exit code 3 and names when an attack worked, otherwise with exit
-// code 4.
+// attack ends the process with exit code 3 and the names of the attacks that worked, or with exit
+// code 4 if none did.
 func attack() {
 	worked := escapes()
 	if len(worked) > 0 {
 		fmt.Fprintln(os.Stderr, "escaped:", strings.Join(worked, ", "))
 		os.Exit(3)
 	}
-	startShell() // last: it does not return when it works
+	startShell() // last: it does not return if it works
 	os.Exit(4)
 }
 
@@ -91,9 +91,9 @@ func startShell() {
 	_ = syscall.Exec("/bin/sh", []string{"sh", "-c", "echo escaped: start a program >&2; exit 3"}, nil)
 }
 
-// bomb needs more threads than a child has.
+// bomb starts more threads than a child has.
 func bomb() {
-	const threads = 30 // whose stacks are within the child's memory
+	const threads = 30 // their stacks fit into the child's memory
 	var running sync.WaitGroup
 	running.Add(threads)
 	for range threads {
@@ -117,8 +117,7 @@ func raw(call uintptr, arguments ...uintptr) error {
 	return nil
 }
 
-// openFile opens a file as the system sees it: running out of descriptors is no protection that
-// lasts.
+// openFile opens a file. EMFILE counts as success: a lack of descriptors is no lasting protection.
 func openFile(path string, flags int) error {
 	file, err := unix.Open(path, flags, 0o600)
 	if err == nil || errors.Is(err, unix.EMFILE) {
@@ -153,8 +152,7 @@ func anonymousFile() error {
 	return err
 }
 
-// copyMemory copies from or to an address of another process where nothing is: a permission that is
-// missing is told first.
+// copyMemory copies from or to an unmapped address of another process: EPERM comes before EFAULT.
 func copyMemory(call uintptr, pid int) error {
 	buffer := make([]byte, 8)
 	here := unix.Iovec{Base: &buffer[0], Len: 8}

@@ -14,37 +14,38 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/container"
 )
 
-// ChildArgument is the argument with which the program is started as a child. It must then run
-// [ChildMain] and nothing else.
+// ChildArgument is the argument with which the program is started as a child. It must then call
+// [ChildMain] and do nothing else.
 const ChildArgument = "media-ingest"
 
-// childRequest is what the child reads from its standard input.
+// childRequest is the request that the child reads from its standard input.
 type childRequest struct {
 	Input     string           `json:"input,omitempty"`
 	Served    string           `json:"served,omitempty"`
 	Thumbnail string           `json:"thumbnail,omitempty"`
 	Declared  container.Format `json:"declared,omitempty"`
-	Command   []string         `json:"command,omitempty"` // become this program instead, which may read Input, under the same kind of limits
-	Probe     bool             `json:"probe,omitempty"`   // look at no file, and answer which isolation holds
+	Command   []string         `json:"command,omitempty"` // run this program instead, which may read Input, under the same limits
+	Probe     bool             `json:"probe,omitempty"`   // read no file, and answer which isolation is missing
 	Limits    childLimits      `json:"limits"`
 	Isolation Isolation        `json:"isolation"`
 }
 
-// childLimits are what a child gives itself before it looks at a file. It can not take them back.
+// childLimits are the limits that a child sets for itself before it reads a file. It cannot lift
+// them.
 type childLimits struct {
 	Memory  int64         `json:"memory"` // bytes
 	CPU     int64         `json:"cpu"`    // seconds
 	Timeout time.Duration `json:"timeout"`
-	Output  int64         `json:"output"` // bytes of a file it writes
+	Output  int64         `json:"output"` // bytes of each written file
 }
 
-// childAnswer is what the child writes to its standard output, behind childReady.
+// childAnswer is the answer that the child writes to its standard output, after childReady.
 type childAnswer struct {
 	Problem       *Problem         `json:"problem,omitempty"`
-	Fault         string           `json:"fault,omitempty"`       // the service's, not the file's
-	Panic         string           `json:"panic,omitempty"`       // of our code, because of the file
+	Fault         string           `json:"fault,omitempty"`       // an error of the service, not of the file
+	Panic         string           `json:"panic,omitempty"`       // in our code, caused by the file
 	NoFilter      string           `json:"noFilter,omitempty"`    // why system calls are not filtered
-	NoFileRules   string           `json:"noFileRules,omitempty"` // why another program's files would not be restricted
+	NoFileRules   string           `json:"noFileRules,omitempty"` // why the files of another program cannot be restricted
 	Format        container.Format `json:"format,omitempty"`
 	UploadedHash  sortie.Hash      `json:"uploadedHash"`
 	ServedHash    sortie.Hash      `json:"servedHash"`
@@ -75,25 +76,24 @@ func (a childAnswer) result() Result {
 }
 
 const (
-	// childReady is the line by which the child says that its limits hold and that it will now look
-	// at the file. A child that ends before it has not seen the file; one that ends after it was
-	// ended by the file.
+	// childReady is the line that the child writes when its limits are set and before it reads the
+	// file. An exit before it is not caused by the file, one after it is.
 	childReady = "ready\n"
-	// childHeadroom is what of the child's memory is not for the picture: the program itself,
+	// childHeadroom is the memory of the child that is not for the picture: the program itself,
 	// buffers, a thumbnail.
 	childHeadroom = 56 << 20
 	childStack    = 16 << 20
-	// outOfTime is the last word of a child that has spent its computing time.
-	outOfTime = "out of computing time"
-	// exitGaveUp is how a child ends that nobody waits for any longer.
+	// outOfTime is the message of a child that has used up its CPU time.
+	outOfTime = "out of CPU time"
+	// exitGaveUp is the exit code of a child whose parent has ended or no longer waits.
 	exitGaveUp = 75
-	// exitNotStarted is how a child ends that could not become another program. Systems end one so
-	// that lacks its libraries.
+	// exitNotStarted is the exit code of a child that could not start another program. Systems use
+	// it for a program that lacks its libraries.
 	exitNotStarted = 127
 )
 
-// ChildMain is the whole life of a child: it reads a request, gives itself limits, looks at one
-// file and answers. It returns the exit code.
+// ChildMain runs a child: it reads a request, sets its limits, reads one file and writes an answer.
+// It returns the exit code.
 func ChildMain() int {
 	var request childRequest
 	if err := json.NewDecoder(os.Stdin).Decode(&request); err != nil {
@@ -101,7 +101,7 @@ func ChildMain() int {
 		return 2
 	}
 	if len(request.Command) > 0 {
-		code, err := becomeLimited(request)
+		code, err := execLimited(request)
 		fmt.Fprintln(os.Stderr, "start", request.Command[0]+":", err)
 		return code
 	}
@@ -110,7 +110,7 @@ func ChildMain() int {
 		return writeAnswer(childAnswer{Fault: err.Error()})
 	}
 	prepareThreads()
-	time.AfterFunc(request.Limits.Timeout+lastGasp, func() { os.Exit(exitGaveUp) }) // if nobody is left to end us
+	time.AfterFunc(request.Limits.Timeout+pipeWait, func() { os.Exit(exitGaveUp) }) // if no parent is left to kill this process
 	go exitWithParent()
 	debug.SetMaxStack(childStack)
 	debug.SetMemoryLimit(request.Limits.Memory - request.Limits.Memory/8)
@@ -133,7 +133,7 @@ func ChildMain() int {
 	return writeAnswer(files.answer(request))
 }
 
-// isolateSelf leaves this process nothing but its open files. It answers what it could not do.
+// isolateSelf leaves this process its open files only. It returns the layers that are missing.
 func isolateSelf(isolation Isolation) (missing childAnswer) {
 	if isolation == IsolationOff {
 		return childAnswer{}
@@ -147,11 +147,11 @@ func isolateSelf(isolation Isolation) (missing childAnswer) {
 	return missing
 }
 
-// misbehave is what tests have a child do before it looks at its file, to see that it cannot.
+// misbehave is set by tests to act as an attacker would before the file is read.
 var misbehave func()
 
-// exitWithParent ends the child when the other end of its standard input is gone, and with it
-// whoever would read the answer.
+// exitWithParent ends the child when the other end of its standard input is closed: no process is
+// left to read the answer.
 func exitWithParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(exitGaveUp)
@@ -164,7 +164,7 @@ func writeAnswer(answer childAnswer) int {
 	return 0
 }
 
-// childFiles are all the files that a child ever has open.
+// childFiles are all files that a child opens.
 type childFiles struct {
 	input, served, thumbnail *os.File
 	size                     int64
@@ -190,8 +190,7 @@ func openChildFiles(request childRequest) (files childFiles, err error) {
 	return files, err
 }
 
-// answer looks at the file. A panic of the code that does is the file's doing, and ends its
-// processing only.
+// answer reads the file. A panic is reported as a problem of the file.
 func (f childFiles) answer(request childRequest) (answer childAnswer) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -218,7 +217,7 @@ func (f childFiles) process(request childRequest, answer *childAnswer) error {
 		return err
 	}
 	if file.Format != request.Declared {
-		return &Problem{Code: ProblemUnsupported, Message: fmt.Sprintf("the file was declared as %s and is %s; declare what it is", request.Declared, file.Format)}
+		return &Problem{Code: ProblemUnsupported, Message: fmt.Sprintf("the file was declared as %s and is %s; declare its real type", request.Declared, file.Format)}
 	}
 	if room := max(0, request.Limits.Memory-childHeadroom); file.DecodeBytes > room {
 		return &Problem{Code: ProblemTooManyPixels, Message: fmt.Sprintf("%d by %d pixels are too many for a picture stored in this way; send a smaller one, or a JPEG", file.Width, file.Height)}
@@ -245,8 +244,8 @@ func (f childFiles) process(request childRequest, answer *childAnswer) error {
 	return f.picture(file, size, answer)
 }
 
-// picture decodes the bytes that will be served, which proves that they can be, and looks at what
-// comes out.
+// picture decodes the bytes to serve, which proves that they can be decoded, and makes the
+// thumbnail and the perceptual hash.
 func (f childFiles) picture(file *container.File, size int64, answer *childAnswer) error {
 	decoded, err := decodePicture(file.Format, io.NewSectionReader(f.served, 0, size))
 	if err != nil {

@@ -15,14 +15,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// fullDisk is the argument with which this program fills a disk of its own, mounted where nobody
-// else sees it.
+// fullDisk is the argument with which this program mounts and fills a disk in its own namespace.
 const fullDisk = "full-disk"
 
 func TestIngestOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	if err := exec.Command("unshare", "--user", "--mount", "true").Run(); err != nil {
-		t.Skipf("this kernel lets no user mount a disk of his own: %v", err)
+		t.Skipf("this kernel does not let users mount disks: %v", err)
 	}
 	self := exec.Command(os.Args[0], fullDisk, t.TempDir())
 	self.SysProcAttr = &syscall.SysProcAttr{
@@ -31,7 +30,7 @@ func TestIngestOnAFullDisk(t *testing.T) {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
 	if output, err := self.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, output)
+		t.Errorf("ingest on a full disk: %v: %s", err, output)
 	}
 }
 
@@ -54,8 +53,8 @@ func fillDisk(dir string) error {
 	return ingestOnFullDisk(outside, disk)
 }
 
-// ingestOnFullDisk takes in a picture that is larger than what is left of the disk: that is
-// nobody's fault but the disk's.
+// ingestOnFullDisk ingests a picture that is larger than the free space of the disk: an error, but
+// not a problem of the file.
 func ingestOnFullDisk(outside, disk string) error {
 	path := filepath.Join(outside, "upload")
 	noise := specimen.Picture(1000, 1000, 1)
@@ -69,11 +68,11 @@ func ingestOnFullDisk(outside, disk string) error {
 	_, err := ingester.Ingest(context.Background(), path, "image/png")
 	var problem *ingest.Problem
 	if err == nil || errors.As(err, &problem) {
-		return fmt.Errorf("take in on a full disk: %w", err)
+		return fmt.Errorf("ingest on a full disk: got %w, want an error that is not a problem of the file", err)
 	}
 	left, err := filepath.Glob(filepath.Join(disk, "sortie-media-*"))
 	if err != nil || len(left) > 0 {
-		return fmt.Errorf("left behind: %v, %w", left, err)
+		return fmt.Errorf("left over: %v, %w", left, err)
 	}
 	return nil
 }

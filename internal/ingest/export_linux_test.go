@@ -2,11 +2,11 @@ package ingest
 
 import "golang.org/x/sys/unix"
 
-// namespaces are the flags of clone that the default profile of container engines refuses.
+// namespaces are the flags of clone that the default profiles of container engines refuse.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 // EnterContainer puts this process under a filter like the default profile of Docker and Podman for
-// an ordinary user. Further calls are refused as a profile would that does not know them.
+// an ordinary user, which also refuses the given calls.
 func EnterContainer(unknown ...uintptr) error {
 	rules := []rule{without(unix.SYS_CLONE, 0, namespaces), refuse(unix.SYS_CLONE3, uint32(unix.ENOSYS))}
 	for _, call := range append(unknown,

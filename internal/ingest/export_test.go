@@ -2,19 +2,19 @@ package ingest
 
 import "os"
 
-// Misbehave has this process do something else before it looks at a file, as a child.
+// Misbehave sets what this process does as a child before it reads a file.
 func Misbehave(how func()) { misbehave = how }
 
-// OnChildEnd has a function called with the state of every child that ended.
-func (i *Ingester) OnChildEnd(fn func(*os.ProcessState)) { i.ended = fn }
+// OnChildEnd sets a function that is called with the state of every child that ended.
+func (i *Ingester) OnChildEnd(fn func(*os.ProcessState)) { i.onChildEnd = fn }
 
-// OnComplaint has a function called with what ffmpeg said of each video.
-func (i *Ingester) OnComplaint(fn func(string)) { i.complained = fn }
+// OnStderr sets a function that is called with the standard error of ffmpeg for each video.
+func (i *Ingester) OnStderr(fn func(string)) { i.onStderr = fn }
 
-// SetStillMemory says how much memory ffmpeg may have.
+// SetStillMemory sets the memory limit of ffmpeg.
 func (i *Ingester) SetStillMemory(bytes int64) { i.stillMemory = bytes }
 
-// For tests of what children do with pictures.
+// Internals for tests.
 var (
 	NewThumbnail   = newThumbnail
 	PerceptualHash = perceptualHash

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"image"
 	"os"
 	"runtime"
@@ -16,14 +15,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// hostileFile is a row of the list of bad media files. What is not about the bytes of one file (E4
-// to E10, but for E8) is tested where uploads are.
+// hostileFile is a media file that must be refused, or cleaned. Hostile uploads of valid files are
+// tested in package api.
 type hostileFile struct {
 	name, declared string
 	data           func() []byte
-	codes          []string // none: accepted, with what is in gone left out
+	codes          []string // none: accepted, and the strings in gone are not served
 	gone           []string
-	heavy          bool // takes the memory limit to be refused, or a long time to be made: not for the race detector
+	heavy          bool // reaches the memory limit or takes long to make: skipped with the race detector
 }
 
 var (
@@ -35,47 +34,47 @@ var (
 func is(data []byte) func() []byte { return func() []byte { return data } }
 
 func hostileFiles() []hostileFile {
-	return append(append(badPictures(), polyglots()...), badFilms()...)
+	return append(append(badPictures(), polyglots()...), badVideos()...)
 }
 
 func badPictures() []hostileFile {
 	picture := specimen.Picture(64, 48, 1)
 	return []hostileFile{
-		{name: "E1 empty", declared: "image/jpeg", data: is(nil), codes: unreadable},
-		{name: "E2 one byte", declared: "image/jpeg", data: is([]byte{0xff}), codes: wrongType},
-		{name: "E11 magic only", declared: "image/jpeg", data: is([]byte{0xff, 0xd8, 0xff}), codes: unreadable},
-		{name: "E12 truncated JPEG", declared: "image/jpeg", data: is(specimen.JPEG(picture)[:800]), codes: unreadable},
-		{name: "E12 JPEG without its data", declared: "image/jpeg", data: is(append(specimen.JPEG(picture)[:650], 0xff, 0xd9)), codes: unreadable},
-		{name: "E13 PNG of 50,000 by 50,000", declared: "image/png", data: is(emptyPNG(50_000, 50_000, 8, 2, 0)), codes: tooMany},
-		{name: "E13 PNG that is one line", declared: "image/png", data: is(emptyPNG(40_000_000, 1, 8, 2, 0)), codes: tooMany},
-		{name: "E13 JPEG of 65,000 by 65,000", declared: "image/jpeg", data: is(resizedJPEG(65_000, 65_000)), codes: tooMany},
-		{heavy: true, name: "E14 compressed text bomb", declared: "image/png", data: func() []byte {
+		{name: "empty", declared: "image/jpeg", data: is(nil), codes: unreadable},
+		{name: "one byte", declared: "image/jpeg", data: is([]byte{0xff}), codes: wrongType},
+		{name: "magic only", declared: "image/jpeg", data: is([]byte{0xff, 0xd8, 0xff}), codes: unreadable},
+		{name: "truncated JPEG", declared: "image/jpeg", data: is(specimen.JPEG(picture)[:800]), codes: unreadable},
+		{name: "JPEG without its data", declared: "image/jpeg", data: is(append(specimen.JPEG(picture)[:650], 0xff, 0xd9)), codes: unreadable},
+		{name: "PNG of 50,000 by 50,000", declared: "image/png", data: is(emptyPNG(50_000, 50_000, 8, 2, 0)), codes: tooMany},
+		{name: "PNG that is one line", declared: "image/png", data: is(emptyPNG(40_000_000, 1, 8, 2, 0)), codes: tooMany},
+		{name: "JPEG of 65,000 by 65,000", declared: "image/jpeg", data: is(resizedJPEG(65_000, 65_000)), codes: tooMany},
+		{heavy: true, name: "compressed text bomb", declared: "image/png", data: func() []byte {
 			return specimen.PNG(picture, specimen.Chunk("zTXt", []byte("bomb\x00\x00"), specimen.Deflate(make([]byte, 100<<20))))
 		}, gone: []string{"bomb"}},
-		{heavy: true, name: "E14 compressed picture bomb", declared: "image/png", data: func() []byte {
+		{heavy: true, name: "compressed picture bomb", declared: "image/png", data: func() []byte {
 			return pngOf(64, 48, 8, 2, 0, specimen.Deflate(make([]byte, 200<<20)))
 		}, codes: unreadable},
-		{heavy: true, name: "E15 a million chunks", declared: "image/png", data: func() []byte {
+		{heavy: true, name: "a million chunks", declared: "image/png", data: func() []byte {
 			return specimen.PNG(picture, bytes.Repeat(specimen.Chunk("teSt"), 1_000_000))
 		}, codes: unreadable},
-		{name: "E16 animation of 10,000 frames", declared: "image/png", data: func() []byte {
+		{name: "animation of 10,000 frames", declared: "image/png", data: func() []byte {
 			frames := bytes.Repeat(append(specimen.Chunk("fcTL", make([]byte, 26)), specimen.Chunk("fdAT", make([]byte, 8))...), 10_000)
 			return specimen.PNG(picture, specimen.Chunk("acTL", specimen.U32(10_000, 0)), frames)
 		}, codes: unreadable},
-		{name: "E16 animated WebP", declared: "image/webp", data: is(specimen.File("animated.webp")), codes: unreadable},
-		{name: "E17 GIF of 65,535 by 65,535", declared: "image/png", data: is([]byte("GIF89a\xff\xff\xff\xff\x00\x00\x00;")), codes: wrongType},
-		{name: "E18 10,000 scans", declared: "image/jpeg", data: is(manyScans(10_000)), codes: unreadable},
-		{name: "E19 CMYK", declared: "image/jpeg", data: is(jpegFrame(8, 4)), codes: unreadable},
-		{name: "E19 12 bits", declared: "image/jpeg", data: is(jpegFrame(12, 3)), codes: unreadable},
-		{name: "E20 16 bits, interlaced", declared: "image/png", data: is(emptyPNG(1000, 1000, 16, 2, 1)), codes: unreadable},
-		{name: "E21 huge canvas", declared: "image/webp", data: is(specimen.RIFF(specimen.RIFFChunk("VP8X", []byte{0, 0, 0, 0, 255, 255, 255, 255, 255, 255}), specimen.File("lossy.webp")[12:])), codes: tooMany},
-		{name: "E21 huge lossless picture", declared: "image/webp", data: is(specimen.RIFF(specimen.RIFFChunk("VP8L", []byte{0x2f, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0, 0, 0}))), codes: tooMany},
-		{name: "E22 TIFF", declared: "image/jpeg", data: is([]byte("II*\x00\x08\x00\x00\x00")), codes: wrongType},
-		{name: "E23 HEIC", declared: "image/jpeg", data: is(specimen.Box("ftyp", []byte("heic\x00\x00\x00\x00mif1heic"))), codes: wrongType},
-		{heavy: true, name: "E24 profile of 50 MB", declared: "image/png", data: func() []byte {
+		{name: "animated WebP", declared: "image/webp", data: is(specimen.File("animated.webp")), codes: unreadable},
+		{name: "GIF of 65,535 by 65,535", declared: "image/png", data: is([]byte("GIF89a\xff\xff\xff\xff\x00\x00\x00;")), codes: wrongType},
+		{name: "10,000 scans", declared: "image/jpeg", data: is(manyScans(10_000)), codes: unreadable},
+		{name: "CMYK", declared: "image/jpeg", data: is(jpegFrame(8, 4)), codes: unreadable},
+		{name: "12 bits", declared: "image/jpeg", data: is(jpegFrame(12, 3)), codes: unreadable},
+		{name: "16 bits, interlaced", declared: "image/png", data: is(emptyPNG(1000, 1000, 16, 2, 1)), codes: unreadable},
+		{name: "huge canvas", declared: "image/webp", data: is(specimen.RIFF(specimen.RIFFChunk("VP8X", []byte{0, 0, 0, 0, 255, 255, 255, 255, 255, 255}), specimen.File("lossy.webp")[12:])), codes: tooMany},
+		{name: "huge lossless picture", declared: "image/webp", data: is(specimen.RIFF(specimen.RIFFChunk("VP8L", []byte{0x2f, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0, 0, 0}))), codes: tooMany},
+		{name: "TIFF", declared: "image/jpeg", data: is([]byte("II*\x00\x08\x00\x00\x00")), codes: wrongType},
+		{name: "HEIC", declared: "image/jpeg", data: is(specimen.Box("ftyp", []byte("heic\x00\x00\x00\x00mif1heic"))), codes: wrongType},
+		{heavy: true, name: "profile of 50 MB", declared: "image/png", data: func() []byte {
 			return specimen.PNG(picture, specimen.Chunk("iCCP", []byte("big\x00\x00"), specimen.Deflate(specimen.ICC(50<<20))))
 		}, codes: unreadable},
-		{heavy: true, name: "E24 profile of 16 MB in pieces", declared: "image/jpeg", data: func() []byte { return specimen.JPEG(picture, longProfile()) }, codes: unreadable},
+		{heavy: true, name: "profile of 16 MB in pieces", declared: "image/jpeg", data: func() []byte { return specimen.JPEG(picture, longProfile()) }, codes: unreadable},
 		{heavy: true, name: "lossless WebP that wants 400 MB", declared: "image/webp", data: is(specimen.RIFF(specimen.RIFFChunk("VP8L", webpHeader(7000, 7000)))), codes: tooMany},
 		{heavy: true, name: "progressive JPEG that wants 375 MB", declared: "image/jpeg", data: is(progressive(8000, 6000)), codes: tooMany},
 		{heavy: true, name: "PNG of 49 million pixels in 50 KB", declared: "image/png", data: func() []byte {
@@ -89,29 +88,29 @@ func polyglots() []hostileFile {
 	picture := specimen.Picture(64, 48, 1)
 	script := []byte("<script>alert(1)</script>")
 	return []hostileFile{
-		{name: "E25 SVG", declared: "image/png", data: is([]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)), codes: wrongType},
-		{name: "E25 SVG declared as one", declared: "image/svg+xml", data: is([]byte("<svg/>")), codes: wrongType},
-		{name: "E26 page named .jpg", declared: "image/jpeg", data: is([]byte("<!doctype html><html>")), codes: wrongType},
-		{name: "E27 JPEG with a page behind it", declared: "image/jpeg", data: is(append(specimen.JPEG(picture), script...)), gone: []string{"<script>"}},
-		{name: "E27 JPEG with a page in a comment", declared: "image/jpeg", data: is(specimen.JPEG(picture, specimen.Segment(0xfe, script))), gone: []string{"<script>"}},
-		{name: "E28 JPEG and PDF", declared: "image/jpeg", data: is(append(specimen.JPEG(picture, specimen.Segment(0xe5, []byte("%PDF-1.4 obj"))), "%%EOF"...)), gone: []string{"%PDF", "%%EOF"}},
-		{name: "E28 PDF with a JPEG in it", declared: "image/jpeg", data: is(append([]byte("%PDF-1.4\n"), specimen.JPEG(picture)...)), codes: wrongType},
-		{name: "E29 ZIP behind a PNG", declared: "image/png", data: is(append(specimen.PNG(picture), "PK\x03\x04evil"...)), gone: []string{"PK\x03\x04", "evil"}},
-		{name: "E29 ZIP among the data of a PNG", declared: "image/png", data: is(specimen.AfterData(specimen.PNG(picture), specimen.Chunk("IDAT"), specimen.Chunk("IDAT", []byte("PK\x03\x04evil")), specimen.Chunk("IDAT", []byte("PK\x05\x06")))), gone: []string{"PK", "evil"}},
-		{name: "E29 ZIP behind the data of a PNG in one piece", declared: "image/png", data: func() []byte {
+		{name: "SVG", declared: "image/png", data: is([]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)), codes: wrongType},
+		{name: "SVG declared as one", declared: "image/svg+xml", data: is([]byte("<svg/>")), codes: wrongType},
+		{name: "page named .jpg", declared: "image/jpeg", data: is([]byte("<!doctype html><html>")), codes: wrongType},
+		{name: "JPEG with a page after it", declared: "image/jpeg", data: is(append(specimen.JPEG(picture), script...)), gone: []string{"<script>"}},
+		{name: "JPEG with a page in a comment", declared: "image/jpeg", data: is(specimen.JPEG(picture, specimen.Segment(0xfe, script))), gone: []string{"<script>"}},
+		{name: "JPEG and PDF", declared: "image/jpeg", data: is(append(specimen.JPEG(picture, specimen.Segment(0xe5, []byte("%PDF-1.4 obj"))), "%%EOF"...)), gone: []string{"%PDF", "%%EOF"}},
+		{name: "PDF with a JPEG in it", declared: "image/jpeg", data: is(append([]byte("%PDF-1.4\n"), specimen.JPEG(picture)...)), codes: wrongType},
+		{name: "ZIP after a PNG", declared: "image/png", data: is(append(specimen.PNG(picture), "PK\x03\x04evil"...)), gone: []string{"PK\x03\x04", "evil"}},
+		{name: "ZIP among the data of a PNG", declared: "image/png", data: is(specimen.AfterData(specimen.PNG(picture), specimen.Chunk("IDAT"), specimen.Chunk("IDAT", []byte("PK\x03\x04evil")), specimen.Chunk("IDAT", []byte("PK\x05\x06")))), gone: []string{"PK", "evil"}},
+		{name: "ZIP after the data of a PNG in one piece", declared: "image/png", data: func() []byte {
 			return pngOf(8, 8, 8, 0, 0, append(specimen.Deflate(make([]byte, 8*9)), "PK\x03\x04evil"...))
 		}, gone: []string{"PK", "evil"}},
-		{name: "E29 ZIP behind a film", declared: "video/mp4", data: is(append(specimen.File("plain.mp4"), "PK\x03\x04\x14\x00\x00\x00\x08\x00"...)), codes: unreadable},
-		{name: "E29 ZIP behind a WebM", declared: "video/webm", data: is(append(specimen.File("plain.webm"), "PK\x03\x04evil"...)), gone: []string{"evil"}},
-		{name: "E30 GIF and script", declared: "image/jpeg", data: is([]byte("GIF89a/*\x00\x00*/=1;alert(1)")), codes: wrongType},
-		{name: "E40 turned, with another picture inside", declared: "image/jpeg", data: func() []byte {
+		{name: "ZIP after a video", declared: "video/mp4", data: is(append(specimen.File("plain.mp4"), "PK\x03\x04\x14\x00\x00\x00\x08\x00"...)), codes: unreadable},
+		{name: "ZIP after a WebM", declared: "video/webm", data: is(append(specimen.File("plain.webm"), "PK\x03\x04evil"...)), gone: []string{"evil"}},
+		{name: "GIF and script", declared: "image/jpeg", data: is([]byte("GIF89a/*\x00\x00*/=1;alert(1)")), codes: wrongType},
+		{name: "turned, with another picture inside", declared: "image/jpeg", data: func() []byte {
 			inside := specimen.JPEG(specimen.Picture(16, 16, 9), specimen.Segment(0xfe, []byte("another picture")))
 			return specimen.JPEG(picture, specimen.Segment(0xe1, []byte("Exif\x00\x00"), specimen.Exif(binary.BigEndian, 6, inside)))
 		}, gone: []string{"another picture"}},
 	}
 }
 
-// emptyPNG is a PNG that ends behind its header's promise.
+// emptyPNG is a PNG without the pixels that its header announces.
 func emptyPNG(width, height uint32, depth, colour, interlace byte) []byte {
 	return pngOf(width, height, depth, colour, interlace, specimen.Deflate(nil))
 }
@@ -121,7 +120,7 @@ func pngOf(width, height uint32, depth, colour, interlace byte, data []byte) []b
 	return bytes.Join([][]byte{[]byte("\x89PNG\r\n\x1a\n"), header, specimen.Chunk("IDAT", data), specimen.Chunk("IEND")}, nil)
 }
 
-// resizedJPEG is a small picture that says it is larger.
+// resizedJPEG is a small picture with other dimensions in its header.
 func resizedJPEG(width, height uint16) []byte {
 	data := specimen.JPEG(specimen.Picture(16, 16, 1))
 	frame := data[bytes.Index(data, []byte{0xff, 0xc0}):]
@@ -159,8 +158,8 @@ func webpHeader(width, height uint32) []byte {
 	return append([]byte{0x2f, byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24)}, make([]byte, 16)...)
 }
 
-// TestHostileFiles runs alone, and its rows one after the other, because it watches the memory of
-// this process.
+// TestHostileFiles runs alone and its cases in sequence, because it measures the memory of this
+// process.
 func TestHostileFiles(t *testing.T) {
 	ingester := newIngester(t, func(c *ingest.Config) { c.MaxBytes = 64 << 20 })
 	for _, row := range hostileFiles() {
@@ -169,16 +168,16 @@ func TestHostileFiles(t *testing.T) {
 				t.Skip("too heavy with the race detector")
 			}
 			path := writeFile(t, row.data())
-			debug.FreeOSMemory() // a child inherits, of all things, the peak of its parent
+			debug.FreeOSMemory() // a child inherits the peak memory of its parent
 			var peak int64
 			ingester.OnChildEnd(func(state *os.ProcessState) { peak = peakMemory(state) })
 			before := allocatedHere()
 			result, err := ingester.Ingest(t.Context(), path, row.declared)
 			if spent := allocatedHere() - before; spent > 1<<20 {
-				t.Errorf("the service allocated %d bytes", spent)
+				t.Errorf("the service allocated %d bytes, want at most 1 MiB", spent)
 			}
 			if !raceDetector && peak > childMemory+80<<20 {
-				t.Errorf("the child had %d MiB", peak>>20)
+				t.Errorf("the child used %d MiB, want at most %d", peak>>20, (childMemory+80<<20)>>20)
 			}
 			checkVerdict(t, row, result, err)
 		})
@@ -211,15 +210,15 @@ func allocatedHere() uint64 {
 	return memory.TotalAlloc
 }
 
-// E3: the size is looked at first.
-func TestTooLargeFilesAreNotLookedAt(t *testing.T) {
+// The size is checked before the file is opened.
+func TestTooLargeFilesAreNotOpened(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, func(c *ingest.Config) { c.MaxBytes, c.Executable = 100, "/nowhere" })
 	_, err := ingester.Ingest(t.Context(), writeFile(t, make([]byte, 101)), "image/jpeg")
 	wantProblem(t, err, ingest.ProblemTooLarge)
 }
 
-// E8: a file that was cut off is refused, wherever it was cut.
+// A file that was cut off is refused, wherever it was cut.
 func TestCutOffFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)
@@ -232,22 +231,21 @@ func TestCutOffFilesAreRefused(t *testing.T) {
 			_, err := ingester.Ingest(t.Context(), writeFile(t, data[:len(data)*percent/100]), mediaType)
 			var problem *ingest.Problem
 			if !errors.As(err, &problem) {
-				t.Errorf("%s cut at %d %%: %v", mediaType, percent, err)
+				t.Errorf("%s cut at %d %%: got %v, want a *Problem", mediaType, percent, err)
 			}
 		}
 	}
 }
 
-// E39 with everything that is planted goes through the child in [TestPrivateThingsAreGoneAndKnown];
-// here each refusal says what to do.
-func TestRefusalsAreForPeople(t *testing.T) {
+// Messages of refusals are sentences without control characters and paths.
+func TestProblemMessages(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)
 	for _, row := range polyglots() {
 		_, err := ingester.Ingest(t.Context(), writeFile(t, row.data()), row.declared)
 		var problem *ingest.Problem
 		if errors.As(err, &problem) && (len(problem.Message) < 15 || strings.ContainsAny(problem.Message, "\n\x1b") || strings.Contains(problem.Message, t.TempDir())) {
-			t.Errorf("%s: %s", row.name, fmt.Sprintf("%q", problem.Message))
+			t.Errorf("%s: message %q, want a sentence without control characters and paths", row.name, problem.Message)
 		}
 	}
 }

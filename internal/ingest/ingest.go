@@ -16,8 +16,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/container"
 )
 
-// Problem is the typed refusal of a file: the same bytes would be refused again. Its message is for
-// the person who sent them.
+// Problem is the refusal of a file: the same bytes would be refused again. Its message is for the
+// person who sent them.
 type Problem = container.Problem
 
 // The codes of a [Problem].
@@ -29,46 +29,46 @@ const (
 	ProblemTooComplex    = container.CodeTooComplex
 )
 
-// Place is a point on the earth in degrees.
+// Place is a point on the earth, in degrees.
 type Place = container.Place
 
-// Config says how files are taken in. The zero value works.
+// Config configures an [Ingester]. The zero value works.
 type Config struct {
-	Executable  string        // what runs [ChildMain] when started with [ChildArgument]; this program, if empty
+	Executable  string        // the program that calls [ChildMain] when started with [ChildArgument]; this program, if empty
 	MaxBytes    int64         // of a file; [sortie.MaxUploadBytes], if 0
 	MemoryLimit int64         // of the child; 256 MiB, if 0
-	CPUTime     time.Duration // that may be spent on one file, in whole seconds; 20 s, if 0
-	Timeout     time.Duration // of one file, by the clock; a minute, if 0
-	FFmpeg      string        // the program that takes a still out of a video; no thumbnails of videos, if empty
-	Parallel    int           // files looked at at once; 2, if 0
-	Isolation   Isolation     // of the processes that look at files; all of it is required, if 0
-	TempDir     string        // where results wait for their caller; the system's, if empty
+	CPUTime     time.Duration // CPU time for one file, in whole seconds; 20 s, if 0
+	Timeout     time.Duration // wall-clock time for one file; a minute, if 0
+	FFmpeg      string        // the program that extracts a still from a video; videos get no thumbnails, if empty
+	Parallel    int           // number of files read at a time; 2, if 0
+	Isolation   Isolation     // of the processes that read files; required, if 0
+	TempDir     string        // directory of results; the system's, if empty
 }
 
-// Result is what was found in a file, and where the bytes are that are served in its place.
+// Result holds the facts of a file and the paths of the files to serve.
 type Result struct {
-	Type          string // one of the six media types
+	Type          string // one of [sortie.ContentTypes]
 	MediaType     sortie.MediaType
-	UploadedHash  sortie.Hash // SHA-256 of the file as it came
-	ServedHash    sortie.Hash // SHA-256 of the bytes that are served
+	UploadedHash  sortie.Hash // SHA-256 of the uploaded file
+	ServedHash    sortie.Hash // SHA-256 of the served bytes
 	Served        string      // path of the file to serve
-	Thumbnail     string      // path of a JPEG of at most 512 pixels; empty when there is none
-	ThumbnailHash sortie.Hash // SHA-256 of it
+	Thumbnail     string      // path of a JPEG of at most 512 pixels; empty if there is none
+	ThumbnailHash sortie.Hash // SHA-256 of the thumbnail
 	ServedSize    int64
-	Width, Height int // as shown, turned upright
+	Width, Height int // as shown, after the orientation is applied
 	Duration      time.Duration
 	Keyframes     int
 	Perceptual    uint64
-	HasPerceptual bool       // false: too little in the picture to tell it from others, or no picture at all
-	CapturedAt    *time.Time // as the file said
-	ZoneUnknown   bool       // CapturedAt is a wall clock's reading in a zone the file does not tell, written as if it were UTC
-	Place         *Place     // as the file said; not in the served bytes
-	Doubt         *Problem   // why it may be that nobody can see the file: it was taken in, and no picture of it could be made
+	HasPerceptual bool       // false: the picture has too little detail, or there is no picture
+	CapturedAt    *time.Time // as the file states
+	ZoneUnknown   bool       // CapturedAt is local time in an unknown zone, written as if it were UTC
+	Place         *Place     // as the file states; not in the served bytes
+	Doubt         *Problem   // why the file may not be viewable: it was accepted, but no picture of it could be made
 
 	dir string
 }
 
-// Remove deletes the files of a result. Call it when they have been kept, or are not wanted.
+// Remove deletes the files of a result. Call it when they are stored or not needed.
 func (r Result) Remove() error {
 	if r.dir == "" {
 		return nil
@@ -76,17 +76,17 @@ func (r Result) Remove() error {
 	return os.RemoveAll(r.dir)
 }
 
-// Ingester takes in files. It is safe for use by many at once.
+// Ingester reads uploaded files and makes the files to serve. It is safe for concurrent use.
 type Ingester struct {
-	config Config
-	slots  chan struct{}
-	ended  func(*os.ProcessState) // how tests see what a child took
+	config     Config
+	slots      chan struct{}
+	onChildEnd func(*os.ProcessState) // called by tests when a child has ended
 
 	stillMemory int64        // of ffmpeg
-	complained  func(string) // how tests see what ffmpeg said
+	onStderr    func(string) // called by tests with the standard error of ffmpeg
 }
 
-// New makes an ingester.
+// New returns an ingester.
 func New(config Config) *Ingester {
 	setDefault(&config.MaxBytes, sortie.MaxUploadBytes)
 	setDefault(&config.MemoryLimit, 256<<20)
@@ -102,12 +102,11 @@ func setDefault[T int | int64 | time.Duration](value *T, fallback T) {
 	}
 }
 
-// Ingest looks at the file at path, which was declared to be of a type, and makes what is served of
-// it. It gives a *[Problem] when the file is refused; any other error is the service's, and the
-// same file may be taken next time. The caller removes the result.
+// Ingest reads the file at path, which was declared to be of a type, and makes the files to serve.
+// It returns a *[Problem] if the file is refused; any other error is the service's, and the same
+// file may be accepted later. The caller must call Remove on the result.
 //
-// Everything that could go wrong in reading a stranger's file goes wrong in a process of its own.
-// It waits for a free place when as many files as are allowed are being looked at.
+// The file is read in a child process. Ingest waits while Config.Parallel files are being read.
 func (i *Ingester) Ingest(ctx context.Context, path, declaredType string) (Result, error) {
 	declared, err := declaredFormat(declaredType)
 	if err != nil {
@@ -116,19 +115,19 @@ func (i *Ingester) Ingest(ctx context.Context, path, declaredType string) (Resul
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return Result{}, fmt.Errorf("take in media: %w", err)
+		return Result{}, fmt.Errorf("ingest media: %w", err)
 	case !info.Mode().IsRegular():
-		return Result{}, fmt.Errorf("take in media: %s is not a file", path)
+		return Result{}, fmt.Errorf("ingest media: %s is not a file", path)
 	case info.Size() == 0:
 		return Result{}, &Problem{Code: ProblemUnreadable, Message: "the file is empty"}
 	case info.Size() > i.config.MaxBytes:
-		return Result{}, &Problem{Code: ProblemTooLarge, Message: fmt.Sprintf("the file has %d bytes; at most %d are taken", info.Size(), i.config.MaxBytes)}
+		return Result{}, &Problem{Code: ProblemTooLarge, Message: fmt.Sprintf("the file has %d bytes; at most %d are accepted", info.Size(), i.config.MaxBytes)}
 	}
 	select {
 	case i.slots <- struct{}{}:
 		defer func() { <-i.slots }()
 	case <-ctx.Done():
-		return Result{}, fmt.Errorf("take in media: %w", ctx.Err())
+		return Result{}, fmt.Errorf("ingest media: %w", ctx.Err())
 	}
 	return i.ingest(ctx, path, declared)
 }
@@ -143,13 +142,13 @@ func declaredFormat(declaredType string) (container.Format, error) {
 	if err != nil {
 		mediaType = "unknown"
 	}
-	return "", &Problem{Code: ProblemUnsupported, Message: fmt.Sprintf("files of type %.60q are not taken; send a JPEG, PNG or WebP picture, or an MP4, QuickTime or WebM video", mediaType)}
+	return "", &Problem{Code: ProblemUnsupported, Message: fmt.Sprintf("files of type %.60q are not accepted; send a JPEG, PNG or WebP picture, or an MP4, QuickTime or WebM video", mediaType)}
 }
 
 func (i *Ingester) ingest(ctx context.Context, path string, declared container.Format) (result Result, err error) {
 	dir, err := os.MkdirTemp(i.config.TempDir, blob.TempPattern)
 	if err != nil {
-		return Result{}, fmt.Errorf("take in media: %w", err)
+		return Result{}, fmt.Errorf("ingest media: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -157,10 +156,10 @@ func (i *Ingester) ingest(ctx context.Context, path string, declared container.F
 		}
 	}()
 	if path, err = filepath.Abs(path); err != nil {
-		return Result{}, fmt.Errorf("take in media: %w", err)
+		return Result{}, fmt.Errorf("ingest media: %w", err)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
-		return Result{}, fmt.Errorf("take in media: %w", err)
+		return Result{}, fmt.Errorf("ingest media: %w", err)
 	}
 	request := childRequest{
 		Input: path, Served: filepath.Join(dir, "served"), Thumbnail: filepath.Join(dir, "thumbnail"), Declared: declared, Limits: i.limits(),
@@ -183,18 +182,18 @@ func (i *Ingester) ingest(ctx context.Context, path string, declared container.F
 	return result, nil
 }
 
-// limits are those of a child.
+// limits returns the limits of a child.
 func (i *Ingester) limits() childLimits {
 	return childLimits{
 		Memory:  i.config.MemoryLimit,
 		CPU:     max(1, int64(i.config.CPUTime/time.Second)),
 		Timeout: i.config.Timeout,
-		Output:  i.config.MaxBytes + 1<<20, // a file can grow by the few bytes that say how to turn it
+		Output:  i.config.MaxBytes + 1<<20, // the orientation adds a few bytes
 	}
 }
 
-// Tidy removes results that were made before the given time and that nobody removed, because the
-// service was killed.
+// Tidy removes results that were made before the given time and not removed, because the service
+// was killed.
 func (i *Ingester) Tidy(before time.Time) error {
 	parent := i.config.TempDir
 	if parent == "" {

@@ -50,7 +50,7 @@ func readFile(t testing.TB, path string) []byte {
 	return data
 }
 
-func TestEveryFormatIsTakenIn(t *testing.T) {
+func TestIngestEveryFormat(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)
 	formats := map[string][]byte{
@@ -66,14 +66,14 @@ func TestEveryFormatIsTakenIn(t *testing.T) {
 			}
 			served := readFile(t, result.Served)
 			if result.UploadedHash != sortie.Hash(sha256.Sum256(data)) || result.ServedHash != sortie.Hash(sha256.Sum256(served)) || result.ServedSize != int64(len(served)) {
-				t.Error("the hashes or the size are not those of the files")
+				t.Errorf("result has hashes %s and %s and size %d, want those of the uploaded and the served file", result.UploadedHash, result.ServedHash, result.ServedSize)
 			}
 			video := strings.HasPrefix(mediaType, "video/")
 			if result.Type != mediaType || (result.MediaType == sortie.MediaVideo) != video {
-				t.Errorf("taken as %s, %s", result.Type, result.MediaType)
+				t.Errorf("result has type %s and media type %s, want %s", result.Type, result.MediaType, mediaType)
 			}
 			if video && (result.Duration < 900*time.Millisecond || result.Keyframes < 1 || result.Thumbnail != "" || result.HasPerceptual) {
-				t.Errorf("%+v", result)
+				t.Errorf("video: got duration %v, %d key frames, thumbnail %q, perceptual hash %t; want about a second, at least one, none, none", result.Duration, result.Keyframes, result.Thumbnail, result.HasPerceptual)
 			}
 			if !video {
 				checkThumbnail(t, result)
@@ -82,7 +82,7 @@ func TestEveryFormatIsTakenIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(result.Served); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("a removed result is still there: %v", err)
+				t.Errorf("stat of a removed result: got %v, want that it does not exist", err)
 			}
 		})
 	}
@@ -97,14 +97,14 @@ func checkThumbnail(t *testing.T, result ingest.Result) {
 	}
 	size := thumbnail.Bounds()
 	if max(size.Dx(), size.Dy()) > 512 || (size.Dx() > size.Dy()) != (result.Width > result.Height) {
-		t.Errorf("a picture of %dx%d has a thumbnail of %dx%d", result.Width, result.Height, size.Dx(), size.Dy())
+		t.Errorf("thumbnail of a picture of %dx%d: got %dx%d, want the same shape and at most 512 pixels", result.Width, result.Height, size.Dx(), size.Dy())
 	}
 	if result.ThumbnailHash != sortie.Hash(sha256.Sum256(data)) || !result.HasPerceptual {
-		t.Errorf("%+v", result)
+		t.Errorf("thumbnail hash %s, perceptual hash %t; want the hash of the thumbnail and a perceptual hash", result.ThumbnailHash, result.HasPerceptual)
 	}
 }
 
-func TestPrivateThingsAreGoneAndKnown(t *testing.T) {
+func TestIngestRemovesPrivateData(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)
 	for _, planted := range specimen.All() {
@@ -118,10 +118,10 @@ func TestPrivateThingsAreGoneAndKnown(t *testing.T) {
 				t.Fatal(err)
 			}
 			if result.Place == nil || result.CapturedAt == nil || !result.CapturedAt.Equal(time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)) {
-				t.Errorf("place %v, time %v", result.Place, result.CapturedAt)
+				t.Errorf("got place %v and capture time %v, want a place and 2024-05-01 10:00 UTC", result.Place, result.CapturedAt)
 			}
 			if result.Width != planted.Width || result.Height != planted.Height {
-				t.Errorf("%dx%d, want %dx%d", result.Width, result.Height, planted.Width, planted.Height)
+				t.Errorf("got %dx%d, want %dx%d", result.Width, result.Height, planted.Width, planted.Height)
 			}
 			files := readFile(t, result.Served)
 			if result.Thumbnail != "" {
@@ -129,15 +129,14 @@ func TestPrivateThingsAreGoneAndKnown(t *testing.T) {
 			}
 			for _, trace := range specimen.Traces() {
 				if bytes.Contains(files, trace) {
-					t.Errorf("%q is served", trace)
+					t.Errorf("the served file or its thumbnail contains %q", trace)
 				}
 			}
 		})
 	}
 }
 
-// The thumbnail of a turned picture looks like that of the same picture stored upright, and so does
-// its hash.
+// Thumbnail and hash of a turned picture are like those of the same picture stored upright.
 func TestThumbnailsAreUpright(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)
@@ -153,13 +152,13 @@ func TestThumbnailsAreUpright(t *testing.T) {
 			t.Fatal(err)
 		}
 		if result.Width != 96 || result.Height != 64 {
-			t.Errorf("orientation %d: %dx%d", orientation, result.Width, result.Height)
+			t.Errorf("orientation %d: got %dx%d, want 96x64", orientation, result.Width, result.Height)
 		}
 		if distance := bits.OnesCount64(result.Perceptual ^ upright.Perceptual); distance > 6 {
-			t.Errorf("orientation %d: the hash differs in %d bits", orientation, distance)
+			t.Errorf("orientation %d: the hash differs in %d bits, want at most 6", orientation, distance)
 		}
 		if difference := meanDifference(decodeFile(t, result.Thumbnail), decodeFile(t, upright.Thumbnail)); difference > 4 {
-			t.Errorf("orientation %d: the thumbnail differs by %.1f a pixel", orientation, difference)
+			t.Errorf("orientation %d: the thumbnail differs by %.1f per pixel, want at most 4", orientation, difference)
 		}
 	}
 }
@@ -173,7 +172,7 @@ func decodeFile(t *testing.T, path string) image.Image {
 	return picture
 }
 
-// meanDifference is how far the colours of two pictures are apart, in levels of 255.
+// meanDifference is the mean difference between the colours of two pictures, of 255 levels.
 func meanDifference(a, b image.Image) float64 {
 	if a.Bounds() != b.Bounds() {
 		return 255
@@ -192,7 +191,7 @@ func meanDifference(a, b image.Image) float64 {
 	return sum / count
 }
 
-// storedAs gives the pixels that a camera stores for a picture when it notes an orientation.
+// storedAs returns the pixels that a camera stores for a picture with an orientation.
 func storedAs(picture *image.RGBA, orientation int) image.Image {
 	width, height := picture.Bounds().Dx(), picture.Bounds().Dy()
 	if orientation >= 5 {
@@ -201,8 +200,7 @@ func storedAs(picture *image.RGBA, orientation int) image.Image {
 	stored := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
 		for x := range width {
-			// The first letter says where the first row of the stored pixels is shown, the second
-			// where its first column is.
+			// Where each stored pixel is shown.
 			shown := map[int][2]int{
 				1: {x, y}, 2: {width - 1 - x, y}, 3: {width - 1 - x, height - 1 - y}, 4: {x, height - 1 - y},
 				5: {y, x}, 6: {height - 1 - y, x}, 7: {height - 1 - y, width - 1 - x}, 8: {y, width - 1 - x},
@@ -213,7 +211,7 @@ func storedAs(picture *image.RGBA, orientation int) image.Image {
 	return stored
 }
 
-func TestDeclaredTypeMustBeTrue(t *testing.T) {
+func TestDeclaredTypeMustMatch(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, nil)
 	path := writeFile(t, specimen.PNG(specimen.Picture(10, 10, 1)))
@@ -240,7 +238,7 @@ func wantProblem(t *testing.T, err error, codes ...string) {
 	t.Errorf("refused with %v, want %v", problem, codes)
 }
 
-func TestOnlySoManyAtOnce(t *testing.T) {
+func TestParallelLimit(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")
@@ -257,15 +255,15 @@ func TestOnlySoManyAtOnce(t *testing.T) {
 	defer cancelSecond()
 	_, err := ingester.Ingest(second, path, "image/jpeg")
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the second got %v", err)
+		t.Errorf("the second file: got %v, want the deadline exceeded", err)
 	}
 	cancel()
 	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("the first got %v", err)
+		t.Errorf("the first file: got %v, want canceled", err)
 	}
 }
 
-func TestFFmpegGivesVideosAThumbnail(t *testing.T) {
+func TestFFmpegMakesThumbnailsOfVideos(t *testing.T) {
 	t.Parallel()
 	ffmpeg, err := exec.LookPath("ffmpeg")
 	if err != nil || runtime.GOOS != "linux" {
@@ -278,22 +276,22 @@ func TestFFmpegGivesVideosAThumbnail(t *testing.T) {
 			t.Fatal(err)
 		}
 		if result.Thumbnail == "" || result.Doubt != nil {
-			t.Fatalf("%s has no thumbnail, or is in doubt: %v", name, result.Doubt)
+			t.Fatalf("%s: thumbnail %q, doubt %v; want a thumbnail and no doubt", name, result.Thumbnail, result.Doubt)
 		}
 		checkThumbnail(t, result)
 	}
 }
 
-func TestMissingFFmpegIsNoFault(t *testing.T) {
+func TestMissingFFmpeg(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, func(c *ingest.Config) { c.FFmpeg = "/nowhere/ffmpeg" })
 	result, err := ingester.Ingest(t.Context(), writeFile(t, specimen.File("plain.mp4")), "video/mp4")
 	if err != nil || result.Thumbnail != "" || result.Doubt != nil {
-		t.Errorf("%v, thumbnail %q, doubt %v", err, result.Thumbnail, result.Doubt)
+		t.Errorf("ingest without ffmpeg: got error %v, thumbnail %q, doubt %v, want none of them", err, result.Thumbnail, result.Doubt)
 	}
 }
 
-func TestLeftOversAreTidied(t *testing.T) {
+func TestTidyRemovesOldResults(t *testing.T) {
 	t.Parallel()
 	var dir string
 	ingester := newIngester(t, func(c *ingest.Config) { dir = c.TempDir })
@@ -301,18 +299,18 @@ func TestLeftOversAreTidied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger := filepath.Join(dir, "somebody's")
-	if err := os.Mkdir(stranger, 0o700); err != nil {
+	other := filepath.Join(dir, "other-program")
+	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := ingester.Tidy(time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	readFile(t, result.Served) // too new to be a left-over
+	readFile(t, result.Served) // too new to be removed
 	if err := ingester.Tidy(time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(stranger) {
-		t.Errorf("left: %v, %v", entries, err)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(other) {
+		t.Errorf("left over: %v, %v; want only the directory of another program", entries, err)
 	}
 }

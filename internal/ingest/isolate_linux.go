@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spareThreads are enough for a child: one computes, one waits for its standard input to close, one
-// for signals, one is the runtime's monitor, and a few are in system calls.
+// spareThreads are enough for a child: one computes, one waits for standard input to close, one for
+// signals, one is the runtime's monitor, and a few are in system calls.
 const spareThreads = 12
 
-// prepareThreads starts the threads that this process will ever have: later, the filter refuses new
-// ones. The runtime keeps threads that have nothing to do.
+// prepareThreads starts all threads that this process will have: later, the filter refuses new
+// ones. The runtime keeps idle threads.
 func prepareThreads() {
 	var started, ended sync.WaitGroup
 	release := make(chan struct{})
 	for range spareThreads {
 		started.Add(1)
 		ended.Go(func() {
-			runtime.LockOSThread() // so that the next one gets another thread
+			runtime.LockOSThread() // so that the next goroutine gets another thread
 			started.Done()
 			<-release
 			runtime.UnlockOSThread()
@@ -37,13 +37,12 @@ func prepareThreads() {
 	ended.Wait()
 }
 
-// filterFileReader lets every thread of this process do nothing but compute and use the files that
-// it has open.
+// filterFileReader restricts every thread of this process to computing and to its open files.
 func filterFileReader() error { return installFilter(fileReaderRules()) }
 
-// restrictForeign restricts what another program, which replaces this process on the same thread,
-// can do: it computes, and reads itself, libraries and one file. The caller has locked its
-// goroutine to the thread.
+// restrictForeign restricts the program that will replace this process on the same thread: it may
+// compute, and read itself, libraries and one file. The caller has locked its goroutine to the
+// thread.
 func restrictForeign(files foreignFiles, isolation Isolation) error {
 	if err := limitThreads(); err != nil { // first: it reads files
 		return err
@@ -60,15 +59,15 @@ func restrictForeign(files foreignFiles, isolation Isolation) error {
 // foreignFiles are the files that another program needs.
 type foreignFiles struct {
 	program string
-	loader  string // empty: the program needs none
-	input   string // empty: it is to read nothing
+	loader  string // empty: statically linked
+	input   string // empty: none
 }
 
-// moreThreads is how many threads another program may start.
+// moreThreads is the number of threads that another program may start.
 const moreThreads = 128
 
-// limitThreads bounds the threads of another program. The system counts all of a user's, and does
-// not hold root to it.
+// limitThreads bounds the threads of another program. The system counts all threads of the user,
+// and the limit does not apply to root.
 func limitThreads() error {
 	running, err := threadsOfUser()
 	if err != nil {
@@ -109,8 +108,8 @@ func threadsOfUser() (threads uint64, err error) {
 	return threads, nil
 }
 
-// giveUpPrivileges makes sure that no program that this process starts has more rights than it. The
-// kernel wants this before it takes restrictions from an ordinary user.
+// giveUpPrivileges ensures that programs started by this process get no further privileges. The
+// kernel requires it before an unprivileged process may restrict itself.
 func giveUpPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up privileges: %w", err)
@@ -124,7 +123,7 @@ func errnoOf(what string, errno syscall.Errno) error {
 	case errno == 0:
 		return nil
 	case errors.Is(errno, unix.ENOSYS), errors.Is(errno, unix.EOPNOTSUPP):
-		return fmt.Errorf("%s: this kernel does not have it, or has it turned off", what)
+		return fmt.Errorf("%s: not supported by this kernel, or turned off", what)
 	case errors.Is(errno, unix.EPERM):
 		return fmt.Errorf("%s: refused, as by the profile of a container", what)
 	}

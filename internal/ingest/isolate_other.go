@@ -4,7 +4,7 @@ package ingest
 
 import "errors"
 
-var errNoLayer = errors.New("only Linux has it")
+var errNoLayer = errors.New("supported on Linux only")
 
 func filterFileReader() error { return errNoLayer }
 

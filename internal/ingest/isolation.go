@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Isolation says how much of the system the processes that read strangers' files may be able to
-// reach. The zero value is the strictest.
+// Isolation is how strictly the processes that read strangers' files are isolated from the system.
+// The zero value is the strictest.
 type Isolation int
 
 const (
-	// IsolationRequired takes in no file unless every layer of the isolation holds.
+	// IsolationRequired reads no file unless every layer of isolation works.
 	IsolationRequired Isolation = iota
-	// IsolationBestEffort uses the layers that the system has.
+	// IsolationBestEffort uses the layers that the system supports.
 	IsolationBestEffort
-	// IsolationOff uses none. Memory, time and sizes of files are limited all the same.
+	// IsolationOff uses no layer. Limits of memory, time and file sizes still apply.
 	IsolationOff
 )
 
@@ -25,7 +25,7 @@ var isolationNames = []string{"required", "best-effort", "off"}
 
 func (i Isolation) String() string { return isolationNames[i] }
 
-// ParseIsolation reads the name of an isolation.
+// ParseIsolation parses the name of an isolation.
 func ParseIsolation(text string) (Isolation, error) {
 	for i, name := range isolationNames {
 		if text == name {
@@ -35,16 +35,16 @@ func ParseIsolation(text string) (Isolation, error) {
 	return 0, fmt.Errorf("%q: want %s", text, strings.Join(isolationNames, ", "))
 }
 
-// ErrNotIsolated says that the system lacks a layer of an isolation that is required.
+// ErrNotIsolated is returned if isolation is required and the system lacks a layer of it.
 var ErrNotIsolated = errors.New("the processes that read media cannot be isolated")
 
-// exitNotIsolated is the exit code of a child that did not start a program because it could not be
-// isolated.
+// exitNotIsolated is the exit code of a child that did not start a program because it could not
+// isolate it.
 const exitNotIsolated = 126
 
-// CheckIsolation starts the processes that would read a file, without one, and reports the layers
-// of isolation that are missing, as sentences. It fails with [ErrNotIsolated] when the isolation is
-// required and a layer is missing.
+// CheckIsolation starts the processes that read files, without a file, and returns the missing
+// layers of isolation as sentences. It fails with [ErrNotIsolated] if isolation is required and a
+// layer is missing.
 func (i *Ingester) CheckIsolation(ctx context.Context) (missing []string, err error) {
 	answer, err := i.runChild(ctx, childRequest{Probe: true, Limits: i.limits(), Isolation: i.config.Isolation})
 	if err != nil {
@@ -65,9 +65,9 @@ func (i *Ingester) CheckIsolation(ctx context.Context) (missing []string, err er
 	return missing, nil
 }
 
-// CheckFFmpeg starts ffmpeg as it is started for a video, and reports why it cannot be used.
+// CheckFFmpeg starts ffmpeg as for a video, and returns an error if that fails.
 func (i *Ingester) CheckFFmpeg(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout, errTookTooLong)
+	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout, errTimeout)
 	defer cancel()
 	process, err := i.childCommand(ctx)
 	if err != nil {
@@ -75,14 +75,14 @@ func (i *Ingester) CheckFFmpeg(ctx context.Context) error {
 	}
 	limits := i.limits()
 	limits.Memory, limits.Output = i.stillMemory, 0
-	complaint := &headWriter{left: maxComplaint}
-	process.Stderr = complaint
+	stderr := &headWriter{left: maxStderr}
+	process.Stderr = stderr
 	err = runWithRequest(process, childRequest{Limits: limits, Isolation: i.config.Isolation, Command: []string{i.config.FFmpeg, "-hide_banner", "-version"}})
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == exitNotIsolated {
-		return fmt.Errorf("%w: %s", ErrNotIsolated, firstLine(complaint.String()))
+		return fmt.Errorf("%w: %s", ErrNotIsolated, firstLine(stderr.String()))
 	}
 	if err != nil {
-		return fmt.Errorf("start %s: %w: %s", i.config.FFmpeg, err, firstLine(complaint.String()))
+		return fmt.Errorf("start %s: %w: %s", i.config.FFmpeg, err, firstLine(stderr.String()))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// Names under which this program is a file reader that was taken over.
+// Names under which this program acts as a reader of files that was taken over.
 const (
 	attackingChild  = "attacking-child"
 	bombingChild    = "bombing-child"
@@ -43,18 +43,18 @@ func init() {
 	otherMains[attackedService] = runAttackedService
 }
 
-// attackedService is the argument with which this program is a service whose file readers are taken
-// over.
+// attackedService is the argument with which this program is a service whose readers of files are
+// taken over.
 const attackedService = "attacked-service"
 
-// siteReport is what such a service found.
+// siteReport is the report of such a service.
 type siteReport struct {
-	Missing     []string // what CheckIsolation said
+	Missing     []string // result of CheckIsolation
 	Check       string
 	NotIsolated bool
 
-	Child, ChildBomb, FFmpeg string // what the attackers said
-	Picture, Video           string // why an honest file was not taken in
+	Child, ChildBomb, FFmpeg string // output of the attackers
+	Picture, Video           string // errors for valid files
 }
 
 func runAttackedService(args []string) int {
@@ -77,17 +77,17 @@ func runAttackedService(args []string) int {
 	report.Picture = fmt.Sprint(err)
 	honest := ingest.New(config)
 	honest.SetStillMemory(fakeMemory)
-	_, err = honest.Ingest(ctx, file("film.mp4"), "video/mp4")
+	_, err = honest.Ingest(ctx, file("video.mp4"), "video/mp4")
 	report.Video = fmt.Sprint(err)
 
 	config.FFmpeg = file(attackingFFmpeg)
 	attacked := ingest.New(config)
 	attacked.SetStillMemory(fakeMemory)
-	attacked.OnComplaint(func(said string) { report.FFmpeg = cmp.Or(report.FFmpeg, strings.TrimSpace(said)) }) // it is asked twice
-	_, _ = attacked.Ingest(ctx, file("film.mp4"), "video/mp4")
+	attacked.OnStderr(func(said string) { report.FFmpeg = cmp.Or(report.FFmpeg, strings.TrimSpace(said)) }) // it is started twice
+	_, _ = attacked.Ingest(ctx, file("video.mp4"), "video/mp4")
 	for name, said := range map[string]*string{attackingChild: &report.Child, bombingChild: &report.ChildBomb} {
 		config.Executable = file(name)
-		_ = os.WriteFile(file(secretFile), []byte("secret"), 0o600) // where an earlier attack has deleted it
+		_ = os.WriteFile(file(secretFile), []byte("secret"), 0o600) // an earlier attack may have deleted it
 		_, err = ingest.New(config).Ingest(ctx, file("photo.jpg"), "image/jpeg")
 		*said = fmt.Sprint(err)
 	}
@@ -95,7 +95,7 @@ func runAttackedService(args []string) int {
 	return 0
 }
 
-// Where a service can run.
+// The environments in which a service can run.
 const (
 	onTheMachine         = "on the machine"
 	inAContainer         = "in a container"
@@ -130,18 +130,18 @@ func runSite(t *testing.T, place string, isolation ingest.Isolation) (report sit
 	}
 	output, err := service.Output()
 	if err != nil || json.Unmarshal(output, &report) != nil {
-		t.Fatalf("the service ended with %v and said %s%s", err, output, &said)
+		t.Fatalf("the service ended with %v and the output %s%s", err, output, &said)
 	}
 	return report
 }
 
 const ordinaryUser = 65534
 
-// newSite is a directory of the ordinary user with this program under the names that it is started
-// by, files, and a secret.
+// newSite returns a directory of the ordinary user with this program under its names, media files,
+// and a secret.
 func newSite(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sortie-site-*") // not t.TempDir, which only its owner can enter
+	dir, err := os.MkdirTemp("", "sortie-site-*") // t.TempDir can be entered by its owner only
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func newSite(t *testing.T) string {
 		}
 	}
 	files := map[string][]byte{
-		"photo.jpg": specimen.JPEG(specimen.Picture(10, 10, 1)), "film.mp4": specimen.File("plain.mp4"), secretFile: []byte("secret"),
+		"photo.jpg": specimen.JPEG(specimen.Picture(10, 10, 1)), "video.mp4": specimen.File("plain.mp4"), secretFile: []byte("secret"),
 	}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -164,7 +164,7 @@ func newSite(t *testing.T) string {
 	if os.Getuid() != 0 {
 		return dir
 	}
-	for _, name := range []string{".", "child", "photo.jpg", "film.mp4", secretFile} {
+	for _, name := range []string{".", "child", "photo.jpg", "video.mp4", secretFile} {
 		if err := os.Chown(filepath.Join(dir, name), ordinaryUser, ordinaryUser); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func copyProgram(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer self.Close()
-	syscall.ForkLock.RLock() // a process that is started meanwhile would hold the program open, which then cannot be run
+	syscall.ForkLock.RLock() // a process that is started now would keep the program open for writing, so that it could not be run
 	defer syscall.ForkLock.RUnlock()
 	program, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err == nil {
@@ -191,9 +191,9 @@ func copyProgram(t *testing.T, path string) {
 	}
 }
 
-// Code that took over a child or ffmpeg reaches nothing, also where the kernel lets a user trace
+// Code that took over a child or ffmpeg reaches nothing, even where the kernel lets a user trace
 // its own processes.
-func TestTakenOverReadersReachNothing(t *testing.T) {
+func TestAttackersAreIsolated(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{onTheMachine, inAContainer} {
 		t.Run(place, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestTakenOverReadersReachNothing(t *testing.T) {
 }
 
 // The attacks are real: without isolation they work.
-func TestReadersWithoutIsolation(t *testing.T) {
+func TestAttacksWorkWithoutIsolation(t *testing.T) {
 	t.Parallel()
 	report := runSite(t, onTheMachine, ingest.IsolationOff)
 	if report.Check != "<nil>" || len(report.Missing) != 1 {
@@ -236,7 +236,7 @@ func TestReadersWithoutIsolation(t *testing.T) {
 	}
 }
 
-// A layer that is missing is never left out in silence.
+// A missing layer is always reported.
 func TestMissingLayersOfIsolation(t *testing.T) {
 	t.Parallel()
 	t.Run("Landlock, required", func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestMissingLayersOfIsolation(t *testing.T) {
 	})
 }
 
-// The real ffmpeg works where it is isolated.
+// The real ffmpeg works in isolation.
 func TestFFmpegWorksInIsolation(t *testing.T) {
 	t.Parallel()
 	ffmpeg, err := exec.LookPath("ffmpeg")
@@ -297,13 +297,13 @@ func TestFFmpegWorksInIsolation(t *testing.T) {
 	}
 }
 
-// A program that is no program is found out before the first video.
-func TestCheckFFmpegNamesWhatDoesNotStart(t *testing.T) {
+// A file that is not a program is reported before the first video.
+func TestCheckFFmpegReportsBadPrograms(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]string{"a file that is not a program": writeFile(t, []byte("x")), "a program that fails": "/bin/false"} {
 		ingester := newIngester(t, func(c *ingest.Config) { c.FFmpeg = program })
 		if err := ingester.CheckFFmpeg(t.Context()); err == nil {
-			t.Errorf("%s: got no error", name)
+			t.Errorf("CheckFFmpeg with %s: got no error, want one", name)
 		}
 	}
 }

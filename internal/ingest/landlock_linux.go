@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock lets a process give up access to files, and keeps it given up in the programs that
-// replace it. It is part of Linux since 5.13. What each version can restrict is in the kernel's
-// userspace-api/landlock.
+// Landlock lets a process give up access to files for itself and for the programs that replace it.
+// It is part of Linux since 5.13. The kernel's userspace-api/landlock documents what each version
+// can restrict.
 const (
 	landlockWrites = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
@@ -27,24 +27,24 @@ const (
 	landlockRulePath = 1 // LANDLOCK_RULE_PATH_BENEATH
 )
 
-// libraryTrees are where programs find their libraries. They hold no secrets.
+// libraryTrees are the directories of shared libraries. They hold no secrets.
 var libraryTrees = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64", "/nix/store"}
 
-// landlockVersion is what this kernel's Landlock can do. It is an error when this process cannot
+// landlockVersion returns the version of this kernel's Landlock, or an error if this process cannot
 // use it.
 func landlockVersion() (int, error) {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	return int(version), errnoOf("Landlock", errno)
 }
 
-// fileRulesMissing says why another program's access to files cannot be restricted.
+// fileRulesMissing returns why another program's access to files cannot be restricted, or nil.
 func fileRulesMissing() error {
 	_, err := landlockVersion()
 	return err
 }
 
-// restrictFiles gives up, for this thread and what replaces it, access to all files but those that
-// a program needs to run, and the one that it is to read.
+// restrictFiles gives up, for this thread and the program that replaces it, access to all files
+// except for those that the program needs to run and its input.
 func restrictFiles(files foreignFiles) error {
 	version, err := landlockVersion()
 	if err != nil {
@@ -66,7 +66,7 @@ func restrictFiles(files foreignFiles) error {
 	return errnoOf("restrict files", errno)
 }
 
-// rightsOf are all the rights that a version can take away.
+// rightsOf returns all rights that a version can restrict.
 func rightsOf(version int) (rights unix.LandlockRulesetAttr) {
 	rights.Handled_access_fs = landlockWrites | landlockReadTree | landlockRun
 	if version >= 2 {
@@ -87,7 +87,7 @@ func rightsOf(version int) (rights unix.LandlockRulesetAttr) {
 	return rights
 }
 
-// rulesetSize is how much of the structure a version knows.
+// rulesetSize returns how much of the structure a version knows.
 func rulesetSize(version int) uintptr {
 	var rights unix.LandlockRulesetAttr
 	switch {
@@ -133,8 +133,7 @@ func allowPath(ruleset int, path string, access uint64) error {
 	return nil
 }
 
-// loaderOf is the program that the kernel starts to load a dynamically linked one; empty for a
-// program that needs none.
+// loaderOf returns the loader of a dynamically linked program, or an empty string for a static one.
 func loaderOf(program string) (string, error) {
 	file, err := elf.Open(program)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitSelf takes away from this process, for good, what it does not need to look at a file:
-// memory, time, the sizes of files, and free file descriptors, without which there are no new
-// files, sockets and pipes. A filter of system calls takes the rest, see filterFileReader.
+// limitSelf limits this process to what it needs to read a file: memory, CPU time, file sizes, and
+// no new file descriptors, so no new files, sockets and pipes. filterFileReader filters system
+// calls.
 func limitSelf(limits childLimits) error {
 	memory, addresses, err := memoryRoom(limits.Memory)
 	if err != nil {
@@ -30,7 +30,7 @@ func limitSelf(limits childLimits) error {
 	return setLimit("open files", unix.RLIMIT_NOFILE, 0)
 }
 
-// limitProcess sets the limits that hold for other programs, too.
+// limitProcess sets the limits that apply to other programs, too.
 func limitProcess(limits childLimits, memory, addresses uint64) error {
 	if err := giveUpPrivileges(); err != nil {
 		return err
@@ -49,9 +49,9 @@ func limitProcess(limits childLimits, memory, addresses uint64) error {
 			return err
 		}
 	}
-	// A signal comes a second before the system ends the process without a word.
+	// SIGXCPU comes one second before SIGKILL.
 	if err := unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: uint64(limits.CPU), Max: uint64(limits.CPU) + 1}); err != nil {
-		return fmt.Errorf("limit computing time to %d s: %w", limits.CPU, err)
+		return fmt.Errorf("limit CPU time to %d s: %w", limits.CPU, err)
 	}
 	return nil
 }
@@ -63,16 +63,15 @@ func setLimit(name string, resource int, value uint64) error {
 	return nil
 }
 
-// arena is the step in which Go asks for addresses to put memory at.
+// arena is the unit in which Go reserves addresses.
 const arena = 64 << 20
 
-// memoryRoom turns a limit of used memory into one of mapped memory and one of addresses. What Go
-// and the C library map at the start and never touch (tables for a large heap, stacks of threads)
-// is no use of memory, and comes on top.
+// memoryRoom converts a limit of used memory to a limit of mapped memory and one of addresses. What
+// Go and the C library map at the start and never touch (tables for a large heap, thread stacks) is
+// not used memory and is added.
 //
-// The system counts memory that is mapped over reserved addresses only after the fact, so the first
-// limit alone would let one large allocation through. The second stops it when it asks for
-// addresses.
+// The kernel counts memory that is mapped over reserved addresses only afterwards, so the first
+// limit alone would let one large allocation pass. The second one refuses its addresses.
 func memoryRoom(limit int64) (memory, addresses uint64, err error) {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -87,11 +86,11 @@ func memoryRoom(limit int64) (memory, addresses uint64, err error) {
 	return uint64(limit + untouched), uint64(limit + size*page + arena), nil
 }
 
-// becomeLimited replaces this process by another program under limits. It returns only if it fails,
-// with the exit code to use.
-func becomeLimited(request childRequest) (int, error) {
+// execLimited replaces this process by another program under limits. It returns only if that
+// fails, with the exit code to use.
+func execLimited(request childRequest) (int, error) {
 	const libraries = 1 << 30 // addresses, most of them never touched
-	runtime.LockOSThread()    // the restriction of files is this thread's, and the program takes over on this thread
+	runtime.LockOSThread()    // Landlock restricts this thread, on which the program will run
 	if err := limitProcess(request.Limits, uint64(request.Limits.Memory), uint64(request.Limits.Memory)+libraries); err != nil {
 		return exitNotIsolated, err
 	}

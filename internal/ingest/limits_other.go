@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// limitSelf ends this process when it has taken more memory than it should. This is weaker than on
-// Linux, where the system refuses the memory: a single large allocation can pass the limit before
-// it is seen. Computing time is bounded by the clock only, and the process could open files. Run
-// the service on Linux when strangers send the files.
+// limitSelf ends this process when it uses more memory than its limit. This is weaker than on
+// Linux, where the kernel refuses the memory: one large allocation can exceed the limit before it
+// is noticed. CPU time is bounded by the wall clock only, and the process could open files. Run the
+// service on Linux if strangers send files.
 func limitSelf(limits childLimits) error {
 	go func() {
 		for range time.Tick(20 * time.Millisecond) {
@@ -27,9 +27,9 @@ func limitSelf(limits childLimits) error {
 	return nil
 }
 
-// exitLimit is how Go ends a program that the system gives no more memory.
+// exitLimit is the exit code of a Go program that runs out of memory.
 const exitLimit = 2
 
-func becomeLimited(childRequest) (int, error) {
+func execLimited(childRequest) (int, error) {
 	return exitNotIsolated, errors.New("another program cannot be limited on this system: run without ffmpeg")
 }

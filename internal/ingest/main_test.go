@@ -15,8 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
-// misbehaviour names what a child is to do instead of its work. A child gets none of the service's
-// variables, so it comes from a script that is started in its place.
+// misbehaviour names what a child does instead of its work. A child gets no variables of the
+// service, so a script that is started in its place sets it.
 const misbehaviour = "SORTIE_TEST_MISBEHAVE"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ var fakes = map[string]func(){}
 
 const fakePrefix = "ffmpeg-"
 
-// otherMains are what else this program can be, by its first argument.
+// otherMains are the other programs that this test binary can run, by its first argument.
 var otherMains = map[string]func(args []string) int{}
 
 var misbehaviours = map[string]func(){
@@ -81,7 +81,7 @@ var misbehaviours = map[string]func(){
 	"die":   func() { _ = killSelf() },
 }
 
-// What misbehaviour works with: linters, and compilers, see through the rest.
+// Variables of misbehaviours, so that compilers and linters do not remove their code.
 var (
 	hoard    [][]byte
 	computed uint64
@@ -95,7 +95,7 @@ func recurse(grow []byte) {
 	grow[0]++
 }
 
-// report ends the child with a mark by which the test knows that it could do what it should not.
+// report ends the child with exit code 3 if an action worked that must not, or else with 4.
 func report(err error) {
 	if err == nil {
 		fmt.Fprintln(os.Stderr, "escaped")
@@ -116,12 +116,12 @@ func dial() error {
 		return connection.Close()
 	}
 	if strings.Contains(err.Error(), "connection refused") {
-		return nil // it got as far as that
+		return nil // the connection was attempted
 	}
 	return err
 }
 
-// badChild is an executable that misbehaves when it is started as a child.
+// badChild returns a program that misbehaves when it is started as a child.
 func badChild(t *testing.T, how string) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -7,20 +7,19 @@ import (
 )
 
 const (
-	perceptualSide = 32 // the picture is looked at in 32 by 32 patches
+	perceptualSide = 32 // the picture is divided into 32 by 32 patches
 	perceptualBits = 64
-	// leastDetail is how strong the strongest of the low frequencies must be. Below it a picture is
-	// a wall or the sky, and its hash would be noise that happens to be near the hash of every
-	// other wall.
+	// leastDetail is the minimum strength of the strongest low frequency. Below it a picture is a
+	// wall or the sky, and its hash would be noise, close to that of other such pictures.
 	leastDetail = 1_000
 )
 
-// perceptualHash gives 64 bits that hardly change when a picture is scaled, recompressed or
-// brightened, and that differ in about half of their bits between two pictures. It reports false
-// for a picture without enough in it to tell it from others.
+// perceptualHash returns 64 bits that hardly change when a picture is scaled, recompressed or
+// brightened, and that differ in about half of the bits between different pictures. It reports
+// false for a picture with too little detail.
 //
-// Each bit says whether one of the 64 lowest frequencies, the average brightness aside, is above
-// the median of them. All sums are of integers, so that every machine gives the same bits.
+// Each bit is whether one of the 64 lowest frequencies, without the average brightness, is above
+// their median. All sums are integers, so every machine returns the same bits.
 func perceptualHash(picture *image.RGBA) (hash uint64, ok bool) {
 	var patches [perceptualSide][perceptualSide]int64
 	bounds := picture.Bounds()
@@ -40,7 +39,7 @@ func perceptualHash(picture *image.RGBA) (hash uint64, ok bool) {
 	return hash, max(-sorted[0], sorted[perceptualBits-1]) >= leastDetail
 }
 
-// patchOf is the stretch of pixels that a patch covers: at least one.
+// patchOf returns the range of pixels that a patch covers: at least one.
 func patchOf(pixels, patch int) [2]int {
 	from := pixels * patch / perceptualSide
 	return [2]int{from, max(from+1, pixels*(patch+1)/perceptualSide)}
@@ -59,7 +58,7 @@ func patchGrey(picture *image.RGBA, x, y [2]int) int64 {
 
 const maxFrequency = 11 // exclusive, in each direction
 
-// cosines are those of the discrete cosine transform, times 2^12.
+// cosines are the factors of the discrete cosine transform, times 2^12.
 var cosines = func() (table [maxFrequency][perceptualSide]int64) {
 	for u := range table {
 		for x := range table[u] {
@@ -69,8 +68,8 @@ var cosines = func() (table [maxFrequency][perceptualSide]int64) {
 	return table
 }()
 
-// perceptualOrder lists the pairs of frequencies from the lowest on, diagonal by diagonal, without
-// the average brightness.
+// perceptualOrder lists pairs of frequencies from the lowest up, diagonal by diagonal, without the
+// average brightness.
 var perceptualOrder = func() (order [perceptualBits][2]int) {
 	n := 0
 	for diagonal := 1; n < len(order); diagonal++ {
@@ -82,8 +81,8 @@ var perceptualOrder = func() (order [perceptualBits][2]int) {
 	return order
 }()
 
-// lowFrequencies gives the strengths of the lowest frequencies, in thousandths of a grey level or
-// so.
+// lowFrequencies returns the strengths of the lowest frequencies, in about thousandths of a grey
+// level.
 func lowFrequencies(patches *[perceptualSide][perceptualSide]int64) (strengths [perceptualBits]int64) {
 	var rows [perceptualSide][maxFrequency]int64
 	for y := range rows {

@@ -17,12 +17,11 @@ import (
 )
 
 const (
-	thumbnailSide    = 512 // pixels, of the longer side
+	thumbnailSide    = 512 // pixels of the longer side
 	thumbnailQuality = 82
 )
 
-// decodePicture decodes a picture whose dimensions, in its stored orientation, are known and
-// bearable.
+// decodePicture decodes a picture whose dimensions were checked before.
 func decodePicture(format container.Format, r io.Reader) (image.Image, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	var picture image.Image
@@ -46,7 +45,7 @@ func decodePicture(format container.Format, r io.Reader) (image.Image, error) {
 	return picture, nil
 }
 
-// newThumbnail gives a small, upright, opaque version of a picture.
+// newThumbnail returns a small, upright, opaque version of a picture.
 func newThumbnail(picture image.Image, orientation int) *image.RGBA {
 	small := shrink(picture)
 	bounds := fit(picture.Bounds(), thumbnailSide)
@@ -56,8 +55,7 @@ func newThumbnail(picture image.Image, orientation int) *image.RGBA {
 	return upright(thumbnail, orientation)
 }
 
-// fit is the largest rectangle of the same shape whose sides are at most so long. It does not
-// enlarge.
+// fit scales a rectangle down, in proportion, to sides of at most side.
 func fit(bounds image.Rectangle, side int) image.Rectangle {
 	width, height := bounds.Dx(), bounds.Dy()
 	if longer := max(width, height); longer > side {
@@ -66,8 +64,8 @@ func fit(bounds image.Rectangle, side int) image.Rectangle {
 	return image.Rect(0, 0, width, height)
 }
 
-// shrink averages whole blocks of pixels until the longer side is less than twice a thumbnail's.
-// The scaler that follows is exact, and would need memory for every row of a large picture.
+// shrink averages blocks of pixels until the longer side is less than twice a thumbnail's. The
+// exact scaler that follows would need memory for every row of a large picture.
 func shrink(picture image.Image) *image.RGBA {
 	bounds := picture.Bounds()
 	width, height := bounds.Dx(), bounds.Dy()
@@ -101,7 +99,7 @@ func average(pixel []byte, strip *image.RGBA, left, width, height int) {
 	}
 }
 
-// upright turns and mirrors a picture as EXIF's orientation asks.
+// upright applies an EXIF orientation.
 func upright(picture *image.RGBA, orientation int) *image.RGBA {
 	if orientation <= 1 || orientation > 8 {
 		return picture
@@ -140,5 +138,5 @@ func encodeThumbnail(w io.Writer, thumbnail *image.RGBA) error {
 	return jpeg.Encode(w, thumbnail, &jpeg.Options{Quality: thumbnailQuality})
 }
 
-// grey is the brightness of a pixel, as the eye sees it, times a thousand.
+// grey returns the perceived brightness of a pixel, times a thousand.
 func grey(c color.RGBA) int64 { return 299*int64(c.R) + 587*int64(c.G) + 114*int64(c.B) }

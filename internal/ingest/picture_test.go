@@ -14,19 +14,19 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// nearDuplicate is how many bits of two hashes may differ for the pictures to be called the same.
+// nearDuplicate is the number of bits in which the hashes of similar pictures may differ.
 const nearDuplicate = 6
 
 func hashOf(t *testing.T, picture image.Image) uint64 {
 	t.Helper()
 	hash, ok := ingest.PerceptualHash(ingest.NewThumbnail(picture, 1))
 	if !ok {
-		t.Fatal("a picture without anything in it")
+		t.Fatal("the picture has too little detail for a hash")
 	}
 	return hash
 }
 
-func TestChangesThatLeaveAPictureTheSame(t *testing.T) {
+func TestPerceptualHashOfSimilarPictures(t *testing.T) {
 	t.Parallel()
 	for seed := range 6 {
 		picture := scene(800, 600, seed)
@@ -40,13 +40,13 @@ func TestChangesThatLeaveAPictureTheSame(t *testing.T) {
 			"cut at the edges": picture.SubImage(image.Rect(8, 6, 792, 594)),
 		} {
 			if distance := bits.OnesCount64(hashOf(t, changed) ^ want); distance > nearDuplicate {
-				t.Errorf("picture %d, %s: %d bits differ", seed, name, distance)
+				t.Errorf("picture %d, %s: %d bits differ, want at most %d", seed, name, distance, nearDuplicate)
 			}
 		}
 	}
 }
 
-func TestPicturesThatAreNotTheSame(t *testing.T) {
+func TestPerceptualHashOfDifferentPictures(t *testing.T) {
 	t.Parallel()
 	var hashes []uint64
 	for seed := range 40 {
@@ -55,25 +55,25 @@ func TestPicturesThatAreNotTheSame(t *testing.T) {
 	for i := range hashes {
 		for j := range i {
 			if distance := bits.OnesCount64(hashes[i] ^ hashes[j]); distance <= nearDuplicate {
-				t.Errorf("pictures %d and %d differ in %d bits only", i, j, distance)
+				t.Errorf("pictures %d and %d: %d bits differ, want more than %d", i, j, distance, nearDuplicate)
 			}
 		}
 	}
 }
 
-func TestAWallHasNoHash(t *testing.T) {
+func TestNoPerceptualHashOfPlainPictures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []color.Color{color.White, color.Black, color.RGBA{100, 150, 200, 255}} {
 		wall := image.NewRGBA(image.Rect(0, 0, 300, 200))
 		draw.Draw(wall, wall.Bounds(), image.NewUniform(c), image.Point{}, draw.Src)
 		if _, ok := ingest.PerceptualHash(ingest.NewThumbnail(recompressed(t, wall, 80), 1)); ok {
-			t.Errorf("a wall in %v has a hash, near that of every other wall", c)
+			t.Errorf("a plain picture of %v has a hash, want none", c)
 		}
 	}
 }
 
-// The bits are stored for years and compared with those of other machines: they must not change.
-func TestTheHashStaysTheSame(t *testing.T) {
+// Stored hashes are compared with those of other machines, so they must not change.
+func TestPerceptualHashIsStable(t *testing.T) {
 	t.Parallel()
 	thumbnail := specimen.Picture(320, 240, 5)
 	const want = uint64(0x90c28201540a8142)
@@ -82,23 +82,23 @@ func TestTheHashStaysTheSame(t *testing.T) {
 	}
 }
 
-func TestThumbnailsOfAllShapes(t *testing.T) {
+func TestThumbnailSizes(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ width, height, wantWidth, wantHeight int }{
 		{1, 1, 1, 1}, {512, 512, 512, 512}, {513, 511, 512, 510}, {4000, 3000, 512, 384}, {3000, 4000, 384, 512}, {5000, 10, 512, 1}, {10, 5000, 1, 512}, {700, 5, 512, 4},
 	} {
 		thumbnail := ingest.NewThumbnail(image.NewGray(image.Rect(0, 0, row.width, row.height)), 1)
 		if size := thumbnail.Bounds().Size(); size != image.Pt(row.wantWidth, row.wantHeight) {
-			t.Errorf("%dx%d became %v", row.width, row.height, size)
+			t.Errorf("thumbnail of %dx%d is %v, want %dx%d", row.width, row.height, size, row.wantWidth, row.wantHeight)
 		}
 	}
 	clear := ingest.NewThumbnail(image.NewNRGBA(image.Rect(0, 0, 10, 10)), 1)
 	if got := clear.RGBAAt(5, 5); got != (color.RGBA{255, 255, 255, 255}) {
-		t.Errorf("what is transparent became %v, want white", got)
+		t.Errorf("transparent pixels became %v, want white", got)
 	}
 }
 
-// scene is a picture of shapes, with strong low frequencies as photographs have.
+// scene returns a picture of shapes, with strong low frequencies like photographs.
 func scene(width, height, seed int) *image.RGBA {
 	picture := image.NewRGBA(image.Rect(0, 0, width, height))
 	texture := specimen.Picture(16, 12, seed+1)

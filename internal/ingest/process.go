@@ -14,94 +14,94 @@ import (
 )
 
 const (
-	maxAnswer    = 64 << 10 // bytes of a child's answer
-	maxComplaint = 8 << 10  // bytes of what it says on its standard error
-	// lastGasp is how long a child that was killed may keep its pipes open.
-	lastGasp = 5 * time.Second
+	maxAnswer = 64 << 10 // bytes of a child's answer
+	maxStderr = 8 << 10  // bytes of its standard error
+	// pipeWait is how long a killed child may keep its pipes open.
+	pipeWait = 5 * time.Second
 )
 
-// runChild has a child look at a file. A child that dies of the file gives a *[Problem].
+// runChild runs a child process. If the file causes its end, it returns a *[Problem].
 func (i *Ingester) runChild(ctx context.Context, request childRequest) (childAnswer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout, errTookTooLong)
+	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout, errTimeout)
 	defer cancel()
 	process, err := i.childCommand(ctx)
 	if err != nil {
 		return childAnswer{}, err
 	}
-	complaint := &headWriter{left: maxComplaint}
+	stderr := &headWriter{left: maxStderr}
 	output := &headWriter{left: len(childReady) + maxAnswer}
-	process.Stderr, process.Stdout = complaint, output
+	process.Stderr, process.Stdout = stderr, output
 	err = runWithRequest(process, request)
-	if i.ended != nil {
-		i.ended(process.ProcessState)
+	if i.onChildEnd != nil {
+		i.onChildEnd(process.ProcessState)
 	}
 	if err != nil {
-		return childAnswer{}, i.childDeath(ctx, process.ProcessState, output.String(), complaint.String(), err)
+		return childAnswer{}, i.childError(ctx, process.ProcessState, output.String(), stderr.String(), err)
 	}
 	return parseAnswer(output.Bytes())
 }
 
-var errTookTooLong = errors.New("the file was not looked at in time: the machine is too busy, or its disk too slow")
+var errTimeout = errors.New("the file was not read in time: the machine is too busy, or its disk too slow")
 
 func (i *Ingester) childCommand(ctx context.Context) (*exec.Cmd, error) {
 	executable := i.config.Executable
 	if executable == "" {
 		var err error
 		if executable, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("look at media: find this program: %w", err)
+			return nil, fmt.Errorf("read media: find this program: %w", err)
 		}
 	}
 	process := exec.CommandContext(ctx, executable, ChildArgument)
-	// None of the service's variables, which may hold secrets. One thread computes: files are
-	// looked at side by side by several children. The C library, where it is linked, is not to
-	// reserve addresses for every thread, of which the child has few.
+	// The child gets no variables of the service, which may hold secrets. It computes on one
+	// thread: several children run in parallel. MALLOC_ARENA_MAX keeps the C library, where it is
+	// linked, from reserving addresses for every thread.
 	process.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none", "MALLOC_ARENA_MAX=1"}
-	process.WaitDelay = lastGasp
+	process.WaitDelay = pipeWait
 	killWithChildren(process)
 	return process, nil
 }
 
 // runWithRequest starts a process, writes the request to it, and keeps its standard input open
-// until it has ended: the process ends itself when that closes, as it does when this one is killed.
+// until it has ended. The process ends itself when its standard input is closed, as when this
+// process is killed.
 func runWithRequest(process *exec.Cmd, request childRequest) error {
 	text, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
-	lifeline, err := process.StdinPipe()
+	stdin, err := process.StdinPipe()
 	if err != nil {
 		return err
 	}
 	if err := process.Start(); err != nil {
 		return err
 	}
-	_, writeErr := lifeline.Write(append(text, '\n'))
-	if err := process.Wait(); err != nil { // closes the lifeline
+	_, writeErr := stdin.Write(append(text, '\n'))
+	if err := process.Wait(); err != nil { // closes standard input
 		return err
 	}
 	return writeErr
 }
 
-// childDeath says whose fault it was that a child ended without an answer.
-func (i *Ingester) childDeath(ctx context.Context, state *os.ProcessState, output, complaint string, cause error) error {
-	sawFile := strings.HasPrefix(output, childReady)
+// childError returns the error for a child that ended without an answer.
+func (i *Ingester) childError(ctx context.Context, state *os.ProcessState, output, stderr string, cause error) error {
+	ready := strings.HasPrefix(output, childReady)
 	computed := time.Duration(0)
 	if state != nil {
 		computed = state.UserTime() + state.SystemTime()
 	}
 	switch {
-	case sawFile && (strings.Contains(complaint, outOfTime) || computed > time.Duration(i.limits().CPU)*time.Second):
-		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes longer than a file is given"}
+	case ready && (strings.Contains(stderr, outOfTime) || computed > time.Duration(i.limits().CPU)*time.Second):
+		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes too long"}
 	case ctx.Err() != nil:
-		return fmt.Errorf("look at media: %w", context.Cause(ctx))
-	case !sawFile || state == nil || state.ExitCode() == exitGaveUp || killedFromOutside(state):
-		return fmt.Errorf("look at media: the child process ended before it could answer: %w: %s", cause, firstLine(complaint))
-	case strings.Contains(complaint, "out of memory") || strings.Contains(complaint, "cannot allocate memory"):
-		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes more memory than a file is given"}
+		return fmt.Errorf("read media: %w", context.Cause(ctx))
+	case !ready || state == nil || state.ExitCode() == exitGaveUp || killedFromOutside(state):
+		return fmt.Errorf("read media: the child process ended before it could answer: %w: %s", cause, firstLine(stderr))
+	case strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "cannot allocate memory"):
+		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes too much memory"}
 	}
-	// Our own code gave up on the file in a way that it could not survive. The log gets to know
-	// how.
-	return fmt.Errorf("%w (the child process: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, cause, firstLine(complaint))
+	// Our code crashed on the file. The cause is for the log.
+	return fmt.Errorf("%w (the child process: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, cause, firstLine(stderr))
 }
 
 func firstLine(text string) string {
@@ -113,13 +113,13 @@ func parseAnswer(output []byte) (answer childAnswer, err error) {
 	text, found := bytes.CutPrefix(output, []byte(childReady))
 	decoder := json.NewDecoder(bufio.NewReader(bytes.NewReader(text)))
 	if err := decoder.Decode(&answer); err != nil {
-		return childAnswer{}, fmt.Errorf("look at media: read the child's answer: %w", err)
+		return childAnswer{}, fmt.Errorf("read media: read the child's answer: %w", err)
 	}
 	switch {
 	case answer.NoFilter != "" && !found:
-		return childAnswer{}, fmt.Errorf("look at media: %w: %s", ErrNotIsolated, answer.NoFilter)
+		return childAnswer{}, fmt.Errorf("read media: %w: %s", ErrNotIsolated, answer.NoFilter)
 	case answer.Fault != "" || !found:
-		return childAnswer{}, fmt.Errorf("look at media: %s", answer.Fault)
+		return childAnswer{}, fmt.Errorf("read media: %s", answer.Fault)
 	case answer.Panic != "":
 		return childAnswer{}, fmt.Errorf("%w (the child process panicked: %s)", answer.Problem, answer.Panic)
 	case answer.Problem != nil:
@@ -128,9 +128,8 @@ func parseAnswer(output []byte) (answer childAnswer, err error) {
 	return answer, nil
 }
 
-// headWriter keeps the beginning of what is written to it and swallows the rest: a child cannot
-// fill this process's memory by talking. Its buffer is not embedded, because package io would then
-// read from the child into the buffer itself.
+// headWriter keeps the first bytes written to it and discards the rest: a child cannot fill this
+// process's memory. The buffer is not embedded, because package io would then use its ReadFrom.
 type headWriter struct {
 	head bytes.Buffer
 	left int

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// killWithChildren leaves it at killing the process itself where process groups do not exist.
+// killWithChildren does nothing: without process groups, only the process itself is killed.
 func killWithChildren(*exec.Cmd) {}
 
 func killedFromOutside(*os.ProcessState) bool { return false }

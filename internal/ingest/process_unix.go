@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// killWithChildren makes the end of the process's context kill whatever the process has started,
-// too.
+// killWithChildren makes the end of the process's context kill all processes of its group.
 func killWithChildren(process *exec.Cmd) {
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	process.Cancel = func() error {
@@ -23,14 +22,14 @@ func killWithChildren(process *exec.Cmd) {
 	}
 }
 
-// killedFromOutside reports whether a process was ended by a signal, as by the system when it runs
-// out of memory as a whole.
+// killedFromOutside reports whether a process was ended by a signal, for example by the system when
+// it is out of memory.
 func killedFromOutside(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled()
 }
 
-// crashed reports whether a process was ended by what it did itself.
+// crashed reports whether a process was ended by its own fault.
 func crashed(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	faults := []syscall.Signal{syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSYS}

@@ -12,16 +12,16 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// The program itself is larger than this test, has more threads, and links a C library: the limits
-// must leave it room for the largest pictures, and no more.
-func TestTheProgramAsAChild(t *testing.T) {
+// The real program is larger than this test, has more threads, and links a C library: the limits
+// must leave it enough memory for the largest pictures.
+func TestRealProgramAsAChild(t *testing.T) {
 	t.Parallel()
 	if testing.Short() || raceDetector {
 		t.Skip("builds the program")
 	}
 	program := filepath.Join(t.TempDir(), "sortie")
 	if output, err := exec.Command("go", "build", "-o", program, "../../cmd/sortie").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
+		t.Fatalf("build the program: %v: %s", err, output)
 	}
 	ingester := newIngester(t, func(c *ingest.Config) { c.Executable = program })
 	for name, file := range map[string]struct {
@@ -34,15 +34,15 @@ func TestTheProgramAsAChild(t *testing.T) {
 		"25 million pixels with 16 bits": {"image/png", func() []byte { return pngOf(5000, 5000, 16, 2, 0, specimen.Deflate(make([]byte, 5000*(1+6*5000)))) }},
 	} {
 		if _, err := ingester.Ingest(t.Context(), writeFile(t, file.data()), file.mediaType); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("ingest %s: %v", name, err)
 		}
 	}
 	if err := exec.Command(program, ingest.ChildArgument).Run(); err == nil {
-		t.Error("the child runs without a request")
+		t.Error("a child without a request: got no error, want one")
 	}
 }
 
-// noisyJPEG is a picture as large as phones make them, with as much in it.
+// noisyJPEG is a picture of the size and detail of a phone's.
 func noisyJPEG(t *testing.T, width, height int) []byte {
 	t.Helper()
 	picture := image.NewYCbCr(image.Rect(0, 0, width, height), image.YCbCrSubsampleRatio420)

@@ -2,8 +2,7 @@
 
 package ingest_test
 
-// The race detector's own memory is many times the program's: a child that runs with it gets no
-// limit worth the name.
+// The memory of the race detector is many times the program's, so a child has no effective limit.
 const (
 	raceDetector = true
 	childMemory  = 1 << 40

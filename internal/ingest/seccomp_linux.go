@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rule says what a filter answers to a system call.
+// rule is how a filter answers a system call.
 type rule struct {
 	call   uintptr
-	arg    int                // the argument that decides; its upper half is nothing that these calls look at
-	accept func(jump) []instr // what the argument must be; nil: anything
-	errno  uint32             // refuse with this error, whatever the argument is
+	arg    int                // index of the argument to check; only its lower 32 bits are used by these calls
+	accept func(jump) []instr // the condition on the argument; nil: none
+	errno  uint32             // if not 0, refuse the call with this error
 }
 
 type (
 	instr = unix.SockFilter
-	// jump gives the instruction that compares the argument, where a success skips the given number
-	// of instructions and a failure skips others.
+	// jump returns an instruction that compares the argument and skips success or failure
+	// instructions.
 	jump = func(operation uint16, value uint32, success, failure uint8) instr
 )
 
@@ -33,7 +33,7 @@ func allow(calls ...uintptr) (rules []rule) {
 	return rules
 }
 
-// oneOf allows a call when its argument is one of a few values.
+// oneOf allows a call if its argument is one of the values.
 func oneOf(call uintptr, arg int, values ...uint32) rule {
 	return rule{call: call, arg: arg, accept: func(compare jump) (program []instr) {
 		for i, value := range values {
@@ -44,14 +44,14 @@ func oneOf(call uintptr, arg int, values ...uint32) rule {
 	}}
 }
 
-// without allows a call when its argument has none of the given bits.
+// without allows a call if its argument has none of the bits.
 func without(call uintptr, arg int, bits uint32) rule {
 	return rule{call: call, arg: arg, accept: func(compare jump) []instr {
 		return []instr{compare(unix.BPF_JSET, bits, 0, 1)}
 	}}
 }
 
-// with allows a call when its argument has the given bit.
+// with allows a call if its argument has the bit.
 func with(call uintptr, arg int, bit uint32) rule {
 	return rule{call: call, arg: arg, accept: func(compare jump) []instr {
 		return []instr{compare(unix.BPF_JSET, bit, 1, 0)}
@@ -60,8 +60,8 @@ func with(call uintptr, arg int, bit uint32) rule {
 
 func refuse(call uintptr, errno uint32) rule { return rule{call: call, errno: errno} }
 
-// computing are the calls of a program that computes, and reads and writes what it has open.
-// Signals it sends to itself only.
+// computing are the calls to compute and to use open files. Signals are allowed to the process
+// itself only.
 func computing() []rule {
 	self := uint32(os.Getpid())
 	rules := allow(computingHere...)
@@ -76,7 +76,7 @@ func computing() []rule {
 	return append(rules, oneOf(unix.SYS_KILL, 0, self), oneOf(unix.SYS_TGKILL, 0, self))
 }
 
-// fileReaderRules are those of a child that has opened its files: no new file, socket, process,
+// fileReaderRules are the rules of a child that has opened its files: no new file, socket, process,
 // thread or code.
 func fileReaderRules() []rule {
 	return append(computing(),
@@ -85,11 +85,11 @@ func fileReaderRules() []rule {
 	)
 }
 
-// writing are the flags with which a file is opened to be changed.
+// writing are the flags to open a file for writing.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | (unix.O_TMPFILE &^ unix.O_DIRECTORY)
 
-// foreignRules are those of a program that is yet to be started: it may load itself and open files
-// to read, start threads, and start programs, of which Landlock leaves it none but itself.
+// foreignRules are the rules of another program: it may load itself, open files to read, start
+// threads, and start programs, of which Landlock allows only itself.
 func foreignRules() []rule {
 	rules := append(computing(), foreignHere()...)
 	rules = append(rules, allow(
@@ -102,7 +102,7 @@ func foreignRules() []rule {
 	return append(rules,
 		without(unix.SYS_OPENAT, 2, writing),
 		with(unix.SYS_CLONE, 0, unix.CLONE_THREAD),
-		refuse(unix.SYS_CLONE3, uint32(unix.ENOSYS)), // its flags are in memory, where no filter sees them; programs then use clone
+		refuse(unix.SYS_CLONE3, uint32(unix.ENOSYS)), // its flags are in memory, which a filter cannot read; programs then use clone
 		oneOf(unix.SYS_FCNTL, 1, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL, unix.F_DUPFD, unix.F_DUPFD_CLOEXEC),
 		oneOf(unix.SYS_PRLIMIT64, 0, 0),
 		oneOf(unix.SYS_PRCTL, 0, unix.PR_SET_NAME, unix.PR_GET_NAME),
@@ -110,7 +110,7 @@ func foreignRules() []rule {
 	)
 }
 
-// Offsets in the kernel's struct seccomp_data. Both systems are little-endian.
+// Offsets in the kernel's struct seccomp_data. Both architectures are little-endian.
 const (
 	callOffset = 0
 	archOffset = 4
@@ -119,15 +119,14 @@ const (
 
 const load, equal, greater, answer = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 
-// otherABI is where the numbers of x32, another interface of amd64, begin. arm64 has no calls
-// there.
+// otherABI is the first number of x32, another ABI of amd64. arm64 has no calls there.
 const otherABI = 0x40000000
 
-// refused is the answer to a call that a program should not make.
+// refused is the answer to a call that is not allowed.
 const refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 
-// assemble gives the program that the kernel runs for each system call. A call without a rule gets
-// the last answer.
+// assemble returns the program that the kernel runs for each system call. otherwise is the answer
+// to a call without a rule.
 func assemble(rules []rule, otherwise uint32) []instr {
 	program := []instr{
 		{Code: load, K: archOffset},
@@ -160,8 +159,8 @@ func (r rule) assemble() []instr {
 	return append(body, instr{Code: answer, K: refused}, allowed)
 }
 
-// installFilter holds every thread of this process, and what replaces it, to rules, and refuses
-// other calls. It cannot be taken back.
+// installFilter applies rules to every thread of this process and to the program that replaces it.
+// Other calls are refused. It cannot be undone.
 func installFilter(rules []rule) error { return install(assemble(rules, refused)) }
 
 func install(program []instr) error {

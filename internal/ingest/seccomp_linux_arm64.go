@@ -4,8 +4,8 @@ import "golang.org/x/sys/unix"
 
 const filterArch = unix.AUDIT_ARCH_AARCH64
 
-// computingHere are the calls of a computing program that only this system has.
+// computingHere are the calls of computing that only this architecture has.
 var computingHere []uintptr
 
-// foreignHere are rules for the calls that older programs use on this system.
+// foreignHere are rules for the calls of older programs on this architecture.
 func foreignHere() []rule { return allow(unix.SYS_GETRLIMIT) }

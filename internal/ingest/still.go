@@ -20,22 +20,22 @@ const (
 	stillMemory = 512 << 20
 )
 
-// demuxers are ffmpeg's names for the containers. Named, it does not guess, and no playlist or
-// script becomes a video.
+// demuxers are ffmpeg's names of the containers. With a name, it does not detect the format, so no
+// playlist or script is read as a video.
 var demuxers = map[container.Format]string{container.MP4: "mov", container.QuickTime: "mov", container.WebM: "matroska"}
 
-// addStill gives a video the thumbnail and the perceptual hash of one of its pictures. ffmpeg takes
-// the still out of the cleaned file, under limits like a child's; the still is then looked at like
-// any stranger's picture. A video that ffmpeg makes nothing of has no thumbnail, and is in doubt if
-// that was the video's doing.
+// addStill sets the thumbnail and the perceptual hash of a video. ffmpeg extracts a still from the
+// cleaned file, under limits like a child's; a child then reads the still like any stranger's
+// picture. If ffmpeg returns no picture, there is no thumbnail, and Doubt is set if the video is
+// the cause.
 func (i *Ingester) addStill(ctx context.Context, result *Result) error {
 	still := filepath.Join(result.dir, "still")
 	picture, err := i.takeStill(ctx, result, min(time.Second, result.Duration/4))
 	if errors.Is(err, errNoPicture) {
-		picture, err = i.takeStill(ctx, result, 0) // there may be one at the beginning only
+		picture, err = i.takeStill(ctx, result, 0) // there may be a picture at the beginning only
 	}
 	if errors.Is(err, errNoPicture) {
-		result.Doubt = &Problem{Code: ProblemUnreadable, Message: "no picture of the video can be shown: its frames may be damaged"}
+		result.Doubt = &Problem{Code: ProblemUnreadable, Message: "no picture of the video can be decoded: its frames may be damaged"}
 		return nil
 	}
 	if err != nil || len(picture) == 0 {
@@ -57,11 +57,11 @@ func (i *Ingester) addStill(ctx context.Context, result *Result) error {
 	return nil
 }
 
-// errNoPicture says that ffmpeg looked at a video and could not decode a picture of it.
+// errNoPicture is returned if ffmpeg read a video and could not decode a picture of it.
 var errNoPicture = errors.New("no picture of the video can be decoded")
 
-// takeStill gives a JPEG of what is shown after a time. It gives nothing when ffmpeg could not be
-// asked, and errNoPicture when it was asked in vain.
+// takeStill returns a JPEG of the picture that is shown after a time. It returns nil if ffmpeg
+// could not be run, and errNoPicture if it found no picture.
 func (i *Ingester) takeStill(ctx context.Context, result *Result, after time.Duration) ([]byte, error) {
 	bounded, cancel := context.WithTimeout(ctx, i.config.Timeout)
 	defer cancel()
@@ -78,35 +78,35 @@ func (i *Ingester) takeStill(ctx context.Context, result *Result, after time.Dur
 	if err != nil {
 		return nil, err
 	}
-	picture, complaint := &headWriter{left: maxStill}, &headWriter{left: maxComplaint}
-	process.Stdout, process.Stderr = picture, complaint
+	picture, stderr := &headWriter{left: maxStill}, &headWriter{left: maxStderr}
+	process.Stdout, process.Stderr = picture, stderr
 	err = runWithRequest(process, request)
-	if i.complained != nil {
-		i.complained(complaint.String())
+	if i.onStderr != nil {
+		i.onStderr(stderr.String())
 	}
 	switch {
 	case bounded.Err() != nil:
-		return nil, ctx.Err() // the machine is too busy, or the caller has left
+		return nil, ctx.Err() // the machine is too busy, or the caller has canceled
 	case process.ProcessState != nil && process.ProcessState.ExitCode() == exitNotIsolated:
-		return nil, fmt.Errorf("take a still: %w: %s", ErrNotIsolated, firstLine(complaint.String()))
+		return nil, fmt.Errorf("take a still: %w: %s", ErrNotIsolated, firstLine(stderr.String()))
 	case err == nil && bytes.HasPrefix(picture.Bytes(), []byte{0xff, 0xd8}) && picture.left > 0:
 		return picture.Bytes(), nil
-	case picture.left > 0 && i.blamesVideo(process.ProcessState, complaint.String()):
+	case picture.left > 0 && i.causedByVideo(process.ProcessState, stderr.String()):
 		return nil, errNoPicture
 	}
 	return nil, nil
 }
 
-// lacking is what ffmpeg says when it, or the way in which it was asked, is at fault.
-var lacking = []string{
+// notTheVideo are messages of ffmpeg for which the video is not the cause.
+var notTheVideo = []string{
 	"not found for input stream", "no decoder found", "Unknown decoder", "Unknown encoder", "Unknown input format", "No such filter",
 	"Unrecognized option", "Option not found", "Permission denied", "Operation not permitted", "No such file", "Resource temporarily unavailable",
 }
 
-// blamesVideo reports whether it was the video's doing that ffmpeg ended without a picture: not
-// that it is missing, lacks a decoder, or was killed by somebody else.
-func (i *Ingester) blamesVideo(state *os.ProcessState, complaint string) bool {
-	if state == nil || slices.ContainsFunc(lacking, func(text string) bool { return strings.Contains(complaint, text) }) {
+// causedByVideo reports whether the video is the cause that ffmpeg returned no picture, and not that
+// ffmpeg is missing, lacks a decoder, or was killed from outside.
+func (i *Ingester) causedByVideo(state *os.ProcessState, stderr string) bool {
+	if state == nil || slices.ContainsFunc(notTheVideo, func(text string) bool { return strings.Contains(stderr, text) }) {
 		return false
 	}
 	spent := state.UserTime() + state.SystemTime()

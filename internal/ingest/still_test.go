@@ -16,7 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// fakeFFmpeg is this program under the name of something that it does instead of ffmpeg.
+// fakeFFmpeg is this program under a name that selects what it does instead of ffmpeg.
 func fakeFFmpeg(t *testing.T, does string) string {
 	t.Helper()
 	switch {
@@ -38,7 +38,7 @@ func fakeFFmpeg(t *testing.T, does string) string {
 	return path
 }
 
-// fakeMemory is for a fake ffmpeg: a Go program reserves more addresses than ffmpeg.
+// fakeMemory is the memory of a fake ffmpeg: a Go program reserves more addresses than ffmpeg.
 const fakeMemory = 4 << 30
 
 func init() {
@@ -64,10 +64,10 @@ func init() {
 	})
 }
 
-// A video of which no picture can be made is in doubt, unless that is our fault.
-func TestVideosWithoutAPictureAreInDoubt(t *testing.T) {
+// Doubt is set for a video without a picture, unless the service is the cause.
+func TestDoubtAboutVideosWithoutPicture(t *testing.T) {
 	t.Parallel()
-	film := writeFile(t, specimen.File("plain.mp4"))
+	video := writeFile(t, specimen.File("plain.mp4"))
 	for does, inDoubt := range map[string]bool{
 		"cannot-decode":        true,
 		"shows-nothing":        true,
@@ -82,7 +82,7 @@ func TestVideosWithoutAPictureAreInDoubt(t *testing.T) {
 			t.Parallel()
 			ingester := newIngester(t, func(c *ingest.Config) { c.FFmpeg = fakeFFmpeg(t, does) })
 			ingester.SetStillMemory(fakeMemory)
-			result, err := ingester.Ingest(t.Context(), film, "video/mp4")
+			result, err := ingester.Ingest(t.Context(), video, "video/mp4")
 			if err != nil || result.Thumbnail != "" || (result.Doubt != nil) != inDoubt {
 				t.Errorf("got %v, thumbnail %q, doubt %v, want none, none, doubt: %t", err, result.Thumbnail, result.Doubt, inDoubt)
 			}
@@ -90,7 +90,7 @@ func TestVideosWithoutAPictureAreInDoubt(t *testing.T) {
 	}
 }
 
-func TestSlowFFmpegIsNotTheVideosFault(t *testing.T) {
+func TestSlowFFmpegIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, func(c *ingest.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "sleeps"), 15*time.Second })
 	ingester.SetStillMemory(fakeMemory)
@@ -100,8 +100,8 @@ func TestSlowFFmpegIsNotTheVideosFault(t *testing.T) {
 	}
 }
 
-// Where a video shows nothing after a while, its beginning is looked at.
-func TestStillsOfTheBeginning(t *testing.T) {
+// If there is no picture after the first second, the still is taken from the beginning.
+func TestStillFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	ingester := newIngester(t, func(c *ingest.Config) { c.FFmpeg = fakeFFmpeg(t, "shows-the-beginning") })
 	ingester.SetStillMemory(fakeMemory)
@@ -111,17 +111,17 @@ func TestStillsOfTheBeginning(t *testing.T) {
 	}
 }
 
-func TestFFmpegDoubtsWhatCannotBeDecoded(t *testing.T) {
+func TestDoubtAboutVideosThatFFmpegCannotDecode(t *testing.T) {
 	t.Parallel()
 	ffmpeg, err := exec.LookPath("ffmpeg")
 	if err != nil || runtime.GOOS != "linux" {
 		t.Skip("ffmpeg is not installed: apt-get install ffmpeg")
 	}
-	const parameters, filler = 5 + 1 + 2, 12 // where the decoder finds what it must know, and a unit that says nothing
-	film := patched(specimen.File("plain.mp4"), "avcC", parameters, []byte{filler})
+	const parameters, filler = 5 + 1 + 2, 12 // offset of the parameter sets, and a unit without meaning
+	video := patched(specimen.File("plain.mp4"), "avcC", parameters, []byte{filler})
 	ingester := newIngester(t, func(c *ingest.Config) { c.FFmpeg = ffmpeg })
-	result, err := ingester.Ingest(t.Context(), writeFile(t, film), "video/mp4")
+	result, err := ingester.Ingest(t.Context(), writeFile(t, video), "video/mp4")
 	if err != nil || result.Doubt == nil {
-		t.Errorf("%v, doubt %v", err, result.Doubt)
+		t.Errorf("ingest a video that cannot be decoded: got error %v, doubt %v, want no error and a doubt", err, result.Doubt)
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/container"
 )
 
-// TakenAt is when a file says that it was taken; zero if it does not say. A clock whose zone it
-// does not tell is read as one of this machine's zone: it is for whoever has the file, and not for
-// checking it.
+// TakenAt returns the capture time that a file states, or zero. A time in an unknown zone is read
+// in the zone of this machine: it is for the owner of the file, not for checks.
 func TakenAt(file io.ReaderAt, size int64) time.Time {
 	inspected, err := container.Inspect(file, size)
 	if err != nil || inspected.CapturedAt.IsZero() {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// peakMemory is the most that a process had resident, its program included.
+// peakMemory is the peak resident memory of a process, including its program.
 func peakMemory(state *os.ProcessState) int64 {
 	return state.SysUsage().(*syscall.Rusage).Maxrss << 10
 }

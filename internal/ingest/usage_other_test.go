@@ -4,5 +4,5 @@ package ingest_test
 
 import "os"
 
-// peakMemory is not known where the limit is not a hard one.
+// peakMemory is unknown on systems without a hard limit.
 func peakMemory(*os.ProcessState) int64 { return 0 }

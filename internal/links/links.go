@@ -17,15 +17,14 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// What a link lets its holder do with a submission's media. A link that was signed for one of them
-// is none for another.
+// What the holder of a link may do with a submission's media. A link is valid for one variant only.
 const (
-	VariantOriginal        = "original"         // fetch what a creator was delivered
-	VariantThumbnail       = "thumbnail"        // fetch its small picture
-	VariantReviewOriginal  = "review-original"  // look at what is not accepted yet
-	VariantReviewThumbnail = "review-thumbnail" // look at its small picture
-	VariantUploadPut       = "upload-put"       // send the file in one request
-	VariantUploadTus       = "upload-tus"       // send it in pieces
+	VariantOriginal        = "original"         // fetch the delivered file
+	VariantThumbnail       = "thumbnail"        // fetch its thumbnail
+	VariantReviewOriginal  = "review-original"  // fetch the file before it is accepted
+	VariantReviewThumbnail = "review-thumbnail" // fetch its thumbnail before it is accepted
+	VariantUploadPut       = "upload-put"       // upload the file in one request
+	VariantUploadTus       = "upload-tus"       // upload it in parts
 )
 
 func isVariant(text string) bool {
@@ -36,19 +35,19 @@ func isVariant(text string) bool {
 	return false
 }
 
-// Key is one key of the ring that signs media links.
+// Key is a key that signs links.
 type Key struct {
-	ID     string // letters, digits, - and _; part of every link it signs
+	ID     string // letters, digits, - and _; part of every link
 	Secret []byte // 32 bytes or more
 }
 
-// Keys signs links with its first key and accepts those of all of them, so that a new key can
-// be put in front while links of the old ones still live. It is safe for use by many at once.
+// Keys signs links with its first key and verifies those of all keys, so that a key can be rotated
+// while its links are valid. It is safe for concurrent use.
 type Keys struct {
 	keys []*linkKey
 }
 
-// linkKey keeps keyed hash states to be used again: keying one costs more than using it.
+// linkKey pools keyed hash states: making one costs more than using it.
 type linkKey struct {
 	id     string
 	states sync.Pool
@@ -69,11 +68,11 @@ const (
 	maximumLink     = 256 // of the query, and of a submission id
 )
 
-// NewKeys makes a ring, the signing key first. It refuses short secrets, odd or repeated key
-// ids and repeated secrets.
+// NewKeys returns keys, the signing key first. It refuses short secrets, malformed or repeated ids,
+// and repeated secrets.
 func NewKeys(keys ...Key) (*Keys, error) {
 	if len(keys) == 0 {
-		return nil, errors.New("link keys: there is none; add one, so that media links can be signed")
+		return nil, errors.New("link keys: none given; add one, so that media links can be signed")
 	}
 	ring := &Keys{}
 	for i, key := range keys {
@@ -85,7 +84,7 @@ func NewKeys(keys ...Key) (*Keys, error) {
 		}
 		for _, other := range keys[:i] {
 			if other.ID == key.ID || string(other.Secret) == string(key.Secret) {
-				return nil, fmt.Errorf("link key %s: another key has the same id or secret; a new key needs both anew", key.ID)
+				return nil, fmt.Errorf("link key %s: another key has the same id or secret; a new key needs a new id and a new secret", key.ID)
 			}
 		}
 		ring.keys = append(ring.keys, newLinkKey(key))
@@ -100,14 +99,13 @@ func newLinkKey(key Key) *linkKey {
 	return k
 }
 
-// Sign gives the query of a link that lives until exp, in seconds since 1970:
+// Sign returns the query of a link that is valid until exp, in seconds since 1970:
 // exp=...&kid=...&sig=...
 func (k *Keys) Sign(submissionID, variant string, exp int64) string {
 	return string(k.AppendQuery(nil, submissionID, variant, exp))
 }
 
-// AppendQuery appends what Sign gives to dst. A page of deliverables signs hundreds of links into
-// one buffer.
+// AppendQuery appends the result of Sign to dst.
 func (k *Keys) AppendQuery(dst []byte, submissionID, variant string, exp int64) []byte {
 	key := k.keys[0]
 	dst = append(dst, "exp="...)
@@ -120,8 +118,7 @@ func (k *Keys) AppendQuery(dst []byte, submissionID, variant string, exp int64) 
 	return append(dst, state.sign()...)
 }
 
-// appendSubject writes the message up to the time. None of its fields can hold a line feed when
-// links are checked.
+// appendSubject appends the message up to the time. Verify refuses fields with a line feed.
 func appendSubject(dst []byte, submissionID, variant string) []byte {
 	dst = append(append(dst, "v1\n"...), submissionID...)
 	return append(append(append(dst, '\n'), variant...), '\n')
@@ -129,7 +126,7 @@ func appendSubject(dst []byte, submissionID, variant string) []byte {
 
 func (k *linkKey) state() *linkState { return k.states.Get().(*linkState) }
 
-// sign gives the signature of the message, valid until the next call.
+// sign returns the signature of the message, valid until the next call.
 func (s *linkState) sign() []byte {
 	s.mac.Reset()
 	s.mac.Write(s.message)
@@ -137,12 +134,11 @@ func (s *linkState) sign() []byte {
 	return s.text[:]
 }
 
-// Verify checks the query of a link to a variant of a submission. It gives an error with
-// [sortie.CodeMediaURLInvalid] unless the query is, byte for byte, one that Sign gave for them, and
-// with [sortie.CodeMediaURLExpired] when its time is over.
+// Verify verifies the query of a link to a variant of a submission. It returns an error with
+// [sortie.CodeMediaURLInvalid] unless the query is byte for byte a result of Sign for them, and
+// with [sortie.CodeMediaURLExpired] after its expiry.
 //
-// Only the one spelling is accepted. Comparing text with text also refuses the other ways to write
-// the same signature in base64.
+// Signatures are compared as text, so other base64 spellings of the same signature are refused.
 func (k *Keys) Verify(submissionID, variant, query string, now time.Time) (exp int64, err error) {
 	expText, id, signature, ok := parseLink(query)
 	if !ok || !isVariant(variant) || len(submissionID) > maximumLink || !plainText(submissionID) {
@@ -162,7 +158,7 @@ func (k *Keys) Verify(submissionID, variant, query string, now time.Time) (exp i
 	}
 	exp, err = strconv.ParseInt(expText, 10, 64)
 	if err != nil {
-		return 0, errLinkInvalid() // we never signed it
+		return 0, errLinkInvalid() // never signed by these keys
 	}
 	if now.Unix() >= exp {
 		return exp, sortie.NewError(sortie.CodeMediaURLExpired, "the link has expired; ask for a new one where you got it")
@@ -183,7 +179,7 @@ func (k *Keys) key(id string) *linkKey {
 	return nil
 }
 
-// parseLink takes a query apart that has exactly the form in which links are signed.
+// parseLink splits a query that has exactly the form that Sign returns.
 func parseLink(query string) (exp, id, signature string, ok bool) {
 	if len(query) > maximumLink {
 		return "", "", "", false
@@ -194,8 +190,7 @@ func parseLink(query string) (exp, id, signature string, ok bool) {
 	return exp, id, signature, ok1 && ok2 && ok3 && len(signature) == signatureLength && plainText(exp)
 }
 
-// plainText reports whether text is made of the characters that ids, key ids and numbers are made
-// of, and of at least one.
+// plainText reports whether text has at least one character and only those of ids and numbers.
 func plainText(text string) bool {
 	for _, c := range []byte(text) {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {

@@ -31,14 +31,14 @@ func newKeys(t testing.TB, keys ...links.Key) *links.Keys {
 	return ring
 }
 
-// The protocol's own words, written down a second time.
+// protocolQuery signs a link as the protocol documents it, independently of the package.
 func protocolQuery(key links.Key, submissionID, variant string, exp int64) string {
 	mac := hmac.New(sha256.New, key.Secret)
 	fmt.Fprintf(mac, "v1\n%s\n%s\n%d", submissionID, variant, exp)
 	return fmt.Sprintf("exp=%d&kid=%s&sig=%s", exp, key.ID, base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
 }
 
-func TestLinksAreThoseOfTheProtocol(t *testing.T) {
+func TestLinksMatchTheProtocol(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t, newKey, oldKey)
 	for _, variant := range variants {
@@ -48,11 +48,11 @@ func TestLinksAreThoseOfTheProtocol(t *testing.T) {
 			t.Errorf("got %s, want %s", query, want)
 		}
 		if got, err := keys.Verify(linkedSubmission, variant, query, noon); err != nil || got != exp {
-			t.Errorf("own link: %d, %v", got, err)
+			t.Errorf("verify a signed link: got %d, %v, want %d", got, err, exp)
 		}
 		for _, other := range variants {
 			if _, err := keys.Verify(linkedSubmission, other, query, noon); other != variant && sortie.ErrorCode(err) != sortie.CodeMediaURLInvalid {
-				t.Errorf("a link for %s is one for %s: %v", variant, other, err)
+				t.Errorf("a link for %s used for %s: got %v, want media_url_invalid", variant, other, err)
 			}
 		}
 	}
@@ -81,12 +81,12 @@ func TestLinksExpireAndKeysRotate(t *testing.T) {
 		{"after the key was retired", after, noon, sortie.CodeMediaURLInvalid},
 	} {
 		if _, err := row.keys.Verify(linkedSubmission, links.VariantOriginal, query, row.now); sortie.ErrorCode(err) != row.want {
-			t.Errorf("%s: %v", row.name, err)
+			t.Errorf("%s: got %v, want code %q", row.name, err, row.want)
 		}
 	}
 }
 
-func TestOtherSpellingsAreRefused(t *testing.T) {
+func TestOtherSpellingsOfLinksAreInvalid(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t, newKey, oldKey)
 	exp := noon.Unix() + 300
@@ -96,45 +96,45 @@ func TestOtherSpellingsAreRefused(t *testing.T) {
 	last := strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", signature[42])
 	sameBytes := signature[:42] + string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[last^1])
 	for name, mutated := range map[string]string{
-		"none":                        "",
-		"another order":               parts[2] + "&" + parts[0] + "&" + parts[1],
-		"repeated":                    query + "&" + parts[2],
-		"another parameter":           query + "&x=1",
-		"another parameter before":    "x=1&" + query,
-		"the same bytes in base64":    parts[0] + "&" + parts[1] + "&sig=" + sameBytes,
-		"padded":                      query + "=",
-		"escaped":                     strings.Replace(query, "exp", "%65xp", 1),
-		"upper case":                  strings.Replace(query, "exp=", "EXP=", 1),
-		"zeros before the time":       strings.Replace(query, "exp=", "exp=0", 1),
-		"plus before the time":        strings.Replace(query, "exp=", "exp=+", 1),
-		"time as a fraction":          strings.Replace(query, "&kid", ".0&kid", 1),
-		"no key":                      strings.Replace(query, "kid="+newKey.ID, "kid=", 1),
-		"the other key":               strings.Replace(query, newKey.ID, oldKey.ID, 1),
-		"unknown key":                 strings.Replace(query, newKey.ID, "2026c", 1),
-		"no signature":                parts[0] + "&" + parts[1] + "&sig=",
-		"long":                        query + strings.Repeat("a", 1<<16),
-		"signature of another time":   strings.Replace(keys.Sign(linkedSubmission, links.VariantOriginal, exp+1), fmt.Sprint(exp+1), fmt.Sprint(exp), 1),
-		"signature of another one":    keys.Sign(linkedSubmission+"x", links.VariantOriginal, exp),
-		"signature of the thumbnail":  keys.Sign(linkedSubmission, links.VariantThumbnail, exp),
-		"signature of the lines of 2": protocolQuery(newKey, linkedSubmission+"\noriginal", "", exp),
+		"empty":                           "",
+		"another order":                   parts[2] + "&" + parts[0] + "&" + parts[1],
+		"repeated":                        query + "&" + parts[2],
+		"another parameter":               query + "&x=1",
+		"another parameter before":        "x=1&" + query,
+		"the same bytes in base64":        parts[0] + "&" + parts[1] + "&sig=" + sameBytes,
+		"padded":                          query + "=",
+		"escaped":                         strings.Replace(query, "exp", "%65xp", 1),
+		"upper case":                      strings.Replace(query, "exp=", "EXP=", 1),
+		"zeros before the time":           strings.Replace(query, "exp=", "exp=0", 1),
+		"plus before the time":            strings.Replace(query, "exp=", "exp=+", 1),
+		"time as a fraction":              strings.Replace(query, "&kid", ".0&kid", 1),
+		"no key":                          strings.Replace(query, "kid="+newKey.ID, "kid=", 1),
+		"the other key":                   strings.Replace(query, newKey.ID, oldKey.ID, 1),
+		"unknown key":                     strings.Replace(query, newKey.ID, "2026c", 1),
+		"no signature":                    parts[0] + "&" + parts[1] + "&sig=",
+		"too long":                        query + strings.Repeat("a", 1<<16),
+		"signature of another time":       strings.Replace(keys.Sign(linkedSubmission, links.VariantOriginal, exp+1), fmt.Sprint(exp+1), fmt.Sprint(exp), 1),
+		"signature of another submission": keys.Sign(linkedSubmission+"x", links.VariantOriginal, exp),
+		"signature of the thumbnail":      keys.Sign(linkedSubmission, links.VariantThumbnail, exp),
+		"signature of a submission with the variant in it": protocolQuery(newKey, linkedSubmission+"\noriginal", "", exp),
 	} {
 		if _, err := keys.Verify(linkedSubmission, links.VariantOriginal, mutated, noon); sortie.ErrorCode(err) != sortie.CodeMediaURLInvalid {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want media_url_invalid", name, err)
 		}
 	}
 	for name, subject := range map[string][2]string{
-		"no submission": {"", links.VariantOriginal}, "no variant": {linkedSubmission, ""}, "lines": {linkedSubmission + "\n", links.VariantOriginal},
-		"lines in the variant": {linkedSubmission, "original\n1"}, "path": {"../" + linkedSubmission, links.VariantOriginal}, "other variant": {linkedSubmission, "Original"},
+		"no submission": {"", links.VariantOriginal}, "no variant": {linkedSubmission, ""}, "line feed in the submission": {linkedSubmission + "\n", links.VariantOriginal},
+		"line feed in the variant": {linkedSubmission, "original\n1"}, "path": {"../" + linkedSubmission, links.VariantOriginal}, "other variant": {linkedSubmission, "Original"},
 	} {
 		query := protocolQuery(newKey, subject[0], subject[1], exp)
 		if _, err := keys.Verify(subject[0], subject[1], query, noon); sortie.ErrorCode(err) != sortie.CodeMediaURLInvalid {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want media_url_invalid", name, err)
 		}
 	}
 }
 
-// A million changes to a valid link, of all kinds at random: none is accepted.
-func TestAMillionMutations(t *testing.T) {
+// A million random changes to a valid link: none is accepted.
+func TestMutatedLinksAreInvalid(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t, newKey, oldKey)
 	query := keys.Sign(linkedSubmission, links.VariantOriginal, noon.Unix()+300)
@@ -152,7 +152,7 @@ func TestAMillionMutations(t *testing.T) {
 			continue
 		}
 		if _, err := keys.Verify(submission, variant, mutated, noon); sortie.ErrorCode(err) != sortie.CodeMediaURLInvalid {
-			t.Fatalf("seed %d, mutation %d: %s/%s?%s: %v", seed, i, submission, variant, mutated, err)
+			t.Fatalf("seed %d, mutation %d: %s/%s?%s: got %v, want media_url_invalid", seed, i, submission, variant, mutated, err)
 		}
 	}
 }
@@ -184,18 +184,18 @@ func mutate(random *rand.Rand, text string) string {
 	return string(data)
 }
 
-func TestBadKeysAreRefused(t *testing.T) {
+func TestNewKeysRefusesBadKeys(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]links.Key{
-		"none": nil, "short": {{ID: "a", Secret: make([]byte, 31)}}, "no id": {{Secret: make([]byte, 32)}}, "odd id": {{ID: "a&b", Secret: make([]byte, 32)}},
+		"no keys": nil, "short secret": {{ID: "a", Secret: make([]byte, 31)}}, "no id": {{Secret: make([]byte, 32)}}, "id with other characters": {{ID: "a&b", Secret: make([]byte, 32)}},
 		"long id": {{ID: strings.Repeat("a", 33), Secret: make([]byte, 32)}}, "same id": {oldKey, {ID: oldKey.ID, Secret: newKey.Secret}},
 		"same secret": {oldKey, {ID: "other", Secret: oldKey.Secret}},
 	} {
 		_, err := links.NewKeys(keys...)
 		if err == nil {
-			t.Errorf("%s: accepted", name)
+			t.Errorf("%s: got no error, want one", name)
 		} else if strings.Contains(err.Error(), "oooo") {
-			t.Errorf("%s: the error tells the secret: %v", name, err)
+			t.Errorf("%s: the error contains the secret: %v", name, err)
 		}
 	}
 }

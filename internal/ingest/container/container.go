@@ -81,9 +81,6 @@ type File struct {
 // WriteTo writes the bytes to serve.
 func (f *File) WriteTo(w io.Writer) (int64, error) { return f.plan.writeTo(w, f.source) }
 
-// ServedSize is the number of bytes that WriteTo writes.
-func (f *File) ServedSize() int64 { return f.plan.size }
-
 // Limits of accepted files.
 const (
 	maxPixels   = 50_000_000
@@ -99,7 +96,7 @@ func Inspect(r io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	format, found := Sniff(head)
+	format, found := sniff(head)
 	if !found {
 		return nil, problem(CodeUnsupported, "the file is %s; send a JPEG, PNG or WebP picture, or an MP4, QuickTime or WebM video", describe(head))
 	}

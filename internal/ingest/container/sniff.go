@@ -9,9 +9,9 @@ import (
 // sniffLength is the number of bytes that determine the format.
 const sniffLength = 512
 
-// Sniff returns the format of a file by its first 512 bytes, or fewer if it is shorter. Names and
+// sniff returns the format of a file by its first 512 bytes, or fewer if it is shorter. Names and
 // declared types are ignored, as programs that open the file ignore them.
-func Sniff(head []byte) (Format, bool) {
+func sniff(head []byte) (Format, bool) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
 		return JPEG, true
@@ -64,7 +64,7 @@ func describe(head []byte) string {
 	case bytes.HasPrefix(head, []byte{0x1a, 0x45, 0xdf, 0xa3}):
 		return "a Matroska file that is not WebM"
 	}
-	return "of a format that is not taken"
+	return "of a format that is not accepted"
 }
 
 // printable makes bytes of a file fit for a message.

@@ -11,12 +11,12 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// stageFinality is how many blocks deep funding is final in these tests.
-const stageFinality = 8
+// testFinality is the number of blocks after which funding is final in these tests.
+const testFinality = 8
 
-// onStage runs a test on a chain and a service of its own, through a node that counts what it is
-// asked.
-func onStage(t *testing.T, name string, test func(f *following, node *proxy)) {
+// withTestChain runs a test on its own chain and service, with a proxy that counts the calls of the
+// node.
+func withTestChain(t *testing.T, name string, test func(f *following, node *proxy)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -26,12 +26,12 @@ func onStage(t *testing.T, name string, test func(f *following, node *proxy)) {
 	})
 }
 
-// A reorganization may come at any time in the life of a mission. The draft follows the canonical
-// chain back, and forward again when the money comes after all.
+// A reorganization may happen at any stage of a mission. The draft follows the canonical chain
+// back, and forward again when it is funded again.
 func TestReorgAtEveryStage(t *testing.T) {
 	t.Parallel()
 
-	onStage(t, "quoted", func(f *following, _ *proxy) {
+	withTestChain(t, "quoted", func(f *following, _ *proxy) {
 		draft := f.draft()
 		f.chain.mine(3)
 		f.awaitTip()
@@ -43,7 +43,7 @@ func TestReorgAtEveryStage(t *testing.T) {
 		f.awaitView(draft, viewInReview)
 	})
 
-	onStage(t, "seen", func(f *following, _ *proxy) {
+	withTestChain(t, "seen", func(f *following, _ *proxy) {
 		draft := f.funded()
 		f.awaitView(draft, viewSeen)
 		f.chain.reorg(1)
@@ -52,21 +52,21 @@ func TestReorgAtEveryStage(t *testing.T) {
 		f.awaitView(draft, viewInReview)
 	})
 
-	onStage(t, "in review", func(f *following, _ *proxy) {
+	withTestChain(t, "in review", func(f *following, _ *proxy) {
 		draft := f.funded()
 		f.chain.mine(3)
 		f.awaitView(draft, viewInReview)
 		f.chain.reorg(4)
 		f.awaitView(draft, viewQuoted)
 		if _, err := f.operator.Approve(f.ctx, draft.draftID, ""); !isCode(err, sortie.CodeWrongState) {
-			f.t.Errorf("approve what is not funded any more: %v", err)
+			f.t.Errorf("approve after the funding was reorganized out: got %v, want wrong_state", err)
 		}
 		f.chain.fund(draft.creator, draft.quote)
 		f.chain.mine(2)
 		f.awaitView(draft, viewInReview)
 	})
 
-	onStage(t, "moved to another block", func(f *following, _ *proxy) {
+	withTestChain(t, "moved to another block", func(f *following, _ *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
@@ -76,11 +76,11 @@ func TestReorgAtEveryStage(t *testing.T) {
 		doctor, err := f.creator.Doctor(f.ctx, draft.draftID)
 		want := f.chain.followedLogs()[0]
 		if err != nil || doctor.Funding.BlockNumber == nil || *doctor.Funding.BlockNumber != want.BlockNumber {
-			f.t.Errorf("the doctor says %+v, %v; the funding is in block %d now", doctor.Funding, err, want.BlockNumber)
+			f.t.Errorf("doctor's funding: got %+v, %v; want block %d", doctor.Funding, err, want.BlockNumber)
 		}
 	})
 
-	onStage(t, "approved, not locked", func(f *following, _ *proxy) {
+	withTestChain(t, "approved, not locked", func(f *following, _ *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
@@ -88,17 +88,17 @@ func TestReorgAtEveryStage(t *testing.T) {
 		f.awaitView(draft, viewApproved)
 		f.chain.reorg(3)
 		f.awaitView(draft, viewQuoted)
-		f.chain.mine(stageFinality + 1)
+		f.chain.mine(testFinality + 1)
 		f.awaitTip()
 		f.awaitView(draft, viewQuoted) // approval alone publishes nothing
 		f.chain.fund(draft.creator, draft.quote)
 		f.chain.mine(2)
 		f.awaitView(draft, viewApproved)
-		f.chain.mine(stageFinality)
+		f.chain.mine(testFinality)
 		f.awaitView(draft, viewPublished)
 	})
 
-	onStage(t, "rejected, refund sent", func(f *following, node *proxy) {
+	withTestChain(t, "rejected, refund sent", func(f *following, node *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
@@ -118,7 +118,7 @@ func TestReorgAtEveryStage(t *testing.T) {
 		}
 	})
 
-	onStage(t, "rejected, funding and refund gone", func(f *following, node *proxy) {
+	withTestChain(t, "rejected, funding and refund gone", func(f *following, node *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
@@ -142,19 +142,19 @@ func TestReorgAtEveryStage(t *testing.T) {
 	})
 }
 
-// What is final must not change. When it does all the same, drafts follow the chain, and nothing is
-// published or sent until an operator has looked.
+// If a final block is reorganized, drafts follow the chain, and nothing is published or sent until
+// an operator clears the incident.
 func TestReorgBelowTheLockHalts(t *testing.T) {
 	t.Parallel()
 
-	onStage(t, "published", func(f *following, node *proxy) {
-		locked := f.funded() // before all that is taken back
+	withTestChain(t, "published", func(f *following, node *proxy) {
+		locked := f.funded() // before the blocks that are reorganized
 		f.chain.mine(1)
 		published, refundable := f.funded(), f.draft()
 		f.chain.mine(1)
 		f.awaitView(published, viewInReview)
 		f.approve(published)
-		f.chain.mine(stageFinality)
+		f.chain.mine(testFinality)
 		f.awaitView(published, viewPublished)
 
 		depth := uint64(f.chain.head().Number) - f.chain.followedLogs()[1].BlockNumber + 1
@@ -163,36 +163,36 @@ func TestReorgBelowTheLockHalts(t *testing.T) {
 		f.awaitView(refundable, viewInReview)
 		f.checkHalted()
 		if _, err := f.operator.Approve(f.ctx, locked.draftID, ""); !isCode(err, sortie.CodeServiceUnavailable) {
-			f.t.Errorf("an approval that would publish: %v", err)
+			f.t.Errorf("approval that would publish during a halt: got %v, want service_unavailable", err)
 		}
 
-		f.reject(refundable) // which sends nothing now
+		f.reject(refundable) // it sends nothing during the halt
 		f.chain.fund(published.creator, published.quote)
-		f.chain.mine(2 * stageFinality)
+		f.chain.mine(2 * testFinality)
 		f.awaitTip()
-		f.checkStandsStill(node, published, viewApproved)
+		f.checkNothingSent(node, published, viewApproved)
 		f.checkHalted()
 
-		f.restart() // forgets nothing
+		f.restart() // the halt survives it
 		f.awaitTip()
-		f.checkStandsStill(node, published, viewApproved)
+		f.checkNothingSent(node, published, viewApproved)
 		f.checkHalted()
 
 		f.clear()
 		f.awaitView(published, viewPublished)
-		f.checkNotCompleted(published) // it was never over
+		f.checkNotCompleted(published) // it did not complete
 		f.checkTakesWork(published)
 		f.mineUntilView(refundable, viewRefunded)
 		f.service.await(f.t, "good health", func() bool { return f.health().Status == "ok" })
 	})
 
-	onStage(t, "refunded", func(f *following, node *proxy) {
+	withTestChain(t, "refunded", func(f *following, node *proxy) {
 		draft := f.funded()
 		f.chain.mine(1)
 		f.awaitView(draft, viewInReview)
 		f.reject(draft)
 		f.mineUntilView(draft, viewRefunded)
-		f.chain.mine(stageFinality)
+		f.chain.mine(testFinality)
 		f.awaitTip()
 
 		logs := f.chain.followedLogs()
@@ -200,9 +200,9 @@ func TestReorgBelowTheLockHalts(t *testing.T) {
 		f.chain.reorg(uint64(f.chain.head().Number) - closed + 1) // the refund is gone, the funding is not
 		f.awaitView(draft, viewRejectedFunded)
 		f.checkHalted()
-		f.chain.mine(stageFinality)
+		f.chain.mine(testFinality)
 		f.awaitTip()
-		f.checkStandsStill(node, draft, viewRejectedFunded)
+		f.checkNothingSent(node, draft, viewRejectedFunded)
 
 		f.clear()
 		f.mineUntilView(draft, viewRefunded)
@@ -219,15 +219,15 @@ func (f *following) checkHalted() {
 		return h.code == http.StatusServiceUnavailable && h.Status == "halted" && h.Parts["chain"] == "halted"
 	})
 	if overview := f.overview(); !overview.Halted || len(overview.Incidents) == 0 {
-		f.t.Errorf("the operator is told nothing about the halt: %+v", overview)
+		f.t.Errorf("overview during a halt: got %+v, want it halted with an incident", overview)
 	}
-	f.service.awaitReady(f.t) // reads go on
-	f.draft()                 // and so do writes that move no money
+	f.service.awaitReady(f.t) // reads continue
+	f.draft()                 // so do writes that move no money
 }
 
-// checkStandsStill lets the service look at the chain many times over and finds that it sends
-// nothing and leaves the draft where it is.
-func (f *following) checkStandsStill(node *proxy, d drafted, want view) {
+// checkNothingSent waits for 20 requests to the node and checks that nothing is sent and the draft
+// has the wanted state.
+func (f *following) checkNothingSent(node *proxy, d drafted, want view) {
 	f.t.Helper()
 	sent, mined := node.count("eth_sendRawTransaction"), f.chain.minedBy("sender")
 	node.awaitRequests(20, f.service)
@@ -235,7 +235,7 @@ func (f *following) checkStandsStill(node *proxy, d drafted, want view) {
 		f.t.Errorf("%d transactions were sent", now-sent)
 	}
 	if got := f.view(d); got != want {
-		f.t.Errorf("%s stands at %v, want %v", d.missionID, got, want)
+		f.t.Errorf("view of %s: got %v, want %v", d.missionID, got, want)
 	}
 }
 
@@ -249,16 +249,14 @@ func (f *following) awaitPending() {
 	})
 }
 
-// mineUntil lets the chain grow, block by block as the service follows, until something can be
-// observed.
+// mineUntil mines blocks, one at a time as the service follows, until observed.
 func (f *following) mineUntil(observed func() bool) {
 	f.t.Helper()
 	f.growUntil(func() { f.chain.mine(1) }, observed)
 }
 
 // isAhead reports whether the newest block's time is so far ahead of the clock that the service
-// would soon refuse to follow: every block is at least a second later than the one before, however
-// fast they are mined.
+// would soon refuse to follow: block times are at least a second apart, at any speed of mining.
 func (a *anvil) isAhead() bool {
 	a.t.Helper()
 	newest, err := a.eth.HeaderByNumber(a.ctx, nil)

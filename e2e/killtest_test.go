@@ -25,21 +25,21 @@ import (
 const (
 	callers         = 64 // clients that post at the same time
 	draftsPerCaller = 300
-	siegeLimit      = 8 * time.Minute
+	killTestLimit   = 8 * time.Minute
 )
 
-// siege is a service that is killed and started again while clients use it, and what those clients
-// were told.
-type siege struct {
+// killTest is a service that is killed and restarted while clients use it, with the answers that
+// the clients got.
+type killTest struct {
 	t           *testing.T
 	ctx         context.Context
 	environment []string
 	service     *server
 	http        *http.Client
 
-	moments chan struct{} // one for each request that has gone out, and for each answer that begins to arrive
+	moments chan struct{} // one for each request that was sent, and for each answer that begins
 	kills   int
-	lost    atomic.Int64 // requests that went out and were never answered
+	lost    atomic.Int64 // requests that were sent and not answered
 	created atomic.Int64 // answers 201
 
 	lock         sync.Mutex
@@ -47,18 +47,18 @@ type siege struct {
 	answers      int
 }
 
-// identity is what no two answers about one draft may differ in.
+// identity is what all answers about one draft must have in common.
 type identity struct{ draftID, missionID, nonce string }
 
 func identify(draftID, missionID string, quote sortie.Quote) identity {
 	return identity{draftID, missionID, quote.Authorization.Nonce.String()}
 }
 
-func besiege(t *testing.T, environment []string) *siege {
+func startKillTest(t *testing.T, environment []string) *killTest {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), siegeLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), killTestLimit)
 	t.Cleanup(cancel)
-	s := &siege{
+	s := &killTest{
 		t: t, ctx: ctx, environment: environment, service: startServe(t, environment...),
 		moments: make(chan struct{}, 1024), acknowledged: make(map[*sortie.Client]map[string]identity),
 	}
@@ -75,11 +75,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // watch sends a request and counts what happens to it.
-func (s *siege) watch(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
+func (s *killTest) watch(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
 	moment := func() {
 		select {
 		case s.moments <- struct{}{}:
-		default: // nobody waits for one
+		default: // no test waits for one
 		}
 	}
 	var written atomic.Bool
@@ -112,7 +112,7 @@ func newKey(t *testing.T) *sortie.Key {
 	return key
 }
 
-func (s *siege) client(key *sortie.Key) *sortie.Client {
+func (s *killTest) client(key *sortie.Key) *sortie.Client {
 	s.t.Helper()
 	client, err := sortie.NewClient(s.service.url, key, sortie.WithHTTPClient(s.http))
 	if err != nil {
@@ -121,27 +121,27 @@ func (s *siege) client(key *sortie.Key) *sortie.Client {
 	return client
 }
 
-// everNewKeys gives each caller a wallet of its own and a new key for every post.
-func (s *siege) everNewKeys() func(caller, turn int) (*sortie.Client, string) {
+// newKeyEachTurn gives each caller its own wallet and a new idempotency key for every post.
+func (s *killTest) newKeyEachTurn() func(caller, turn int) (*sortie.Client, string) {
 	s.t.Helper()
 	var clients [callers]*sortie.Client
 	for caller := range clients {
 		clients[caller] = s.client(newKey(s.t))
 	}
 	return func(caller, turn int) (*sortie.Client, string) {
-		// A wallet may hold so many unfunded drafts and no more: a fast machine begins to replay.
+		// A wallet may hold a limited number of unfunded drafts: a fast machine replays keys.
 		return clients[caller], fmt.Sprintf("Turn %d", turn%draftsPerCaller)
 	}
 }
 
-// postWhile has every caller post, turn after turn, during the attack, and once more when the
-// service is left in peace. It returns when everything that was posted has been acknowledged.
-func (s *siege) postWhile(choose func(caller, turn int) (*sortie.Client, string), attack func()) {
+// postWhile posts with every caller during the attack, and once more after it. It returns when
+// every post has been acknowledged.
+func (s *killTest) postWhile(choose func(caller, turn int) (*sortie.Client, string), attack func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
 	var posting sync.WaitGroup
 	defer posting.Wait()
-	defer cancel() // comes first: when the attack failed, nobody needs an answer any more
+	defer cancel() // runs first: after a failed attack no answer is needed
 	peace := make(chan struct{})
 	for caller := range callers {
 		posting.Go(func() {
@@ -161,28 +161,28 @@ func (s *siege) postWhile(choose func(caller, turn int) (*sortie.Client, string)
 	close(peace)
 	posting.Wait()
 	if s.ctx.Err() != nil {
-		s.t.Fatalf("not every caller was answered within %s", siegeLimit)
+		s.t.Fatalf("not every caller was answered within %s", killTestLimit)
 	}
 }
 
-// post sends a draft until the service acknowledges it. Nothing but a service that is not there
-// excuses a failure.
-func (s *siege) post(ctx context.Context, client *sortie.Client, key string) {
+// post sends a draft until the service acknowledges it. Only an unavailable service excuses a
+// failure.
+func (s *killTest) post(ctx context.Context, client *sortie.Client, key string) {
 	for ctx.Err() == nil {
 		created, err := client.CreateDraft(ctx, titled(key), key)
 		switch {
 		case err == nil:
 			s.acknowledge(client, key, identify(created.DraftID, created.MissionID, created.FundingQuote))
 			return
-		case !isAbsence(err):
+		case !isUnavailable(err):
 			s.t.Errorf("post of %q: %v", key, err)
 			return
 		}
 	}
 }
 
-// isAbsence tells a service that went away from one that answers, in whatever form it does.
-func isAbsence(err error) bool {
+// isUnavailable reports whether the error means that the service is down.
+func isUnavailable(err error) bool {
 	var unsent *url.Error
 	var refusal *sortie.Error
 	return errors.As(err, &unsent) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
@@ -193,7 +193,7 @@ func titled(title string) sortie.Mission {
 	return sortie.Mission{Title: title, Reward: sortie.Reward{Token: sortie.TokenUSDC, Amount: "2.5"}, TargetCount: 4}
 }
 
-func (s *siege) acknowledge(client *sortie.Client, key string, told identity) {
+func (s *killTest) acknowledge(client *sortie.Client, key string, told identity) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.answers++
@@ -206,8 +206,8 @@ func (s *siege) acknowledge(client *sortie.Client, key string, told identity) {
 	s.acknowledged[client][key] = told
 }
 
-// awaitMoments waits until so much more has happened between the service and its clients.
-func (s *siege) awaitMoments(count int) {
+// awaitMoments waits for a number of requests and answers.
+func (s *killTest) awaitMoments(count int) {
 	s.t.Helper()
 	for len(s.moments) > 0 { // those are past
 		<-s.moments
@@ -218,14 +218,14 @@ func (s *siege) awaitMoments(count int) {
 		case <-s.service.ended:
 			s.t.Fatalf("the service ended by itself: %s", s.service.command.ProcessState)
 		case <-s.ctx.Done():
-			s.t.Fatalf("nothing moves any more between the service and its clients: %v", s.ctx.Err())
+			s.t.Fatalf("no more requests and answers: %v", s.ctx.Err())
 		}
 	}
 }
 
-// killAfter kills the service after so many moments and starts it again. The next kill may meet it
-// while it still starts.
-func (s *siege) killAfter(moments int) {
+// killAfter kills the service after a number of moments and starts it again. The next kill may
+// happen during its start.
+func (s *killTest) killAfter(moments int) {
 	s.t.Helper()
 	s.awaitMoments(moments)
 	s.service.kill()
@@ -233,9 +233,9 @@ func (s *siege) killAfter(moments int) {
 	s.service = launchServe(s.t, s.environment...)
 }
 
-// beginPost sends the head of a request, and returns when the service asks for its body. Finish
-// sends the body and takes the acknowledgement.
-func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
+// beginPost sends the header of a request, and returns when the service asks for its body. finish
+// sends the body and stores the acknowledgement.
+func (s *killTest) beginPost(key *sortie.Key, title string) (finish func()) {
 	s.t.Helper()
 	body, err := json.Marshal(titled(title))
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
 	}
 	answered := make(chan result, 1)
 	go func() {
-		created, err := roundTrip(&http.Transport{ExpectContinueTimeout: siegeLimit, DisableKeepAlives: true}, request)
+		created, err := roundTrip(&http.Transport{ExpectContinueTimeout: killTestLimit, DisableKeepAlives: true}, request)
 		answered <- result{created, err}
 	}()
 	select {
@@ -275,14 +275,14 @@ func (s *siege) beginPost(key *sortie.Key, title string) (finish func()) {
 		close(release)
 		answer := <-answered
 		if answer.err != nil {
-			s.t.Fatalf("the service did not finish a request that it had begun: %v", answer.err)
+			s.t.Fatalf("the service did not finish a request: %v", answer.err)
 		}
 		created := answer.created
 		s.acknowledge(s.client(key), title, identify(created.DraftID, created.MissionID, created.FundingQuote))
 	}
 }
 
-// gate is an empty reader that is done when it is open.
+// gate is an empty reader that ends when open is closed.
 type gate struct {
 	ctx  context.Context
 	open <-chan struct{}
@@ -317,9 +317,9 @@ func (s *server) refusesConnections() bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// checkAcknowledged compares all that the service has with all that it acknowledged: nothing less,
-// and nothing more either, because every key that was ever posted was acknowledged in the end.
-func (s *siege) checkAcknowledged() {
+// checkAcknowledged compares the stored drafts with the acknowledged ones. They must be equal,
+// because every posted key was acknowledged.
+func (s *killTest) checkAcknowledged() {
 	s.t.Helper()
 	drafts := 0
 	for client, byKey := range s.acknowledged {
@@ -347,11 +347,11 @@ func (s *siege) checkAcknowledged() {
 	}
 	s.t.Logf("%d kills, %d answers about %d drafts, %d requests lost", s.kills, s.answers, drafts, s.lost.Load())
 	if s.kills > 0 && s.lost.Load() == 0 {
-		s.t.Error("no kill met a request under way: the test proves nothing")
+		s.t.Error("no kill interrupted a request: the test proves nothing")
 	}
 }
 
-func (s *siege) checkReadable(client *sortie.Client, told identity) {
+func (s *killTest) checkReadable(client *sortie.Client, told identity) {
 	s.t.Helper()
 	status, err := client.Mission(s.ctx, told.draftID)
 	if err != nil {
