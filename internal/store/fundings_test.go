@@ -122,8 +122,7 @@ func testDraftsOfAnyWallet(t *testing.T, url string) {
 	})
 }
 
-// testFundingQueries does random things to drafts and compares every query with what the rows say
-// one by one.
+// testFundingQueries changes drafts at random and compares every query with the rows.
 func testFundingQueries(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()
@@ -203,7 +202,7 @@ func testFundingQueries(t *testing.T, url string) {
 	}
 	for _, name := range []string{"to deepen from seen", "to deepen from confirmed", "to refund", "in review", "funded", "fundable"} {
 		if found[name] < 10 {
-			t.Errorf("only %d drafts were found %s: the test proves little", found[name], name)
+			t.Errorf("got only %d drafts %s, want more to test", found[name], name)
 		}
 	}
 	testFundingOrder(t, db)
@@ -240,8 +239,7 @@ func disturb(t *testing.T, db *DB, draft *Draft, random *rand.Rand) {
 	}
 }
 
-// testFundingOrder looks at the order of what the queries of a disturbed database give, and at
-// their pages.
+// testFundingOrder checks the order and the pages of the queries.
 func testFundingOrder(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := context.Background()

@@ -15,7 +15,7 @@ import (
 
 const leaseTime = 5 * time.Second
 
-// testLeaseRace lets many holders run for a lease, again and again after its time is over.
+// testLeaseRace lets many holders race for a lease, again after each expiry.
 func testLeaseRace(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(1_790_000_000_000_000)
@@ -36,11 +36,11 @@ func testLeaseRace(t *testing.T, url string) {
 			}
 		}
 		if len(won) != 1 {
-			t.Fatalf("%d holders have the lease", len(won))
+			t.Fatalf("race for a lease: got %d holders, want 1", len(won))
 		}
 		lease := <-won
 		if lease.Epoch != last.Epoch+1 || !lease.ExpiresAt.Equal(clock.now().Truncate(time.Microsecond).Add(leaseTime)) {
-			t.Errorf("the new lease is %+v after epoch %d", lease, last.Epoch)
+			t.Errorf("new lease: got %+v, want the epoch after %d", lease, last.Epoch)
 		}
 		if round > 0 {
 			if _, err := db.RenewLease(ctx, last, leaseTime); !errors.Is(err, ErrConflict) {
@@ -89,7 +89,7 @@ func testLeaseLife(t *testing.T, url string) {
 	}
 	renewed, err := db.RenewLease(ctx, first, leaseTime)
 	if err != nil || renewed.Epoch != first.Epoch || !renewed.ExpiresAt.After(first.ExpiresAt) {
-		t.Errorf("renewed %+v, %v", renewed, err)
+		t.Errorf("renew a lease: got %+v, error %v; want the same epoch and a later end", renewed, err)
 	}
 	if _, err := db.AcquireLease(ctx, "sender", "second", leaseTime); !errors.Is(err, ErrConflict) {
 		t.Errorf("acquired a renewed lease: %v, want ErrConflict", err)
@@ -165,7 +165,7 @@ func testLeaseFence(t *testing.T, url string) {
 	}
 }
 
-// testHeldChain wants to move a chain that a transaction holds.
+// testHeldChain checks that a chain cannot move while a transaction holds it.
 func testHeldChain(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()

@@ -108,7 +108,7 @@ func TestServedCacheIsEmptiedByEveryCommit(t *testing.T) {
 		cache.put(strconv.Itoa(i), Served{}, 2)
 	}
 	if len(cache.rows) > maxServedRows {
-		t.Errorf("%d rows are kept", len(cache.rows))
+		t.Errorf("rows in the cache: got %d, want at most the limit", len(cache.rows))
 	}
 }
 
@@ -162,7 +162,7 @@ func testUsedObjects(t *testing.T, url string) {
 		t.Errorf("of %d objects these are used: %v, %v\nwant %v", len(hashes), got, err, want)
 	}
 	if none, err := db.UsedObjects(context.Background(), nil); err != nil || len(none) != 0 {
-		t.Errorf("of no objects %v, %v", none, err)
+		t.Errorf("UsedObjects of no objects: got %v, error %v; want none", none, err)
 	}
 }
 
@@ -239,7 +239,7 @@ func testSubmissionLists(t *testing.T, url string) {
 		t.Errorf("reservations to expire at the end of the first %v, want %v", got, unsent[:1])
 	}
 	if got := due(db.ReservationsToExpire(ctx, early, 100)); len(got) != 0 {
-		t.Errorf("reservations to expire too early %v", got)
+		t.Errorf("reservations to expire before their end: got %v, want none", got)
 	}
 	held := chosen(all, func(s Submission) bool { return s.AcceptSeq > 0 && s.FinalAt == nil }, false)
 	if got := due(db.AcceptancesDue(ctx, late, 100)); !slices.Equal(got, submissionIDs(held)) {
@@ -325,17 +325,17 @@ func testLinkKeys(t *testing.T, url string) {
 	mustTx(t, db, func(tx *Tx) error { return tx.RetireLinkKeys("1", "3", "unknown") })
 	check(want[1:2])
 	if left := count(t, db, "SELECT COUNT(*) FROM link_keys WHERE retired_at IS NOT NULL AND LENGTH(secret) > 0"); left != 0 {
-		t.Errorf("the secrets of %d retired keys are kept", left)
+		t.Errorf("stored secrets of retired keys: got %d, want 0", left)
 	}
 	mustTx(t, db, func(tx *Tx) error {
 		for _, taken := range []string{"1", "2"} {
 			if err := tx.AddLinkKey(taken, []byte{1}, now); !errors.Is(err, ErrConflict) {
-				t.Errorf("key %s was added twice: %v", taken, err)
+				t.Errorf("add key %s a second time: got %v, want ErrConflict", taken, err)
 			}
 		}
 		keys, err := tx.LinkKeys()
 		if !reflect.DeepEqual(keys, want[1:2]) {
-			t.Errorf("inside the transaction: %+v", keys)
+			t.Errorf("link keys inside the transaction: got %+v, want the added ones", keys)
 		}
 		return err
 	})

@@ -169,7 +169,7 @@ func TestSQLiteSubmissionPlans(t *testing.T) {
 	}
 }
 
-// TestPostgresSubmissionPlans looks at plans in a database that has been in use for long.
+// TestPostgresSubmissionPlans checks plans in a database with many rows.
 func TestPostgresSubmissionPlans(t *testing.T) {
 	t.Parallel()
 	run := postgresConsole(t)

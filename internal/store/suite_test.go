@@ -41,8 +41,8 @@ func TestPostgreSQL(t *testing.T) {
 
 func sqliteURL(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
 
-// runSuite is what both engines must do alike. newURL gives the address of a database that does not
-// exist yet, or is empty.
+// runSuite runs the tests that both engines must pass. newURL returns the address of a database
+// that does not exist yet, or is empty.
 func runSuite(t *testing.T, newURL func(testing.TB) string) {
 	for _, test := range []struct {
 		name string
@@ -203,7 +203,7 @@ func mustCreate(t testing.TB, db *DB, wallet sortie.Address, key string) Draft {
 	t.Helper()
 	draft, wasCreated, err := create(db, drawDraft(wallet, key), manyDrafts)
 	if err != nil || !wasCreated {
-		t.Fatalf("CreateDraft(%s): created %t, %v", key, wasCreated, err)
+		t.Fatalf("CreateDraft(%s): got created %t, error %v", key, wasCreated, err)
 	}
 	return draft
 }
@@ -289,11 +289,11 @@ func checkCounters(t testing.TB, db *DB, wallet sortie.Address) {
 	address := hexAddress(wallet)
 	counted := count(t, db, "SELECT unfunded_drafts FROM wallets WHERE wallet = $1", address)
 	if rows := count(t, db, "SELECT COUNT(*) FROM drafts WHERE wallet = $1 AND list_status = 'pending_funding'", address); counted != rows {
-		t.Errorf("the wallet counts %d drafts that wait for funding, and has %d", counted, rows)
+		t.Errorf("unfunded drafts of the wallet: got the count %d, want %d", counted, rows)
 	}
 	last := count(t, db, "SELECT last_event FROM wallets WHERE wallet = $1", address)
 	if rows := count(t, db, "SELECT COUNT(*) FROM events WHERE wallet = $1", address); last != rows {
-		t.Errorf("the wallet counts %d events, and has %d", last, rows)
+		t.Errorf("events of the wallet: got the count %d, want %d", last, rows)
 	}
 }
 
