@@ -27,6 +27,7 @@ test: setup ## Run every test: Go, Solidity, command line
 .PHONY: race
 race: setup ## Run the Go tests under the race detector
 	@go test -race -timeout 120m ./...
+	@go -C bench test -race -timeout 60m ./...
 
 .PHONY: lint
 lint: ## Check formatting, vet and staticcheck

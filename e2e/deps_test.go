@@ -34,7 +34,7 @@ var rooms = map[string]struct {
 	"internal/store":    {[]string{"", "internal/mission", "internal/onchain"}, "storage serves the use cases and never calls them"},
 	"internal/verify":   {[]string{"", "internal/mission"}, "what a submission is worth follows from what is told about it: no database, no files"},
 	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify", "internal/onchain"}, "use cases know no HTTP and no chain"},
-	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
+	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/links", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
 	"internal/apidocs":  {nil, "the docs page is made of the OpenAPI document alone"},
 	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/store", "internal/onchain", "internal/mission"}, "the chain knows the contracts and where events and intents are kept; what they mean is told to it"},
 	"internal/jobs":     {[]string{"", "internal/store"}, "a queue carries work and knows none of it"},
@@ -55,6 +55,14 @@ var rooms = map[string]struct {
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }
 
+// forbidden are packages of the standard library that a room must not import.
+var forbidden = map[string]struct {
+	imports []string
+	why     string
+}{
+	"internal/app": {[]string{"net/http", "net/url"}, "use cases know no HTTP: package api builds URLs and reads queries"},
+}
+
 // sdkDependencies are the packages that a program importing the SDK compiles besides the standard
 // library.
 var sdkDependencies = []string{"github.com/decred/dcrd/dcrec/secp256k1/v4", "golang.org/x/crypto/sha3", "golang.org/x/sys/cpu"}
@@ -67,8 +75,13 @@ type listedPackage struct {
 
 func goList(t *testing.T, args ...string) []listedPackage {
 	t.Helper()
+	return goListIn(t, "..", args...)
+}
+
+func goListIn(t *testing.T, dir string, args ...string) []listedPackage {
+	t.Helper()
 	command := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Standard"}, args...)...)
-	command.Dir = ".."
+	command.Dir = dir
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	output, err := command.Output()
@@ -96,7 +109,7 @@ func room(importPath string) (string, bool) {
 
 func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 	t.Parallel()
-	for _, listed := range goList(t, "./...") {
+	for _, listed := range append(goList(t, "./..."), goListIn(t, "../bench", "./...")...) {
 		name, _ := room(listed.ImportPath)
 		rule, known := rooms[name]
 		if !known {
@@ -106,6 +119,9 @@ func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 		for _, imported := range listed.Imports {
 			if target, ours := room(imported); ours && !slices.Contains(rule.imports, target) {
 				t.Errorf("%q imports %q: %s", name, target, rule.why)
+			}
+			if slices.Contains(forbidden[name].imports, imported) {
+				t.Errorf("%q imports %q: %s", name, imported, forbidden[name].why)
 			}
 		}
 	}

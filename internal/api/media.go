@@ -13,7 +13,7 @@ import (
 )
 
 // openMedia is a use case that returns the file of a link.
-type openMedia func(ctx context.Context, id, variant, rawQuery string) (app.Media, error)
+type openMedia func(ctx context.Context, id, variant, token string) (app.Media, error)
 
 func (s *Server) deliveredMedia(req *request) error { return s.serveMedia(req, s.config.App.OpenMedia) }
 

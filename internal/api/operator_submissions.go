@@ -16,21 +16,21 @@ func (s *Server) submissionQueue(req *request) (none sortie.ReviewedSubmissionPa
 			return none, err
 		}
 	}
-	return s.config.Operators.SubmissionQueue(req.http.Context(), req.base, req.wallet, query)
+	return s.config.Operators.SubmissionQueue(req.http.Context(), req.links(), req.wallet, query)
 }
 
 func (s *Server) reviewedSubmission(req *request) (sortie.ReviewedSubmissionDetail, error) {
-	return s.config.Operators.ReviewedSubmission(req.http.Context(), req.base, req.wallet, req.http.PathValue("id"))
+	return s.config.Operators.ReviewedSubmission(req.http.Context(), req.links(), req.wallet, req.http.PathValue("id"))
 }
 
 func (s *Server) acceptSubmission(req *request, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return s.config.Operators.AcceptSubmission(req.http.Context(), req.base, req.order(), req.http.PathValue("id"), reason)
+	return s.config.Operators.AcceptSubmission(req.http.Context(), req.links(), req.order(), req.http.PathValue("id"), reason)
 }
 
 func (s *Server) rejectSubmission(req *request, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return s.config.Operators.RejectSubmission(req.http.Context(), req.base, req.order(), req.http.PathValue("id"), reason)
+	return s.config.Operators.RejectSubmission(req.http.Context(), req.links(), req.order(), req.http.PathValue("id"), reason)
 }
 
 func (s *Server) flagSubmission(req *request, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return s.config.Operators.FlagSubmission(req.http.Context(), req.base, req.order(), req.http.PathValue("id"), reason)
+	return s.config.Operators.FlagSubmission(req.http.Context(), req.links(), req.order(), req.http.PathValue("id"), reason)
 }

@@ -14,7 +14,7 @@ func (s *Server) declareSubmission(req *request) error {
 	if err != nil {
 		return err
 	}
-	declared, created, err := s.config.App.Declare(req.http.Context(), req.base, req.wallet, req.address, req.http.PathValue("missionId"), key, req.body)
+	declared, created, err := s.config.App.Declare(req.http.Context(), req.links(), req.wallet, req.address, req.http.PathValue("missionId"), key, req.body)
 	if err != nil {
 		showReservationLimit(req.Header(), err)
 		return err

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/links"
 )
 
 // Resumable uploads follow tus 1.0 (tus.io) with the extensions creation, creation-with-upload,
@@ -45,10 +45,10 @@ func (s *Server) tus(req *request, handle tusHandler) error {
 		req.Header().Set("Tus-Version", tusVersion)
 		return req.answerEmpty(http.StatusPreconditionFailed)
 	}
-	upload, err := s.openUpload(req, app.UploadTus)
+	upload, err := s.openUpload(req, links.VariantUploadTus)
 	reconnects := req.http.Method == http.MethodHead || req.http.Method == http.MethodPost && req.http.Header.Get("X-HTTP-Method-Override") == ""
 	if reconnects && sortie.ErrorCode(err) == sortie.CodeIdempotencyInProgress && s.uploadLocks.takeOver(req.http.Context(), req.http.PathValue("submissionId")) {
-		upload, err = s.openUpload(req, app.UploadTus)
+		upload, err = s.openUpload(req, links.VariantUploadTus)
 	}
 	if err != nil {
 		return err

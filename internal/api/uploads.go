@@ -9,6 +9,7 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/links"
 )
 
 // answerTimeout is the write deadline for the answer to an upload, set when the upload has ended:
@@ -23,7 +24,7 @@ const fieldRange = "out_of_range"
 // putUpload receives a whole file in one request. It reads the body only after all other checks, so
 // that a client that sends Expect: 100-continue does not send a file that is refused.
 func (s *Server) putUpload(req *request) error {
-	upload, err := s.openUpload(req, app.UploadPut)
+	upload, err := s.openUpload(req, links.VariantUploadPut)
 	if err != nil {
 		return err
 	}

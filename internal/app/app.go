@@ -76,7 +76,7 @@ type Config struct {
 	Contract       ContractBooks             // nil: the books are not compared with the chain
 	SolvencyEvery  time.Duration             // between comparisons of the books with the chain
 	WakeSender     func()                    // makes the sender look now; nil: it looks when its time has come
-	BaseURL        string                    // of the links that a verifier is sent; without a trailing slash
+	Links          LinkBuilder               // of the links that the verification provider is sent
 }
 
 // Settler signs the payment of one slot: the receipt of its contributor.
@@ -140,23 +140,23 @@ type core struct {
 	retention     time.Duration
 	wake          func()
 
-	objects  *blob.Objects // nil: no submissions
-	incoming *blob.Incoming
-	ingester *ingest.Ingester
-	verifier *verify.Verifier
-	hold     time.Duration
-	reserves ReservationLimits
-	settle   Settler
-	renewals renewals
-	settling settling
-	solvency solvency
-	limits   operatorLimits
-	baseURL  string
-	links    linkRing
-	verified verifiedCache
-	outcomes counters[Outcome]
-	steps    counters[PayoutStep]
-	clock    *clockWatch
+	objects   *blob.Objects // nil: no submissions
+	incoming  *blob.Incoming
+	ingester  *ingest.Ingester
+	verifier  *verify.Verifier
+	hold      time.Duration
+	reserves  ReservationLimits
+	settle    Settler
+	renewals  renewals
+	settling  settling
+	solvency  solvency
+	limits    operatorLimits
+	buildLink LinkBuilder
+	links     linkRing
+	verified  verifiedCache
+	outcomes  counters[Outcome]
+	steps     counters[PayoutStep]
+	clock     *clockWatch
 }
 
 // New prepares the use cases: it reads, or on the first start makes, the keys that cursors and
@@ -192,7 +192,7 @@ func New(ctx context.Context, config Config) (*Service, error) {
 		sender: config.Sender, wake: config.Wake, retention: config.DraftRetention,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
 		clock: newClockWatch(config.Now, config.TrustBlockTime, config.Logger),
-		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, baseURL: config.BaseURL,
+		hold:  config.AcceptanceHold, reserves: config.Reservations, settle: config.Settler, buildLink: config.Links,
 		renewals: renewals{settler: config.SettlerAddress, holdsRole: config.SettlerRole},
 		settling: settling{interval: config.PayoutInterval, paidSlots: config.PaidSlots, wake: config.WakeSender, caps: newPayoutCaps(config.PayoutCaps, config.Tokens)},
 		solvency: solvency{contract: config.Contract, interval: config.SolvencyEvery, retryIn: contractWait, page: bookPageSize, recheck: recheckedBooks},

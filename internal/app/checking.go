@@ -203,7 +203,7 @@ func (a *App) judge(ctx context.Context, submission store.Submission) error {
 		return err
 	}
 	verdict, err := a.verifier.Check(ctx, input, func() (mediaURL, thumbnailURL string) {
-		return a.reviewLinks(a.baseURL, submission, a.now().Add(MaxLinkTTL))
+		return a.reviewLinks(a.buildLink, submission, a.now().Add(MaxLinkTTL))
 	})
 	if err != nil {
 		return err

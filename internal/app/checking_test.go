@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -79,11 +80,11 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 			t.Error("it counts as uploaded")
 		}
 		link := s.queryOf(declared.Upload.TusURL)
-		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, UploadTus, link)
+		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, link)
 		wantCode(t, err, sortie.CodeServiceUnavailable)
 		s.must(os.Rename(away, s.mediaDir))
 		// Whoever asks how far it came finishes it.
-		resumed, err := s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, UploadTus, link)
+		resumed, err := s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, link)
 		s.must(err)
 		if !resumed.Done() || resumed.Offset() != int64(len(file)) {
 			t.Errorf("the upload is at %d of %d", resumed.Offset(), len(file))
@@ -170,7 +171,7 @@ func TestTheVerifierIsAsked(t *testing.T) {
 		t.Error("without an answer the check succeeds")
 	}
 	s.wantStatus(first.SubmissionID, sortie.SubmissionPending)
-	if question := asked.Load().(string); !strings.Contains(question, testBase+"/api/operator/media/"+first.SubmissionID+"/original?exp=") {
+	if question := asked.Load().(string); !strings.Contains(question, testURL+"/review-original/"+first.SubmissionID+"?exp=") {
 		t.Errorf("asked %s", question)
 	}
 	answer.Store(`{"score":91,"reason":"It is the tower."}`)

@@ -7,12 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -37,53 +34,66 @@ func (q DeliverablesQuery) ttl() time.Duration {
 	return min(q.TTL, MaxLinkTTL)
 }
 
-// Deliverables appends a page of a mission's accepted submissions, a [sortie.Deliverables], to dst.
-// The id is a draft id or a mission id; links begin with base. The cost of a page depends neither
-// on its depth nor on how many submissions there are.
+// Deliverable is an accepted submission, encoded when it was accepted.
+type Deliverable struct {
+	SubmissionID string
+	HasThumbnail bool
+	// BeforeLinks and AfterLinks are the JSON of a [sortie.Deliverable] without its links, which
+	// belong between them. They are valid during the call only.
+	BeforeLinks, AfterLinks []byte
+	Links                   LinkSigner
+}
+
+// DeliverablesSummary is what a page of deliverables has in addition to its elements.
+type DeliverablesSummary struct {
+	Mission     []byte // the JSON of a [sortie.MissionSummary]
+	Accepted    int    // submissions of the mission
+	Returned    int    // elements of the page
+	NextCursor  string // empty: the page is the last
+	GeneratedAt time.Time
+}
+
+// Deliverables calls add for each element of a page of a mission's accepted submissions. The id is
+// a draft id or a mission id. The cost of a page depends neither on its depth nor on how many
+// submissions there are.
 //
-// It fails with not_found, the same for an id that does not exist and for one that is somebody
-// else's, mission_not_published, and invalid_cursor for a cursor that this mission's list did not
-// give.
-func (a *App) Deliverables(ctx context.Context, base string, creator sortie.Address, id string, query DeliverablesQuery, dst []byte) ([]byte, error) {
+// It fails with not_found, also for a mission of another creator, mission_not_published, and
+// invalid_cursor for a cursor of another list.
+func (a *App) Deliverables(ctx context.Context, creator sortie.Address, id string, query DeliverablesQuery, add func(Deliverable)) (DeliverablesSummary, error) {
 	header, err := a.deliverablesHeader(ctx, creator, id)
 	if err != nil {
-		return dst, err
+		return DeliverablesSummary{}, err
 	}
 	list := "deliverables\n" + header.DraftID
 	after, err := a.cursors.open(list, query.Cursor)
 	if err != nil {
-		return dst, err
+		return DeliverablesSummary{}, err
 	}
-	page := newDeliverablePage(a.links.keys.Load(), base, a.now().Add(query.ttl()).Unix())
-	defer page.release()
-	limit := Page{Limit: query.Limit}.limit()
-	// One more than asked for tells whether there is another page.
+	signer, limit := a.linkSigner(query.ttl()), Page{Limit: query.Limit}.limit()
+	var count int
+	var last int64
+	var broken error
+	// One row more than the limit shows whether there is another page.
 	err = a.store.DeliverablePage(ctx, header.DraftID, after, limit+1, func(acceptSeq int64, submissionID string, hasThumbnail bool, fragment []byte) {
-		if page.count++; page.count <= limit {
-			page.last = acceptSeq
-			page.add(submissionID, hasThumbnail, fragment)
+		if count++; count > limit {
+			return
 		}
+		last = acceptSeq
+		split := bytes.Index(fragment, []byte(fragmentSplit))
+		if split < 0 {
+			broken = fmt.Errorf("the stored deliverable of submission %s is broken", submissionID)
+			return
+		}
+		add(Deliverable{submissionID, hasThumbnail, fragment[:split], fragment[split:], signer})
 	})
-	if err == nil {
-		err = page.failure
+	if err = errors.Join(err, broken); err != nil {
+		return DeliverablesSummary{}, storeError(err)
 	}
-	if err != nil {
-		return dst, storeError(err)
+	summary := DeliverablesSummary{Mission: header.Summary, Accepted: int(header.Accepted), Returned: min(count, limit), GeneratedAt: a.now()}
+	if count > limit {
+		summary.NextCursor = a.cursors.seal(list, last)
 	}
-	dst = append(append(dst, `{"ok":true,"mission":`...), header.Summary...)
-	dst = append(dst, `,"summary":{"acceptedSubmissions":`...)
-	dst = strconv.AppendInt(dst, int64(header.Accepted), 10)
-	dst = append(dst, `,"returnedSubmissions":`...)
-	dst = strconv.AppendInt(dst, int64(min(page.count, limit)), 10)
-	dst = append(dst, `,"nextCursor":`...)
-	if page.count > limit {
-		dst = append(append(append(dst, '"'), a.cursors.seal(list, page.last)...), '"')
-	} else {
-		dst = append(dst, "null"...)
-	}
-	dst = append(append(dst, `,"generatedAt":"`...), sortie.FormatTime(a.now())...)
-	dst = append(append(dst, `"},"submissions":[`...), page.text...)
-	return append(dst, "]}"...), nil
+	return summary, nil
 }
 
 func (a *App) deliverablesHeader(ctx context.Context, creator sortie.Address, id string) (store.Deliverables, error) {
@@ -100,60 +110,6 @@ func (a *App) deliverablesHeader(ctx context.Context, creator sortie.Address, id
 		return store.Deliverables{}, sortie.NewError(sortie.CodeMissionNotPublished, "this mission is not published, so there are no deliverables yet; its status says what it waits for")
 	}
 	return header, nil
-}
-
-// deliverablePage is the text of a page that is being put together.
-type deliverablePage struct {
-	text    []byte
-	count   int   // rows seen
-	last    int64 // place in the order of acceptance of the last one that is shown
-	failure error
-
-	keys      *links.Keys
-	address   []byte // what every link begins with, as JSON
-	exp       int64
-	expiresAt string
-}
-
-// pageTexts are used again: a page of a hundred has about as many kilobytes.
-var pageTexts = sync.Pool{New: func() any { return new([]byte) }}
-
-func newDeliverablePage(keys *links.Keys, base string, exp int64) *deliverablePage {
-	page := &deliverablePage{keys: keys, exp: exp, expiresAt: sortie.FormatTime(time.Unix(exp, 0))}
-	page.text = (*pageTexts.Get().(*[]byte))[:0]
-	quoted, _ := json.Marshal(base + "/api/external/media/") // text can always be encoded
-	page.address = quoted[:len(quoted)-1]
-	return page
-}
-
-func (p *deliverablePage) release() { pageTexts.Put(&p.text) }
-
-// add appends a deliverable: what was written when it was accepted, with links put in.
-func (p *deliverablePage) add(submissionID string, hasThumbnail bool, fragment []byte) {
-	split := bytes.Index(fragment, []byte(fragmentSplit))
-	if split < 0 {
-		p.failure = fmt.Errorf("the stored deliverable of submission %s is broken", submissionID)
-		return
-	}
-	if len(p.text) > 0 {
-		p.text = append(p.text, ',')
-	}
-	p.text = append(p.text, fragment[:split]...)
-	p.text = append(p.text, `,"mediaUrl":`...)
-	p.addLink(submissionID, links.VariantOriginal)
-	p.text = append(append(append(p.text, `,"mediaUrlExpiresAt":"`...), p.expiresAt...), `","thumbnailUrl":`...)
-	if hasThumbnail {
-		p.addLink(submissionID, links.VariantThumbnail)
-	} else {
-		p.text = append(p.text, "null"...)
-	}
-	p.text = append(p.text, fragment[split:]...)
-}
-
-func (p *deliverablePage) addLink(submissionID, variant string) {
-	p.text = append(append(p.text, p.address...), submissionID...)
-	p.text = append(append(append(p.text, '/'), variant...), '?')
-	p.text = append(p.keys.AppendQuery(p.text, submissionID, variant, p.exp), '"')
 }
 
 // fragment is a [sortie.Deliverable] without its links, which are put in before createdAt.

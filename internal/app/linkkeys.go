@@ -25,24 +25,24 @@ type linkRing struct {
 	reloadedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
 }
 
-// sign gives the query of a link that lives until exp.
-func (c *core) signLink(id, variant string, exp int64) string {
-	return c.links.keys.Load().Sign(id, variant, exp)
+// link returns the URL of a signed link that expires at exp.
+func (c *core) link(build LinkBuilder, id, variant string, exp int64) string {
+	return build(id, variant, c.links.keys.Load().Sign(id, variant, exp))
 }
 
-// verifyLink checks the query of a link. One that this process cannot have signed may be of a key
+// verifyLink checks the token of a link. One that this process cannot have signed may be of a key
 // that another has just made, so the ring is read again, at most once a second, before the link is
 // refused.
 //
 // It fails with media_url_invalid and media_url_expired.
-func (c *core) verifyLink(ctx context.Context, id, variant, query string) (expiresAt time.Time, err error) {
+func (c *core) verifyLink(ctx context.Context, id, variant, token string) (expiresAt time.Time, err error) {
 	now := c.now()
-	exp, err := c.links.keys.Load().Verify(id, variant, query, now)
+	exp, err := c.links.keys.Load().Verify(id, variant, token, now)
 	if err != nil && sortie.ErrorCode(err) == sortie.CodeMediaURLInvalid && c.links.mayReload(now) {
 		if err := c.reloadLinkKeys(ctx); err != nil {
 			return time.Time{}, storeError(err)
 		}
-		exp, err = c.links.keys.Load().Verify(id, variant, query, now)
+		exp, err = c.links.keys.Load().Verify(id, variant, token, now)
 	}
 	return time.Unix(exp, 0), err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -88,7 +89,7 @@ func TestAllLinksDie(t *testing.T) {
 		s.must(s.operators.RotateLinkKeysNow(ctx, by(reviewer), "A link got out."))
 		_, err = s.fetch(s.service, link)
 		wantCode(t, err, sortie.CodeMediaURLInvalid)
-		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, UploadPut, s.queryOf(declared.Upload.PutURL))
+		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadPut, s.queryOf(declared.Upload.PutURL))
 		wantCode(t, err, sortie.CodeMediaURLInvalid)
 
 		fresh, key := s.keyOf(s.service, draft)

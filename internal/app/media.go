@@ -42,24 +42,23 @@ func (m Media) Close() error {
 	return m.File.Close()
 }
 
-// OpenMedia gives what a link of the deliverables leads to. The variant is original or thumbnail;
-// the raw query is that of the link.
+// OpenMedia opens the media of a link of the deliverables. The variant is original or thumbnail.
 //
 // It fails with media_url_invalid, media_url_expired, not_found from the moment on at which the
 // submission is not accepted any more, and service_unavailable.
-func (a *App) OpenMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
+func (a *App) OpenMedia(ctx context.Context, id, variant, token string) (Media, error) {
 	if variant != links.VariantOriginal && variant != links.VariantThumbnail {
 		return Media{}, errNoMedia()
 	}
-	return a.openMedia(ctx, id, variant, variant, rawQuery, mission.HoldsSlot)
+	return a.openMedia(ctx, id, variant, variant, token, mission.HoldsSlot)
 }
 
 // openMedia opens a variant of a submission's media for whoever has a link that was signed for it.
-func (c *core) openMedia(ctx context.Context, id, variant, signed, rawQuery string, visible func(sortie.SubmissionStatus) bool) (Media, error) {
+func (c *core) openMedia(ctx context.Context, id, variant, signed, token string, visible func(sortie.SubmissionStatus) bool) (Media, error) {
 	if c.objects == nil {
 		return Media{}, errNoMediaStore()
 	}
-	expiresAt, err := c.verifyLink(ctx, id, signed, rawQuery)
+	expiresAt, err := c.verifyLink(ctx, id, signed, token)
 	if err != nil {
 		return Media{}, err
 	}

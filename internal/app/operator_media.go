@@ -13,12 +13,12 @@ import (
 // that are being decided about, too.
 //
 // It fails like [App.OpenMedia].
-func (o *Operators) OpenReviewMedia(ctx context.Context, id, variant, rawQuery string) (Media, error) {
+func (o *Operators) OpenReviewMedia(ctx context.Context, id, variant, token string) (Media, error) {
 	switch variant {
 	case links.VariantOriginal:
-		return o.openMedia(ctx, id, variant, links.VariantReviewOriginal, rawQuery, reviewable)
+		return o.openMedia(ctx, id, variant, links.VariantReviewOriginal, token, reviewable)
 	case links.VariantThumbnail:
-		return o.openMedia(ctx, id, variant, links.VariantReviewThumbnail, rawQuery, reviewable)
+		return o.openMedia(ctx, id, variant, links.VariantReviewThumbnail, token, reviewable)
 	default:
 		return Media{}, errNoMedia()
 	}

@@ -39,11 +39,11 @@ func (o *Operators) queueMission(ctx context.Context, id string) (draftID string
 	return draftID, nil
 }
 
-// SubmissionQueue gives a page of the submissions in a status. Links begin with base.
+// SubmissionQueue returns a page of the submissions in a status.
 //
 // It fails with wallet_not_allowed, not_found for a mission that is not published, and
 // invalid_cursor.
-func (o *Operators) SubmissionQueue(ctx context.Context, base string, operator sortie.Address, query QueueQuery) (sortie.ReviewedSubmissionPage, error) {
+func (o *Operators) SubmissionQueue(ctx context.Context, build LinkBuilder, operator sortie.Address, query QueueQuery) (sortie.ReviewedSubmissionPage, error) {
 	if err := o.admit(operator); err != nil {
 		return sortie.ReviewedSubmissionPage{}, err
 	}
@@ -70,7 +70,7 @@ func (o *Operators) SubmissionQueue(ctx context.Context, base string, operator s
 	answer := sortie.ReviewedSubmissionPage{OK: true, Submissions: []sortie.ReviewedSubmission{}}
 	stored, answer.Summary = o.submissionSummary(list, stored, limit)
 	for _, submission := range stored {
-		shown, err := o.reviewed(base, submission)
+		shown, err := o.reviewed(build, submission)
 		if err != nil {
 			return sortie.ReviewedSubmissionPage{}, err
 		}
@@ -82,7 +82,7 @@ func (o *Operators) SubmissionQueue(ctx context.Context, base string, operator s
 // ReviewedSubmission gives anybody's submission as an operator sees it, whatever its status.
 //
 // It fails with wallet_not_allowed and not_found.
-func (o *Operators) ReviewedSubmission(ctx context.Context, base string, operator sortie.Address, id string) (sortie.ReviewedSubmissionDetail, error) {
+func (o *Operators) ReviewedSubmission(ctx context.Context, build LinkBuilder, operator sortie.Address, id string) (sortie.ReviewedSubmissionDetail, error) {
 	if err := o.admit(operator); err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
 	}
@@ -97,7 +97,7 @@ func (o *Operators) ReviewedSubmission(ctx context.Context, base string, operato
 	if err != nil {
 		return sortie.ReviewedSubmissionDetail{}, storeError(err)
 	}
-	shown, err := o.reviewed(base, submission)
+	shown, err := o.reviewed(build, submission)
 	if err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
 	}
@@ -114,24 +114,24 @@ func errNoSubmission() error {
 // It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, mission_closed when
 // the mission's money has left the contract, own_submission when the operator submitted it, and
 // second_operator_required above the operator's hourly limit.
-func (o *Operators) AcceptSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return o.decideSubmission(ctx, base, order, id, reason, mission.OperatorAccepted)
+func (o *Operators) AcceptSubmission(ctx context.Context, build LinkBuilder, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return o.decideSubmission(ctx, build, order, id, reason, mission.OperatorAccepted)
 }
 
 // RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is
 // final. Its contributor, and after a revocation the creator, is shown the reason.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
-func (o *Operators) RejectSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return o.decideSubmission(ctx, base, order, id, reason, mission.OperatorRejected)
+func (o *Operators) RejectSubmission(ctx context.Context, build LinkBuilder, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return o.decideSubmission(ctx, build, order, id, reason, mission.OperatorRejected)
 }
 
 // FlagSubmission decides that a person must look at a submission, which takes an acceptance back
 // before it is final.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
-func (o *Operators) FlagSubmission(ctx context.Context, base string, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
-	return o.decideSubmission(ctx, base, order, id, reason, mission.OperatorFlagged)
+func (o *Operators) FlagSubmission(ctx context.Context, build LinkBuilder, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
+	return o.decideSubmission(ctx, build, order, id, reason, mission.OperatorFlagged)
 }
 
 // acceptedByPerson is the reason of an acceptance without words.
@@ -148,7 +148,7 @@ var curations = map[mission.SubmissionEvent]struct {
 	mission.OperatorFlagged:  {sortie.SubmissionFlagged, "submission.flagged"},
 }
 
-func (o *Operators) decideSubmission(ctx context.Context, base string, order Order, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
+func (o *Operators) decideSubmission(ctx context.Context, build LinkBuilder, order Order, id, reason string, event mission.SubmissionEvent) (sortie.ReviewedSubmissionDetail, error) {
 	if err := o.admit(order.Operator); err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
 	}
@@ -169,7 +169,7 @@ func (o *Operators) decideSubmission(ctx context.Context, base string, order Ord
 	if err != nil {
 		return sortie.ReviewedSubmissionDetail{}, storeError(err)
 	}
-	decided, err := o.ReviewedSubmission(ctx, base, order.Operator, id)
+	decided, err := o.ReviewedSubmission(ctx, build, order.Operator, id)
 	if err == nil && event == mission.OperatorAccepted {
 		err = o.endorsedOnly(order.Operator, decided.Submission)
 	}
@@ -231,7 +231,7 @@ func (tx *writeTx) mayAccept(operator sortie.Address, submission store.Submissio
 }
 
 // reviewed is a submission as operators see it.
-func (o *Operators) reviewed(base string, submission store.Submission) (sortie.ReviewedSubmission, error) {
+func (o *Operators) reviewed(build LinkBuilder, submission store.Submission) (sortie.ReviewedSubmission, error) {
 	shown, err := wireSubmission(submission)
 	if err != nil {
 		return sortie.ReviewedSubmission{}, err
@@ -257,7 +257,7 @@ func (o *Operators) reviewed(base string, submission store.Submission) (sortie.R
 	}
 	shownMedia := wireMedia(submission.Media)
 	expiresAt := o.now().Add(DefaultLinkTTL).Truncate(time.Second)
-	mediaURL, thumbnailURL := o.reviewLinks(base, submission, expiresAt)
+	mediaURL, thumbnailURL := o.reviewLinks(build, submission, expiresAt)
 	review.Media, review.MediaURL, review.MediaURLExpiresAt = &shownMedia, &mediaURL, optionalTime(&expiresAt)
 	if thumbnailURL != "" {
 		review.ThumbnailURL = &thumbnailURL
@@ -273,12 +273,11 @@ func reviewable(status sortie.SubmissionStatus) bool {
 
 // reviewLinks are where operators and verifiers see the media of a submission. The second is empty
 // where there is no thumbnail.
-func (c *core) reviewLinks(base string, submission store.Submission, expiresAt time.Time) (mediaURL, thumbnailURL string) {
+func (c *core) reviewLinks(build LinkBuilder, submission store.Submission, expiresAt time.Time) (mediaURL, thumbnailURL string) {
 	exp := expiresAt.Unix()
-	address := base + "/api/operator/media/" + submission.ID
-	mediaURL = address + "/" + links.VariantOriginal + "?" + c.signLink(submission.ID, links.VariantReviewOriginal, exp)
+	mediaURL = c.link(build, submission.ID, links.VariantReviewOriginal, exp)
 	if submission.Media != nil && submission.Media.ThumbnailHash != (sortie.Hash{}) {
-		thumbnailURL = address + "/" + links.VariantThumbnail + "?" + c.signLink(submission.ID, links.VariantReviewThumbnail, exp)
+		thumbnailURL = c.link(build, submission.ID, links.VariantReviewThumbnail, exp)
 	}
 	return mediaURL, thumbnailURL
 }

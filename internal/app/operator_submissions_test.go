@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -144,7 +145,7 @@ func TestLinksAreForOneUse(t *testing.T) {
 	wantCode(t, err, sortie.CodeMediaURLInvalid)
 	_, err = s.app.OpenMedia(ctx, flagged.SubmissionID, "review-original", query)
 	wantCode(t, err, sortie.CodeNotFound)
-	_, err = s.app.OpenUpload(ctx, flagged.SubmissionID, UploadPut, query)
+	_, err = s.app.OpenUpload(ctx, flagged.SubmissionID, links.VariantUploadPut, query)
 	wantCode(t, err, sortie.CodeMediaURLInvalid)
 	_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), flagged.SubmissionID, "Fine.")
 	s.must(err)

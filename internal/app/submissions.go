@@ -236,14 +236,14 @@ func payoutReason(submission store.Submission, payout store.SubmissionPayout) st
 }
 
 // Declare reserves a slot of a mission for a file that the contributor is about to upload, and says
-// where to. Links begin with base. Under a key that the contributor has used before it answers with
+// where to. Under a key that the contributor has used before it answers with
 // that submission, provided that it was declared the same; created tells which.
 //
 // It fails with the codes of [mission.NormalizeDeclaration], not_found for a mission that is not
 // published, mission_full, mission_closed, contributor_limit, idempotency_conflict, rate_limited
 // for a network or wallet with too many reservations without a file, and service_unavailable where
 // the service takes no submissions, or no more for now.
-func (a *App) Declare(ctx context.Context, base string, contributor sortie.Address, network netip.Prefix, missionID, key string, body []byte) (answer sortie.SubmissionDeclared, created bool, err error) {
+func (a *App) Declare(ctx context.Context, build LinkBuilder, contributor sortie.Address, network netip.Prefix, missionID, key string, body []byte) (answer sortie.SubmissionDeclared, created bool, err error) {
 	if a.objects == nil {
 		return sortie.SubmissionDeclared{}, false, errNoMediaStore()
 	}
@@ -274,7 +274,7 @@ func (a *App) Declare(ctx context.Context, base string, contributor sortie.Addre
 			"this idempotency key belongs to submission %s, which was declared differently; use another key for another file", submission.ID).
 			Detail("submissionId", submission.ID).Detail("fields", declaredDifferently(submission, missionID, declaration))
 	}
-	return a.declared(base, submission), created, nil
+	return a.declared(build, submission), created, nil
 }
 
 // declaredDifferently names the fields in which a submission was declared differently.
@@ -355,16 +355,15 @@ func (a *App) declareError(ctx context.Context, err error, slots store.OpenSlots
 }
 
 // declared says where to upload the file, as long as it is waited for.
-func (a *App) declared(base string, submission store.Submission) sortie.SubmissionDeclared {
+func (a *App) declared(build LinkBuilder, submission store.Submission) sortie.SubmissionDeclared {
 	answer := sortie.SubmissionDeclared{
 		OK: true, SubmissionID: submission.ID, Status: submission.Status, SlotReservedUntil: sortie.FormatTime(submission.ReservedUntil),
 	}
 	if awaitsUpload(submission) && a.now().Before(submission.ReservedUntil) {
 		exp := longestReservation(submission).Unix() // the row says when it is over before
-		address := base + "/api/uploads/" + submission.ID
 		answer.Upload = &sortie.UploadLinks{
-			PutURL:    address + "?" + a.signLink(submission.ID, links.VariantUploadPut, exp),
-			TusURL:    address + "/tus?" + a.signLink(submission.ID, links.VariantUploadTus, exp),
+			PutURL:    a.link(build, submission.ID, links.VariantUploadPut, exp),
+			TusURL:    a.link(build, submission.ID, links.VariantUploadTus, exp),
 			ExpiresAt: answer.SlotReservedUntil,
 		}
 	}

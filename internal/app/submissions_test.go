@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/links"
 )
 
 const tower = `,"location":{"lat":48.8584,"lng":2.2945,"radiusMeters":200}`
@@ -39,10 +40,10 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 		}
 		_, err = upload.Finish(ctx)
 		wantCode(t, err, sortie.CodeValidationFailed) // bytes are missing
-		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, UploadTus, s.queryOf(declared.Upload.TusURL))
+		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, s.queryOf(declared.Upload.TusURL))
 		wantCode(t, err, sortie.CodeIdempotencyInProgress)
 		upload.Close()
-		upload, err = s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, UploadTus, s.queryOf(declared.Upload.TusURL))
+		upload, err = s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, s.queryOf(declared.Upload.TusURL))
 		s.must(err)
 		if upload.Offset() != half || upload.Size() != int64(len(file)) || upload.Done() {
 			t.Errorf("after a restart the upload is at %d of %d", upload.Offset(), upload.Size())
@@ -245,7 +246,7 @@ func TestReservationsEnd(t *testing.T) {
 		s.due()
 		s.wantStatus(idle.SubmissionID, sortie.SubmissionPending)
 		s.pass(time.Second)
-		_, err = s.app.OpenUpload(ctx, idle.SubmissionID, UploadPut, link)
+		_, err = s.app.OpenUpload(ctx, idle.SubmissionID, links.VariantUploadPut, link)
 		wantCode(t, err, sortie.CodeMediaURLExpired)
 		s.pass(takeInTime)
 		s.due()

@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -27,9 +30,14 @@ import (
 )
 
 const (
-	testBase = "https://sortie.example"
+	testURL  = "https://sortie.example"
 	testHold = 10 * time.Minute
 )
+
+// testBase builds links that the tests can take apart.
+func testBase(submissionID, variant, token string) string {
+	return testURL + "/" + variant + "/" + submissionID + "?" + token
+}
 
 // studio is a world whose service takes submissions.
 type testMedia struct {
@@ -62,7 +70,7 @@ func openTestMedia(t testing.TB, database string, configure func(*Config)) *test
 		config.Media, config.Incoming = objects, incoming
 		config.Ingester = ingest.New(ingest.Config{TempDir: t.TempDir()})
 		config.Verification = verify.New(verify.Config{Mode: verify.Auto})
-		config.AcceptanceHold, config.BaseURL = testHold, testBase
+		config.AcceptanceHold, config.Links = testHold, testBase
 		config.SettlerAddress, config.Settler = signer.Address(), settlerOf(signer)
 		if configure != nil {
 			configure(config)
@@ -157,7 +165,7 @@ func (s *testMedia) open(declared sortie.SubmissionDeclared) *Upload {
 
 func (s *testMedia) tryOpen(declared sortie.SubmissionDeclared) (*Upload, error) {
 	s.t.Helper()
-	return s.app.OpenUpload(context.Background(), declared.SubmissionID, UploadPut, s.queryOf(declared.Upload.PutURL))
+	return s.app.OpenUpload(context.Background(), declared.SubmissionID, links.VariantUploadPut, s.queryOf(declared.Upload.PutURL))
 }
 
 // upload uploads a whole file.
@@ -225,13 +233,36 @@ func (s *testMedia) submitQuickly(wallet sortie.Address, draft store.Draft, key 
 // deliverables reads a page as a creator's client does.
 func (s *testMedia) deliverables(draft store.Draft, query DeliverablesQuery) sortie.Deliverables {
 	s.t.Helper()
-	answer, err := s.app.Deliverables(context.Background(), testBase, draft.Wallet, draft.ID, query, nil)
+	page := sortie.Deliverables{OK: true}
+	summary, err := s.app.Deliverables(context.Background(), draft.Wallet, draft.ID, query, func(d Deliverable) {
+		page.Submissions = append(page.Submissions, s.delivered(d))
+	})
 	s.must(err)
-	var page sortie.Deliverables
-	decoder := json.NewDecoder(bytes.NewReader(answer))
-	decoder.DisallowUnknownFields()
-	s.must(decoder.Decode(&page))
+	s.must(json.Unmarshal(summary.Mission, &page.Mission))
+	page.Summary.AcceptedSubmissions, page.Summary.ReturnedSubmissions = summary.Accepted, summary.Returned
+	if summary.NextCursor != "" {
+		page.Summary.NextCursor = &summary.NextCursor
+	}
+	page.Summary.GeneratedAt = sortie.FormatTime(summary.GeneratedAt)
 	return page
+}
+
+// delivered decodes an element of a page and adds its links.
+func (s *testMedia) delivered(d Deliverable) sortie.Deliverable {
+	s.t.Helper()
+	var element sortie.Deliverable
+	decoder := json.NewDecoder(io.MultiReader(bytes.NewReader(d.BeforeLinks), bytes.NewReader(d.AfterLinks)))
+	decoder.DisallowUnknownFields()
+	s.must(decoder.Decode(&element))
+	link := func(variant string) string {
+		return testBase(d.SubmissionID, variant, string(d.Links.AppendToken(nil, d.SubmissionID, variant)))
+	}
+	element.MediaURL, element.MediaURLExpiresAt = link(links.VariantOriginal), sortie.FormatTime(d.Links.ExpiresAt())
+	if d.HasThumbnail {
+		thumbnail := link(links.VariantThumbnail)
+		element.ThumbnailURL = &thumbnail
+	}
+	return element
 }
 
 // fetch follows a media link.
@@ -239,10 +270,10 @@ func (s *testMedia) fetch(service *Service, link string) (Media, error) {
 	s.t.Helper()
 	parsed, err := url.Parse(link)
 	s.must(err)
-	variant, id := filepath.Base(parsed.Path), filepath.Base(filepath.Dir(parsed.Path))
+	variant, id, _ := strings.Cut(strings.TrimPrefix(parsed.Path, "/"), "/")
 	open := service.App.OpenMedia
-	if filepath.Dir(filepath.Dir(parsed.Path)) == "/api/operator/media" {
-		open = service.Operators.OpenReviewMedia
+	if shown, isReview := strings.CutPrefix(variant, "review-"); isReview {
+		variant, open = shown, service.Operators.OpenReviewMedia
 	}
 	opened, err := open(context.Background(), id, variant, parsed.RawQuery)
 	if err == nil {

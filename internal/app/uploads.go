@@ -13,12 +13,6 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// The ways in which a file can be uploaded, each with a link of its own.
-const (
-	UploadPut = "put"
-	UploadTus = "tus"
-)
-
 // takeInTime bounds what happens after the last byte of an upload: the file is put where it stays.
 const takeInTime = 2 * time.Minute
 
@@ -32,8 +26,8 @@ type Upload struct {
 	prolonging *prolongation // under way; nil: none
 }
 
-// OpenUpload takes the turn at an upload. The variant is [UploadPut] or [UploadTus]; the raw query
-// is that of its link.
+// OpenUpload takes the turn at an upload. The variant is
+// [links.VariantUploadPut] or [links.VariantUploadTus].
 //
 // An upload whose last byte came, and that nobody finished because the service was stopped or could
 // not keep the file, is finished first: see [Upload.Finish]. An upload that was taken in before is
@@ -42,11 +36,11 @@ type Upload struct {
 // It fails with media_url_invalid, media_url_expired, also when the reservation has ended,
 // wrong_state when the submission was withdrawn, validation_failed when it was rejected for another
 // file, idempotency_in_progress while somebody else has the turn, and service_unavailable.
-func (a *App) OpenUpload(ctx context.Context, id, variant, rawQuery string) (*Upload, error) {
+func (a *App) OpenUpload(ctx context.Context, id, variant, token string) (*Upload, error) {
 	if a.objects == nil {
 		return nil, errNoMediaStore()
 	}
-	if _, err := a.verifyLink(ctx, id, "upload-"+variant, rawQuery); err != nil {
+	if _, err := a.verifyLink(ctx, id, variant, token); err != nil {
 		return nil, uploadLinkError(err)
 	}
 	submission, err := a.store.Submission(ctx, id)

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"gocloud.dev/blob/s3blob"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
@@ -151,22 +151,11 @@ func (s *s3Server) makeBucket() error {
 			return errors.Join(err, ctx.Err())
 		}
 	}
-	address, err := url.Parse(bucketURL(s.address))
+	client, err := minio.New(s.address, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1"})
 	if err != nil {
 		return err
 	}
-	bucket, err := new(s3blob.URLOpener).OpenBucketURL(ctx, address)
-	if err != nil {
-		return err
-	}
-	defer bucket.Close()
-	var client *s3.Client
-	if !bucket.As(&client) {
-		return errors.New("the bucket has no client")
-	}
-	name := bucketName
-	_, err = client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name})
-	return err
+	return client.MakeBucket(ctx, bucketName, minio.MakeBucketOptions{})
 }
 
 func bucketURL(address string) string {

@@ -52,8 +52,8 @@ func runChain() error {
 	return chain.Close()
 }
 
-// countGoroutines is the child that starts and stops chains and prints how many goroutines each has
-// left behind.
+// countGoroutines is the child that starts and stops chains and prints the number of goroutines
+// after each.
 func countGoroutines() error {
 	for range 3 {
 		chain, err := devnet.Start(context.Background(), quiet())
@@ -69,18 +69,21 @@ func countGoroutines() error {
 	return nil
 }
 
-// settledGoroutines counts once those that are just ending have ended. The node's peer database
-// takes a second to.
+// settledGoroutines counts goroutines once the number has not changed for 200 ms: some are still
+// ending when Close returns.
 func settledGoroutines() int {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for range 12_000 {
-		if !strings.Contains(allStacks(), "goleveldb") {
-			break
-		}
+	count, same := runtime.NumGoroutine(), 0
+	for same < 40 {
 		<-again.C
+		if now := runtime.NumGoroutine(); now == count {
+			same++
+		} else {
+			count, same = now, 0
+		}
 	}
-	return runtime.NumGoroutine()
+	return count
 }
 
 func allStacks() string {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/api"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
@@ -125,10 +126,10 @@ func (w *mediaWork) configure(use *app.Config, config Config, baseURL string) {
 	use.Media, use.Incoming, use.Ingester = w.objects, w.incoming, w.ingester
 	use.Verification = verify.New(verify.Config{Mode: config.Media.Verification})
 	use.AcceptanceHold, use.Reservations = config.Media.Hold, config.Media.Reservations
-	use.BaseURL = baseURL
 	if len(config.PublicURLs) > 0 {
-		use.BaseURL = config.PublicURLs[0]
+		baseURL = config.PublicURLs[0]
 	}
+	use.Links = api.LinksUnder(baseURL)
 	if config.Settler != nil {
 		use.SettlerAddress = config.Settler.Address()
 		use.Settler = func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error) {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/api"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -174,7 +175,7 @@ func (m *moneyMachine) drawSubmission(t *rapid.T) moneySubmission {
 func (m *moneyMachine) revoke(t *rapid.T) {
 	order := app.Order{Operator: moneyOperator}
 	_, _ = rand.Read(order.Request[:])
-	_, err := m.operators.RejectSubmission(m.ctx, moneyBase, order, m.drawSubmission(t).id, "It shows another tower.")
+	_, err := m.operators.RejectSubmission(m.ctx, api.LinksUnder(moneyBase), order, m.drawSubmission(t).id, "It shows another tower.")
 	m.skipRefused(t, err)
 }
 

@@ -19,12 +19,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/api"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/links"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -233,7 +235,7 @@ func (s *moneyService) declare(contributor sortie.Address, missionID string) (so
 		ContentType: "image/jpeg", SizeBytes: int64(len(file)), SHA256: fmt.Sprintf("%x", sha256.Sum256(file)),
 	})
 	s.must(err)
-	declared, _, err := s.app.Declare(s.ctx, moneyBase, contributor, moneyNetwork, missionID, rand.Text(), body)
+	declared, _, err := s.app.Declare(s.ctx, api.LinksUnder(moneyBase), contributor, moneyNetwork, missionID, rand.Text(), body)
 	return declared, file, err
 }
 
@@ -243,7 +245,7 @@ func (s *moneyService) submit(declared sortie.SubmissionDeclared, file []byte) {
 	s.t.Helper()
 	link, err := url.Parse(declared.Upload.PutURL)
 	s.must(err)
-	upload, err := s.app.OpenUpload(s.ctx, declared.SubmissionID, app.UploadPut, link.RawQuery)
+	upload, err := s.app.OpenUpload(s.ctx, declared.SubmissionID, links.VariantUploadPut, link.RawQuery)
 	s.must(err)
 	defer upload.Close()
 	_, err = upload.Append(s.ctx, bytes.NewReader(file))

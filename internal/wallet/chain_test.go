@@ -4,23 +4,26 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"log/slog"
 	"math/big"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/eth/ethconfig"
-	"github.com/ethereum/go-ethereum/ethclient/simulated"
-	"github.com/ethereum/go-ethereum/node"
+	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts"
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
 //go:generate node testdata/generate.mjs
@@ -28,11 +31,13 @@ import (
 //go:embed testdata/wallets.json
 var walletCode []byte
 
+const chainID = 1337
+
 // chain is a real EVM with contract wallets on it.
 type chain struct {
-	backend *simulated.Backend
-	code    map[string]sortie.Bytes // creation code by name
-	nonce   uint64
+	client *ethclient.Client
+	code   map[string]sortie.Bytes // creation code by name
+	nonce  uint64
 
 	wallets  map[string]sortie.Address // deployed without arguments, by name
 	mine     sortie.Address            // OwnerWallet of owner
@@ -45,25 +50,21 @@ type chain struct {
 
 // openChain starts one chain for all tests: they only read it.
 var openChain = sync.OnceValue(func() *chain {
-	c := &chain{
-		wallets:  make(map[string]sortie.Address),
-		yesKey:   mustKey("0000000000000000000000000000000000000000000000000000000000000077"),
-		ownerKey: mustKey("0000000000000000000000000000000000000000000000000000000000000078"),
-	}
+	const yesSecret, ownerSecret = "0000000000000000000000000000000000000000000000000000000000000077", "0000000000000000000000000000000000000000000000000000000000000078"
+	c := &chain{wallets: make(map[string]sortie.Address), yesKey: mustKey(yesSecret), ownerKey: mustKey(ownerSecret)}
 	if err := json.Unmarshal(walletCode, &c.code); err != nil {
 		panic(err)
 	}
-	// The addresses that the delegations point to must be known before the first block.
-	yes := deployedAt(creator.Address(), 0)
-	c.mine = deployedAt(creator.Address(), 1)
-	c.backend = simulated.NewBackend(types.GenesisAlloc{
-		common.Address(creator.Address()):    {Balance: new(big.Int).Mul(big.NewInt(1000), big.NewInt(params.Ether))},
-		common.Address(c.yesKey.Address()):   {Balance: new(big.Int), Code: types.AddressToDelegation(common.Address(yes))},
-		common.Address(c.ownerKey.Address()): {Balance: new(big.Int), Code: types.AddressToDelegation(common.Address(c.mine))},
-	}, publicRules)
+	started, err := devnet.Start(context.Background(), devnet.Config{
+		ChainID: chainID, BlockInterval: 24 * time.Hour, ClockLead: 24 * time.Hour, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
+	c.client = started.Client()
 
 	c.wallets["YesWallet"] = c.deploy(c.code["YesWallet"])
-	c.deploy(c.ownerWallet(owner.Address()))
+	c.mine = c.deploy(c.ownerWallet(owner.Address()))
 	c.mineToo = c.deploy(c.ownerWallet(owner.Address()))
 	c.factory = c.deploy(c.code["WalletFactory"])
 	c.token = c.deploy(contracts.ServiceToken.CreateWith(servicetoken.NewServiceToken().PackConstructor(
@@ -73,15 +74,10 @@ var openChain = sync.OnceValue(func() *chain {
 			c.wallets[name] = c.deploy(code)
 		}
 	}
+	c.delegate(yesSecret, c.wallets["YesWallet"])
+	c.delegate(ownerSecret, c.mine)
 	return c
 })
-
-// publicRules takes away the rules that no public chain has yet.
-func publicRules(_ *node.Config, config *ethconfig.Config) {
-	rules := *params.AllDevChainProtocolChanges
-	rules.BogotaTime = nil
-	config.Genesis.Config = &rules
-}
 
 func deployedAt(deployer sortie.Address, nonce uint64) sortie.Address {
 	return sortie.Address(crypto.CreateAddress(common.Address(deployer), nonce))
@@ -91,31 +87,59 @@ func (c *chain) ownerWallet(owner sortie.Address) []byte {
 	return append(append([]byte(nil), c.code["OwnerWallet"]...), common.LeftPadBytes(owner[:], 32)...)
 }
 
-// deploy creates a contract in a block of its own and panics if it did not get its code.
+// deploy creates a contract and panics if it did not get its code.
 func (c *chain) deploy(code []byte) sortie.Address {
+	address := deployedAt(creator.Address(), c.nonce)
+	c.send(&types.DynamicFeeTx{
+		ChainID: big.NewInt(chainID), Nonce: c.nonce, Gas: 10_000_000, Data: code,
+		GasFeeCap: big.NewInt(100 * params.GWei), GasTipCap: big.NewInt(params.GWei),
+	})
+	c.wantCode(address)
+	return address
+}
+
+// delegate lets an account run the code of a contract (EIP-7702).
+func (c *chain) delegate(secret string, contract sortie.Address) {
+	key, err := crypto.HexToECDSA(secret)
+	if err != nil {
+		panic(err)
+	}
+	authorization, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(chainID), Address: common.Address(contract)})
+	if err != nil {
+		panic(err)
+	}
+	c.send(&types.SetCodeTx{
+		ChainID: uint256.NewInt(chainID), Nonce: c.nonce, Gas: 100_000, AuthList: []types.SetCodeAuthorization{authorization},
+		GasFeeCap: uint256.NewInt(100 * params.GWei), GasTipCap: uint256.NewInt(params.GWei),
+	})
+	c.wantCode(sortie.Address(crypto.PubkeyToAddress(key.PublicKey)))
+}
+
+// send signs a transaction of the creator and waits until it is mined.
+func (c *chain) send(data types.TxData) {
 	key, err := crypto.HexToECDSA("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 	if err != nil {
 		panic(err)
 	}
-	transaction := types.MustSignNewTx(key, types.LatestSignerForChainID(big.NewInt(1337)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(1337), Nonce: c.nonce, Gas: 10_000_000, Data: code,
-		GasFeeCap: big.NewInt(100 * params.GWei), GasTipCap: big.NewInt(params.GWei),
-	})
-	if err := c.backend.Client().SendTransaction(context.Background(), transaction); err != nil {
+	encoded, err := types.MustSignNewTx(key, types.LatestSignerForChainID(big.NewInt(chainID)), data).MarshalBinary()
+	if err != nil {
 		panic(err)
 	}
-	c.backend.Commit()
-	address := deployedAt(creator.Address(), c.nonce)
-	c.nonce++
-	if deployed, err := c.backend.Client().CodeAt(context.Background(), common.Address(address), nil); err != nil || len(deployed) == 0 {
-		panic("the contract was not deployed")
+	if err := c.client.Client().Call(new(any), "eth_sendRawTransactionSync", hexutil.Bytes(encoded)); err != nil {
+		panic(err)
 	}
-	return address
+	c.nonce++
+}
+
+func (c *chain) wantCode(address sortie.Address) {
+	if code, err := c.client.CodeAt(context.Background(), common.Address(address), nil); err != nil || len(code) == 0 {
+		panic("no code at " + address.String())
+	}
 }
 
 // call is the eth_call that the service would give to the verifier.
 func (c *chain) call(ctx context.Context, data []byte, gas uint64) ([]byte, error) {
-	return c.backend.Client().CallContract(ctx, ethereum.CallMsg{
+	return c.client.CallContract(ctx, ethereum.CallMsg{
 		From: common.HexToAddress("0x00000000000000000000000000000000c0ffee00"), Gas: gas, Data: data,
 	}, nil)
 }

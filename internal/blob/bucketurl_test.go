@@ -1,0 +1,56 @@
+package blob
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestBucketURLs(t *testing.T) {
+	t.Setenv("AWS_REGION", "eu-north-1")
+	for address, want := range map[string]struct {
+		name, region, host, prefix string
+		pathStyle, anonymous       bool
+	}{
+		"s3://media?region=eu-central-1": {name: "media", region: "eu-central-1", host: `Amazon S3, region "eu-central-1"`},
+		"s3://media":                     {name: "media", region: "eu-north-1", host: `Amazon S3, region "eu-north-1"`},
+		"s3://media?region=r&endpoint=https://u:p@s3.example&use_path_style=1":   {name: "media", region: "r", host: "s3.example", pathStyle: true},
+		"s3://media?region=r&endpoint=http://s3.example:1&s3ForcePathStyle=true": {name: "media", region: "r", host: "s3.example:1", pathStyle: true},
+		"s3://media?region=r&anonymous=true&prefix=a/b/":                         {name: "media", region: "r", host: `Amazon S3, region "r"`, prefix: "a/b/", anonymous: true},
+		"s3://media?region=r&request_checksum_calculation=when_supported":        {name: "media", region: "r", host: `Amazon S3, region "r"`},
+		"s3://media?region=r&ssetype=aws:kms&kmskeyid=k&accelerate=true":         {name: "media", region: "r", host: `Amazon S3, region "r"`},
+		"s3://media?region=r&profile=p&dualstack=true&disable_https=false":       {name: "media", region: "r", host: `Amazon S3, region "r"`},
+	} {
+		name, options, err := parseBucketURL(address)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		if name != want.name || options.region != want.region || options.host() != want.host || options.prefix != want.prefix ||
+			options.pathStyle != want.pathStyle || options.anonymous != want.anonymous {
+			t.Errorf("%s: got bucket %q, host %q, options %+v, want %+v", address, name, options.host(), options, want)
+		}
+		if _, _, err := options.newClient(); err != nil {
+			t.Errorf("client of %s: %v", address, err)
+		}
+	}
+}
+
+func TestWrongBucketURLsAreRefused(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"s3://":                                         "want s3://BUCKET",
+		"s3://%":                                        "want s3://BUCKET",
+		"s3://media?regoin=r":                           `unknown query parameter "regoin"`,
+		"s3://media?use_path_style=perhaps":             "use_path_style",
+		"s3://media?endpoint=secret.example":            "endpoint",
+		"s3://media?endpoint=ftp://u:secret@h":          "endpoint",
+		"s3://media?endpoint=https://secret.example/s3": "no path",
+		"s3://media?ssetype=rot13":                      "ssetype",
+		"s3://media?request_checksum_calculation=maybe": "request_checksum_calculation",
+	} {
+		_, _, err := parseBucketURL(address)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: got error %v, want one with %q and without the endpoint", address, err, want)
+		}
+	}
+}
