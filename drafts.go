@@ -63,6 +63,9 @@ type Budget struct {
 	BaseUnits string `json:"baseUnits"` // decimal integer
 }
 
+// MaxFieldErrors is how many wrong fields an error lists at most.
+const MaxFieldErrors = 50
+
 // FieldError is one fault of a mission definition.
 type FieldError struct {
 	Path    string `json:"path"`

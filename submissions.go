@@ -28,6 +28,11 @@ const (
 	PayoutFailed   PayoutStatus = "failed"   // set aside until an operator retries it
 )
 
+// PayoutStatuses lists the statuses of payouts, without PayoutNone.
+func PayoutStatuses() []PayoutStatus {
+	return []PayoutStatus{PayoutQueued, PayoutSent, PayoutPaid, PayoutDeferred, PayoutFailed}
+}
+
 // Location is where a submission was made, as its contributor declared it.
 type Location struct {
 	Lat            json.Number `json:"lat"`

@@ -9,6 +9,7 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -18,7 +19,7 @@ import (
 type following struct {
 	db       *store.DB
 	nodes    *chain.Nodes
-	follower *chain.Follower
+	follower *follower.Follower
 }
 
 func openFollowing(ctx context.Context, task assignment) (work, error) {
@@ -38,7 +39,7 @@ func openFollowing(ctx context.Context, task assignment) (work, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.close())
 	}
-	f.follower = chain.NewFollower(chain.FollowerConfig{Nodes: f.nodes, Ledger: ledger, ChainID: task.Dev.ChainID, Logger: logger})
+	f.follower = follower.NewFollower(follower.FollowerConfig{Nodes: f.nodes, Ledger: ledger, ChainID: task.Dev.ChainID, Logger: logger})
 	return f, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/cli"
+	"github.com/sortie-labs/sortie/internal/sender"
 	"github.com/sortie-labs/sortie/internal/service"
 )
 
@@ -32,7 +33,7 @@ func (o *payoutOptions) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.interval, "payout-interval", defaultPayoutInterval, "how long payouts of a mission wait for others to share a transaction, 0 to 24h")
 	flags.StringVar(&o.capUSDC, "payout-cap-usdc", "", "USDC that the service pays out within an hour at most, or none (default 10000; none on a development chain)")
 	flags.StringVar(&o.capServiceToken, "payout-cap-service-token", "", "SERVICE_TOKEN that the service pays out within an hour at most, or none (default 10000; none on a development chain)")
-	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(chain.DefaultMinBalance(), cli.EtherDecimals), "balance of the sender, in the chain's coin, below which there is an alarm; 0 for none")
+	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(sender.DefaultMinBalance(), cli.EtherDecimals), "balance of the sender, in the chain's coin, below which there is an alarm; 0 for none")
 	flags.BoolVar(&o.allowSharedKeys, "allow-shared-keys", false, "start although two of --authorizer, --settler and --sender are the same account")
 }
 

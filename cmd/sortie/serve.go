@@ -19,6 +19,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/cli"
+	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/service"
 )
@@ -224,7 +225,7 @@ func (o serveOptions) parseChainWork(config *service.Config) (err error) {
 		return cli.UsageError("--confirmations %d: want at least 1 block", o.confirmations)
 	}
 	config.Confirmations = uint64(o.confirmations)
-	if config.Finality, err = chain.ParseFinality(o.finality); err != nil {
+	if config.Finality, err = follower.ParseFinality(o.finality); err != nil {
 		return cli.UsageError("--finality %q: want finalized or a number of blocks from 1", o.finality)
 	}
 	if o.maxFeePerGas < 1 || o.maxFeePerGas > highestMaxFeePerGas {

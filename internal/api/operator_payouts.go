@@ -11,8 +11,7 @@ func (s *Server) listPayouts(req *request) (none sortie.PayoutPage, err error) {
 		return none, err
 	}
 	if given := req.query.Get("status"); given != "" {
-		if query.Status, err = oneOf("status", sortie.PayoutStatus(given), sortie.PayoutQueued, sortie.PayoutSent, sortie.PayoutPaid,
-			sortie.PayoutDeferred, sortie.PayoutFailed); err != nil {
+		if query.Status, err = oneOf("status", sortie.PayoutStatus(given), sortie.PayoutStatuses()...); err != nil {
 			return none, err
 		}
 	}

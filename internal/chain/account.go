@@ -80,7 +80,7 @@ func (a *Account) ChainID() uint64 { return a.chainID }
 func (a *Account) Estimate(ctx context.Context, to *sortie.Address, data []byte) (uint64, error) {
 	gas, err := a.backend.EstimateGas(ctx, ethereum.CallMsg{From: common.Address(a.Address()), To: (*common.Address)(to), Data: data})
 	if err != nil {
-		return 0, explain(err)
+		return 0, Explain(err)
 	}
 	return gas + gas/10, nil
 }
@@ -93,13 +93,13 @@ func (a *Account) CanPay(ctx context.Context, gas uint64) error {
 	}
 	need := new(big.Int).Mul(a.feeCap, new(big.Int).SetUint64(gas))
 	if balance.Cmp(need) < 0 {
-		return fmt.Errorf("%s has %s and may need %s for gas: send it more first", a.Address(), ether(balance), ether(need))
+		return fmt.Errorf("%s has %s and may need %s for gas: send it more first", a.Address(), FormatEther(balance), FormatEther(need))
 	}
 	return nil
 }
 
-// ether is for people: nine decimals, rounded.
-func ether(wei *big.Int) string {
+// FormatEther is for people: nine decimals, rounded.
+func FormatEther(wei *big.Int) string {
 	return new(big.Rat).SetFrac(wei, big.NewInt(params.Ether)).FloatString(9) + " ether"
 }
 

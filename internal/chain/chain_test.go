@@ -8,11 +8,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +18,7 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
@@ -84,36 +81,10 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 	}
 }
 
-// switchable is a node in front of another, which can be down, slow to end, or of another chain.
-type switchable struct {
-	*httptest.Server
-	handler atomic.Pointer[http.Handler]
-}
-
-func newSwitchable(t *testing.T) *switchable {
-	s := &switchable{}
-	s.set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.handler.Load()).ServeHTTP(w, r) }))
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *switchable) set(handler http.Handler) { s.handler.Store(&handler) }
-
-func proxyTo(t *testing.T, target string) http.Handler {
-	t.Helper()
-	parsed, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return httputil.NewSingleHostReverseProxy(parsed)
-}
-
 func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	front := newSwitchable(t)
+	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err) // a node that is down stops nobody
@@ -122,12 +93,12 @@ func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) || nodes.Problem() == "" {
 		t.Errorf("before: %v, problem %q", err, nodes.Problem())
 	}
-	front.set(proxyTo(t, net.RPCURL()))
+	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	nodes.CheckEvery(10 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- nodes.Run(ctx) }()
-	await(t, func() bool { return nodes.Problem() == "" })
+	chaintest.Await(t, func() bool { return nodes.Problem() == "" })
 	returnWord := common.FromHex("602a60005260206000f3") // PUSH1 42, MSTORE, RETURN one word
 	answer, err := nodes.RunCreationCode(t.Context(), returnWord, 100_000)
 	if err != nil || new(big.Int).SetBytes(answer).Int64() != 42 {
@@ -147,14 +118,14 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
 		t.Errorf("at start: %v", err)
 	}
-	front := newSwitchable(t)
+	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, wrong, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer nodes.Close()
 	nodes.CheckEvery(10 * time.Millisecond)
-	front.set(proxyTo(t, net.RPCURL()))
+	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
 		t.Errorf("when it answers: %v", err)
 	}
@@ -163,38 +134,27 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 func TestANodeThatTurnsIntoAnotherIsPutOutOfUse(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	front := newSwitchable(t)
-	front.set(proxyTo(t, net.RPCURL()))
+	front := chaintest.NewSwitchable(t)
+	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer nodes.Close()
 	nodes.CheckEvery(time.Millisecond)
-	front.set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	front.Set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"0x1"}`)
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- nodes.Run(ctx) }()
-	await(t, func() bool { return nodes.Problem() != "" })
+	chaintest.Await(t, func() bool { return nodes.Problem() != "" })
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) {
 		t.Errorf("still asked: %v", err)
 	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("it stopped the service: %v", err)
-	}
-}
-
-func await(t *testing.T, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(3 * time.Minute); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatal("waited in vain")
-		}
 	}
 }
 
@@ -218,8 +178,8 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 			}
 		},
 	} {
-		front := newSwitchable(t)
-		front.set(handler)
+		front := chaintest.NewSwitchable(t)
+		front.Set(handler)
 		secretURL := strings.Replace(front.URL, "http://", "http://user:hunter2@", 1) + "/v3/hunter2?key=hunter2"
 		node := dial(t, secretURL)
 		for what, err := range map[string]error{"check": deployment.Check(t.Context(), node), "call": second(node.RunCreationCode(t.Context(), nil, 1))} {
@@ -253,7 +213,7 @@ func TestApproveExactlyAndRefusalsInTheContractsWords(t *testing.T) {
 	allowance := func() string {
 		erc20 := servicetoken.NewServiceToken()
 		to := common.Address(deployment.USDC)
-		answer, err := net.Client().CallContract(t.Context(), call(to, erc20.PackAllowance(common.Address(creator.Address), common.Address(deployment.Factory))), nil)
+		answer, err := net.Client().CallContract(t.Context(), callMessage(to, erc20.PackAllowance(common.Address(creator.Address), common.Address(deployment.Factory))), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,6 +248,6 @@ func TestApproveExactlyAndRefusalsInTheContractsWords(t *testing.T) {
 	}
 }
 
-func call(to common.Address, data []byte) ethereum.CallMsg {
+func callMessage(to common.Address, data []byte) ethereum.CallMsg {
 	return ethereum.CallMsg{To: &to, Data: data}
 }

@@ -152,7 +152,7 @@ func ask[T any](ctx context.Context, node Reader, to sortie.Address, data []byte
 	address := common.Address(to)
 	answer, err := node.CallContract(ctx, ethereum.CallMsg{To: &address, Data: data}, nil)
 	if err != nil {
-		if isAnswer(err) {
+		if IsAnswer(err) {
 			return value, err
 		}
 		return value, unreachable(node, err)
@@ -162,7 +162,7 @@ func ask[T any](ctx context.Context, node Reader, to sortie.Address, data []byte
 
 func unreachable(node Reader, err error) error {
 	if named, ok := node.(*Node); ok {
-		err = named.redact(err)
+		err = named.Redact(err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }

@@ -67,7 +67,7 @@ func (l *rawLog) event() (event onchain.Event, known bool, err error) {
 		Block: l.block, BlockHash: l.blockHash, LogIndex: l.index, Transaction: l.transaction, Factory: l.address, Kind: shape.kind,
 	}
 	if !fits || !shape.read(&event, l) {
-		return onchain.Event{}, true, badAnswer("log %d of block %d is no %s that the contract writes", l.index, l.block, shape.kind)
+		return onchain.Event{}, true, BadAnswer("log %d of block %d is no %s that the contract writes", l.index, l.block, shape.kind)
 	}
 	return event, true, nil
 }

@@ -10,25 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"pgregory.net/rapid"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
+	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
-
-var factoryABI = func() abi.ABI {
-	parsed, err := missionfactory.MissionFactoryMetaData.ParseABI()
-	if err != nil {
-		panic(err)
-	}
-	return *parsed
-}()
-
-var followedFactory = sortie.MustAddress("0x00000000000000000000000000000000000fac70")
 
 // drawLog makes a log as the contract writes it.
 func drawLog(t *rapid.T) *types.Log {
@@ -42,9 +31,9 @@ func drawLog(t *rapid.T) *types.Log {
 	number := func(label string, bits int) *big.Int {
 		return new(big.Int).Rsh(new(big.Int).SetBytes(word(label).Bytes()), uint(256-bits))
 	}
-	event := factoryABI.Events[name]
+	event := chaintest.FactoryABI.Events[name]
 	log := &types.Log{
-		Address: common.Address(followedFactory), Topics: []common.Hash{event.ID}, BlockNumber: rapid.Uint64Range(0, 1<<40).Draw(t, "block"),
+		Address: common.Address(chaintest.Factory), Topics: []common.Hash{event.ID}, BlockNumber: rapid.Uint64Range(0, 1<<40).Draw(t, "block"),
 		BlockHash: word("blockHash"), TxHash: word("transaction"), Index: uint(rapid.IntRange(0, 5000).Draw(t, "index")),
 	}
 	var values []any
@@ -68,80 +57,20 @@ func drawLog(t *rapid.T) *types.Log {
 	return log
 }
 
-func logJSON(t interface{ Fatal(...any) }, log *types.Log) []byte {
-	text, err := json.Marshal(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// byBinding decodes a log with the generated code.
-func byBinding(log *types.Log) (event onchain.Event, err error) {
-	event = onchain.Event{
-		Block: log.BlockNumber, BlockHash: sortie.Hash(log.BlockHash), LogIndex: uint64(log.Index), Transaction: sortie.Hash(log.TxHash),
-		Factory: sortie.Address(log.Address), Kind: eventShapes[sortie.Hash(log.Topics[0])].kind,
-	}
-	switch event.Kind {
-	case onchain.EventMissionFunded:
-		got, failed := factory.UnpackMissionFundedEvent(log)
-		if failed != nil {
-			return event, failed
-		}
-		event.MissionKey = got.MissionKey
-		event.Funded = &onchain.MissionFunded{
-			MissionID: storable(got.MissionId), Creator: sortie.Address(got.Creator), Token: sortie.Address(got.Token),
-			Reward: got.RewardPerSubmission, TargetCount: got.TargetCount, Nonce: got.Nonce, ReclaimAfter: got.ReclaimAfter.Uint64(),
-		}
-	case onchain.EventSubmissionPaid:
-		got, failed := factory.UnpackSubmissionPaidEvent(log)
-		if failed != nil {
-			return event, failed
-		}
-		event.MissionKey = got.MissionKey
-		event.Payment = &onchain.Payment{SubmissionKey: got.SubmissionKey, Recipient: sortie.Address(got.Recipient), Slot: got.Slot.Uint64(), Amount: got.Amount}
-	case onchain.EventPayoutDeferred:
-		got, failed := factory.UnpackPayoutDeferredEvent(log)
-		if failed != nil {
-			return event, failed
-		}
-		event.MissionKey = got.MissionKey
-		event.Payment = &onchain.Payment{SubmissionKey: got.SubmissionKey, Recipient: sortie.Address(got.Recipient), Slot: got.Slot.Uint64(), Amount: got.Amount}
-	case onchain.EventMissionClosed:
-		got, failed := factory.UnpackMissionClosedEvent(log)
-		if failed != nil {
-			return event, failed
-		}
-		event.MissionKey = got.MissionKey
-		event.Closed = &onchain.MissionClosed{Refund: got.Refund, RefundDeferred: got.RefundDeferred, Reason: got.Reason}
-	default:
-		return event, errors.New("unknown")
-	}
-	return event, nil
-}
-
-func sameEvent(a, b onchain.Event) bool { return describe(a) == describe(b) }
-
-func describe(event onchain.Event) string {
-	text, err := json.Marshal(event)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
+func sameEvent(a, b onchain.Event) bool { return chaintest.Describe(a) == chaintest.Describe(b) }
 
 func TestEventsAreReadAsTheGeneratedCodeReadsThem(t *testing.T) {
 	t.Parallel()
 	kinds := make(map[onchain.EventKind]int)
 	rapid.Check(t, func(t *rapid.T) {
 		log := drawLog(t)
-		want, err := byBinding(log)
+		want, err := chaintest.DecodeLog(log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := newSieve([]sortie.Address{followedFactory}).events(fmt.Appendf(nil, "[ %s\n]", logJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		got, err := NewLogFilter([]sortie.Address{chaintest.Factory}).Events(fmt.Appendf(nil, "[ %s\n]", chaintest.LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
 		if err != nil || len(got) != 1 || !sameEvent(got[0], want) {
-			t.Fatalf("read %+v, %v\nwant %s", got, err, describe(want))
+			t.Fatalf("read %+v, %v\nwant %s", got, err, chaintest.Describe(want))
 		}
 		kinds[want.Kind]++
 	})
@@ -153,7 +82,7 @@ func TestEventsAreReadAsTheGeneratedCodeReadsThem(t *testing.T) {
 func TestTopicsAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	for topic, shape := range eventShapes {
-		event, err := factoryABI.EventByID(common.Hash(topic))
+		event, err := chaintest.FactoryABI.EventByID(common.Hash(topic))
 		if err != nil {
 			t.Errorf("%s: %v", shape.kind, err)
 			continue
@@ -186,23 +115,23 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 				log.Data[rapid.IntRange(0, len(log.Data)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 			}
 		}
-		got, err := newSieve([]sortie.Address{followedFactory}).events(fmt.Appendf(nil, "[%s]", logJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		got, err := NewLogFilter([]sortie.Address{chaintest.Factory}).Events(fmt.Appendf(nil, "[%s]", chaintest.LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
 		if err != nil {
-			if !errors.Is(err, errBadAnswer) {
+			if !errors.Is(err, ErrBadAnswer) {
 				t.Fatalf("refused with %v", err)
 			}
 			refused++
 			return
 		}
-		want, err := byBinding(log)
+		want, err := chaintest.DecodeLog(log)
 		if err != nil || !sameEvent(got[0], want) {
-			t.Fatalf("read %s\nwant %s, %v", describe(got[0]), describe(want), err)
+			t.Fatalf("read %s\nwant %s, %v", chaintest.Describe(got[0]), chaintest.Describe(want), err)
 		}
-		again, err := factoryABI.Events[factoryABI.Events[eventName(want.Kind)].Name].Inputs.NonIndexed().Unpack(log.Data)
+		again, err := chaintest.FactoryABI.Events[chaintest.FactoryABI.Events[eventName(want.Kind)].Name].Inputs.NonIndexed().Unpack(log.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		packed, err := factoryABI.Events[eventName(want.Kind)].Inputs.NonIndexed().Pack(again...)
+		packed, err := chaintest.FactoryABI.Events[eventName(want.Kind)].Inputs.NonIndexed().Pack(again...)
 		if err != nil || !bytes.Equal(packed, log.Data) {
 			t.Fatalf("took data that the contract does not write: %x", log.Data)
 		}
@@ -216,7 +145,7 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 func eventName(kind onchain.EventKind) string {
 	for topic, shape := range eventShapes {
 		if shape.kind == kind {
-			event, _ := factoryABI.EventByID(common.Hash(topic))
+			event, _ := chaintest.FactoryABI.EventByID(common.Hash(topic))
 			return event.Name
 		}
 	}
@@ -224,12 +153,12 @@ func eventName(kind onchain.EventKind) string {
 }
 
 func exampleLog() *types.Log {
-	data, err := factoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack("a-mission", big.NewInt(5), big.NewInt(3), [32]byte{7}, big.NewInt(1_800_000_000))
+	data, err := chaintest.FactoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack("a-mission", big.NewInt(5), big.NewInt(3), [32]byte{7}, big.NewInt(1_800_000_000))
 	if err != nil {
 		panic(err)
 	}
 	return &types.Log{
-		Address:     common.Address(followedFactory),
+		Address:     common.Address(chaintest.Factory),
 		Topics:      []common.Hash{common.Hash(topicMissionFunded), common.Hash(sortie.MissionKey("a-mission")), {31: 1}, {31: 2}},
 		Data:        data,
 		BlockNumber: 7, BlockHash: common.Hash{7}, TxHash: common.Hash{8}, Index: 3,
@@ -238,17 +167,17 @@ func exampleLog() *types.Log {
 
 func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
 	t.Parallel()
-	whole := string(logJSON(t, exampleLog()))
+	whole := string(chaintest.LogJSON(t, exampleLog()))
 	second := strings.Replace(whole, `"logIndex":"0x3"`, `"logIndex":"0x4"`, 1)
-	look := newSieve([]sortie.Address{followedFactory})
-	if got, err := look.events([]byte("["+whole+","+second+"]"), 1, 9); err != nil || len(got) != 2 {
+	look := NewLogFilter([]sortie.Address{chaintest.Factory})
+	if got, err := look.Events([]byte("["+whole+","+second+"]"), 1, 9); err != nil || len(got) != 2 {
 		t.Fatalf("the two as they are: %d, %v", len(got), err)
 	}
 	padded := exampleLog()
 	padded.Data[len(padded.Data)-1] = 1
 	for name, list := range map[string]string{
 		"no list":           whole,
-		"padding":           "[" + string(logJSON(t, padded)) + "]",
+		"padding":           "[" + string(chaintest.LogJSON(t, padded)) + "]",
 		"a string":          `"` + strings.Repeat("0", 100) + `"`,
 		"an element null":   "[null]",
 		"twice":             "[" + whole + "," + whole + "]",
@@ -270,7 +199,7 @@ func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
 		if name != "no list" && list == "["+whole+"]" {
 			t.Fatalf("%s: nothing was altered", name)
 		}
-		if got, err := look.events([]byte(list), 1, 9); !errors.Is(err, errBadAnswer) || got != nil {
+		if got, err := look.Events([]byte(list), 1, 9); !errors.Is(err, ErrBadAnswer) || got != nil {
 			t.Errorf("%s: %d events, %v", name, len(got), err)
 		}
 	}
@@ -281,21 +210,21 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := drawLog(t)
 		bloom := types.CreateBloom(&types.Receipt{Logs: []*types.Log{log}})
-		look := newSieve([]sortie.Address{followedFactory})
-		events, err := look.events(fmt.Appendf(nil, "[%s]", logJSON(t, log)), log.BlockNumber, log.BlockNumber)
+		look := NewLogFilter([]sortie.Address{chaintest.Factory})
+		events, err := look.Events(fmt.Appendf(nil, "[%s]", chaintest.LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &header{Block: onchain.Block{Number: log.BlockNumber, Hash: sortie.Hash(log.BlockHash)}, bloom: bloom}
-		if err := look.belong(events, h); err != nil {
+		h := &Header{Block: onchain.Block{Number: log.BlockNumber, Hash: sortie.Hash(log.BlockHash)}, bloom: bloom}
+		if err := look.Belong(events, h); err != nil {
 			t.Fatalf("refused: %v", err)
 		}
 		empty := *h
 		empty.bloom = types.Bloom{}
 		other := *h
 		other.Hash[0] ^= 1
-		for name, wrong := range map[string]*header{"an empty filter": &empty, "another block": &other} {
-			if err := look.belong(events, wrong); !errors.Is(err, errBadAnswer) {
+		for name, wrong := range map[string]*Header{"an empty filter": &empty, "another block": &other} {
+			if err := look.Belong(events, wrong); !errors.Is(err, ErrBadAnswer) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
@@ -308,7 +237,7 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 
 // FuzzLogs holds the hand-written reader against encoding/json and the library's own type.
 func FuzzLogs(f *testing.F) {
-	f.Add(append(append([]byte("["), logJSON(f, exampleLog())...), ']'))
+	f.Add(append(append([]byte("["), chaintest.LogJSON(f, exampleLog())...), ']'))
 	f.Add([]byte(`[{"address":"0x"}, {}]`))
 	f.Add([]byte(`[{"topics":["\u0030x", "\"]"]}]`))
 	f.Fuzz(func(t *testing.T, list []byte) {
@@ -316,11 +245,11 @@ func FuzzLogs(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text, err := replies[0].value()
+		text, err := replies[0].Value()
 		if err != nil {
 			return
 		}
-		events, err := newSieve([]sortie.Address{followedFactory}).events(text, 0, 1<<62)
+		events, err := NewLogFilter([]sortie.Address{chaintest.Factory}).Events(text, 0, 1<<62)
 		if err != nil {
 			return
 		}
@@ -329,9 +258,9 @@ func FuzzLogs(f *testing.F) {
 			t.Fatalf("%d events of what the library does not read: %v", len(events), err)
 		}
 		for i := range events {
-			want, err := byBinding(&logs[i])
+			want, err := chaintest.DecodeLog(&logs[i])
 			if err != nil || !sameEvent(events[i], want) {
-				t.Fatalf("event %d is %s, want %s (%v)", i, describe(events[i]), describe(want), err)
+				t.Fatalf("event %d is %s, want %s (%v)", i, chaintest.Describe(events[i]), chaintest.Describe(want), err)
 			}
 		}
 	})
@@ -356,9 +285,23 @@ func FuzzReplies(f *testing.F) {
 		}
 		for _, one := range library {
 			ours := replies[one.ID-1]
-			if ours.err == nil && !reflect.DeepEqual([]byte(one.Result), ours.result) {
+			if ours.Err == nil && !reflect.DeepEqual([]byte(one.Result), ours.result) {
 				t.Fatalf("the result of %d is %s, want %s", one.ID, ours.result, one.Result)
 			}
 		}
 	})
+}
+
+// What anyone can make the contract write for the price of the gas is not asked for.
+func TestEventsWithoutAUseAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	query := NewLogFilter(nil).query
+	for _, name := range []string{"DeferredClaimed", "AuthorizationRevoked", "DailyCapSet", "RoleGranted"} {
+		if id := chaintest.FactoryABI.Events[name].ID.Hex(); strings.Contains(query, id) {
+			t.Errorf("the filter %s asks for %s, want it not to", query, name)
+		}
+	}
+	if got, want := fmt.Sprint(len(followedTopics)), "4"; got != want {
+		t.Errorf("got %s kinds of event, want %s", got, want)
+	}
 }

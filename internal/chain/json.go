@@ -21,7 +21,7 @@ func eachMember(object []byte, visit func(name, value []byte) error) error {
 // walkObject walks the object that a text begins with, and gives its length.
 func walkObject(text []byte, visit func(name, value []byte) error) (length int, err error) {
 	if len(text) == 0 || text[0] != '{' {
-		return 0, badAnswer("%.40q where an object should be", text)
+		return 0, BadAnswer("%.40q where an object should be", text)
 	}
 	at := skipSpace(text, 1)
 	for text[at] != '}' {
@@ -43,7 +43,7 @@ func walkObject(text []byte, visit func(name, value []byte) error) (length int, 
 // element was: who reads it finds its end anyway.
 func eachElement(array []byte, visit func(text []byte) (length int, err error)) error {
 	if len(array) == 0 || array[0] != '[' {
-		return badAnswer("%.40q where a list should be", array)
+		return BadAnswer("%.40q where a list should be", array)
 	}
 	for at := skipSpace(array, 1); array[at] != ']'; {
 		length, err := visit(array[at:])
@@ -115,18 +115,18 @@ func stringEnd(text []byte, at int) int {
 func quantity(value []byte) (uint64, error) {
 	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
 	if !found || len(digits) == 0 || len(digits) > 16 || (digits[0] == '0' && len(digits) > 1) {
-		return 0, badAnswer("%.40q where a number should be", value)
+		return 0, BadAnswer("%.40q where a number should be", value)
 	}
 	var number uint64
 	for _, digit := range digits {
 		nibble, ok := fromHex(digit)
 		if !ok {
-			return 0, badAnswer("%.40q where a number should be", value)
+			return 0, BadAnswer("%.40q where a number should be", value)
 		}
 		number = number<<4 | uint64(nibble)
 	}
 	if number > math.MaxInt64 {
-		return 0, badAnswer("the number %s is too large", value)
+		return 0, BadAnswer("the number %s is too large", value)
 	}
 	return number, nil
 }
@@ -147,10 +147,10 @@ func fromHex(digit byte) (byte, bool) {
 func fixedBytes(dst, value []byte) error {
 	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
 	if !found || len(digits) != 2*len(dst) {
-		return badAnswer("%.40q where %d bytes should be", value, len(dst))
+		return BadAnswer("%.40q where %d bytes should be", value, len(dst))
 	}
 	if _, err := hex.Decode(dst, digits); err != nil {
-		return badAnswer("%.40q where %d bytes should be", value, len(dst))
+		return BadAnswer("%.40q where %d bytes should be", value, len(dst))
 	}
 	return nil
 }
@@ -159,11 +159,11 @@ func fixedBytes(dst, value []byte) error {
 func anyBytes(dst, value []byte) ([]byte, error) {
 	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
 	if !found {
-		return dst, badAnswer("%.40q where bytes should be", value)
+		return dst, BadAnswer("%.40q where bytes should be", value)
 	}
 	dst, err := hex.AppendDecode(dst, digits)
 	if err != nil {
-		return dst, badAnswer("%.40q where bytes should be", value)
+		return dst, BadAnswer("%.40q where bytes should be", value)
 	}
 	return dst, nil
 }
@@ -180,7 +180,7 @@ func unquote(value []byte) []byte {
 func wei(value []byte) (*big.Int, error) {
 	amount, valid := new(big.Int).SetString(string(unquote(value)), 0)
 	if !valid || amount.Sign() < 0 || amount.BitLen() > 256 {
-		return nil, badAnswer("%.40q where an amount should be", value)
+		return nil, BadAnswer("%.40q where an amount should be", value)
 	}
 	return amount, nil
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// errBadAnswer says that a node's answer is not what a node that works and does not lie would give.
+// ErrBadAnswer says that a node's answer is not what a node that works and does not lie would give.
 // Nothing of it is used.
-var errBadAnswer = errors.New("the node's answer is refused")
+var ErrBadAnswer = errors.New("the node's answer is refused")
 
-func badAnswer(format string, arguments ...any) error {
-	return fmt.Errorf("%w: %w", errBadAnswer, fmt.Errorf(format, arguments...))
+func BadAnswer(format string, arguments ...any) error {
+	return fmt.Errorf("%w: %w", ErrBadAnswer, fmt.Errorf(format, arguments...))
 }
 
 // nodeError is a node's own refusal of a call. It is an rpc.Error.
@@ -43,38 +43,38 @@ func (e statusError) Error() string {
 	return fmt.Sprintf("HTTP status %d %s", int(e), http.StatusText(int(e)))
 }
 
-// call is one JSON-RPC request. Its parameters are a JSON array written by hand, of nothing that
+// Call is one JSON-RPC request. Its parameters are a JSON array written by hand, of nothing that
 // came from outside.
-type call struct {
-	method string
-	params string
+type Call struct {
+	Method string
+	Params string
 }
 
-// reply is the answer to one call: its result as JSON, which may be null, or the node's refusal.
-type reply struct {
+// Reply is the answer to one call: its result as JSON, which may be null, or the node's refusal.
+type Reply struct {
 	result []byte
-	err    error
+	Err    error
 }
 
-// value is the result, or why there is none. null counts as none: the node does not have what it
+// Value is the result, or why there is none. null counts as none: the node does not have what it
 // was asked for.
-func (r reply) value() ([]byte, error) {
-	if r.err != nil {
-		return nil, r.err
+func (r Reply) Value() ([]byte, error) {
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	if string(r.result) == "null" {
-		return nil, errAbsent
+		return nil, ErrAbsent
 	}
 	return r.result, nil
 }
 
-func (r reply) given() bool { return r.result != nil || r.err != nil }
+func (r Reply) given() bool { return r.result != nil || r.Err != nil }
 
-// errAbsent says that a node answered null: it does not have the block, the transaction or the
+// ErrAbsent says that a node answered null: it does not have the block, the transaction or the
 // state.
-var errAbsent = errors.New("the node does not have it")
+var ErrAbsent = errors.New("the node does not have it")
 
-// batch sends calls as one request, or as several where the node takes no larger ones, and gives
+// Batch sends calls as one request, or as several where the node takes no larger ones, and gives
 // their replies in the same order. It is all or nothing: an answer that is not one reply with a
 // result or an error for each call fails as a whole. The error wraps [ErrUnreachable] when there
 // was no JSON to be read, errBadAnswer when it was of the wrong shape, and is a *nodeError when the
@@ -82,22 +82,22 @@ var errAbsent = errors.New("the node does not have it")
 //
 // Answers that are too large together are asked for again in smaller requests. A call whose answer
 // is too large alone has a reply that is an errTooLarge: it does not fail the others.
-func (n *Node) batch(ctx context.Context, calls []call) ([]reply, error) {
+func (n *Node) Batch(ctx context.Context, calls []Call) ([]Reply, error) {
 	return n.batchWithin(ctx, calls, maxAnswerBytes)
 }
 
-// batchOn sends calls together with the question which chain this is, so that no answer of a node
+// BatchOn sends calls together with the question which chain this is, so that no answer of a node
 // that has turned into another one counts.
-func (n *Node) batchOn(ctx context.Context, chainID uint64, calls []call) ([]reply, error) {
-	replies, err := n.batch(ctx, append(slices.Clip(calls), call{"eth_chainId", "[]"}))
+func (n *Node) BatchOn(ctx context.Context, chainID uint64, calls []Call) ([]Reply, error) {
+	replies, err := n.Batch(ctx, append(slices.Clip(calls), Call{"eth_chainId", "[]"}))
 	if err != nil {
 		return nil, err
 	}
-	answer, err := replies[len(calls)].value()
+	answer, err := replies[len(calls)].Value()
 	if err == nil {
 		var id uint64
 		if id, err = quantity(answer); err == nil && id != chainID {
-			err = fmt.Errorf("%w: it is on chain %d now, want %d", errWrongChain, id, chainID)
+			err = fmt.Errorf("%w: it is on chain %d now, want %d", ErrWrongChain, id, chainID)
 		}
 	}
 	if err != nil {
@@ -107,8 +107,8 @@ func (n *Node) batchOn(ctx context.Context, chainID uint64, calls []call) ([]rep
 }
 
 // batchWithin is batch with a limit on the bytes of each answer.
-func (n *Node) batchWithin(ctx context.Context, calls []call, limit int64) ([]reply, error) {
-	replies := make([]reply, len(calls))
+func (n *Node) batchWithin(ctx context.Context, calls []Call, limit int64) ([]Reply, error) {
+	replies := make([]Reply, len(calls))
 	size := n.limit.size()
 	for begin := 0; begin < len(calls); begin += size {
 		end := min(begin+size, len(calls))
@@ -121,10 +121,10 @@ func (n *Node) batchWithin(ctx context.Context, calls []call, limit int64) ([]re
 
 // fill sends calls as one request and stores their replies. What is too large is asked for again,
 // in halves down to one call.
-func (n *Node) fill(ctx context.Context, calls []call, replies []reply, limit int64) error {
+func (n *Node) fill(ctx context.Context, calls []Call, replies []Reply, limit int64) error {
 	some, err := n.request(ctx, calls, limit)
 	if tooLarge(err) && len(calls) == 1 {
-		replies[0] = reply{err: err}
+		replies[0] = Reply{Err: err}
 		return nil
 	}
 	if tooLarge(err) && mayExceed(calls, limit) {
@@ -136,7 +136,7 @@ func (n *Node) fill(ctx context.Context, calls []call, replies []reply, limit in
 	copy(replies, some)
 	var refused []int // nodes that answer a batch up to their limit refuse the rest of it, call by call
 	for i := range some {
-		if len(some) > 1 && tooLarge(some[i].err) {
+		if len(some) > 1 && tooLarge(some[i].Err) {
 			refused = append(refused, i)
 		}
 	}
@@ -146,11 +146,11 @@ func (n *Node) fill(ctx context.Context, calls []call, replies []reply, limit in
 // mayExceed reports whether honest answers to calls can have more bytes together than a limit, or
 // than nodes send. A node that sends more than they can have is broken or hostile: asking it again
 // would only cost more.
-func mayExceed(calls []call, limit int64) bool {
+func mayExceed(calls []Call, limit int64) bool {
 	const header, state = 4 << 20, 64 << 10
 	var most int64
 	for _, c := range calls {
-		switch c.method {
+		switch c.Method {
 		case "eth_getLogs", "eth_getTransactionReceipt", "eth_getTransactionByHash":
 			return true
 		case "eth_getBlockByNumber":
@@ -162,7 +162,7 @@ func mayExceed(calls []call, limit int64) bool {
 	return most > min(limit, maxAnswerBytes/2)
 }
 
-func (n *Node) fillHalves(ctx context.Context, calls []call, replies []reply, limit int64) error {
+func (n *Node) fillHalves(ctx context.Context, calls []Call, replies []Reply, limit int64) error {
 	half := len(calls) / 2
 	if err := n.fill(ctx, calls[:half], replies[:half], limit); err != nil {
 		return err
@@ -171,15 +171,15 @@ func (n *Node) fillHalves(ctx context.Context, calls []call, replies []reply, li
 }
 
 // fillAgain asks for some of the calls again, in fewer at a time than before.
-func (n *Node) fillAgain(ctx context.Context, calls []call, replies []reply, which []int, limit int64) error {
+func (n *Node) fillAgain(ctx context.Context, calls []Call, replies []Reply, which []int, limit int64) error {
 	if len(which) == 0 {
 		return nil
 	}
-	again := make([]call, len(which))
+	again := make([]Call, len(which))
 	for at, i := range which {
 		again[at] = calls[i]
 	}
-	answered := make([]reply, len(which))
+	answered := make([]Reply, len(which))
 	ask := n.fill
 	if len(which) == len(calls) {
 		ask = n.fillHalves
@@ -193,7 +193,7 @@ func (n *Node) fillAgain(ctx context.Context, calls []call, replies []reply, whi
 	return nil
 }
 
-func (n *Node) request(ctx context.Context, calls []call, limit int64) ([]reply, error) {
+func (n *Node) request(ctx context.Context, calls []Call, limit int64) ([]Reply, error) {
 	body, err := n.post(ctx, appendRequest(nil, calls), limit)
 	if err != nil {
 		n.limit.learn(err, len(calls))
@@ -261,7 +261,7 @@ func (l *batchLimit) learn(err error, calls int) {
 
 // appendRequest writes calls with the ids 1, 2, 3 and so on; a single call without the array, for
 // nodes that take no batches.
-func appendRequest(dst []byte, calls []call) []byte {
+func appendRequest(dst []byte, calls []Call) []byte {
 	for i, c := range calls {
 		separator := byte(',')
 		if i == 0 {
@@ -271,8 +271,8 @@ func appendRequest(dst []byte, calls []call) []byte {
 			dst = append(dst, separator)
 		}
 		dst = strconv.AppendInt(append(dst, `{"jsonrpc":"2.0","id":`...), int64(i+1), 10)
-		dst = append(append(dst, `,"method":"`...), c.method...)
-		dst = append(append(append(dst, `","params":`...), c.params...), '}')
+		dst = append(append(dst, `,"method":"`...), c.Method...)
+		dst = append(append(append(dst, `","params":`...), c.Params...), '}')
 	}
 	if len(calls) > 1 {
 		dst = append(dst, ']')
@@ -285,12 +285,12 @@ func appendRequest(dst []byte, calls []call) []byte {
 func (n *Node) post(ctx context.Context, request []byte, limit int64) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.endpoint, bytes.NewReader(request))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.Redact(err))
 	}
 	r.Header.Set("Content-Type", "application/json")
 	response, err := n.http.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.Redact(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := readAll(response, limit)
@@ -298,7 +298,7 @@ func (n *Node) post(ctx context.Context, request []byte, limit int64) ([]byte, e
 		return nil, fmt.Errorf("%s: %w", n.name, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.redact(err))
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, n.Redact(err))
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		var refused *nodeError
@@ -328,9 +328,9 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 
 // parseReplies checks the syntax of an answer and takes it apart. The results are parts of the
 // body.
-func parseReplies(body []byte, expected int) ([]reply, error) {
+func parseReplies(body []byte, expected int) ([]Reply, error) {
 	d := replyReader{body, jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))} // what we read is checked for them
-	var replies []reply
+	var replies []Reply
 	var err error
 	if d.PeekKind() == '[' {
 		replies, err = d.list(expected)
@@ -355,25 +355,25 @@ type replyReader struct {
 }
 
 // single reads the reply to a single call, or a refusal of the request as a whole.
-func (d replyReader) single(expected int) ([]reply, error) {
+func (d replyReader) single(expected int) ([]Reply, error) {
 	id, one, err := d.reply()
 	switch {
 	case err != nil:
 		return nil, err
-	case one.err != nil && (expected != 1 || id == 0):
-		return nil, one.err
+	case one.Err != nil && (expected != 1 || id == 0):
+		return nil, one.Err
 	case expected != 1 || id != 1:
-		return nil, badAnswer("a reply to something else")
+		return nil, BadAnswer("a reply to something else")
 	}
-	return []reply{one}, nil
+	return []Reply{one}, nil
 }
 
 // list reads one reply for each call, in any order.
-func (d replyReader) list(expected int) ([]reply, error) {
+func (d replyReader) list(expected int) ([]Reply, error) {
 	if _, err := d.ReadToken(); err != nil {
 		return nil, errNotJSON
 	}
-	replies := make([]reply, expected)
+	replies := make([]Reply, expected)
 	given := 0
 	for ; d.PeekKind() != ']'; given++ {
 		id, one, err := d.reply()
@@ -381,7 +381,7 @@ func (d replyReader) list(expected int) ([]reply, error) {
 			return nil, err
 		}
 		if id < 1 || id > expected || replies[id-1].given() {
-			return nil, badAnswer("a reply to something else, or a second one")
+			return nil, BadAnswer("a reply to something else, or a second one")
 		}
 		replies[id-1] = one
 	}
@@ -389,62 +389,62 @@ func (d replyReader) list(expected int) ([]reply, error) {
 		return nil, errNotJSON
 	}
 	if given != expected {
-		return nil, badAnswer("%d replies to %d calls", given, expected)
+		return nil, BadAnswer("%d replies to %d calls", given, expected)
 	}
 	return replies, nil
 }
 
 // reply reads one reply. Its id is 0 when the node gave none, as it may for a request that it could
 // not read.
-func (d replyReader) reply() (id int, one reply, err error) {
+func (d replyReader) reply() (id int, one Reply, err error) {
 	if kind := d.PeekKind(); kind != '{' {
 		if _, err := d.ReadValue(); err != nil {
-			return 0, reply{}, errNotJSON
+			return 0, Reply{}, errNotJSON
 		}
-		return 0, reply{}, badAnswer("something else than a reply")
+		return 0, Reply{}, BadAnswer("something else than a reply")
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return 0, reply{}, errNotJSON
+		return 0, Reply{}, errNotJSON
 	}
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return 0, reply{}, errNotJSON
+			return 0, Reply{}, errNotJSON
 		}
 		member := name.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return 0, reply{}, errNotJSON
+			return 0, Reply{}, errNotJSON
 		}
 		end := int(d.InputOffset())
 		if id, err = one.read(member, d.body[end-len(value):end], id); err != nil {
-			return 0, reply{}, err
+			return 0, Reply{}, err
 		}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return 0, reply{}, errNotJSON
+		return 0, Reply{}, errNotJSON
 	}
 	switch {
-	case one.result == nil && one.err == nil:
-		return 0, reply{}, badAnswer("a reply with neither result nor error")
-	case one.result != nil && one.err != nil && string(one.result) != "null":
-		return 0, reply{}, badAnswer("a reply with both result and error")
+	case one.result == nil && one.Err == nil:
+		return 0, Reply{}, BadAnswer("a reply with neither result nor error")
+	case one.result != nil && one.Err != nil && string(one.result) != "null":
+		return 0, Reply{}, BadAnswer("a reply with both result and error")
 	}
 	return id, one, nil
 }
 
 // read takes in one member of a reply, and gives the id as it is known then.
-func (r *reply) read(member string, value []byte, id int) (int, error) {
+func (r *Reply) read(member string, value []byte, id int) (int, error) {
 	switch member {
 	case "id":
 		number, err := strconv.Atoi(string(value))
 		if err != nil && string(value) != "null" {
-			return 0, badAnswer("the id %.20q", value)
+			return 0, BadAnswer("the id %.20q", value)
 		}
 		return number, nil
 	case "result":
 		if r.result != nil {
-			return 0, badAnswer("two results in one reply")
+			return 0, BadAnswer("two results in one reply")
 		}
 		r.result = value
 	case "error":
@@ -452,7 +452,7 @@ func (r *reply) read(member string, value []byte, id int) (int, error) {
 			return id, nil
 		}
 		refused, err := parseNodeError(value)
-		r.err = refused
+		r.Err = refused
 		return id, err
 	}
 	return id, nil
@@ -488,8 +488,8 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, " "))
 }
 
-// oneLine makes what several nodes said fit where people read it.
-func oneLine(detail string) string {
+// OneLine makes what several nodes said fit where people read it.
+func OneLine(detail string) string {
 	const limit = 500
 	detail = strings.ReplaceAll(detail, "\n", "; ")
 	if len(detail) > limit {
@@ -498,8 +498,8 @@ func oneLine(detail string) string {
 	return detail
 }
 
-// refusedAlone reports whether a node refused one call, which may be for the size of its answer.
-func refusedAlone(err error) bool { return tooLarge(err) || isRefusal(err) }
+// RefusedAlone reports whether a node refused one call, which may be for the size of its answer.
+func RefusedAlone(err error) bool { return tooLarge(err) || IsRefusal(err) }
 
-// isRefusal reports whether a node answered that it refuses a call.
-func isRefusal(err error) bool { return errors.As(err, new(*nodeError)) }
+// IsRefusal reports whether a node answered that it refuses a call.
+func IsRefusal(err error) bool { return errors.As(err, new(*nodeError)) }

@@ -62,13 +62,13 @@ func (l *rawLog) parse(text []byte) (length int, err error) {
 			l.removed = string(value) != "false"
 		}
 		if found&member != 0 {
-			return badAnswer("a log that names its %s twice", name)
+			return BadAnswer("a log that names its %s twice", name)
 		}
 		found |= member
 		return err
 	})
 	if err == nil && found&all != all {
-		err = badAnswer("a log that lacks one of its members")
+		err = BadAnswer("a log that lacks one of its members")
 	}
 	return length, err
 }
@@ -76,7 +76,7 @@ func (l *rawLog) parse(text []byte) (length int, err error) {
 func (l *rawLog) parseTopics(list []byte) error {
 	return eachElement(list, func(text []byte) (int, error) {
 		if l.topicCount == len(l.topics) {
-			return 0, badAnswer("a log of more than %d topics", len(l.topics))
+			return 0, BadAnswer("a log of more than %d topics", len(l.topics))
 		}
 		l.topicCount++
 		end := valueEnd(text, 0)
@@ -84,16 +84,16 @@ func (l *rawLog) parseTopics(list []byte) error {
 	})
 }
 
-// sieve is what we look for in a chain's logs: the known events of the factories that quotes were
+// LogFilter is what we look for in a chain's logs: the known events of the factories that quotes were
 // made for.
-type sieve struct {
-	factories []sortie.Address
+type LogFilter struct {
+	Factories []sortie.Address
 	query     string // the address and topics of a log filter, as JSON members
 	blooms    map[sortie.Address]bloomBits
 }
 
-func newSieve(factories []sortie.Address) *sieve {
-	s := &sieve{factories: factories, blooms: make(map[sortie.Address]bloomBits, len(factories))}
+func NewLogFilter(factories []sortie.Address) *LogFilter {
+	s := &LogFilter{Factories: factories, blooms: make(map[sortie.Address]bloomBits, len(factories))}
 	addresses := make([]string, len(factories))
 	for i, factory := range factories {
 		addresses[i] = `"0x` + hex.EncodeToString(factory[:]) + `"`
@@ -108,10 +108,10 @@ func newSieve(factories []sortie.Address) *sieve {
 	return s
 }
 
-// byKind gives a sieve for each kind of event, in a fixed order.
-func (s *sieve) byKind() iter.Seq2[onchain.EventKind, *sieve] {
+// ByKind gives a sieve for each kind of event, in a fixed order.
+func (s *LogFilter) ByKind() iter.Seq2[onchain.EventKind, *LogFilter] {
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
-	return func(yield func(onchain.EventKind, *sieve) bool) {
+	return func(yield func(onchain.EventKind, *LogFilter) bool) {
 		for _, topic := range followedTopics {
 			one := *s
 			one.query = addresses + `,"topics":["` + topic.String() + `"]`
@@ -122,8 +122,8 @@ func (s *sieve) byKind() iter.Seq2[onchain.EventKind, *sieve] {
 	}
 }
 
-// only leaves one kind of event of some missions.
-func (s *sieve) only(kind onchain.EventKind, missionKeys ...sortie.Hash) {
+// Only leaves one kind of event of some missions.
+func (s *LogFilter) Only(kind onchain.EventKind, missionKeys ...sortie.Hash) {
 	topic := topicOfKind[kind]
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
 	keys := make([]string, len(missionKeys))
@@ -133,18 +133,18 @@ func (s *sieve) only(kind onchain.EventKind, missionKeys ...sortie.Hash) {
 	s.query = addresses + `,"topics":["` + topic.String() + `",[` + strings.Join(keys, ",") + `]]`
 }
 
-func (s *sieve) blockCall(hash sortie.Hash) call {
-	return call{"eth_getLogs", `[{"blockHash":"` + hash.String() + `",` + s.query + `}]`}
+func (s *LogFilter) BlockCall(hash sortie.Hash) Call {
+	return Call{"eth_getLogs", `[{"blockHash":"` + hash.String() + `",` + s.query + `}]`}
 }
 
-func (s *sieve) rangeCall(from, to uint64) call {
-	return call{"eth_getLogs", `[{"fromBlock":"` + hexNumber(from) + `","toBlock":"` + hexNumber(to) + `",` + s.query + `}]`}
+func (s *LogFilter) RangeCall(from, to uint64) Call {
+	return Call{"eth_getLogs", `[{"fromBlock":"` + HexNumber(from) + `","toBlock":"` + HexNumber(to) + `",` + s.query + `}]`}
 }
 
-// events reads a list of logs, which must be what was asked for: of our factories, of the known
+// Events reads a list of logs, which must be what was asked for: of our factories, of the known
 // events, from blocks of the range, in the order of the chain, none twice, none taken back. One
 // that is not makes the whole answer worthless, because what else is wrong with it cannot be known.
-func (s *sieve) events(logs []byte, from, to uint64) ([]onchain.Event, error) {
+func (s *LogFilter) Events(logs []byte, from, to uint64) ([]onchain.Event, error) {
 	events := make([]onchain.Event, 0, bytes.Count(logs, []byte(`"logIndex"`)))
 	var l rawLog
 	err := eachElement(logs, func(text []byte) (int, error) {
@@ -157,13 +157,13 @@ func (s *sieve) events(logs []byte, from, to uint64) ([]onchain.Event, error) {
 		case err != nil:
 			return 0, err
 		case l.removed:
-			return 0, badAnswer("log %d of block %d, which it says was taken back", l.index, l.block)
-		case !known || !slices.Contains(s.factories, l.address):
-			return 0, badAnswer("log %d of block %d, which nobody asked for", l.index, l.block)
+			return 0, BadAnswer("log %d of block %d, which it says was taken back", l.index, l.block)
+		case !known || !slices.Contains(s.Factories, l.address):
+			return 0, BadAnswer("log %d of block %d, which nobody asked for", l.index, l.block)
 		case l.block < from || l.block > to:
-			return 0, badAnswer("a log of block %d in blocks %d to %d", l.block, from, to)
+			return 0, BadAnswer("a log of block %d in blocks %d to %d", l.block, from, to)
 		case len(events) > 0 && !follows(&event, &events[len(events)-1]):
-			return 0, badAnswer("log %d of block %d twice or in the wrong place", l.index, l.block)
+			return 0, BadAnswer("log %d of block %d twice or in the wrong place", l.index, l.block)
 		}
 		events = append(events, event)
 		return length, nil
@@ -182,16 +182,16 @@ func follows(event, earlier *onchain.Event) bool {
 	return event.LogIndex > earlier.LogIndex && event.BlockHash == earlier.BlockHash
 }
 
-// belong checks events against the header of the block that they say they are in. The bloom filter
+// Belong checks events against the header of the block that they say they are in. The bloom filter
 // of a block has the address and the topics of every log in it.
-func (s *sieve) belong(events []onchain.Event, h *header) error {
+func (s *LogFilter) Belong(events []onchain.Event, h *Header) error {
 	for i := range events {
 		event := &events[i]
 		if event.Block != h.Number || event.BlockHash != h.Hash {
-			return badAnswer("log %d of block %d is of another block with that number", event.LogIndex, event.Block)
+			return BadAnswer("log %d of block %d is of another block with that number", event.LogIndex, event.Block)
 		}
 		if !s.blooms[event.Factory].in(&h.bloom) || !kindBlooms[event.Kind].in(&h.bloom) || !bloomOfKey(event).in(&h.bloom) {
-			return badAnswer("log %d of block %d is not in the block's bloom filter", event.LogIndex, event.Block)
+			return BadAnswer("log %d of block %d is not in the block's bloom filter", event.LogIndex, event.Block)
 		}
 	}
 	return nil

@@ -13,28 +13,28 @@ import (
 // askAtOnce is how many transactions or blocks are asked for in one request.
 const askAtOnce = 100
 
-// mining says in which block a transaction is, and whether it had its effect.
-type mining struct {
-	transaction sortie.Hash
-	blockHash   sortie.Hash
-	block       uint64
-	succeeded   bool
-	cost        uint64 // in gwei, as one node says; 0: not known
+// MinedTx says in which block a transaction is, and whether it had its effect.
+type MinedTx struct {
+	Transaction sortie.Hash
+	BlockHash   sortie.Hash
+	Block       uint64
+	Succeeded   bool
+	Cost        uint64 // in gwei, as one node says; 0: not known
 }
 
-// withoutCost is what nodes must agree on: what a transaction cost decides nothing.
-func (m mining) withoutCost() mining {
-	m.cost = 0
+// WithoutCost is what nodes must agree on: what a transaction cost decides nothing.
+func (m MinedTx) WithoutCost() MinedTx {
+	m.Cost = 0
 	return m
 }
 
-// minings tells which of the transactions are in blocks of the node's chain. Some endpoints
+// MinedTransactions tells which of the transactions are in blocks of the node's chain. Some endpoints
 // remember receipts of blocks that were taken back; those do not count.
-func (n *Node) minings(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]mining, error) {
-	found := make(map[sortie.Hash]mining)
+func (n *Node) MinedTransactions(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]MinedTx, error) {
+	found := make(map[sortie.Hash]MinedTx)
 	blocks := make(map[uint64]bool)
 	for part := range slices.Chunk(transactions, askAtOnce) {
-		calls := make([]call, len(part))
+		calls := make([]Call, len(part))
 		for i, transaction := range part {
 			calls[i] = receiptCall(transaction)
 		}
@@ -44,42 +44,42 @@ func (n *Node) minings(ctx context.Context, transactions []sortie.Hash) (map[sor
 		}
 		for i, transaction := range part {
 			receipt, err := replies[i].receipt()
-			if errors.Is(err, errAbsent) {
+			if errors.Is(err, ErrAbsent) {
 				continue
 			}
 			if err == nil && receipt.transaction != transaction {
-				err = badAnswer("it is that of %s", receipt.transaction)
+				err = BadAnswer("it is that of %s", receipt.transaction)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: receipt of %s: %w", n.name, transaction, err)
 			}
-			found[transaction] = mining{transaction, receipt.blockHash, receipt.block, receipt.succeeded, receipt.cost()}
+			found[transaction] = MinedTx{transaction, receipt.blockHash, receipt.block, receipt.succeeded, receipt.cost()}
 			blocks[receipt.block] = true
 		}
 	}
-	hashes, err := n.hashes(ctx, slices.Collect(maps.Keys(blocks)))
+	hashes, err := n.BlockHashes(ctx, slices.Collect(maps.Keys(blocks)))
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(found, func(_ sortie.Hash, m mining) bool { return hashes[m.block] != m.blockHash })
+	maps.DeleteFunc(found, func(_ sortie.Hash, m MinedTx) bool { return hashes[m.Block] != m.BlockHash })
 	return found, nil
 }
 
-// hashes gives the hashes of the node's blocks of these numbers, of those that it has.
-func (n *Node) hashes(ctx context.Context, numbers []uint64) (map[uint64]sortie.Hash, error) {
+// BlockHashes gives the hashes of the node's blocks of these numbers, of those that it has.
+func (n *Node) BlockHashes(ctx context.Context, numbers []uint64) (map[uint64]sortie.Hash, error) {
 	hashes := make(map[uint64]sortie.Hash, len(numbers))
 	for part := range slices.Chunk(numbers, askAtOnce) {
-		calls := make([]call, len(part))
+		calls := make([]Call, len(part))
 		for i, number := range part {
-			calls[i] = headerCall(hexNumber(number))
+			calls[i] = HeaderCall(HexNumber(number))
 		}
-		replies, err := n.batch(ctx, calls)
+		replies, err := n.Batch(ctx, calls)
 		if err != nil {
 			return nil, err
 		}
 		for i, number := range part {
-			block, err := replies[i].header(number)
-			if errors.Is(err, errAbsent) {
+			block, err := replies[i].Header(number)
+			if errors.Is(err, ErrAbsent) {
 				continue
 			}
 			if err != nil {

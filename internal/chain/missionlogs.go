@@ -9,21 +9,21 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// keyedLogsCall asks for the logs of fundings, or of closings, of one block. There is one of each
+// MissionLogsCall asks for the logs of fundings, or of closings, of one block. There is one of each
 // mission.
-func keyedLogsCall(events []*onchain.Event) call {
+func MissionLogsCall(events []*onchain.Event) Call {
 	keys := make([]sortie.Hash, len(events))
 	for i, event := range events {
 		keys[i] = event.MissionKey
 	}
-	one := newSieve([]sortie.Address{events[0].Factory})
-	one.only(events[0].Kind, keys...)
-	return one.blockCall(events[0].BlockHash)
+	one := NewLogFilter([]sortie.Address{events[0].Factory})
+	one.Only(events[0].Kind, keys...)
+	return one.BlockCall(events[0].BlockHash)
 }
 
-// logsByKey reads a reply to a keyedLogsCall.
-func (r reply) logsByKey() (map[sortie.Hash][]onchain.Event, error) {
-	logs, err := r.value()
+// LogsByKey reads a reply to a keyedLogsCall.
+func (r Reply) LogsByKey() (map[sortie.Hash][]onchain.Event, error) {
+	logs, err := r.Value()
 	if err != nil {
 		return nil, err
 	}
@@ -35,59 +35,59 @@ func (r reply) logsByKey() (map[sortie.Hash][]onchain.Event, error) {
 	return byKey, err
 }
 
-// isLogged refuses logs that do not have exactly this event of its mission.
-func isLogged(event *onchain.Event, logs map[sortie.Hash][]onchain.Event) error {
+// IsLogged refuses logs that do not have exactly this event of its mission.
+func IsLogged(event *onchain.Event, logs map[sortie.Hash][]onchain.Event) error {
 	if found := logs[event.MissionKey]; len(found) != 1 || !same(event, &found[0]) {
-		return badAnswer("the block has no such log")
+		return BadAnswer("the block has no such log")
 	}
 	return nil
 }
 
-// holds reads a reply to a missionCall and refuses a mission of which the event does not tell.
-func (r reply) holds(event *onchain.Event) error {
-	m, err := r.mission()
+// Holds reads a reply to a missionCall and refuses a mission of which the event does not tell.
+func (r Reply) Holds(event *onchain.Event) error {
+	m, err := r.Mission()
 	if err != nil {
 		return fmt.Errorf("contract: %w", err)
 	}
 	if funded := event.Funded; funded != nil {
-		if m.creator != funded.Creator || m.token != funded.Token || m.reward.ToBig().Cmp(funded.Reward) != 0 ||
-			!funded.TargetCount.IsUint64() || m.targetCount != funded.TargetCount.Uint64() || m.reclaimAfter != funded.ReclaimAfter {
-			return badAnswer("the contract holds something else")
+		if m.Creator != funded.Creator || m.Token != funded.Token || m.Reward.ToBig().Cmp(funded.Reward) != 0 ||
+			!funded.TargetCount.IsUint64() || m.TargetCount != funded.TargetCount.Uint64() || m.ReclaimAfter != funded.ReclaimAfter {
+			return BadAnswer("the contract holds something else")
 		}
 	}
-	if closed := event.Closed; closed != nil && m.closed != closed.Reason {
-		return badAnswer("the contract holds the mission as it is")
+	if closed := event.Closed; closed != nil && m.Closed != closed.Reason {
+		return BadAnswer("the contract holds the mission as it is")
 	}
 	return nil
 }
 
-// mined reports whether a node has the transaction of an event in the event's block. Of a receipt
+// HasMined reports whether a node has the transaction of an event in the event's block. Of a receipt
 // that is too large to read it looks at the event's log instead.
-func (n *Node) mined(ctx context.Context, event *onchain.Event) (bool, error) {
-	readings, err := n.receiptsOf(ctx, []sortie.Hash{event.Transaction})
+func (n *Node) HasMined(ctx context.Context, event *onchain.Event) (bool, error) {
+	readings, err := n.Receipts(ctx, []sortie.Hash{event.Transaction})
 	if err != nil {
 		return false, err
 	}
 	reading := readings[event.Transaction]
 	switch {
-	case errors.Is(reading.err, errAbsent):
+	case errors.Is(reading.Err, ErrAbsent):
 		return false, nil
-	case reading.err == nil:
-		return reading.receipt.succeeded && reading.receipt.blockHash == event.BlockHash, nil
-	case !errors.Is(reading.err, errHeavy):
-		return false, fmt.Errorf("%s: %w", n.name, reading.err)
+	case reading.Err == nil:
+		return reading.Receipt.succeeded && reading.Receipt.blockHash == event.BlockHash, nil
+	case !errors.Is(reading.Err, ErrReceiptTooLarge):
+		return false, fmt.Errorf("%s: %w", n.name, reading.Err)
 	}
 	// A node refuses to give the logs of a block that it has replaced, so the block is asked for
 	// first.
-	hashes, err := n.hashes(ctx, []uint64{event.Block})
+	hashes, err := n.BlockHashes(ctx, []uint64{event.Block})
 	if err != nil || hashes[event.Block] != event.BlockHash {
 		return false, err
 	}
-	replies, err := n.batch(ctx, []call{keyedLogsCall([]*onchain.Event{event})})
+	replies, err := n.Batch(ctx, []Call{MissionLogsCall([]*onchain.Event{event})})
 	if err != nil {
 		return false, err
 	}
-	found, err := replies[0].logsByKey()
+	found, err := replies[0].LogsByKey()
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", n.name, err)
 	}

@@ -1,12 +1,9 @@
-// Package chain is the service's side of the chain: it asks nodes, follows the factories' events
-// and sends transactions.
+// Package chain asks nodes: single calls and batches, the state and the events of the contracts, and
+// what enough nodes agree on.
 //
 // It owns every JSON-RPC call of the service. It trusts a node with nothing that it can check
 // itself, and for what money depends on it wants the same answer from two nodes where two are
 // configured ([Quorum]).
-//
-// A [Follower] hands what the chain holds to a [Ledger]; what follows from it for missions is not
-// decided here.
 package chain
 
 import (
@@ -61,6 +58,9 @@ func Dial(ctx context.Context, rawURL string) (*Node, error) {
 	return &Node{Client: ethclient.NewClient(client), name: parsed.Scheme + "://" + parsed.Host, endpoint: rawURL, http: httpClient}, nil
 }
 
+// SetTimeout changes the time that one request may take.
+func (n *Node) SetTimeout(limit time.Duration) { n.http.Timeout = limit }
+
 // Name is the node's URL without what may be secret in it.
 func (n *Node) Name() string { return n.name }
 
@@ -73,13 +73,13 @@ var asker = common.HexToAddress("0x000000000000000000000000000000000000dEaD")
 func (n *Node) RunCreationCode(ctx context.Context, code []byte, gas uint64) ([]byte, error) {
 	answer, err := n.CallContract(ctx, ethereum.CallMsg{From: asker, Gas: gas, GasPrice: new(big.Int), Data: code}, nil)
 	if err != nil {
-		return nil, n.redact(err)
+		return nil, n.Redact(err)
 	}
 	return answer, nil
 }
 
-// redact keeps the node's full URL, which HTTP errors repeat, out of errors.
-func (n *Node) redact(err error) error {
+// Redact keeps the node's full URL, which HTTP errors repeat, out of errors.
+func (n *Node) Redact(err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", n.name, failed.Err)
@@ -99,9 +99,9 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// isAnswer reports whether err came from the node's own JSON-RPC answer, rather than from a node
+// IsAnswer reports whether err came from the node's own JSON-RPC answer, rather than from a node
 // that could not be reached.
-func isAnswer(err error) bool {
+func IsAnswer(err error) bool {
 	var answered rpc.Error
 	return errors.As(err, &answered)
 }

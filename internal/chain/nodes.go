@@ -139,9 +139,9 @@ func sameEndpoint(a, b string) bool {
 		strings.TrimSuffix(first.Path, "/") == strings.TrimSuffix(second.Path, "/") && first.RawQuery == second.RawQuery
 }
 
-// inUse gives the nodes that have shown themselves and may be asked, in the order of the
+// InUse gives the nodes that have shown themselves and may be asked, in the order of the
 // configuration.
-func (n *Nodes) inUse() []*Node {
+func (n *Nodes) InUse() []*Node {
 	usable := make([]*Node, 0, len(n.nodes))
 	for _, node := range n.nodes {
 		if node.good.Load() {
@@ -151,9 +151,30 @@ func (n *Nodes) inUse() []*Node {
 	return usable
 }
 
-// distrust puts a node out of use until it passes the checks of [Nodes.Run] again: it was caught
+// UncheckedNodes makes nodes that are in use without a check. Tests use it with nodes that serve no
+// contracts.
+func UncheckedNodes(deployment Deployment, log *slog.Logger, nodes ...*Node) *Nodes {
+	n := &Nodes{deployment: deployment, log: log, interval: recheckWaiting}
+	for _, node := range nodes {
+		n.nodes = append(n.nodes, &checkedNode{Node: node})
+		n.Trust(node)
+	}
+	return n
+}
+
+// Trust puts a node into use without a check.
+func (n *Nodes) Trust(node *Node) {
+	for _, checked := range n.nodes {
+		if checked.Node == node {
+			checked.problem.Store(nil)
+			checked.good.Store(true)
+		}
+	}
+}
+
+// Distrust puts a node out of use until it passes the checks of [Nodes.Run] again: it was caught
 // being another one.
-func (n *Nodes) distrust(node *Node, problem string) {
+func (n *Nodes) Distrust(node *Node, problem string) {
 	for _, checked := range n.nodes {
 		if checked.Node == node {
 			checked.problem.Store(&problem)

@@ -23,22 +23,22 @@ var (
 // nodes off is how a liar gets to be the only one asked.
 func (n *Nodes) Required() int { return min(len(n.nodes), 2) }
 
-// vote is what one node said.
-type vote[T any] struct {
-	node  *Node
-	value T
-	err   error
+// Vote is what one node said.
+type Vote[T any] struct {
+	Node  *Node
+	Value T
+	Err   error
 }
 
-// poll asks every node in use at once.
-func poll[T any](ctx context.Context, nodes *Nodes, ask func(context.Context, *Node) (T, error)) []vote[T] {
-	usable := nodes.inUse()
-	votes := make([]vote[T], len(usable))
+// Poll asks every node in use at once.
+func Poll[T any](ctx context.Context, nodes *Nodes, ask func(context.Context, *Node) (T, error)) []Vote[T] {
+	usable := nodes.InUse()
+	votes := make([]Vote[T], len(usable))
 	var group sync.WaitGroup
 	for i, node := range usable {
 		group.Go(func() {
 			value, err := ask(ctx, node)
-			votes[i] = vote[T]{node, value, err}
+			votes[i] = Vote[T]{node, value, err}
 		})
 	}
 	group.Wait()
@@ -48,21 +48,21 @@ func poll[T any](ctx context.Context, nodes *Nodes, ask func(context.Context, *N
 // Quorum asks every node in use and gives the answer that enough of them gave (see
 // [Nodes.Required]). It fails with an [ErrNoQuorum] when none has enough votes, or when two have.
 func Quorum[T comparable](ctx context.Context, nodes *Nodes, ask func(context.Context, *Node) (T, error)) (T, error) {
-	return count(poll(ctx, nodes, ask), nodes.Required())
+	return Tally(Poll(ctx, nodes, ask), nodes.Required())
 }
 
-// count finds the one value with enough votes.
-func count[T comparable](votes []vote[T], required int) (winner T, err error) {
+// Tally finds the one value with enough votes.
+func Tally[T comparable](votes []Vote[T], required int) (winner T, err error) {
 	var failures []error
 	tally := make(map[T]int, len(votes))
 	winners := 0
 	for _, v := range votes {
-		if v.err != nil {
-			failures = append(failures, v.err)
+		if v.Err != nil {
+			failures = append(failures, v.Err)
 			continue
 		}
-		if tally[v.value]++; tally[v.value] == required {
-			winner = v.value
+		if tally[v.Value]++; tally[v.Value] == required {
+			winner = v.Value
 			winners++
 		}
 	}

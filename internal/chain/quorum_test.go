@@ -60,7 +60,7 @@ func TestQuorumNeverFallsToFewer(t *testing.T) {
 func TestANodeOutOfUseStillCounts(t *testing.T) {
 	t.Parallel()
 	nodes, ask := answering("a", "a")
-	nodes.distrust(nodes.nodes[1].Node, "it changed")
+	nodes.Distrust(nodes.nodes[1].Node, "it changed")
 	if _, err := Quorum(t.Context(), nodes, ask); !errors.Is(err, ErrQuorumMissing) {
 		t.Errorf("with one of two put out of use: %v", err)
 	}

@@ -54,17 +54,17 @@ func (h *heavyReceipts) add(transaction sortie.Hash) {
 	h.hashes[transaction] = true
 }
 
-// errHeavy says that a node does not give a receipt within the limits.
-var errHeavy = errors.New("the receipt is too large to read")
+// ErrReceiptTooLarge says that a node does not give a receipt within the limits.
+var ErrReceiptTooLarge = errors.New("the receipt is too large to read")
 
-// receiptReading is a receipt, or why there is none: errHeavy, or what the node said.
-type receiptReading struct {
-	receipt *receipt
-	err     error
+// ReceiptResult is a receipt, or why there is none: errHeavy, or what the node said.
+type ReceiptResult struct {
+	Receipt *Receipt
+	Err     error
 }
 
-// receipt is what became of a transaction.
-type receipt struct {
+// Receipt is what became of a transaction.
+type Receipt struct {
 	transaction sortie.Hash
 	blockHash   sortie.Hash
 	block       uint64
@@ -78,7 +78,7 @@ type receipt struct {
 }
 
 // cost is what the transaction cost in gwei, 0 where it is not known.
-func (one *receipt) cost() uint64 {
+func (one *Receipt) cost() uint64 {
 	if one.gasUsed == nil || one.gasPrice == nil {
 		return 0
 	}
@@ -92,19 +92,19 @@ func (one *receipt) cost() uint64 {
 	return cost.Uint64()
 }
 
-func receiptCall(transaction sortie.Hash) call {
-	return call{"eth_getTransactionReceipt", `["` + transaction.String() + `"]`}
+func receiptCall(transaction sortie.Hash) Call {
+	return Call{"eth_getTransactionReceipt", `["` + transaction.String() + `"]`}
 }
 
 // receipt reads a reply to a receiptCall.
-func (r reply) receipt() (*receipt, error) {
-	text, err := r.value()
+func (r Reply) receipt() (*Receipt, error) {
+	text, err := r.Value()
 	if err != nil {
 		return nil, err
 	}
 	const transaction, blockHash, block, status, logs, all = 1, 2, 4, 8, 16, 31
 	found := 0
-	one := new(receipt)
+	one := new(Receipt)
 	err = eachMember(text, func(name, value []byte) (err error) {
 		member := 0
 		switch string(name) {
@@ -131,13 +131,13 @@ func (r reply) receipt() (*receipt, error) {
 			one.l1Fee, _ = wei(value)
 		}
 		if found&member != 0 {
-			return badAnswer("a receipt that names its %s twice", name)
+			return BadAnswer("a receipt that names its %s twice", name)
 		}
 		found |= member
 		return err
 	})
 	if err == nil && found != all {
-		err = badAnswer("a receipt that lacks one of its members")
+		err = BadAnswer("a receipt that lacks one of its members")
 	}
 	one.byKey = make(map[sortie.Hash][]int, len(one.events))
 	for i := range one.events {
@@ -147,22 +147,22 @@ func (r reply) receipt() (*receipt, error) {
 	return one, err
 }
 
-// hasEvent refuses a receipt that does not have exactly this event.
-func (one *receipt) hasEvent(event *onchain.Event) error {
+// HasEvent refuses a receipt that does not have exactly this event.
+func (one *Receipt) HasEvent(event *onchain.Event) error {
 	switch {
 	case one.transaction != event.Transaction:
-		return badAnswer("the receipt of another transaction")
+		return BadAnswer("the receipt of another transaction")
 	case one.blockHash != event.BlockHash || one.block != event.Block:
-		return badAnswer("the transaction is in another block")
+		return BadAnswer("the transaction is in another block")
 	case !one.succeeded:
-		return badAnswer("the transaction failed")
+		return BadAnswer("the transaction failed")
 	}
 	for _, i := range one.byKey[event.MissionKey] {
 		if same(event, &one.events[i]) {
 			return nil
 		}
 	}
-	return badAnswer("the receipt has no such log")
+	return BadAnswer("the receipt has no such log")
 }
 
 // same compares two fundings or closings. A mission closes once, so that of a closing its place in
@@ -199,14 +199,14 @@ func knownEvents(logs []byte) (events []onchain.Event, err error) {
 	return events, err
 }
 
-// receiptsOf reads the receipts of transactions. It fails when the node cannot be asked; a single
+// Receipts reads the receipts of transactions. It fails when the node cannot be asked; a single
 // receipt that cannot be had is in the result.
-func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
-	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+func (n *Node) Receipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
+	readings := make(map[sortie.Hash]ReceiptResult, len(transactions))
 	var light []sortie.Hash
 	for _, transaction := range transactions {
 		if n.heavy.has(transaction) {
-			readings[transaction] = receiptReading{err: errHeavy}
+			readings[transaction] = ReceiptResult{Err: ErrReceiptTooLarge}
 		} else {
 			light = append(light, transaction)
 		}
@@ -227,10 +227,10 @@ func (n *Node) receiptsOf(ctx context.Context, transactions []sortie.Hash) (map[
 }
 
 // readLightReceipts reads the receipts of those transactions whose gas bounds their size.
-func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
-	calls := make([]call, len(transactions))
+func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
+	calls := make([]Call, len(transactions))
 	for i, transaction := range transactions {
-		calls[i] = call{"eth_getTransactionByHash", `["` + transaction.String() + `"]`}
+		calls[i] = Call{"eth_getTransactionByHash", `["` + transaction.String() + `"]`}
 	}
 	replies, err := n.batchWithin(ctx, calls, maxReceiptBytes)
 	if err != nil {
@@ -238,13 +238,13 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 	}
 	var light []sortie.Hash
 	for i, transaction := range transactions {
-		if gas, known := replies[i].gas(); known && gas > maxReceiptGas || tooLarge(replies[i].err) {
+		if gas, known := replies[i].gas(); known && gas > maxReceiptGas || tooLarge(replies[i].Err) {
 			n.heavy.add(transaction)
 		} else {
 			light = append(light, transaction)
 		}
 	}
-	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+	readings := make(map[sortie.Hash]ReceiptResult, len(transactions))
 	if len(light) > 0 {
 		if readings, err = n.readReceipts(ctx, light); err != nil {
 			return nil, err
@@ -252,7 +252,7 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 	}
 	for _, transaction := range transactions {
 		if _, read := readings[transaction]; !read {
-			readings[transaction] = receiptReading{err: errHeavy}
+			readings[transaction] = ReceiptResult{Err: ErrReceiptTooLarge}
 		}
 	}
 	return readings, nil
@@ -260,8 +260,8 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 
 // gas reads the most gas that a transaction may use. A node that does not say it is asked for the
 // receipt all the same.
-func (r reply) gas() (gas uint64, known bool) {
-	text, err := r.value()
+func (r Reply) gas() (gas uint64, known bool) {
+	text, err := r.Value()
 	if err != nil {
 		return 0, false
 	}
@@ -277,12 +277,12 @@ func (r reply) gas() (gas uint64, known bool) {
 
 // readReceipts reads receipts in one request, or one by one when the node does not answer that: any
 // of them may be the reason.
-func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]receiptReading, error) {
-	calls := make([]call, len(transactions))
+func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
+	calls := make([]Call, len(transactions))
 	for i, transaction := range transactions {
 		calls[i] = receiptCall(transaction)
 	}
-	readings := make(map[sortie.Hash]receiptReading, len(transactions))
+	readings := make(map[sortie.Hash]ReceiptResult, len(transactions))
 	replies, err := n.batchWithin(ctx, calls, maxReceiptBytes)
 	switch {
 	case err == nil:
@@ -290,13 +290,13 @@ func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (ma
 			readings[transaction] = n.readReceipt(transaction, replies[i])
 		}
 		return readings, nil
-	case isAway(err) || ctx.Err() != nil:
+	case IsAway(err) || ctx.Err() != nil:
 		return nil, err
 	case len(transactions) == 1:
 		if timedOut(err) {
 			n.heavy.add(transactions[0])
 		}
-		return map[sortie.Hash]receiptReading{transactions[0]: {err: errHeavy}}, nil
+		return map[sortie.Hash]ReceiptResult{transactions[0]: {Err: ErrReceiptTooLarge}}, nil
 	}
 	for i := range transactions {
 		one, err := n.readReceipts(ctx, transactions[i:i+1])
@@ -308,15 +308,15 @@ func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (ma
 	return readings, nil
 }
 
-func (n *Node) readReceipt(transaction sortie.Hash, r reply) receiptReading {
-	if tooLarge(r.err) {
+func (n *Node) readReceipt(transaction sortie.Hash, r Reply) ReceiptResult {
+	if tooLarge(r.Err) {
 		n.heavy.add(transaction)
 	}
-	if r.err != nil {
-		return receiptReading{err: errHeavy} // a refusal, whatever it says
+	if r.Err != nil {
+		return ReceiptResult{Err: ErrReceiptTooLarge} // a refusal, whatever it says
 	}
 	one, err := r.receipt()
-	return receiptReading{one, err}
+	return ReceiptResult{one, err}
 }
 
 func timedOut(err error) bool {
@@ -324,8 +324,8 @@ func timedOut(err error) bool {
 	return errors.As(err, &slow) && slow.Timeout()
 }
 
-// isAway reports whether a node could not be asked at all, or wants to be asked less often.
-func isAway(err error) bool {
+// IsAway reports whether a node could not be asked at all, or wants to be asked less often.
+func IsAway(err error) bool {
 	var dialling *net.OpError
 	var status statusError
 	return errors.As(err, &dialling) && dialling.Op == "dial" || errors.As(err, &status) && status == http.StatusTooManyRequests

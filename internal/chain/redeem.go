@@ -266,7 +266,7 @@ func (c *receiptCheck) transfer() error {
 func (c *receiptCheck) simulate() error {
 	err := simulate(c.ctx, c.node, c.Domain.Factory, c.Calldata())
 	if isRevert(err) {
-		return refusef(RefusedForNow, "the settlement would fail, so it was not sent: %v; fetch the receipt again and retry", explain(err))
+		return refusef(RefusedForNow, "the settlement would fail, so it was not sent: %v; fetch the receipt again and retry", Explain(err))
 	}
 	if err != nil {
 		return unreachable(c.node, err)

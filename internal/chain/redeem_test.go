@@ -14,7 +14,9 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
+	"github.com/sortie-labs/sortie/internal/anviltest"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
@@ -43,7 +45,7 @@ func redeemable(t *testing.T, node *chain.Node, deployment chain.Deployment, mis
 
 func pay(t *testing.T, node *chain.Node, role devnet.Role, to sortie.Address, data []byte) *types.Receipt {
 	t.Helper()
-	mined, err := chain.PayingCall{To: to, Data: data}.Send(t.Context(), node, signerOf(devnet.WalletByRole(role).Key), devnet.DefaultChainID, func(sortie.Hash) {})
+	mined, err := chain.PayingCall{To: to, Data: data}.Send(t.Context(), node, anviltest.SignerOf(devnet.WalletByRole(role).Key), devnet.DefaultChainID, func(sortie.Hash) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func TestANodeThatFailsRefusesNoReceipt(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
 	domain, receipt := redeemable(t, dial(t, net.RPCURL()), deployment, "unreached")
-	down := newSwitchable(t)
+	down := chaintest.NewSwitchable(t)
 	node := dial(t, down.URL+"/secret")
 	var refusal *chain.PayoutRefusal
 	if _, err := chain.CheckReceipt(t.Context(), node, domain, receipt); !errors.Is(err, chain.ErrUnreachable) || errors.As(err, &refusal) || strings.Contains(err.Error(), "secret") {
@@ -126,13 +128,13 @@ func TestANodeThatFailsRefusesNoReceipt(t *testing.T) {
 	if _, err := chain.CheckClaim(t.Context(), node, domain, "USDC", domain.Factory); !errors.Is(err, chain.ErrUnreachable) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("claim: got %v, want a node that cannot be reached, without its path", err)
 	}
-	_, err := chain.PayingCall{To: domain.Factory}.Send(t.Context(), node, signerOf(devnet.WalletByRole(devnet.RoleCreator2).Key), domain.ChainID, func(sortie.Hash) {})
+	_, err := chain.PayingCall{To: domain.Factory}.Send(t.Context(), node, anviltest.SignerOf(devnet.WalletByRole(devnet.RoleCreator2).Key), domain.ChainID, func(sortie.Hash) {})
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), down.URL) {
 		t.Errorf("send: got %v, want an error with the node's name and without its path", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	down.set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }))
+	down.Set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }))
 	if _, err := chain.CheckReceipt(ctx, node, domain, receipt); !errors.Is(err, chain.ErrUnreachable) || errors.As(err, &refusal) {
 		t.Errorf("a limited node: got %v, want a node that cannot be reached", err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// explain says with the contract's own word why it refused a call, when the node passed that word
+// Explain says with the contract's own word why it refused a call, when the node passed that word
 // on.
-func explain(err error) error {
+func Explain(err error) error {
 	data := refusalData(err)
 	if len(data) < 4 {
 		return err

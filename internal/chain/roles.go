@@ -61,7 +61,7 @@ func (n *Nodes) UncappedTokens(ctx context.Context) ([]sortie.Token, error) {
 // noCap is the contract's limit for a token without a daily cap.
 var noCap = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 
-var errWrongChain = errors.New("the node is of another chain")
+var ErrWrongChain = errors.New("the node is of another chain")
 
 // stillOnChain fails for a node that has turned into one of another chain. It is asked after the
 // answer that it vouches for.
@@ -71,7 +71,7 @@ func (n *Nodes) stillOnChain(ctx context.Context, node *Node) error {
 		return unreachable(node, err)
 	}
 	if !chainID.IsUint64() || chainID.Uint64() != n.deployment.ChainID {
-		return fmt.Errorf("%s: %w: it is on chain %s now, want %d", node.Name(), errWrongChain, chainID, n.deployment.ChainID)
+		return fmt.Errorf("%s: %w: it is on chain %s now, want %d", node.Name(), ErrWrongChain, chainID, n.deployment.ChainID)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestRolesAndCapsAreReadFromTheContract(t *testing.T) {
 		t.Errorf("without a cap, of which USDC has one: %v, %v; want %v", uncapped, err, both[1:])
 	}
 	to := common.Address(deployment.Factory)
-	answer, err := net.Client().CallContract(ctx, call(to, factory.PackSETTLERROLE()), nil)
+	answer, err := net.Client().CallContract(ctx, callMessage(to, factory.PackSETTLERROLE()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

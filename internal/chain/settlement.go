@@ -18,7 +18,7 @@ import (
 // PaidSlots asks which slots of a mission are paid in the newest block, by [Quorum]: what is not is
 // paid, and what is closes a mission.
 func (n *Nodes) PaidSlots(ctx context.Context, factoryAddress sortie.Address, missionKey sortie.Hash, slots []uint32) ([]bool, error) {
-	calls := make([]call, len(slots))
+	calls := make([]Call, len(slots))
 	for i, slot := range slots {
 		calls[i] = stateCall(factoryAddress, factory.PackIsPaid(missionKey, new(big.Int).SetUint64(uint64(slot))), `"latest"`)
 	}
@@ -124,12 +124,12 @@ func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.A
 	trial, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (Trial, error) {
 		needed, err := node.EstimateGas(ctx, ethereum.CallMsg{From: common.Address(from), To: &to, Data: data})
 		if err != nil {
-			if !isAnswer(err) {
+			if !IsAnswer(err) {
 				return Trial{}, unreachable(node, err)
 			}
 			trial, known := judgeRefusal(err)
 			if !known {
-				return Trial{}, node.redact(err)
+				return Trial{}, node.Redact(err)
 			}
 			return trial, n.stillOnChain(ctx, node)
 		}
@@ -137,7 +137,7 @@ func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.A
 		if err != nil {
 			return Trial{}, unreachable(node, err)
 		}
-		if withMargin(needed, data) > min(maxGas, head.GasLimit/2) {
+		if WithGasMargin(needed, data) > min(maxGas, head.GasLimit/2) {
 			return Trial{Verdict: TooLarge, Reason: "it takes too much gas"}, n.stillOnChain(ctx, node)
 		}
 		return Trial{}, n.stillOnChain(ctx, node)
@@ -178,10 +178,10 @@ func judgeRefusal(err error) (Trial, bool) {
 	}
 }
 
-// withMargin is how much gas a call gets that was estimated: a tenth to spare, and for each payment
+// WithGasMargin is how much gas a call gets that was estimated: a tenth to spare, and for each payment
 // in it what it takes to fill a balance that its owner emptied since. A payment is three words of
 // the call. Gas that is not used costs nothing.
-func withMargin(estimated uint64, data []byte) uint64 {
+func WithGasMargin(estimated uint64, data []byte) uint64 {
 	const payment, fill = 3 * wordSize, 20_000
 	return estimated + estimated/10 + uint64(len(data)/payment)*fill
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
@@ -47,17 +48,17 @@ func TestASettlementIsTriedBeforeItIsSent(t *testing.T) {
 	far := sortie.Payment{Slot: 9, Recipient: good.Recipient, SubmissionKey: sortie.SubmissionKey("sub_3")}
 	unknown := sortie.Settlement{MissionKey: sortie.MissionKey("never funded"), Payments: []sortie.Payment{good}}
 	data := sign(devnet.RoleSettler, good)
-	check("a good one", data, chain.DefaultMaxGas, chain.Trial{Verdict: chain.Works})
+	check("a good one", data, 6_000_000, chain.Trial{Verdict: chain.Works})
 	check("more gas than allowed", data, 50_000, chain.Trial{Verdict: chain.TooLarge})
-	check("a recipient that the contract refuses", sign(devnet.RoleSettler, good, second), chain.DefaultMaxGas, chain.Trial{Verdict: chain.BadPayment, Slot: 1, Reason: "InvalidRecipient"})
-	check("a slot that the mission does not have", sign(devnet.RoleSettler, good, far), chain.DefaultMaxGas, chain.Trial{Verdict: chain.BadPayment, Slot: 9, Reason: "SlotOutOfRange"})
-	check("signed by another key", sign(devnet.RoleOperator, good), chain.DefaultMaxGas, chain.Trial{Verdict: chain.Waits, Reason: "UnauthorizedSigner"})
+	check("a recipient that the contract refuses", sign(devnet.RoleSettler, good, second), 6_000_000, chain.Trial{Verdict: chain.BadPayment, Slot: 1, Reason: "InvalidRecipient"})
+	check("a slot that the mission does not have", sign(devnet.RoleSettler, good, far), 6_000_000, chain.Trial{Verdict: chain.BadPayment, Slot: 9, Reason: "SlotOutOfRange"})
+	check("signed by another key", sign(devnet.RoleOperator, good), 6_000_000, chain.Trial{Verdict: chain.Waits, Reason: "UnauthorizedSigner"})
 	check("a mission that was never funded", unknown.Calldata(devnet.WalletByRole(devnet.RoleSettler).Key.SignDigest(unknown.Digest(domain.Separator()))),
-		chain.DefaultMaxGas, chain.Trial{Verdict: chain.Gone, Reason: "UnknownMission"})
+		6_000_000, chain.Trial{Verdict: chain.Gone, Reason: "UnknownMission"})
 
 	factory := missionfactory.NewMissionFactory()
 	pay(t, node, devnet.RoleDeployer, domain.Factory, factory.PackSetDailyCap(common.Address(deployment.USDC), big.NewInt(6)))
-	check("above the daily cap", data, chain.DefaultMaxGas, chain.Trial{Verdict: chain.Waits, Reason: "DailyCapExceeded"})
+	check("above the daily cap", data, 6_000_000, chain.Trial{Verdict: chain.Waits, Reason: "DailyCapExceeded"})
 	if limit, err := nodes.DailyCap(ctx, domain.Factory, deployment.USDC); err != nil || limit.Room() == nil || limit.Room().Int64() != 6 {
 		t.Errorf("the cap is %+v, %v; want room for 6", limit, err)
 	}
@@ -66,7 +67,7 @@ func TestASettlementIsTriedBeforeItIsSent(t *testing.T) {
 	}
 	pay(t, node, devnet.RoleDeployer, domain.Factory, factory.PackSetDailyCap(common.Address(deployment.USDC), big.NewInt(100)))
 	pay(t, node, devnet.RoleDeployer, domain.Factory, factory.PackPause())
-	check("while the contract is paused", data, chain.DefaultMaxGas, chain.Trial{Verdict: chain.Waits, Reason: "EnforcedPause"})
+	check("while the contract is paused", data, 6_000_000, chain.Trial{Verdict: chain.Waits, Reason: "EnforcedPause"})
 	pay(t, node, devnet.RoleDeployer, domain.Factory, factory.PackUnpause())
 
 	moves := func(name string, amount int64, want bool) {
@@ -91,15 +92,15 @@ func TestASettlementIsTriedBeforeItIsSent(t *testing.T) {
 	}
 	end := sortie.Close{MissionKey: receipt.MissionKey, PaidCount: 1}
 	pay(t, node, devnet.RoleCreator2, domain.Factory, end.Calldata(devnet.WalletByRole(devnet.RoleSettler).Key.SignDigest(end.Digest(domain.Separator()))))
-	check("a mission that is closed", data, chain.DefaultMaxGas, chain.Trial{Verdict: chain.Gone, Reason: "MissionAlreadyClosed"})
+	check("a mission that is closed", data, 6_000_000, chain.Trial{Verdict: chain.Gone, Reason: "MissionAlreadyClosed"})
 }
 
 // One of two nodes cannot set a payout aside, nor keep one from being paid by saying that it is.
 func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	silent := newSwitchable(t)
-	silent.set(proxyTo(t, net.RPCURL()))
+	silent := chaintest.NewSwitchable(t)
+	silent.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	nodes, err := chain.OpenNodes(t.Context(), []string{net.RPCURL(), silent.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 	domain, receipt := redeemable(t, dial(t, net.RPCURL()), deployment, "agreed")
 	sender := devnet.WalletByRole(devnet.RoleSender).Address
 	try := func() error {
-		_, err := nodes.TrySettlement(t.Context(), sender, domain.Factory, receipt.Calldata(receipt.Signature), chain.DefaultMaxGas)
+		_, err := nodes.TrySettlement(t.Context(), sender, domain.Factory, receipt.Calldata(receipt.Signature), 6_000_000)
 		return err
 	}
 	ask := func() error {
@@ -120,7 +121,7 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 			t.Errorf("%s with both nodes: %v", name, err)
 		}
 	}
-	silent.set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	silent.Set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	for name, run := range map[string]func() error{"try": try, "ask": ask} {
 		if err := run(); err == nil {
 			t.Errorf("%s with one of two nodes: no error, want one", name)
@@ -132,15 +133,15 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 func TestANodeThatIsBusyIsNoRefusalOfTheToken(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
-	busy := newSwitchable(t)
-	healthy := proxyTo(t, net.RPCURL())
-	busy.set(healthy)
+	busy := chaintest.NewSwitchable(t)
+	healthy := chaintest.ProxyTo(t, net.RPCURL())
+	busy.Set(healthy)
 	nodes, err := chain.OpenNodes(t.Context(), []string{busy.URL}, deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(nodes.Close)
-	busy.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	busy.Set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var request struct {
 			ID     json.RawMessage `json:"id"`

@@ -19,8 +19,8 @@ import (
 // the block, or its state any more, has no vote.
 func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []onchain.MissionRef) ([]onchain.ContractMission, error) {
 	missions := make([]onchain.ContractMission, 0, len(keys))
-	for part := range slices.Chunk(keys, maxCalls) {
-		calls := make([]call, len(part))
+	for part := range slices.Chunk(keys, MaxCalls) {
+		calls := make([]Call, len(part))
 		for i, key := range part {
 			calls[i] = stateCall(key.Factory, factory.PackMissions(key.MissionKey), blockByHash(block))
 		}
@@ -34,8 +34,8 @@ func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []onchai
 				return nil, fmt.Errorf("read mission %s from the contract: %w", part[i].MissionKey, err)
 			}
 			missions = append(missions, onchain.ContractMission{
-				Exists: mission.exists(), Creator: mission.creator, Token: mission.token, Reward: mission.reward.ToBig(), Target: mission.targetCount,
-				Paid: mission.paidCount, Closed: mission.closed,
+				Exists: mission.Exists(), Creator: mission.Creator, Token: mission.Token, Reward: mission.Reward.ToBig(), Target: mission.TargetCount,
+				Paid: mission.PaidCount, Closed: mission.Closed,
 			})
 		}
 	}
@@ -46,7 +46,7 @@ func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []onchai
 // asks for missions.
 func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []onchain.Vault) ([]*big.Int, error) {
 	erc20 := servicetoken.NewServiceToken()
-	calls := make([]call, len(vaults))
+	calls := make([]Call, len(vaults))
 	for i, vault := range vaults {
 		calls[i] = stateCall(vault.TokenAddress, erc20.PackBalanceOf(common.Address(vault.Factory)), blockByHash(block))
 	}
@@ -60,7 +60,7 @@ func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []onch
 // CreditsAt asks for the deferred credits of accounts after one block, as [Nodes.MissionsAt] asks
 // for missions.
 func (n *Nodes) CreditsAt(ctx context.Context, block sortie.Hash, holders []onchain.CreditHolder) ([]*big.Int, error) {
-	calls := make([]call, len(holders))
+	calls := make([]Call, len(holders))
 	for i, holder := range holders {
 		calls[i] = stateCall(holder.Factory, factory.PackDeferred(common.Address(holder.TokenAddress), common.Address(holder.Account)), blockByHash(block))
 	}
@@ -75,9 +75,9 @@ func (n *Nodes) CreditsAt(ctx context.Context, block sortie.Hash, holders []onch
 func blockByHash(block sortie.Hash) string { return `{"blockHash":"` + block.String() + `"}` }
 
 // amountsAt makes calls that are answered with one amount each.
-func (n *Nodes) amountsAt(ctx context.Context, calls []call) ([]*big.Int, error) {
+func (n *Nodes) amountsAt(ctx context.Context, calls []Call) ([]*big.Int, error) {
 	amounts := make([]*big.Int, 0, len(calls))
-	for part := range slices.Chunk(calls, maxCalls) {
+	for part := range slices.Chunk(calls, MaxCalls) {
 		answer, err := n.stateAt(ctx, part, wordSize)
 		if err != nil {
 			return nil, err
@@ -91,16 +91,16 @@ func (n *Nodes) amountsAt(ctx context.Context, calls []call) ([]*big.Int, error)
 
 // stateAt makes calls that are answered with so many bytes each, and gives the answers one after
 // the other, as enough nodes agree on them.
-func (n *Nodes) stateAt(ctx context.Context, calls []call, size int) (words, error) {
+func (n *Nodes) stateAt(ctx context.Context, calls []Call, size int) (words, error) {
 	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (string, error) {
-		replies, err := node.batch(ctx, calls)
+		replies, err := node.Batch(ctx, calls)
 		if err != nil {
-			return "", node.redact(err)
+			return "", node.Redact(err)
 		}
 		var all strings.Builder
 		one := make([]byte, size)
 		for _, reply := range replies {
-			value, err := reply.value()
+			value, err := reply.Value()
 			if err == nil {
 				err = fixedBytes(one, value)
 			}

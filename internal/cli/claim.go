@@ -24,19 +24,19 @@ func newClaimCmd() *cobra.Command {
 		Use:   "claim --rpc URL --factory ADDRESS --token TOKEN --key KEY",
 		Short: "Have the contract pay a deferred credit, without the service",
 		Long: `A payout that the token refused, for example because the wallet was on its denylist, stays in the contract as a deferred
-credit of the wallet. This reads the credit, simulates its payment and sends it. Any wallet may pay the gas: the money goes
-to the account that the credit belongs to. It works while the factory is paused.
+credit of the wallet. This command reads the credit, simulates its payment and sends it. Any wallet may pay the gas: the contract
+pays the account of the credit. It works while the factory is paused.
 
-Without a terminal it asks nothing: --yes is needed.`,
+Without a terminal it cannot ask, so --yes is required.`,
 		Example: `  sortie claim --rpc https://node.example.com --factory 0x5FbDB2315678afecb367f032d93F642f64180aa3 --token USDC --key keystore:wallet.json`,
 		Args:    NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runClaim(cmd, options) },
 	}
 	options.register(cmd)
 	flags := cmd.Flags()
-	flags.Var(&options.factory, "factory", "address of the MissionFactory that holds the credit (required)")
+	flags.Var(&options.factory, "factory", "address of the MissionFactory that holds the deferred credit (required)")
 	flags.StringVar(&options.token, "token", "", "USDC, SERVICE_TOKEN or the token's address (required)")
-	flags.Var(&options.account, "account", "account that the credit belongs to; that of the key unless given")
+	flags.Var(&options.account, "account", "account of the deferred credit (default that of the key)")
 	return cmd
 }
 
@@ -53,14 +53,14 @@ type claimResult struct {
 	BlockNumber     uint64         `json:"blockNumber,omitempty"`
 }
 
-// checkFlags refuses flags that cannot work, before the node is asked.
+// checkFlags checks the flags before the node is called.
 func (o *claimOptions) checkFlags() error {
 	if err := o.payerOptions.check(); err != nil {
 		return err
 	}
 	switch {
 	case o.factory.IsZero():
-		return UsageError("--factory is missing: give the address of the contract that holds the credit")
+		return UsageError("--factory is missing: give the address of the contract that holds the deferred credit")
 	case o.token == "":
 		return UsageError("--token is missing: give USDC, SERVICE_TOKEN or the token's address")
 	case o.token != string(sortie.TokenUSDC) && o.token != string(sortie.TokenService):
@@ -69,7 +69,7 @@ func (o *claimOptions) checkFlags() error {
 		}
 	}
 	if o.account.IsZero() && o.keysGiven() == 0 {
-		return UsageError("--account is missing: give the account that the credit belongs to")
+		return UsageError("--account is missing: give the account of the deferred credit")
 	}
 	return nil
 }
@@ -98,14 +98,14 @@ func runClaim(cmd *cobra.Command, options claimOptions) error {
 		return payoutError(err)
 	}
 	amount := sortie.FormatUnits(claim.Amount, chain.Decimals(claim.Token))
-	fmt.Fprintf(options.describeTo(cmd), "This pays %s %s, which factory %s holds for %s, to that account.\n", amount, claim.Token, claim.Domain.Factory, account)
+	fmt.Fprintf(options.describeTo(cmd), "This pays %s %s, which factory %s holds as a deferred credit of %s, to that account.\n", amount, claim.Token, claim.Domain.Factory, account)
 	showPayer(options.describeTo(cmd), signer)
 	result := claimResult{
 		Outcome: outcomeChecked, Account: account, Token: claim.Token, TokenAddress: claim.TokenAddress, AmountBaseUnits: claim.Amount.String(),
 		ChainID: chainID, Factory: claim.Domain.Factory,
 	}
 	if options.dryRun {
-		return show(cmd, result, func(w io.Writer) { fmt.Fprintln(w, "Everything was checked, and nothing was sent.") })
+		return show(cmd, result, func(w io.Writer) { fmt.Fprintln(w, "All checks passed. Nothing was sent.") })
 	}
 	if err := askToSend(cmd, options.yes); err != nil {
 		return err

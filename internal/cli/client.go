@@ -3,14 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
-	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,38 +18,39 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// Where `sortie dev` is found when nobody says otherwise.
-const (
-	defaultURL   = "http://127.0.0.1:8080"
-	defaultTrust = ".sortie/" + ReadyFileName
-)
+// defaultURL is where `sortie dev` listens.
+const defaultURL = "http://127.0.0.1:8080"
 
-// clientOptions say which service a command speaks to, and as whom.
+// clientOptions select the service that a command talks to and the wallet that signs its requests.
 type clientOptions struct {
 	url           string
+	public        bool // no wallet is needed
 	keystore      string
 	passwordFile  string
 	signerCommand string
 	devWallet     string
-	devExample    string // the development wallet to suggest; empty: creator
+	devExample    string // the development wallet that error messages suggest; empty: creator
 }
 
 func (o *clientOptions) register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&o.url, "url", defaultURL, "base URL of the service")
+	o.registerURL(flags)
 	o.registerKey(flags)
 }
 
-// registerKey adds the flags that say which key signs.
+func (o *clientOptions) registerURL(flags *pflag.FlagSet) {
+	flags.StringVar(&o.url, "url", defaultURL, "base URL of the service")
+}
+
+// registerKey adds the flags that select the signing key.
 func (o *clientOptions) registerKey(flags *pflag.FlagSet) {
 	flags.StringVar(&o.keystore, "keystore", "", "sign with this keystore file (mode 0600)")
-	flags.StringVar(&o.passwordFile, "password-file", "", "file with the keystore's password; KEYSTORE.password unless given")
+	flags.StringVar(&o.passwordFile, "password-file", "", "file with the keystore's password (default KEYSTORE.password)")
 	flags.StringVar(&o.signerCommand, "signer-command", "", "sign with this program: JSON on its stdin, the signature on its stdout")
 	flags.StringVar(&o.devWallet, "wallet", "", "sign with a development wallet: creator, creator2, contributor1..3 or operator")
 }
 
-// signer opens the key. A development wallet is for development chains, which its caller sees to
-// before money moves.
+// signer opens the key. Callers must not move money on other chains with a development wallet.
 func (o *clientOptions) signer(ctx context.Context) (funding.Signer, error) {
 	given := 0
 	for _, value := range []string{o.keystore, o.signerCommand, o.devWallet} {
@@ -60,7 +59,7 @@ func (o *clientOptions) signer(ctx context.Context) (funding.Signer, error) {
 		}
 	}
 	if given != 1 {
-		return nil, UsageError("who are you? give one of --keystore FILE, --signer-command PROGRAM or, with sortie dev, --wallet %s", cmp.Or(o.devExample, "creator"))
+		return nil, UsageError("no wallet: give one of --keystore FILE, --signer-command PROGRAM or, with sortie dev, --wallet %s", cmp.Or(o.devExample, "creator"))
 	}
 	reference := "command:" + o.signerCommand
 	switch {
@@ -97,15 +96,28 @@ func (o *clientOptions) developmentSigner() (funding.Signer, error) {
 	return funding.NewKeySigner(secret)
 }
 
-// messageSigner lets a key of the service's kind sign requests of the client's kind.
+// messageSigner makes a funding.Signer sign the requests of a client.
 type messageSigner struct{ funding.Signer }
 
 func (s messageSigner) SignMessage(ctx context.Context, message []byte) ([]byte, error) {
 	return funding.SignMessage(ctx, s.Signer, message)
 }
 
-// open gives a client that speaks for the chosen key.
-func (o *clientOptions) open(ctx context.Context) (*sortie.Client, funding.Signer, error) {
+// open returns a client that signs with the selected key, or one without a key for public commands.
+func (o *clientOptions) open(ctx context.Context) (*sortie.Client, error) {
+	if o.public {
+		client, err := sortie.NewPublicClient(o.url)
+		if err != nil {
+			return nil, UsageError("--url: %w", err)
+		}
+		return client, nil
+	}
+	client, _, err := o.openSigner(ctx)
+	return client, err
+}
+
+// openSigner returns a client and the key that it signs with.
+func (o *clientOptions) openSigner(ctx context.Context) (*sortie.Client, funding.Signer, error) {
 	signer, err := o.signer(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -117,16 +129,21 @@ func (o *clientOptions) open(ctx context.Context) (*sortie.Client, funding.Signe
 	return client, signer, nil
 }
 
-// openPublic gives a client for what everybody may see. Nobody needs to say who they are.
-func (o *clientOptions) openPublic() (*sortie.Client, error) {
-	client, err := sortie.NewPublicClient(o.url)
+// request opens a client, sends one request and prints the answer.
+func request[T any](cmd *cobra.Command, client *clientOptions, send func(context.Context, *sortie.Client) (T, error), text func(io.Writer, T)) error {
+	api, err := client.open(cmd.Context())
 	if err != nil {
-		return nil, UsageError("--url: %w", err)
+		return err
 	}
-	return client, nil
+	answer, err := send(cmd.Context(), api)
+	if err != nil {
+		return client.requestError(err)
+	}
+	return show(cmd, answer, func(w io.Writer) { text(w, answer) })
 }
 
-// requestError says how the process ends when a request failed.
+// requestError adds the exit code and a hint to the error of a request that did not reach the
+// service.
 func (o *clientOptions) requestError(err error) error {
 	var unreachable *url.Error
 	if errors.As(err, &unreachable) && !errors.Is(err, context.Canceled) {
@@ -135,63 +152,21 @@ func (o *clientOptions) requestError(err error) error {
 	return err
 }
 
-// trustFile holds the values that quotes are checked against. The ready file of `sortie dev` is
-// one.
-type trustFile struct {
-	RPCURL         string                      `json:"rpcUrl"`
-	ChainID        uint64                      `json:"chainId"`
-	FactoryAddress sortie.Address              `json:"factoryAddress"`
-	Authorizer     sortie.Address              `json:"authorizer"`
-	Tokens         map[sortie.Token]readyToken `json:"tokens"`
-}
-
-func readTrust(path string) (trustFile, error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return trustFile{}, UsageError("--trust %s: no such file; it holds chainId, factoryAddress, authorizer and tokens as your service documents them (sortie dev writes one)", path)
-	}
-	var trust trustFile
-	if err == nil {
-		err = json.Unmarshal(data, &trust)
-	}
-	if err != nil {
-		return trustFile{}, UsageError("--trust %s: %w", path, err)
-	}
-	if trust.ChainID == 0 || trust.FactoryAddress.IsZero() || trust.Authorizer.IsZero() || len(trust.Tokens) == 0 {
-		return trustFile{}, UsageError("--trust %s: it must hold chainId, factoryAddress, authorizer and tokens", path)
-	}
-	return trust, nil
-}
-
-func (t trustFile) values() sortie.Trust {
-	trust := sortie.Trust{
-		ChainID: t.ChainID, Factory: t.FactoryAddress, Authorizers: []sortie.Address{t.Authorizer},
-		Tokens: make(map[sortie.Token]sortie.TrustedToken, len(t.Tokens)),
-	}
-	for name, token := range t.Tokens {
-		trust.Tokens[name] = sortie.TrustedToken{Address: token.Address, Decimals: token.Decimals}
-	}
-	return trust
-}
-
-// readDefinition reads a mission definition from a file, or from standard input for "-".
-func readDefinition(path string, stdin io.Reader) (json.RawMessage, error) {
-	const limit = 64 << 10
-	source := stdin
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, UsageError("--file: %w", err)
+// identityFlags returns the flags that select the same service and wallet, for suggested commands.
+func (o *clientOptions) identityFlags() string {
+	var flags strings.Builder
+	for _, flag := range []struct{ name, value, standard string }{
+		{"url", o.url, defaultURL}, {"keystore", o.keystore, ""}, {"password-file", o.passwordFile, ""},
+		{"signer-command", o.signerCommand, ""}, {"wallet", o.devWallet, ""},
+	} {
+		if flag.value != flag.standard {
+			fmt.Fprintf(&flags, " --%s %s", flag.name, flag.value)
 		}
-		defer file.Close()
-		source = file
 	}
-	data, err := io.ReadAll(io.LimitReader(source, limit+1))
-	if err != nil {
-		return nil, UsageError("--file %s: %w", path, err)
-	}
-	if len(data) > limit {
-		return nil, UsageError("--file %s: a mission definition has at most %d bytes", path, limit)
-	}
-	return data, nil
+	return flags.String()
+}
+
+// suggest returns a command line for the same service and wallet.
+func (o *clientOptions) suggest(format string, args ...any) string {
+	return programName() + " " + fmt.Sprintf(format, args...) + o.identityFlags()
 }

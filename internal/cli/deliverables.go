@@ -17,25 +17,24 @@ func newMissionPullCmd(client *clientOptions) *cobra.Command {
 	var parallel int
 	cmd := &cobra.Command{
 		Use:   "pull ID DIR",
-		Short: "Bring everything that was accepted into a directory",
-		Long: `Downloads the media of every accepted submission into a directory, one file each, and describes them in manifest.jsonl, in
-the order of acceptance. Every file is compared with its hash. A run that was interrupted continues where it was, and what is there is
-not transferred again, so run it as often as you like. A file that you changed is brought again in its place. The file of an acceptance
-that was taken back moves to revoked/.`,
+		Short: "Download all accepted submissions into a directory",
+		Long: `Downloads the media of every accepted submission into a directory, one file each, and lists them in manifest.jsonl in the
+order of acceptance. Every file is compared with its hash. Run it as often as you like: an interrupted run continues, and files that
+are there are not downloaded again. A file that you changed is downloaded again. The file of a revoked acceptance moves to revoked/.`,
 		Example: `  sortie mission pull draft_... entrances --wallet creator`,
 		Args:    twoArgs("the draft id or mission id, and a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if parallel < 1 || parallel > 16 {
 				return UsageError("--parallel %d: want 1 to 16", parallel)
 			}
-			api, _, err := client.open(cmd.Context())
+			api, err := client.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return runPull(cmd, client, api, args[0], args[1], parallel)
 		},
 	}
-	cmd.Flags().IntVar(&parallel, "parallel", 4, "how many files at once, up to 16")
+	cmd.Flags().IntVar(&parallel, "parallel", 4, "download this many files at once, up to 16")
 	return cmd
 }
 
@@ -45,16 +44,16 @@ type pullResult struct {
 	DraftID          string        `json:"draftId"`
 	Directory        string        `json:"directory"`
 	Manifest         string        `json:"manifest"`
-	Accepted         int           `json:"accepted"`   // submissions there are
-	Downloaded       int           `json:"downloaded"` // files that came with this run
-	Changed          int           `json:"changed"`    // of those, the ones that were there with other bytes
-	Unchanged        int           `json:"unchanged"`  // files that were there
+	Accepted         int           `json:"accepted"`   // submissions
+	Downloaded       int           `json:"downloaded"` // files of this run
+	Changed          int           `json:"changed"`    // of those, files that had other bytes before
+	Unchanged        int           `json:"unchanged"`  // files that were there before
 	TransferredBytes int64         `json:"transferredBytes"`
-	Revoked          []string      `json:"revoked"` // submissions whose files were moved away
+	Revoked          []string      `json:"revoked"` // submissions whose files were moved to revoked/
 	Failed           []pullFailure `json:"failed"`
 }
 
-// pullFailure is a file that could not be brought, and will not be by trying again at once.
+// pullFailure is a file that could not be downloaded.
 type pullFailure struct {
 	SubmissionID string `json:"submissionId"`
 	Error        string `json:"error"`
@@ -63,9 +62,9 @@ type pullFailure struct {
 func runPull(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id, directory string, parallel int) error {
 	ctx := cmd.Context()
 	puller := &puller{api: api, id: id, parallel: parallel}
-	first, err := puller.firstPage(ctx) // what is refused is refused before anything is created
+	first, err := puller.firstPage(ctx) // before the directory is created
 	if err != nil {
-		return unpublished(ctx, client, api, id, client.requestError(err))
+		return unpublishedError(ctx, client, api, id, client.requestError(err))
 	}
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return UsageError("DIR: %w", err)
@@ -88,14 +87,13 @@ func runPull(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id, 
 		return err
 	}
 	if len(result.Failed) > 0 {
-		return Failed(ExitFailure, fmt.Errorf("%s could not be brought", counted(len(result.Failed), "file")))
+		return Failed(ExitFailure, fmt.Errorf("%s could not be downloaded", formatCount(len(result.Failed), "file")))
 	}
 	return nil
 }
 
-// unpublished says of a mission that has no deliverables where it stands, and whether it ever will
-// have some.
-func unpublished(ctx context.Context, client *clientOptions, api *sortie.Client, id string, err error) error {
+// unpublishedError adds the state of a mission that has no deliverables.
+func unpublishedError(ctx context.Context, client *clientOptions, api *sortie.Client, id string, err error) error {
 	if sortie.ErrorCode(err) != sortie.CodeMissionNotPublished {
 		return err
 	}
@@ -104,20 +102,20 @@ func unpublished(ctx context.Context, client *clientOptions, api *sortie.Client,
 		return err
 	}
 	if status.ReviewStatus == sortie.ReviewRejected {
-		return sortie.NewError(sortie.CodeMissionNotPublished, "this mission was rejected and has no deliverables; %s mission doctor %s%s says why",
-			program(), status.DraftID, client.identityFlags())
+		return sortie.NewError(sortie.CodeMissionNotPublished, "this mission was rejected and has no deliverables; see why with %s",
+			client.suggest("mission doctor %s", status.DraftID))
 	}
-	word, sentence := stateInWords(status)
+	word, sentence := formatState(status)
 	return sortie.NewError(sortie.CodeMissionNotPublished, "this mission is not published, so there are no deliverables yet; it is %s: %s", word, sentence)
 }
 
-// pullError says what is kept when a run ends early.
+// pullError adds what is kept when a run ends early.
 func pullError(ctx context.Context, client *clientOptions, result pullResult, err error) error {
 	code := exitCodeOf(client.requestError(err))
 	if ctx.Err() != nil {
 		code, err = ExitInterrupted, errors.New("interrupted")
 	}
-	return Failed(code, fmt.Errorf("%w; %s and what came of others are kept: run it again to go on", err, counted(result.Downloaded+result.Unchanged, "file")))
+	return Failed(code, fmt.Errorf("%w; %s and parts of others are kept: run it again to continue", err, formatCount(result.Downloaded+result.Unchanged, "file")))
 }
 
 func showPulled(w io.Writer, title string, result pullResult) {
@@ -125,16 +123,16 @@ func showPulled(w io.Writer, title string, result pullResult) {
 	case result.Accepted == 0:
 		fmt.Fprintf(w, "Nothing was accepted for %q yet.\n", clean(title))
 	case result.Downloaded == 0 && len(result.Failed) == 0:
-		fmt.Fprintf(w, "%s of %q in %s: nothing is new, and every hash is right.\n", counted(result.Unchanged, "file"), clean(title), result.Directory)
+		fmt.Fprintf(w, "%s of %q in %s: nothing is new, and all hashes match.\n", formatCount(result.Unchanged, "file"), clean(title), result.Directory)
 	default:
-		fmt.Fprintf(w, "Brought %s (%s) of %q to %s", counted(result.Downloaded, "file"), inBytes(result.TransferredBytes), clean(title), result.Directory)
+		fmt.Fprintf(w, "Downloaded %s (%s) of %q to %s", formatCount(result.Downloaded, "file"), formatBytes(result.TransferredBytes), clean(title), result.Directory)
 		if result.Unchanged > 0 {
-			fmt.Fprintf(w, "; %s there", wereOrWas(result.Unchanged))
+			fmt.Fprintf(w, "; %s there before", wereOrWas(result.Unchanged))
 		}
 		if result.Changed > 0 {
-			fmt.Fprintf(w, "; %s changed here and brought again", wereOrWas(result.Changed))
+			fmt.Fprintf(w, "; %s changed here and downloaded again", wereOrWas(result.Changed))
 		}
-		fmt.Fprintln(w, ". The hash of each is right.")
+		fmt.Fprintln(w, ". All hashes match.")
 	}
 	for _, id := range result.Revoked {
 		fmt.Fprintf(w, "  no longer accepted: %s, moved to %s\n", id, filepath.Join(result.Directory, revokedName))

@@ -22,24 +22,23 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// deliveries is a service with one published mission, as far as `mission pull` sees it. Tests make
-// it behave badly.
+// deliveries is a fake service with one published mission. Tests make it fail.
 type deliveries struct {
 	*httptest.Server
 	mission  string
 	pageSize int
 
-	handling  sync.WaitGroup // a client has its answer before the handler is through
+	handling  sync.WaitGroup // a client may have its answer before the handler has ended
 	mu        sync.Mutex
 	order     []string // submission ids by acceptance
 	files     map[string][]byte
 	linkAge   int // links of another age have expired
 	sent      int64
 	lists     int
-	ranges    []string // of media requests, where there were
+	ranges    []string // of media requests that have one
 	noRanges  bool
-	spoil     func(d *deliveries, r *http.Request, id string) http.HandlerFunc // answers instead, unless nil; chosen with the lock held
-	promise   map[string]string                                                // other hashes than those of the files
+	replace   func(d *deliveries, r *http.Request, id string) http.HandlerFunc // answers instead, unless nil; called with the lock held
+	hashes    map[string]string                                                // wrong hashes by submission id
 	idInLists map[string]string
 }
 
@@ -47,7 +46,7 @@ const pulledDraft = "draft_0123456789abcdefghjkmnpqrs"
 
 func newDeliveries(t *testing.T, count, size int) *deliveries {
 	t.Helper()
-	d := &deliveries{mission: "entrance-7k2m9x1p", pageSize: 3, files: map[string][]byte{}, promise: map[string]string{}, idInLists: map[string]string{}}
+	d := &deliveries{mission: "entrance-7k2m9x1p", pageSize: 3, files: map[string][]byte{}, hashes: map[string]string{}, idInLists: map[string]string{}}
 	source := rand.New(rand.NewPCG(7, uint64(size)))
 	for i := range count {
 		id := fmt.Sprintf("sub_%026d", i)
@@ -106,7 +105,7 @@ func (d *deliveries) list(w http.ResponseWriter, r *http.Request) {
 func (d *deliveries) deliverable(id string, file []byte) sortie.Deliverable {
 	sum := sha256.Sum256(file)
 	hash := "sha256:" + hex.EncodeToString(sum[:])
-	if other := d.promise[id]; other != "" {
+	if other := d.hashes[id]; other != "" {
 		hash = other
 	}
 	shown := id
@@ -128,17 +127,17 @@ func (d *deliveries) media(w http.ResponseWriter, r *http.Request) {
 	}
 	file, accepted := d.files[id]
 	expired := r.URL.Query().Get("age") != strconv.Itoa(d.linkAge)
-	var instead http.HandlerFunc
-	if d.spoil != nil {
-		instead = d.spoil(d, r, id)
+	var replacement http.HandlerFunc
+	if d.replace != nil {
+		replacement = d.replace(d, r, id)
 	}
 	if d.noRanges {
 		r.Header.Del("Range")
 	}
 	d.mu.Unlock()
 	switch {
-	case instead != nil:
-		instead(w, r)
+	case replacement != nil:
+		replacement(w, r)
 	case !accepted:
 		refuse(w, sortie.CodeNotFound)
 	case expired:
@@ -161,7 +160,7 @@ func (w *sentWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// cut sends the first bytes of what was asked for, and drops the connection.
+// cut sends the first n bytes and drops the connection.
 func cut(file []byte, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(file)))
@@ -171,7 +170,7 @@ func cut(file []byte, n int) http.HandlerFunc {
 	}
 }
 
-// pull runs the command and reads its result.
+// pull runs the command and decodes its result.
 func (d *deliveries) pull(t *testing.T, directory string, args ...string) (result pullResult, code int, stderr string) {
 	t.Helper()
 	return d.pullUntil(t, t.Context(), directory, args...)
@@ -179,23 +178,23 @@ func (d *deliveries) pull(t *testing.T, directory string, args ...string) (resul
 
 func (d *deliveries) pullUntil(t *testing.T, ctx context.Context, directory string, args ...string) (result pullResult, code int, stderr string) {
 	t.Helper()
-	var out, complaints bytes.Buffer
+	var out, errors bytes.Buffer
 	args = append([]string{"mission", "pull", pulledDraft, directory, "--wallet", "creator", "--url", d.URL, "--json"}, args...)
-	code = run(ctx, args, func(string) (string, bool) { return "", false }, &out, &complaints)
+	code = run(ctx, args, func(string) (string, bool) { return "", false }, &out, &errors)
 	d.handling.Wait()
 	if out.Len() > 0 {
 		if err := json.Unmarshal(out.Bytes(), &result); err != nil {
-			t.Fatalf("%v: %s", err, out.String())
+			t.Fatalf("decode the result: %v: %s", err, out.String())
 		}
 	}
-	return result, code, complaints.String()
+	return result, code, errors.String()
 }
 
-// wantFolder compares a directory with what was accepted: every file, the manifest in order, and
-// nothing else but what is named.
-func (d *deliveries) wantFolder(t *testing.T, directory string, besides ...string) {
+// wantFolder checks that a directory has the accepted files, the manifest in order, and otherwise only
+// the named files.
+func (d *deliveries) wantFolder(t *testing.T, directory string, others ...string) {
 	t.Helper()
-	want := append([]string{markerName, manifestName}, besides...)
+	want := append([]string{markerName, manifestName}, others...)
 	var lines []string
 	for _, id := range d.order {
 		file, accepted := d.files[id]
@@ -205,7 +204,7 @@ func (d *deliveries) wantFolder(t *testing.T, directory string, besides ...strin
 		want = append(want, id+".jpg")
 		lines = append(lines, id)
 		if got, err := os.ReadFile(filepath.Join(directory, id+".jpg")); err != nil || !bytes.Equal(got, file) {
-			t.Errorf("%s: %d bytes, %v", id, len(got), err)
+			t.Errorf("%s: got %d bytes, %v; want the %d bytes of the service", id, len(got), err, len(file))
 		}
 	}
 	entries, err := os.ReadDir(directory)
@@ -218,25 +217,25 @@ func (d *deliveries) wantFolder(t *testing.T, directory string, besides ...strin
 	}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("in the folder: %v, want %v", got, want)
+		t.Errorf("files in the folder: got %v, want %v", got, want)
 	}
 	manifest, err := os.ReadFile(filepath.Join(directory, manifestName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(manifest), "http") {
-		t.Error("the manifest holds links")
+		t.Errorf("manifest: got %s, want no links", manifest)
 	}
 	var listed []string
 	for line := range bytes.Lines(manifest) {
 		var entry manifestEntry
 		if err := json.Unmarshal(line, &entry); err != nil || entry.File != entry.SubmissionID+".jpg" || entry.SizeBytes != int64(len(d.files[entry.SubmissionID])) {
-			t.Errorf("%v: %s", err, line)
+			t.Errorf("manifest line: got %s, %v; want a file with its name and size", line, err)
 		}
 		listed = append(listed, entry.SubmissionID)
 	}
 	if !slices.Equal(listed, lines) {
-		t.Errorf("in the manifest: %v, want %v", listed, lines)
+		t.Errorf("submissions in the manifest: got %v, want %v", listed, lines)
 	}
 }
 
@@ -246,18 +245,18 @@ func TestPullTransfersEverythingOnce(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "new", "folder")
 	result, code, stderr := d.pull(t, directory)
 	if code != 0 || result.Downloaded != 10 || result.Accepted != 10 || result.TransferredBytes != d.sent || d.sent != 10*50_000+45 {
-		t.Errorf("%d: %+v, %d sent: %s", code, result, d.sent, stderr)
+		t.Errorf("first run: got exit code %d, %+v, %d bytes sent and %q; want 10 downloads", code, result, d.sent, stderr)
 	}
 	d.wantFolder(t, directory)
 	before := d.sent
 	result, code, _ = d.pull(t, directory)
 	if code != 0 || result.Unchanged != 10 || result.Downloaded != 0 || result.TransferredBytes != 0 || d.sent != before {
-		t.Errorf("again, %d: %+v, %d sent", code, result, d.sent-before)
+		t.Errorf("second run: got exit code %d, %+v and %d bytes sent; want 10 unchanged files", code, result, d.sent-before)
 	}
 	d.wantFolder(t, directory)
 }
 
-func TestPullMendsWhatIsWrongInTheFolder(t *testing.T) {
+func TestPullRepairsTheFolder(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 4, 1000)
 	directory := t.TempDir()
@@ -269,7 +268,7 @@ func TestPullMendsWhatIsWrongInTheFolder(t *testing.T) {
 	for _, err := range []error{
 		os.WriteFile(at(0, ""), []byte("other bytes"), 0o600), // changed
 		os.Remove(at(1, "")),
-		os.Rename(at(2, ""), at(2, partSuffix)), // all of it came, and the program was killed
+		os.Rename(at(2, ""), at(2, partSuffix)), // whole, but the program was killed before the rename
 		os.Remove(at(3, "")),
 		os.WriteFile(at(3, partSuffix), make([]byte, 2000), 0o600), // longer than the file
 	} {
@@ -279,12 +278,12 @@ func TestPullMendsWhatIsWrongInTheFolder(t *testing.T) {
 	}
 	result, code, stderr := d.pull(t, directory)
 	if code != 0 || result.Downloaded != 4 || result.Changed != 1 || result.TransferredBytes != 1000+1001+1003 {
-		t.Errorf("%d: %+v: %s", code, result, stderr)
+		t.Errorf("got exit code %d, %+v and %q; want 4 downloads, 1 changed", code, result, stderr)
 	}
 	d.wantFolder(t, directory, "notes.txt")
 }
 
-func TestPullGoesOnWhereItWas(t *testing.T) {
+func TestPullContinuesAPart(t *testing.T) {
 	t.Parallel()
 	for _, noRanges := range []bool{false, true} {
 		d := newDeliveries(t, 2, 100_000)
@@ -296,7 +295,7 @@ func TestPullGoesOnWhereItWas(t *testing.T) {
 		}
 		result, code, stderr := d.pull(t, directory)
 		if code != 0 || result.TransferredBytes != 100_000+1001 || !slices.Equal(d.ranges, []string{"bytes=99000-"}) {
-			t.Errorf("%d: %+v, asked for %v: %s", code, result, d.ranges, stderr)
+			t.Errorf("got exit code %d, %+v, ranges %v and %q; want the rest from byte 99000", code, result, d.ranges, stderr)
 		}
 		d.wantFolder(t, directory)
 	}
@@ -306,7 +305,7 @@ func TestPullSurvivesLostConnections(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 3, 100_000)
 	cuts := map[string]bool{}
-	d.spoil = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
+	d.replace = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
 		if cuts[id] {
 			return nil
 		}
@@ -316,17 +315,16 @@ func TestPullSurvivesLostConnections(t *testing.T) {
 	directory := t.TempDir()
 	result, code, stderr := d.pull(t, directory)
 	if code != 0 || result.Downloaded != 3 || result.TransferredBytes != 300_003 || len(d.ranges) != 3 {
-		t.Errorf("%d: %+v, asked for %v: %s", code, result, d.ranges, stderr)
+		t.Errorf("got exit code %d, %+v, ranges %v and %q; want 3 continued downloads", code, result, d.ranges, stderr)
 	}
 	d.wantFolder(t, directory)
 }
 
-// A link that expires before its file came, or half-way, is asked for again: once for all files of
-// its page.
+// Links that expire before or during a download are renewed, once for all files of a page.
 func TestPullRenewsLinks(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 6, 100_000)
-	d.spoil = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
+	d.replace = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
 		if id == d.order[4] && d.linkAge == 0 { // all links expire in the middle of this one
 			d.linkAge++
 			return cut(d.files[id], 60_000)
@@ -336,41 +334,41 @@ func TestPullRenewsLinks(t *testing.T) {
 	directory := t.TempDir()
 	result, code, stderr := d.pull(t, directory, "--parallel", "1")
 	if code != 0 || result.Downloaded != 6 || result.TransferredBytes != 600_015 || d.lists != 3 {
-		t.Errorf("%d: %+v, %d lists: %s", code, result, d.lists, stderr)
+		t.Errorf("got exit code %d, %+v, %d lists and %q; want 6 downloads and 3 lists", code, result, d.lists, stderr)
 	}
 	d.wantFolder(t, directory)
 }
 
-func TestPullNoticesWhatIsTakenBack(t *testing.T) {
+func TestPullMovesRevokedFiles(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 5, 1000)
 	directory := t.TempDir()
 	d.pull(t, directory)
-	gone, kept := d.order[1], d.files[d.order[1]]
-	delete(d.files, gone)
+	revoked, kept := d.order[1], d.files[d.order[1]]
+	delete(d.files, revoked)
 	result, code, stderr := d.pull(t, directory)
-	if code != 0 || !slices.Equal(result.Revoked, []string{gone}) || result.Unchanged != 4 {
-		t.Errorf("%d: %+v: %s", code, result, stderr)
+	if code != 0 || !slices.Equal(result.Revoked, []string{revoked}) || result.Unchanged != 4 {
+		t.Errorf("got exit code %d, %+v and %q; want %s revoked and 4 unchanged files", code, result, stderr, revoked)
 	}
 	d.wantFolder(t, directory, revokedName)
-	if _, err := os.Stat(filepath.Join(directory, revokedName, gone+".jpg")); err != nil {
+	if _, err := os.Stat(filepath.Join(directory, revokedName, revoked+".jpg")); err != nil {
 		t.Error(err)
 	}
 	if result, _, _ = d.pull(t, directory); len(result.Revoked) != 0 {
-		t.Errorf("told twice: %+v", result)
+		t.Errorf("next run: got %+v, want nothing revoked", result)
 	}
-	d.files[gone] = kept // accepted again
+	d.files[revoked] = kept // accepted again
 	if result, code, _ = d.pull(t, directory); code != 0 || result.Unchanged != 5 || result.TransferredBytes != 0 {
-		t.Errorf("accepted again, %d: %+v", code, result)
+		t.Errorf("accepted again: got exit code %d and %+v, want 5 unchanged files", code, result)
 	}
 	d.wantFolder(t, directory, revokedName)
 }
 
-// What is taken back while it is being brought is no failure, and leaves nothing.
-func TestPullNoticesWhatIsTakenBackMeanwhile(t *testing.T) {
+// A submission that is revoked during its download is no failure, and leaves no part.
+func TestPullDropsAFileRevokedDuringItsDownload(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 3, 100_000)
-	d.spoil = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
+	d.replace = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
 		if id != d.order[1] || r.Header.Get("Range") != "" {
 			return nil
 		}
@@ -381,19 +379,19 @@ func TestPullNoticesWhatIsTakenBackMeanwhile(t *testing.T) {
 	directory := t.TempDir()
 	result, code, stderr := d.pull(t, directory)
 	if code != 0 || result.Downloaded != 2 || len(result.Failed) != 0 {
-		t.Errorf("%d: %+v: %s", code, result, stderr)
+		t.Errorf("got exit code %d, %+v and %q; want 2 downloads and no failure", code, result, stderr)
 	}
 	d.wantFolder(t, directory)
 }
 
-func TestPullKeepsNothingThatIsWrong(t *testing.T) {
+func TestPullRefusesWrongFiles(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*deliveries){
-		"other bytes":    func(d *deliveries) { d.promise[d.order[1]] = "sha256:" + strings.Repeat("ab", 32) },
-		"no hash":        func(d *deliveries) { d.promise[d.order[1]] = "md5:ab" },
-		"a path as name": func(d *deliveries) { d.idInLists[d.order[1]] = "../../sub_00000000000000000000000001" },
-		"listed, and not given": func(d *deliveries) {
-			d.spoil = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
+	for name, damage := range map[string]func(*deliveries){
+		"other bytes":  func(d *deliveries) { d.hashes[d.order[1]] = "sha256:" + strings.Repeat("ab", 32) },
+		"unknown hash": func(d *deliveries) { d.hashes[d.order[1]] = "md5:ab" },
+		"a path as id": func(d *deliveries) { d.idInLists[d.order[1]] = "../../sub_00000000000000000000000001" },
+		"listed, but not sent": func(d *deliveries) {
+			d.replace = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
 				if id != d.order[1] {
 					return nil
 				}
@@ -404,11 +402,11 @@ func TestPullKeepsNothingThatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDeliveries(t, 3, 1000)
-			spoil(d)
+			damage(d)
 			directory := filepath.Join(t.TempDir(), "a", "b")
 			result, code, stderr := d.pull(t, directory)
-			if code != int(ExitFailure) || result.Downloaded != 2 || len(result.Failed) != 1 || !strings.Contains(stderr, "1 file could not be brought") {
-				t.Errorf("%d: %+v: %s", code, result, stderr)
+			if code != int(ExitFailure) || result.Downloaded != 2 || len(result.Failed) != 1 || !strings.Contains(stderr, "1 file could not be downloaded") {
+				t.Errorf("got exit code %d, %+v and %q; want %d, 2 downloads and 1 failure", code, result, stderr, ExitFailure)
 			}
 			_ = os.Remove(filepath.Join(directory, d.order[1]+".jpg.part")) // for the next run
 			delete(d.files, d.order[1])
@@ -417,14 +415,14 @@ func TestPullKeepsNothingThatIsWrong(t *testing.T) {
 	}
 }
 
-func TestPullEndsWhenTheServiceIsGone(t *testing.T) {
+func TestPullFailsWithoutTheService(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 3, 1000)
 	directory := t.TempDir()
 	d.pull(t, directory)
 	d.Close()
 	if _, code, stderr := d.pull(t, directory); code != int(ExitServer) || !strings.Contains(stderr, "cannot be reached") {
-		t.Errorf("%d: %s", code, stderr)
+		t.Errorf("got exit code %d and %q, want %d", code, stderr, ExitServer)
 	}
 	d.wantFolder(t, directory)
 }
@@ -433,7 +431,7 @@ func TestPullCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 2, 100_000)
 	ctx, interrupt := context.WithCancel(t.Context())
-	d.spoil = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
+	d.replace = func(d *deliveries, r *http.Request, id string) http.HandlerFunc {
 		if id != d.order[1] {
 			return nil
 		}
@@ -447,12 +445,12 @@ func TestPullCanBeInterrupted(t *testing.T) {
 	}
 	directory := t.TempDir()
 	_, code, stderr := d.pullUntil(t, ctx, directory, "--parallel", "1")
-	if code != int(ExitInterrupted) || !strings.Contains(stderr, "1 file and what came of others are kept") {
-		t.Errorf("%d: %s", code, stderr)
+	if code != int(ExitInterrupted) || !strings.Contains(stderr, "1 file and parts of others are kept") {
+		t.Errorf("got exit code %d and %q, want %d and what is kept", code, stderr, ExitInterrupted)
 	}
-	d.spoil = nil
+	d.replace = nil
 	if result, code, stderr := d.pull(t, directory); code != 0 || result.Unchanged != 1 || result.Downloaded != 1 {
-		t.Errorf("%d: %+v: %s", code, result, stderr)
+		t.Errorf("next run: got exit code %d, %+v and %q; want 1 unchanged and 1 downloaded file", code, result, stderr)
 	}
 	d.wantFolder(t, directory)
 }

@@ -22,22 +22,23 @@ import (
 )
 
 const (
-	demoTimeout  = 10 * time.Minute // far more than it takes on a slow, busy machine
+	demoTimeout  = 10 * time.Minute // enough for a slow machine
 	demoInterval = 200 * time.Millisecond
 )
 
-// startDev runs `sortie dev` on free ports until ctx ends, and calls onReady when it answers.
+// StartDev runs `sortie dev` on free ports until ctx ends, and calls onReady when it answers.
 type StartDev func(ctx context.Context, data string, stderr io.Writer, onReady func(ReadyFile)) error
 
+// NewDemoCmd makes the command `sortie demo`, which runs its service with start.
 func NewDemoCmd(start StartDev) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "See the whole story in one run: from a draft to a paid contributor and downloaded deliverables",
-		Long: `Starts the service, a chain, contracts and funded wallets in this process, and plays creator, operator and contributor with
-the same commands that you would use: a mission is created, funded, reviewed and published; a photo is submitted and accepted; the
-contributor is paid on the chain; the creator downloads the photo, and the mission is closed. It removes what it made, unless --dir
-names a directory to keep it in.`,
+		Short: "Run through everything once: from a draft to a paid contributor and downloaded deliverables",
+		Long: `Starts the service, a chain, contracts and funded wallets in this process, and runs the commands of a creator, an operator and a
+contributor: a mission is created, funded, reviewed and published; a photo is submitted and accepted; the contributor is paid on the
+chain; the creator downloads the photo, and the mission is closed. Everything is removed at the end, unless --dir names a directory
+to keep it in.`,
 		Example: `  sortie demo --dir demo`,
 		Args:    NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, start, dir) },
@@ -80,7 +81,7 @@ func runDemo(cmd *cobra.Command, start StartDev, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	err = d.play(ctx)
+	err = d.runSteps(ctx)
 	if stopErr := stop(); err == nil {
 		err = stopErr
 	}
@@ -95,13 +96,13 @@ func runDemo(cmd *cobra.Command, start StartDev, dir string) (err error) {
 		d.result.Deliverables = filepath.Join(d.dir, demoDeliverables)
 	}
 	return show(cmd, d.result, func(w io.Writer) {
-		fmt.Fprintf(w, "\nFrom nothing to a paid contributor in %.1f s. Your turn: %s dev\n", d.result.Seconds, program())
+		fmt.Fprintf(w, "\nFrom nothing to a paid contributor in %.1f s. Try it yourself: %s dev\n", d.result.Seconds, programName())
 	})
 }
 
-var errDemoLate = fmt.Errorf("the demo did not come to its end within %s: is the machine very busy? run %s dev and follow the README to see where it waits", demoTimeout, program())
+var errDemoLate = fmt.Errorf("the demo did not end within %s; run %s dev and follow the README to see where it waits", demoTimeout, programName())
 
-// useEmpty makes a directory, or takes one that is empty.
+// useEmpty creates a directory, or uses one that is empty.
 func useEmpty(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return UsageError("--dir: %w", err)
@@ -116,14 +117,14 @@ func useEmpty(dir string) error {
 	return nil
 }
 
-// What the demo keeps in its directory.
+// The contents of the demo's directory.
 const (
 	demoData         = "service"
 	demoPhoto        = "photo.jpg"
 	demoDeliverables = "deliverables"
 )
 
-// demo plays all parties with the commands of this program, in this process.
+// demo runs the commands of all parties in this process.
 type demo struct {
 	cmd    *cobra.Command
 	dir    string
@@ -132,7 +133,7 @@ type demo struct {
 	result demoResult
 }
 
-// startService runs `sortie dev` on free ports. Stop ends it and says how it ended.
+// startService runs `sortie dev` on free ports. Stop ends it and returns its error.
 func (d *demo) startService(ctx context.Context, start StartDev) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ready, ended := make(chan ReadyFile, 1), make(chan error, 1)
@@ -145,7 +146,7 @@ func (d *demo) startService(ctx context.Context, start StartDev) (stop func() er
 	}
 	select {
 	case d.ready = <-ready:
-		d.tell("The service, a chain, the contracts and funded wallets run at %s.", d.ready.BaseURL)
+		d.record("The service, a chain, the contracts and funded wallets run at %s.", d.ready.BaseURL)
 		return stop, nil
 	case err := <-ended:
 		cancel()
@@ -156,16 +157,16 @@ func (d *demo) startService(ctx context.Context, start StartDev) (stop func() er
 	}
 }
 
-// tell notes a step, and shows it to a person.
-func (d *demo) tell(format string, args ...any) {
+// record adds a step to the result, and prints it unless --json is given.
+func (d *demo) record(format string, args ...any) {
 	step := demoStep{Did: fmt.Sprintf(format, args...), Seconds: time.Since(d.start).Seconds()}
 	d.result.Steps = append(d.result.Steps, step)
-	if asJSON, _ := d.cmd.Flags().GetBool("json"); !asJSON {
+	if !wantsOutputJSON(d.cmd) {
 		fmt.Fprintf(d.cmd.OutOrStdout(), "%6.1f s  %s\n", step.Seconds, step.Did)
 	}
 }
 
-// run runs a command of this program as one of the development wallets, and reads what it prints.
+// run runs a command of this program with a development wallet, and decodes its output.
 func (d *demo) run(ctx context.Context, wallet string, answer any, args ...string) error {
 	args = append(args, "--wallet", wallet, "--url", d.ready.BaseURL, "--json")
 	var stdout, stderr bytes.Buffer
@@ -182,7 +183,7 @@ func (d *demo) run(ctx context.Context, wallet string, answer any, args ...strin
 	return nil
 }
 
-// repeatUntil runs a command again and again, until what it prints is as wanted.
+// repeatUntil runs a command until its output is as wanted.
 func repeatUntil[T any](ctx context.Context, d *demo, wallet string, isWanted func(T) bool, args ...string) (answer T, err error) {
 	ticker := time.NewTicker(demoInterval)
 	defer ticker.Stop()
@@ -199,9 +200,9 @@ func repeatUntil[T any](ctx context.Context, d *demo, wallet string, isWanted fu
 	}
 }
 
-func (d *demo) play(ctx context.Context) error {
-	for _, act := range []func(context.Context) error{d.createAndFund, d.review, d.work, d.pay, d.deliver} {
-		if err := act(ctx); err != nil {
+func (d *demo) runSteps(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{d.createAndFund, d.review, d.submit, d.pay, d.deliver} {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}
@@ -214,13 +215,13 @@ func (d *demo) createAndFund(ctx context.Context) error {
 		return err
 	}
 	d.result.DraftID, d.result.MissionID = draft.DraftID, draft.MissionID
-	d.tell("creator: mission create  -> draft %s, 2.5 USDC for one photo; nothing is locked yet", draft.DraftID)
+	d.record("creator: mission create  -> draft %s, 2.5 USDC for one photo; nothing is locked yet", draft.DraftID)
 	var funded fundResult
 	trust := filepath.Join(d.dir, demoData, ReadyFileName)
 	if err := d.run(ctx, "creator", &funded, "mission", "fund", draft.DraftID, "--yes", "--trust", trust); err != nil {
 		return err
 	}
-	d.tell("creator: mission fund    -> 2.5 USDC locked in the contract, transaction %s", funded.Transaction)
+	d.record("creator: mission fund    -> 2.5 USDC locked in the contract, transaction %s", funded.Transaction)
 	return nil
 }
 
@@ -230,20 +231,20 @@ func (d *demo) review(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell("service: the funding is confirmed; the mission waits for its review")
+	d.record("service: the funding is confirmed; the mission is in review")
 	var review sortie.Review
 	if err := d.run(ctx, "operator", &review, "review", "approve", id); err != nil {
 		return err
 	}
-	d.tell("operator: review approve -> approved by %s", review.Decision.DecidedBy)
+	d.record("operator: review approve -> approved by %s", review.Decision.DecidedBy)
 	if _, err = repeatUntil(ctx, d, "creator", func(state missionState) bool { return state.Published }, "mission", "status", id); err != nil {
 		return err
 	}
-	d.tell("service: the funding is final, and mission %s is published", d.result.MissionID)
+	d.record("service: the funding is final, and mission %s is published", d.result.MissionID)
 	return nil
 }
 
-func (d *demo) work(ctx context.Context) error {
+func (d *demo) submit(ctx context.Context) error {
 	photo := filepath.Join(d.dir, demoPhoto)
 	if err := takePhoto(photo); err != nil {
 		return err
@@ -254,11 +255,11 @@ func (d *demo) work(ctx context.Context) error {
 		return err
 	}
 	d.result.SubmissionID = submitted.SubmissionID
-	d.tell("contributor1: submit     -> %s is %s: %s", submitted.SubmissionID, submitted.Status, checksInWords(submitted.Checks))
+	d.record("contributor1: submit     -> %s is %s: %s", submitted.SubmissionID, submitted.Status, formatChecks(submitted.Checks))
 	return nil
 }
 
-// takePhoto makes a picture that looks like no other.
+// takePhoto makes a random picture, so that it is no duplicate.
 func takePhoto(path string) error {
 	picture := image.NewRGBA(image.Rect(0, 0, 640, 480))
 	var corners [4]float64
@@ -290,7 +291,7 @@ func (d *demo) pay(ctx context.Context) error {
 	if paid.Payout.TransactionHash != nil {
 		d.result.TransactionHash = paid.Payout.TransactionHash.String()
 	}
-	d.tell("service: contributor1 is paid %s in a final block, transaction %s", amountInWords(paid.Payout.AmountBaseUnits, paid.Payout.Token), d.result.TransactionHash)
+	d.record("service: contributor1 is paid %s in a final block, transaction %s", formatAmount(paid.Payout.AmountBaseUnits, paid.Payout.Token), d.result.TransactionHash)
 	return nil
 }
 
@@ -299,12 +300,12 @@ func (d *demo) deliver(ctx context.Context) error {
 	if err := d.run(ctx, "creator", &pulled, "mission", "pull", d.result.DraftID, filepath.Join(d.dir, demoDeliverables)); err != nil {
 		return err
 	}
-	d.tell("creator: mission pull    -> %s, hashes compared, without the place it was taken at", counted(pulled.Downloaded, "photo"))
+	d.record("creator: mission pull    -> %s, hashes compared, location removed", formatCount(pulled.Downloaded, "photo"))
 	_, err := repeatUntil(ctx, d, "creator", func(list eventList) bool {
 		return len(list.Events) > 0 && list.Events[len(list.Events)-1].Type == sortie.EventMissionCompleted
 	}, "mission", "events")
 	if err == nil {
-		d.tell("service: everything is paid, and the mission is closed on the chain")
+		d.record("service: everything is paid, and the mission is closed on the chain")
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -21,7 +23,7 @@ func newMissionCmd() *cobra.Command {
 	client := &clientOptions{}
 	group := &cobra.Command{
 		Use:   "mission",
-		Short: "Create, fund and follow missions as a creator",
+		Short: "Create, fund and follow your missions as a creator",
 	}
 	client.register(group)
 	group.AddCommand(
@@ -32,8 +34,7 @@ func newMissionCmd() *cobra.Command {
 	return group
 }
 
-// definitionOptions are the ways to say what a mission is: a file with everything, or flags for the
-// usual.
+// definitionOptions define a mission: a file with everything, or flags for the usual fields.
 type definitionOptions struct {
 	file                              string
 	title, description, token, amount string
@@ -49,12 +50,12 @@ func (o *definitionOptions) register(cmd *cobra.Command) {
 	flags.StringVar(&o.title, "title", "", "what contributors are asked for")
 	flags.StringVar(&o.description, "description", "", "the details")
 	flags.StringVar(&o.mediaType, "media", "photo", "photo or video")
-	flags.StringVar(&o.token, "token", "USDC", "token the reward is paid in: USDC or SERVICE_TOKEN")
+	flags.StringVar(&o.token, "token", "USDC", "token of the reward: USDC or SERVICE_TOKEN")
 	flags.StringVar(&o.amount, "reward", "", "reward of one accepted submission in whole tokens, such as 2.5")
-	flags.IntVar(&o.count, "count", 0, "how many submissions are wanted")
+	flags.IntVar(&o.count, "count", 0, "number of submissions wanted")
 }
 
-// read gives the definition as JSON.
+// read returns the definition as JSON.
 func (o *definitionOptions) read(stdin io.Reader) (json.RawMessage, error) {
 	byFlags := o.title != "" || o.amount != "" || o.given.Changed("count") || o.description != ""
 	switch {
@@ -63,9 +64,9 @@ func (o *definitionOptions) read(stdin io.Reader) (json.RawMessage, error) {
 	case o.file != "":
 		return readDefinition(o.file, stdin)
 	case o.given.Changed("count") && o.count < 1:
-		return nil, UsageError("--count %d: want how many submissions, 1 or more", o.count)
+		return nil, UsageError("--count %d: want 1 or more", o.count)
 	case o.title == "" || o.amount == "" || o.count == 0:
-		return nil, UsageError("what is the mission? give --title, --reward and --count, or --file FILE with everything")
+		return nil, UsageError("no mission: give --title, --reward and --count, or --file FILE with everything")
 	}
 	mission := sortie.Mission{
 		Title: o.title, Description: o.description, MediaType: sortie.MediaType(o.mediaType),
@@ -78,72 +79,94 @@ func (o *definitionOptions) read(stdin io.Reader) (json.RawMessage, error) {
 	return definition, nil
 }
 
+// readDefinition reads a mission definition from a file, or from standard input for "-".
+func readDefinition(path string, stdin io.Reader) (json.RawMessage, error) {
+	const limit = 64 << 10
+	source := stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, UsageError("--file: %w", err)
+		}
+		defer file.Close()
+		source = file
+	}
+	data, err := io.ReadAll(io.LimitReader(source, limit+1))
+	if err != nil {
+		return nil, UsageError("--file %s: %w", path, err)
+	}
+	if len(data) > limit {
+		return nil, UsageError("--file %s: a mission definition has at most %d bytes", path, limit)
+	}
+	return data, nil
+}
+
 func newMissionPreviewCmd(client *clientOptions) *cobra.Command {
 	var definition definitionOptions
 	cmd := &cobra.Command{
 		Use:   "preview",
-		Short: "See how the service understands a mission, and what it would lock",
+		Short: "Show how the service reads a mission, and the budget that funding would lock",
 		Args:  NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			body, err := definition.read(cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			preview, err := api.PreviewJSON(cmd.Context(), body)
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, preview, func(w io.Writer) { showPreview(w, preview) })
+			return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.Preview, error) {
+				return api.PreviewJSON(ctx, body)
+			}, showPreview)
 		},
 	}
 	definition.register(cmd)
 	return cmd
+}
+
+type createOptions struct {
+	definition definitionOptions
+	key        string
 }
 
 func newMissionCreateCmd(client *clientOptions) *cobra.Command {
-	var definition definitionOptions
-	var key string
+	var options createOptions
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create a draft of a mission",
-		Long: `Creates a draft. Nothing is locked before you fund it.
+		Long: `Creates a draft. No money is locked before you fund it.
 
-The idempotency key makes a mission exist once, however often the command runs. Unless you give one, it is derived from
-the definition: the same definition gives the same draft.`,
+The idempotency key makes the same command create one draft, however often it runs. Unless given, it is derived from the
+definition: the same definition gives the same draft.`,
 		Example: `  sortie mission create --wallet creator --title "Photo of the main entrance" --reward 2.5 --count 3`,
 		Args:    NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			body, err := definition.read(cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if key == "" {
-				key = derivedKey(body)
-			}
-			draft, err := api.CreateDraftJSON(cmd.Context(), body, key)
-			if err != nil {
-				return client.requestError(err)
-			}
-			if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
-				return PrintJSON(cmd.OutOrStdout(), draft)
-			}
-			return showCreated(cmd, client, api, draft)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runCreate(cmd, client, options) },
 	}
-	definition.register(cmd)
-	cmd.Flags().StringVar(&key, "idempotency-key", "", "identifies this one mission; derived from the definition unless given")
+	options.definition.register(cmd)
+	cmd.Flags().StringVar(&options.key, "idempotency-key", "", "identifies this mission (default derived from the definition)")
 	return cmd
 }
 
-// showCreated shows a draft as the service understood it, and says so if it is not new: somebody
+func runCreate(cmd *cobra.Command, client *clientOptions, options createOptions) error {
+	body, err := options.definition.read(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	api, err := client.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if options.key == "" {
+		options.key = derivedKey(body)
+	}
+	draft, err := api.CreateDraftJSON(cmd.Context(), body, options.key)
+	if err != nil {
+		return client.requestError(err)
+	}
+	if wantsOutputJSON(cmd) {
+		return PrintJSON(cmd.OutOrStdout(), draft)
+	}
+	return showCreated(cmd, client, api, draft)
+}
+
+// showCreated shows a draft as the service reads it. It says so if the draft existed before: the user
 // may have wanted a second one.
 func showCreated(cmd *cobra.Command, client *clientOptions, api *sortie.Client, draft sortie.DraftCreated) error {
 	status, err := api.Mission(cmd.Context(), draft.DraftID)
@@ -152,7 +175,7 @@ func showCreated(cmd *cobra.Command, client *clientOptions, api *sortie.Client, 
 	}
 	w := cmd.OutOrStdout()
 	if draft.Replayed {
-		word, sentence := stateInWords(status)
+		word, sentence := formatState(status)
 		another := "add --idempotency-key NAME"
 		if cmd.Flags().Changed("idempotency-key") {
 			another = "give another --idempotency-key"
@@ -181,115 +204,41 @@ func newMissionGetCmd(client *clientOptions) *cobra.Command {
 		Short: "Show a mission by its draft id or mission id",
 		Args:  oneArg("the draft id or mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			status, err := api.Mission(cmd.Context(), args[0])
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, status, func(w io.Writer) { showStatus(w, client, status) })
+			return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.MissionStatus, error) {
+				return api.Mission(ctx, args[0])
+			}, func(w io.Writer, status sortie.MissionStatus) { showStatus(w, client, status) })
 		},
 	}
 }
 
+// maxDraftPage is the largest page of drafts.
+const maxDraftPage = 1000
+
 func newMissionListCmd(client *clientOptions) *cobra.Command {
 	var status string
-	var limit int
+	var limit limitFlag
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List your missions, newest first",
 		Args:  NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			query := sortie.ListQuery{Status: sortie.ListStatus(status)}
+			query := sortie.ListQuery{Status: sortie.ListStatus(status), Limit: min(int(limit), maxDraftPage)}
 			if status != "" && !query.Status.Valid() {
 				return UsageError("--status %q: want one of %v", status, sortie.ListStatuses())
 			}
-			if limit < 0 {
-				return UsageError("--limit %d: want a positive number", limit)
-			}
-			query.Limit = min(limit, 1000)
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			drafts, more, err := firstOf(api.AllDrafts(cmd.Context(), query), limit)
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, drafts, func(w io.Writer) {
-				showDrafts(w, drafts)
-				sayMore(w, more)
-			})
+			return list(cmd, client, limit, func(ctx context.Context, api *sortie.Client) iter.Seq2[sortie.ListedDraft, error] {
+				return api.AllDrafts(ctx, query)
+			}, showDrafts)
 		},
 	}
-	cmd.Flags().StringVar(&status, "status", "", "only missions in this status")
-	cmd.Flags().IntVar(&limit, "limit", 0, "at most this many; all unless given")
+	cmd.Flags().StringVar(&status, "status", "", "list missions in this status only")
+	limit.register(cmd.Flags(), 0)
 	return cmd
 }
 
-// firstOf takes as many elements as are wanted, all of them with a limit of 0, and tells whether
-// there are more.
-func firstOf[T any](all iter.Seq2[T, error], limit int) (elements []T, more bool, err error) {
-	elements = []T{} // a list without elements is one in JSON, too
-	for element, err := range all {
-		if err != nil {
-			return nil, false, err
-		}
-		if limit > 0 && len(elements) == limit {
-			return elements, true, nil
-		}
-		elements = append(elements, element)
-	}
-	return elements, false, nil
-}
-
-// sayMore tells a person that a list goes on.
-func sayMore(w io.Writer, more bool) {
-	if more {
-		fmt.Fprintln(w, "\nThere are more: --limit 0 lists all.")
-	}
-}
-
-func oneArg(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return UsageError("%s wants one argument: %s", cmd.CommandPath(), what)
-		}
-		return nil
-	}
-}
-
-// show prints a result as JSON for programs, or as text for people.
-func show(cmd *cobra.Command, value any, text func(io.Writer)) error {
-	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
-		return PrintJSON(cmd.OutOrStdout(), value)
-	}
-	text(cmd.OutOrStdout())
-	return nil
-}
-
-func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 2, 4, 2, ' ', 0) }
-
-func row(table *tabwriter.Writer, name, value string) {
-	fmt.Fprintf(table, "  %s\t%s\n", name, clean(value))
-}
-
-// clean keeps text that others wrote from moving the terminal's cursor or adding lines.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
 func showPreview(w io.Writer, preview sortie.Preview) {
-	m := preview.NormalizedMission
 	table := newTable(w)
-	showDefinition(table, m)
+	showDefinition(table, preview.NormalizedMission)
 	row(table, "locks", preview.TotalBudget.Amount+" "+string(preview.TotalBudget.Token))
 	_ = table.Flush()
 	for _, warning := range preview.Warnings {
@@ -297,9 +246,10 @@ func showPreview(w io.Writer, preview sortie.Preview) {
 	}
 }
 
+// showDefinition shows what a mission asks for and pays.
 func showDefinition(table *tabwriter.Writer, m sortie.NormalizedMission) {
 	row(table, "title", m.Title)
-	row(table, "asks for", fmt.Sprintf("%s (%s)", counted(m.TargetCount, "submission"), m.MediaType))
+	row(table, "asks for", fmt.Sprintf("%s (%s)", formatCount(m.TargetCount, "submission"), m.MediaType))
 	row(table, "pays", fmt.Sprintf("%s %s each", m.Reward.Amount, m.Reward.Token))
 	if m.Location != nil {
 		where := fmt.Sprintf("%s, %s within %s m", m.Location.Lat, m.Location.Lng, m.Location.RadiusMeters)
@@ -310,8 +260,48 @@ func showDefinition(table *tabwriter.Writer, m sortie.NormalizedMission) {
 	}
 }
 
+// showTerms shows the rest of a definition.
+func showTerms(table *tabwriter.Writer, m sortie.NormalizedMission) {
+	rows := func(name string, values []string) {
+		for _, value := range values {
+			row(table, name, value)
+			name = ""
+		}
+	}
+	if m.Description != "" {
+		rows("description", strings.Split(m.Description, "\n"))
+	}
+	rows("accept if", m.Verification.Accept)
+	rows("reject if", m.Verification.Reject)
+	row(table, "per person", fmt.Sprintf("at most %d", m.MaxSubmissionsPerContributor))
+	if m.Video != nil {
+		row(table, "length", fmt.Sprintf("%d to %d ms", m.Video.MinDurationMs, m.Video.MaxDurationMs))
+	}
+	if m.StartsAt != nil {
+		row(table, "starts", *m.StartsAt)
+	}
+	if m.EndsAt != nil {
+		row(table, "ends", *m.EndsAt)
+	}
+	if len(m.Tags) > 0 {
+		row(table, "tags", strings.Join(m.Tags, ", "))
+	}
+	if m.ExternalReference != nil {
+		row(table, "reference", *m.ExternalReference)
+	}
+	var pairs []string
+	for key, value := range m.Metadata {
+		pairs = append(pairs, key+": "+value)
+	}
+	for key, value := range m.Extra {
+		pairs = append(pairs, key+": "+string(value))
+	}
+	slices.Sort(pairs)
+	rows("metadata", pairs)
+}
+
 func showStatus(w io.Writer, client *clientOptions, status sortie.MissionStatus) {
-	word, sentence := stateInWords(status)
+	word, sentence := formatState(status)
 	table := newTable(w)
 	row(table, "draft", status.DraftID)
 	row(table, "mission", status.MissionID)
@@ -336,21 +326,4 @@ func showDrafts(w io.Writer, drafts []sortie.ListedDraft) {
 		fmt.Fprintf(table, "  %s\t%s\t%s %s\t%d\t%s\n", draft.DraftID, draft.Status, m.Reward.Amount, m.Reward.Token, m.TargetCount, clean(m.Title))
 	}
 	_ = table.Flush()
-}
-
-// program is how this program was called, for commands that it suggests.
-func program() string { return os.Args[0] }
-
-// identityFlags repeat who somebody is, in commands that are suggested to them.
-func (o *clientOptions) identityFlags() string {
-	var flags strings.Builder
-	for _, flag := range []struct{ name, value, usual string }{
-		{"url", o.url, defaultURL}, {"keystore", o.keystore, ""}, {"password-file", o.passwordFile, ""},
-		{"signer-command", o.signerCommand, ""}, {"wallet", o.devWallet, ""},
-	} {
-		if flag.value != flag.usual {
-			fmt.Fprintf(&flags, " --%s %s", flag.name, flag.value)
-		}
-	}
-	return flags.String()
 }

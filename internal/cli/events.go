@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,135 +13,56 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-func newMissionDoctorCmd(client *clientOptions) *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor ID",
-		Short: "Say what holds a mission up, whose turn it is, and what you can do",
-		Args:  oneArg("the draft id or mission id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			doctor, err := api.Doctor(cmd.Context(), args[0])
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, doctor, func(w io.Writer) { showDoctor(w, doctor) })
-		},
-	}
-}
-
-func showDoctor(w io.Writer, doctor sortie.Doctor) {
-	fmt.Fprintf(w, "%s\n\n", clean(doctor.Summary))
-	table := newTable(w)
-	row(table, "health", string(doctor.Health))
-	row(table, "waits for", partyInWords(doctor.WaitingOn))
-	row(table, "funding", depthInWords(doctor.Funding))
-	if doctor.Funding.TransactionHash != nil {
-		row(table, "transaction", doctor.Funding.TransactionHash.String())
-	}
-	if doctor.Money != nil {
-		row(table, "money", moneyInWords(*doctor.Money))
-	}
-	_ = table.Flush()
-	if len(doctor.Blockers) > 0 {
-		lead := "What holds it up:"
-		if doctor.WaitingOn == sortie.PartyNone {
-			lead = "What to know:"
-		}
-		fmt.Fprintf(w, "\n%s\n", lead)
-		for _, blocker := range doctor.Blockers {
-			fmt.Fprintf(w, "  - %s (%s)\n", clean(blocker.Message), blocker.Code)
-		}
-	}
-	if len(doctor.Actions) > 0 {
-		fmt.Fprintf(w, "\nWhat you can do:\n")
-		for _, action := range doctor.Actions {
-			fmt.Fprintf(w, "  - %s\n", clean(action))
-		}
-	}
-}
-
-func partyInWords(party sortie.Party) string {
-	switch party {
-	case sortie.PartyCreator:
-		return "you, its creator"
-	case sortie.PartyChain:
-		return "the chain"
-	case sortie.PartyOperator:
-		return "an operator"
-	case sortie.PartyNone:
-		return "nothing"
-	default:
-		return string(party)
-	}
-}
-
-// depthInWords says where in the chain a funding is.
-func depthInWords(depth sortie.FundingDepth) string {
-	if !depth.Seen || depth.BlockNumber == nil {
-		return "not on the chain"
-	}
-	final := "not final yet"
-	if depth.Locked {
-		final = "final"
-	}
-	return fmt.Sprintf("in block %d, %s (%d needed for the review), %s", *depth.BlockNumber, counted(depth.Confirmations, "confirmation"), depth.Required, final)
-}
-
-// counted is a number and what it counts.
-func counted[N int | uint64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // eventList is what `mission events --json` prints.
 type eventList struct {
 	Events     []sortie.Event `json:"events"`
 	NextCursor string         `json:"nextCursor"` // for --after
 }
 
+type eventsOptions struct {
+	after  string
+	follow bool
+}
+
 func newMissionEventsCmd(client *clientOptions) *cobra.Command {
-	var after string
-	var follow bool
+	var options eventsOptions
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "List what happened to your missions, oldest first",
-		Long: `Lists what happened to your missions, oldest first. It ends with a cursor: --after CURSOR continues from there. With --follow
-it continues until you stop it; with --json, one JSON object a line.`,
+		Short: "List the events of your missions, oldest first",
+		Long: `Lists the events of your missions, oldest first. The list ends with a cursor: --after CURSOR continues from there. With
+--follow it continues until you stop it; with --json it prints one JSON object a line.`,
 		Args: NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if follow {
-				return followEvents(cmd, client, api, after)
-			}
-			list := eventList{Events: []sortie.Event{}, NextCursor: after}
-			err = eachNewEvent(cmd.Context(), api, &list.NextCursor, func(event sortie.Event) error {
-				list.Events = append(list.Events, event)
-				return nil
-			})
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, list, func(w io.Writer) { showEvents(w, client, list) })
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runEvents(cmd, client, options) },
 	}
-	cmd.Flags().StringVar(&after, "after", "", "only what happened after this cursor")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until interrupted")
+	cmd.Flags().StringVar(&options.after, "after", "", "list only events after this cursor")
+	cmd.Flags().BoolVarP(&options.follow, "follow", "f", false, "continue until interrupted")
 	return cmd
 }
 
-// eachNewEvent visits the events after the cursor, and moves it behind each page whose events were
-// all visited.
+func runEvents(cmd *cobra.Command, client *clientOptions, options eventsOptions) error {
+	api, err := client.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if options.follow {
+		return followEvents(cmd, client, api, options.after)
+	}
+	events := eventList{Events: []sortie.Event{}, NextCursor: options.after}
+	err = eachNewEvent(cmd.Context(), api, &events.NextCursor, func(event sortie.Event) error {
+		events.Events = append(events.Events, event)
+		return nil
+	})
+	if err != nil {
+		return client.requestError(err)
+	}
+	return show(cmd, events, func(w io.Writer) { showEvents(w, client, events) })
+}
+
+// eachNewEvent visits the events after the cursor, and moves the cursor when all events of a page
+// were visited.
 func eachNewEvent(ctx context.Context, api *sortie.Client, cursor *string, visit func(sortie.Event) error) error {
 	for {
-		page, err := api.Events(ctx, sortie.PageQuery{Cursor: *cursor, Limit: 100})
+		page, err := api.Events(ctx, sortie.PageQuery{Cursor: *cursor, Limit: pageSize})
 		if err != nil {
 			return err
 		}
@@ -159,7 +79,7 @@ func eachNewEvent(ctx context.Context, api *sortie.Client, cursor *string, visit
 }
 
 func followEvents(cmd *cobra.Command, client *clientOptions, api *sortie.Client, cursor string) error {
-	asJSON, _ := cmd.Flags().GetBool("json")
+	asJSON := wantsOutputJSON(cmd)
 	visit := func(event sortie.Event) error {
 		if asJSON {
 			return printLine(cmd.OutOrStdout(), event)
@@ -173,14 +93,14 @@ func followEvents(cmd *cobra.Command, client *clientOptions, api *sortie.Client,
 	return poll(cmd.Context(), cmd, client, func(ctx context.Context) (bool, error) { return false, eachNewEvent(ctx, api, &cursor, visit) })
 }
 
-func showEvents(w io.Writer, client *clientOptions, list eventList) {
-	for _, event := range list.Events {
+func showEvents(w io.Writer, client *clientOptions, events eventList) {
+	for _, event := range events.Events {
 		fmt.Fprintln(w, eventLine(event))
 	}
-	if len(list.Events) == 0 {
-		fmt.Fprintln(w, "Nothing happened.")
+	if len(events.Events) == 0 {
+		fmt.Fprintln(w, "No events.")
 	}
-	fmt.Fprintf(w, "\nNext: %s mission events --after %s%s\n", program(), list.NextCursor, client.identityFlags())
+	fmt.Fprintf(w, "\nNext: %s\n", client.suggest("mission events --after %s", events.NextCursor))
 }
 
 func eventLine(event sortie.Event) string {
@@ -189,66 +109,58 @@ func eventLine(event sortie.Event) string {
 		at = parsed.Local().Format(time.DateTime)
 	}
 	subject := event.DraftID
-	if subject == "" { // a mission of another wallet, which pays this one
+	if subject == "" { // an event of a payout to this wallet by another creator's mission
 		subject = event.MissionID
 	}
-	return strings.TrimRight(fmt.Sprintf("%s  %-19s  %s  %s", at, clean(string(event.Type)), clean(subject), clean(factsInWords(event.Data))), " ")
+	return strings.TrimRight(fmt.Sprintf("%s  %-19s  %s  %s", at, clean(string(event.Type)), clean(subject), clean(formatEventData(event.Data))), " ")
 }
 
-// factsInWords is what an event says beside the ids.
-func factsInWords(data json.RawMessage) string {
-	var facts struct {
-		TransactionHash *sortie.Hash `json:"transactionHash"`
-		BlockNumber     *uint64      `json:"blockNumber"`
-		Reason          string       `json:"reason"`
-		RefundBaseUnits string       `json:"refundBaseUnits"`
-		RefundDeferred  bool         `json:"refundDeferred"`
-		SubmissionID    string       `json:"submissionId"`
-		Recipient       string       `json:"recipient"`
-		AmountBaseUnits string       `json:"amountBaseUnits"`
-		Token           sortie.Token `json:"token"`
-		EndsAt          string       `json:"endsAt"`
-		PaidSubmissions *int         `json:"paidSubmissions"`
-		PaidBaseUnits   string       `json:"paidBaseUnits"`
-		Deferred        int          `json:"deferredSubmissions"`
-		Unpaid          int          `json:"unpaidSubmissions"`
-	}
-	if json.Unmarshal(data, &facts) != nil {
+// eventData holds the fields that events of different types have in their data.
+type eventData struct {
+	TransactionHash *sortie.Hash `json:"transactionHash"`
+	BlockNumber     *uint64      `json:"blockNumber"`
+	Reason          string       `json:"reason"`
+	RefundBaseUnits string       `json:"refundBaseUnits"`
+	RefundDeferred  bool         `json:"refundDeferred"`
+	SubmissionID    string       `json:"submissionId"`
+	Recipient       string       `json:"recipient"`
+	AmountBaseUnits string       `json:"amountBaseUnits"`
+	Token           sortie.Token `json:"token"`
+	EndsAt          string       `json:"endsAt"`
+	PaidSubmissions *int         `json:"paidSubmissions"`
+	PaidBaseUnits   string       `json:"paidBaseUnits"`
+	Deferred        int          `json:"deferredSubmissions"`
+	Unpaid          int          `json:"unpaidSubmissions"`
+}
+
+// formatEventData returns the data of an event in one line, without the ids of its mission.
+func formatEventData(encoded json.RawMessage) string {
+	var data eventData
+	if json.Unmarshal(encoded, &data) != nil {
 		return "" // of a later version
 	}
 	var parts []string
-	if facts.SubmissionID != "" {
-		parts = append(parts, facts.SubmissionID)
+	add := func(is bool, format string, args ...any) {
+		if is {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
 	}
-	if facts.AmountBaseUnits != "" {
-		parts = append(parts, fmt.Sprintf("%s to %s", amountInWords(facts.AmountBaseUnits, facts.Token), facts.Recipient))
+	add(data.SubmissionID != "", "%s", data.SubmissionID)
+	add(data.AmountBaseUnits != "", "%s to %s", formatAmount(data.AmountBaseUnits, data.Token), data.Recipient)
+	if data.PaidSubmissions != nil {
+		add(true, "%d paid, %s", *data.PaidSubmissions, formatAmount(data.PaidBaseUnits, data.Token))
 	}
-	if facts.PaidSubmissions != nil {
-		parts = append(parts, fmt.Sprintf("%d paid, %s", *facts.PaidSubmissions, amountInWords(facts.PaidBaseUnits, facts.Token)))
-	}
-	if facts.Deferred > 0 {
-		parts = append(parts, fmt.Sprintf("%d deferred", facts.Deferred))
-	}
-	if facts.Unpaid > 0 {
-		parts = append(parts, fmt.Sprintf("%d unpaid", facts.Unpaid))
-	}
-	if facts.EndsAt != "" {
-		parts = append(parts, "ended at "+facts.EndsAt)
-	}
-	if facts.RefundBaseUnits != "" {
-		parts = append(parts, amountInWords(facts.RefundBaseUnits, facts.Token)+" back")
-	}
-	if facts.RefundDeferred {
-		parts = append(parts, "waiting in the contract to be claimed")
-	}
+	add(data.Deferred > 0, "%d deferred", data.Deferred)
+	add(data.Unpaid > 0, "%d unpaid", data.Unpaid)
+	add(data.EndsAt != "", "ended at %s", data.EndsAt)
+	add(data.RefundBaseUnits != "", "%s refunded", formatAmount(data.RefundBaseUnits, data.Token))
+	add(data.RefundDeferred, "the refund is a deferred credit; sortie claim pays it")
 	switch {
-	case facts.BlockNumber != nil && facts.TransactionHash != nil:
-		parts = append(parts, fmt.Sprintf("block %d, %s", *facts.BlockNumber, facts.TransactionHash))
-	case facts.TransactionHash != nil:
-		parts = append(parts, facts.TransactionHash.String())
+	case data.BlockNumber != nil && data.TransactionHash != nil:
+		add(true, "block %d, %s", *data.BlockNumber, data.TransactionHash)
+	case data.TransactionHash != nil:
+		add(true, "%s", data.TransactionHash)
 	}
-	if facts.Reason != "" {
-		parts = append(parts, strconv.Quote(facts.Reason))
-	}
+	add(data.Reason != "", "%q", data.Reason)
 	return strings.Join(parts, "; ")
 }

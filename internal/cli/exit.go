@@ -7,16 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/sortie-labs/sortie"
 )
 
-// exitCode is what the process ends with: a script can tell failures apart without reading text.
+// ExitCode is the exit code of the process: scripts distinguish failures without reading text.
 type ExitCode int
 
+// The exit codes.
 const (
 	ExitOK             ExitCode = 0
 	ExitFailure        ExitCode = 1
@@ -24,14 +23,14 @@ const (
 	ExitNotFound       ExitCode = 3
 	ExitAuthentication ExitCode = 4
 	ExitConflict       ExitCode = 5
-	ExitSafety         ExitCode = 6 // we refused to do something that could cost money
+	ExitSafety         ExitCode = 6 // refused, because it could cost money
 	ExitChain          ExitCode = 7
 	ExitServer         ExitCode = 8 // the network or the service failed
-	ExitExpired        ExitCode = 9 // the authorization is too old: fetch a fresh one
+	ExitExpired        ExitCode = 9 // the authorization has expired: fetch a new one
 	ExitInterrupted    ExitCode = 130
 )
 
-// exitError is an error that knows how the process ends.
+// exitError is an error with an exit code.
 type exitError struct {
 	code ExitCode
 	err  error
@@ -40,7 +39,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// failed says how the process ends on err. It leaves nil alone.
+// Failed gives err an exit code. It returns nil for nil.
 func Failed(code ExitCode, err error) error {
 	if err == nil {
 		return nil
@@ -48,6 +47,7 @@ func Failed(code ExitCode, err error) error {
 	return &exitError{code, err}
 }
 
+// UsageError is an error about how the command was called.
 func UsageError(format string, args ...any) error {
 	return Failed(ExitUsage, fmt.Errorf(format, args...))
 }
@@ -84,10 +84,10 @@ func exitCodeOfStatus(status int) ExitCode {
 	}
 }
 
-// reportError tells a person in lines of text, or a program in one JSON value.
+// reportError prints an error as text, or as one JSON value.
 func reportError(w io.Writer, err error, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintf(w, "sortie: %s\n", withFaults(err))
+		fmt.Fprintf(w, "sortie: %s\n", describeError(err))
 		return
 	}
 	report := struct {
@@ -97,44 +97,40 @@ func reportError(w io.Writer, err error, asJSON bool) {
 	if !errors.As(err, &report.Error) {
 		report.Error = &sortie.Error{Code: exitName(report.ExitCode), Message: err.Error()}
 	}
-	_ = json.NewEncoder(w).Encode(report) // nobody is left to tell
+	_ = json.NewEncoder(w).Encode(report)
 }
 
-// otherFaults is how the service counts, in a message, the faults that it lists in the details.
-var otherFaults = regexp.MustCompile(` \(and ([0-9]+) more, see details\.fields\)`)
-
-// withFaults lists all that is wrong with a definition below the message, which has only the first:
-// a terminal shows no details.
-func withFaults(err error) string {
-	text := err.Error()
-	count := otherFaults.FindStringSubmatch(text)
-	faults := faultsOf(err)
-	if count == nil || len(faults) == 0 {
-		return text
+// describeError returns the text of an error. The message of an error with several wrong fields names
+// the first only, so they are listed below a line of their own: a terminal shows no details.
+func describeError(err error) string {
+	fields := fieldErrors(err)
+	if len(fields) < 2 {
+		return err.Error()
 	}
-	lines := []string{otherFaults.ReplaceAllString(text, "")}
-	for _, fault := range faults {
-		lines = append(lines, "  - "+clean(fault.Path+" "+fault.Message))
+	lines := []string{fmt.Sprintf("%s: %d fields are wrong. Correct them and run it again.", sortie.ErrorCode(err), len(fields))}
+	for _, field := range fields {
+		lines = append(lines, "  - "+clean(field.Path+" "+field.Message))
 	}
-	if others, _ := strconv.Atoi(count[1]); others >= len(faults) { // it lists no more than so many
-		lines = append(lines, fmt.Sprintf("  and %d more", others+1-len(faults)))
+	if len(fields) == sortie.MaxFieldErrors {
+		lines = append(lines, "  There may be more.")
 	}
 	return strings.Join(lines, "\n")
 }
 
-func faultsOf(err error) (faults []sortie.FieldError) {
+// fieldErrors returns the wrong fields that an error lists in its details.
+func fieldErrors(err error) (fields []sortie.FieldError) {
 	var refusal *sortie.Error
 	if !errors.As(err, &refusal) {
 		return nil
 	}
-	fields, err := json.Marshal(refusal.Details["fields"]) // they came as JSON
-	if err != nil || json.Unmarshal(fields, &faults) != nil {
-		return nil // of a later version
+	encoded, err := json.Marshal(refusal.Details["fields"]) // decoded from JSON, so it encodes
+	if err != nil || json.Unmarshal(encoded, &fields) != nil {
+		return nil // another form, such as a list of names
 	}
-	return faults
+	return fields
 }
 
-// exitName is the code of an error that did not come from the service.
+// exitName is the error code for an error that did not come from the service.
 func exitName(code ExitCode) sortie.Code {
 	switch code {
 	case ExitUsage:

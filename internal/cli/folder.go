@@ -18,16 +18,15 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// folder is a directory that the deliverables of one mission are pulled into. Nothing outside of it
-// is touched, whatever names and links it holds, and nothing in it that is not named after a
-// submission.
+// folder is a directory with the deliverables of one mission. It touches only files that are named
+// after a submission, and nothing outside the directory.
 type folder struct {
 	path   string
 	root   *os.Root
 	marker *os.File
 }
 
-// What lies in the folder beside the media.
+// The other files in the folder.
 const (
 	manifestName = "manifest.jsonl"
 	revokedName  = "revoked"
@@ -35,16 +34,16 @@ const (
 	partSuffix   = ".part"
 )
 
-// openFolder opens a directory for one mission and one run at a time. Files of two missions in one
-// directory would look as if each took the other's back.
+// openFolder opens a directory for one mission and one run at a time. With two missions in one
+// directory, each run would move the other's files to revoked/.
 func openFolder(path, missionID string) (*folder, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, UsageError("DIR: %w", err)
 	}
-	if isForeign(root) {
+	if hasForeignManifest(root) {
 		_ = root.Close()
-		return nil, UsageError("DIR %s: it has a %s that no pull wrote, and it would be replaced; give another directory", path, manifestName)
+		return nil, UsageError("DIR %s: its %s was not written by a pull and would be replaced; give another directory", path, manifestName)
 	}
 	marker, err := root.OpenFile(markerName, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -59,9 +58,9 @@ func openFolder(path, missionID string) (*folder, error) {
 	return f, nil
 }
 
-// isForeign reports whether somebody else's manifest lies in the directory. A run writes its marker
-// long before its manifest.
-func isForeign(root *os.Root) bool {
+// hasForeignManifest reports whether the directory has a manifest that no run wrote. A run writes its
+// marker before its manifest.
+func hasForeignManifest(root *os.Root) bool {
 	if _, err := root.Lstat(manifestName); err != nil {
 		return false
 	}
@@ -69,13 +68,13 @@ func isForeign(root *os.Root) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(owner)) == 0
 }
 
-// errLocked says that another process holds a file.
+// errLocked reports that another process has locked the file.
 var errLocked = errors.New("locked")
 
 func (f *folder) claim(missionID string) error {
 	switch err := lockExclusively(f.marker); {
 	case errors.Is(err, errLocked):
-		return Failed(ExitConflict, fmt.Errorf("DIR %s: another run works in it; wait until it is through, or give another directory", f.path))
+		return Failed(ExitConflict, fmt.Errorf("DIR %s: another run uses it; wait until it has ended, or give another directory", f.path))
 	case err != nil:
 		return fmt.Errorf("DIR %s: lock %s: %w; give a directory on another disk", f.path, markerName, err)
 	}
@@ -92,7 +91,7 @@ func (f *folder) claim(missionID string) error {
 		}
 		return nil
 	default:
-		return UsageError("DIR %s: it holds the deliverables of %s; give a directory of its own to %s", f.path, clean(owner), missionID)
+		return UsageError("DIR %s: it has the deliverables of %s; give another directory for %s", f.path, clean(owner), missionID)
 	}
 }
 
@@ -103,8 +102,7 @@ func (f *folder) close() {
 
 var submissionName = regexp.MustCompile(`^(sub_[0-9a-z]{26})\.[a-z0-9]{1,4}(\.part)?$`)
 
-// fileName is the name of a deliverable's file. What the service says becomes a name only if it is
-// one of ours.
+// fileName returns the file name of a deliverable. It refuses ids that are not of the known form.
 func fileName(deliverable sortie.Deliverable) (string, error) {
 	extension := sortie.FileExtension(deliverable.Media.ContentType)
 	if extension == "" {
@@ -117,18 +115,18 @@ func fileName(deliverable sortie.Deliverable) (string, error) {
 	return name, nil
 }
 
-// held is what the folder has of a deliverable.
+// held describes the file of a deliverable in the folder.
 type held struct {
 	size    int64
 	right   bool
-	changed bool // it is there, with other bytes
+	changed bool // the file has other bytes
 }
 
-// look compares the file with its hash. One that was moved away, and is accepted again, comes back.
-// What stands in the way of one file is no reason to leave the others.
-func (f *folder) look(name string, want [sha256.Size]byte) (held, error) {
+// verify compares the file with its hash. It moves the file of a submission that is accepted again back
+// from revoked/. Its errors concern this file only.
+func (f *folder) verify(name string, want [sha256.Size]byte) (held, error) {
 	if _, err := f.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		_ = f.root.Rename(revokedName+"/"+name, name) // there is none, mostly
+		_ = f.root.Rename(revokedName+"/"+name, name) // usually there is none
 	}
 	file, err := f.openRegular(name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,38 +139,36 @@ func (f *folder) look(name string, want [sha256.Size]byte) (held, error) {
 	sum := sha256.New()
 	size, err := io.Copy(sum, file)
 	if err != nil {
-		return held{}, &fileError{fmt.Errorf("look at %s: %w", name, err)}
+		return held{}, &fileError{fmt.Errorf("read %s: %w", name, err)}
 	}
 	right := bytes.Equal(sum.Sum(nil), want[:])
 	return held{size: size, right: right, changed: !right}, nil
 }
 
-// openRegular opens a file of the folder and nothing else that may have its name: reading a pipe
-// would wait for ever.
+// openRegular opens a regular file of the folder: reading a pipe would block.
 func (f *folder) openRegular(name string, flag int) (*os.File, error) {
 	if info, err := f.root.Stat(name); err == nil && !info.Mode().IsRegular() {
-		kind := "no file"
+		kind := "not a regular file"
 		if info.IsDir() {
 			kind = "a directory"
 		}
-		return nil, fmt.Errorf("%s is %s here: move it away and run it again", name, kind)
+		return nil, fmt.Errorf("%s is %s: move it away and run it again", name, kind)
 	}
 	file, err := f.root.OpenFile(name, flag, 0o644)
 	if err == nil || errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE == 0 {
 		return file, err
 	}
 	if info, statErr := f.root.Lstat(name); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, fmt.Errorf("%s is a link here that leads nowhere or out of the directory: move it away and run it again", name)
+		return nil, fmt.Errorf("%s is a link that is broken or leads out of the directory: move it away and run it again", name)
 	}
 	return nil, fmt.Errorf("open %s: %w", name, err)
 }
 
-// revoke moves the files of submissions away that are not among those to keep, and drops what came
-// of theirs.
+// revoke moves the files of submissions that are not in keep to revoked/, and removes their parts.
 func (f *folder) revoke(keep map[string]bool) (moved []string, err error) {
 	entries, err := fs.ReadDir(f.root.FS(), ".")
 	if err != nil {
-		return nil, fmt.Errorf("look through %s: %w", f.path, err)
+		return nil, fmt.Errorf("list %s: %w", f.path, err)
 	}
 	for _, entry := range entries {
 		match := submissionName.FindStringSubmatch(entry.Name())
@@ -199,8 +195,7 @@ func (f *folder) moveAway(name string) error {
 	return f.root.Rename(name, revokedName+"/"+name)
 }
 
-// manifestEntry is one line of the manifest: what the service says of a deliverable, without its
-// links, and where the file is.
+// manifestEntry is one line of the manifest: a deliverable without its links, and its file.
 type manifestEntry struct {
 	File         string              `json:"file"`
 	SizeBytes    int64               `json:"sizeBytes"`
@@ -215,14 +210,14 @@ type manifestEntry struct {
 }
 
 func newManifestEntry(d sortie.Deliverable, size int64) manifestEntry {
-	name, _ := fileName(d) // it has a file, so it has a name
+	name, _ := fileName(d) // checked before the download
 	return manifestEntry{
 		File: name, SizeBytes: size, SubmissionID: d.SubmissionID, MediaType: d.MediaType, CreatedAt: d.CreatedAt, VerifiedAt: d.VerifiedAt,
 		Location: d.Location, Verification: d.Verification, Media: d.Media, Provenance: d.Provenance,
 	}
 }
 
-// writeManifest replaces the manifest as a whole: a reader sees the one before or this one.
+// writeManifest replaces the manifest atomically.
 func (f *folder) writeManifest(entries []manifestEntry) error {
 	const fresh = manifestName + partSuffix
 	write := func() error {
@@ -250,8 +245,7 @@ func (f *folder) writeManifest(entries []manifestEntry) error {
 	return nil
 }
 
-// partFile is a file that is coming. What came stays when the program ends, and the next run goes
-// on behind it.
+// partFile is a partly downloaded file. It stays when the program ends, and the next run continues it.
 type partFile struct {
 	folder *folder
 	name   string
@@ -259,17 +253,16 @@ type partFile struct {
 	file   *os.File
 	sum    hash.Hash
 	have   atomic.Int64
-	total  atomic.Int64 // of the whole; 0 when that is not known
+	total  atomic.Int64 // size of the whole file; 0 if unknown
 }
 
-// maxMediaBytes is more than the service takes of anybody, and bounds what a broken one can fill
-// the disk with.
+// maxMediaBytes bounds a download: more than the service accepts as an upload.
 const maxMediaBytes = 1 << 30
 
 func (f *folder) openPart(name string, want [sha256.Size]byte) (*partFile, error) {
 	file, err := f.openRegular(name+partSuffix, os.O_CREATE|os.O_RDWR)
 	if err != nil {
-		if _, statErr := f.root.Lstat(name + partSuffix); statErr == nil { // it is this one that stands in the way
+		if _, statErr := f.root.Lstat(name + partSuffix); statErr == nil { // this file is the obstacle
 			err = &fileError{err}
 		}
 		return nil, err
@@ -284,10 +277,10 @@ func (f *folder) openPart(name string, want [sha256.Size]byte) (*partFile, error
 	return part, nil
 }
 
-// Write appends.
+// Write appends to the file.
 func (p *partFile) Write(b []byte) (int, error) {
 	if p.size()+int64(len(b)) > maxMediaBytes {
-		return 0, &fileError{fmt.Errorf("%s: it does not end after %s", p.name, inBytes(maxMediaBytes))}
+		return 0, &fileError{fmt.Errorf("%s: it is larger than %s", p.name, formatBytes(maxMediaBytes))}
 	}
 	n, err := p.file.Write(b)
 	p.sum.Write(b[:n])
@@ -300,10 +293,10 @@ func (p *partFile) Write(b []byte) (int, error) {
 
 func (p *partFile) size() int64 { return p.have.Load() }
 
-// expect is told how large the whole will be; -1 when nobody knows.
+// expect sets the size of the whole file; -1 if unknown.
 func (p *partFile) expect(total int64) { p.total.Store(max(0, total)) }
 
-// share is how much of the file is there, from 0 to 1.
+// share returns the downloaded share of the file, from 0 to 1.
 func (p *partFile) share() float64 {
 	if total := p.total.Load(); total > 0 {
 		return min(1, float64(p.size())/float64(total))
@@ -311,28 +304,28 @@ func (p *partFile) share() float64 {
 	return 0
 }
 
-// complete reports whether all of it came, and right.
+// complete reports whether the file is whole: its hash matches.
 func (p *partFile) complete() bool { return bytes.Equal(p.sum.Sum(nil), p.want[:]) }
 
-// reset begins again.
+// reset discards the downloaded part.
 func (p *partFile) reset() error {
 	_, err := p.file.Seek(0, io.SeekStart)
 	if err = errors.Join(err, p.file.Truncate(0)); err != nil {
-		return fmt.Errorf("begin %s again: %w", p.name+partSuffix, err)
+		return fmt.Errorf("reset %s: %w", p.name+partSuffix, err)
 	}
 	p.sum.Reset()
 	p.have.Store(0)
 	return nil
 }
 
-// publish gives the file its name, after it is safely on the disk.
+// publish renames the part to the file, after it is on the disk.
 func (p *partFile) publish() error {
 	err := p.file.Sync()
 	if err == nil {
 		err = p.folder.root.Rename(p.name+partSuffix, p.name)
 	}
 	if err != nil {
-		return fmt.Errorf("keep %s: %w", p.name, err)
+		return fmt.Errorf("publish %s: %w", p.name, err)
 	}
 	return nil
 }

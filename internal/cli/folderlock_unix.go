@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockExclusively makes this process the only one that holds the file, until it is closed or the
-// process is gone. It does not wait for another one that does.
+// lockExclusively locks the file until it is closed or the process ends. It returns errLocked if
+// another process has locked it.
 func lockExclusively(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

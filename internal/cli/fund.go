@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,20 +33,20 @@ func newMissionFundCmd(client *clientOptions) *cobra.Command {
 	var options fundOptions
 	cmd := &cobra.Command{
 		Use:   "fund ID",
-		Short: "Check a draft's quote and lock its budget on chain",
-		Long: `Fetches a fresh quote and checks every byte of it before any money moves: against the trusted values of --trust
-(chain, factory, authorizer, tokens) and against the mission; with --file against the definition you wrote, not the one the
-service gives back. It then approves exactly the budget if the allowance is short, sends the transaction and waits.
+		Short: "Verify a draft's quote and lock its budget on chain",
+		Long: `Fetches a fresh quote and verifies all of it before any money moves: against the trusted values of --trust (chain,
+factory, authorizer, tokens) and against the mission; with --file against your own definition instead of the service's copy. It
+then approves exactly the budget if the allowance is too small, sends the funding transaction and waits until it is mined.
 
-Without a terminal it asks nothing: --yes is needed.`,
+Without a terminal it cannot ask, so --yes is required.`,
 		Args: oneArg("the draft id or mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runFund(cmd, client, options, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&options.trust, "trust", defaultTrust, "file with the values to trust; sortie dev writes this one")
-	flags.StringVar(&options.rpc, "rpc", "", "JSON-RPC URL of a node; that of the trust file unless given")
+	flags.StringVar(&options.trust, "trust", defaultTrust, "file with the values to trust; sortie dev writes one")
+	flags.StringVar(&options.rpc, "rpc", "", "JSON-RPC URL of a node (default rpcUrl of the trust file)")
 	flags.StringVarP(&options.file, "file", "f", "", "definition that the mission must match")
-	flags.BoolVarP(&options.yes, "yes", "y", false, "do not ask before sending")
+	flags.BoolVarP(&options.yes, "yes", "y", false, "send without asking")
 	flags.DurationVar(&options.wait, "wait", 3*time.Minute, "how long to wait for the transactions")
 	return cmd
 }
@@ -66,7 +67,7 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 	if err != nil {
 		return err
 	}
-	api, signer, err := client.open(ctx)
+	api, signer, err := client.openSigner(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 	result := fundResult{DraftID: status.DraftID, MissionID: status.MissionID, FundingStatus: status.FundingStatus}
 	if status.NextAction != sortie.ActionSendTransaction {
 		return show(cmd, result, func(w io.Writer) {
-			word, sentence := stateInWords(status)
+			word, sentence := formatState(status)
 			fmt.Fprintf(w, "There is nothing to fund. The mission is %s: %s.\n", word, sentence)
 			showNext(w, client, status)
 		})
@@ -87,48 +88,44 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 		return err
 	}
 	if client.devWallet != "" && !chain.IsDevelopment(trust.ChainID) {
-		return Failed(ExitSafety, fmt.Errorf("--wallet %s is a development key, which everybody has; chain %d is no development chain", client.devWallet, trust.ChainID))
+		return Failed(ExitSafety, fmt.Errorf("--wallet %s is a development key, which is public; chain %d is not a development chain", client.devWallet, trust.ChainID))
 	}
 	if err := confirm(cmd, options, status, budget, trust); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, options.wait)
 	defer cancel()
-	url := options.rpc
-	if url == "" {
-		url = trust.RPCURL
-	}
-	if err := lockBudget(ctx, url, signer, status.FundingQuote, &result, cmd.ErrOrStderr()); err != nil {
+	if err := sendFunding(ctx, cmp.Or(options.rpc, trust.RPCURL), signer, status.FundingQuote, &result, cmd.ErrOrStderr()); err != nil {
 		if exit := (*exitError)(nil); errors.As(err, &exit) {
 			return err
 		}
 		return Failed(ExitChain, err)
 	}
-	hurry(cmd.Context(), api, result)
+	hintFunding(cmd.Context(), api, result)
 	return show(cmd, result, func(w io.Writer) {
 		fmt.Fprintf(w, "Funded in block %d, transaction %s.\n", result.BlockNumber, result.Transaction)
-		fmt.Fprintf(w, "\nWhen the funding is confirmed an operator reviews the mission; approved, it is published when the funding is final.\n")
-		fmt.Fprintf(w, "Next: %s mission status %s --watch%s\n", program(), result.DraftID, client.identityFlags())
+		fmt.Fprintf(w, "\nAn operator reviews the mission when the funding is confirmed. An approved mission is published when the funding is final.\n")
+		fmt.Fprintf(w, "Next: %s\n", client.suggest("mission status %s --watch", result.DraftID))
 	})
 }
 
-// hurry asks the service to look at the chain now. It would find the funding without being asked,
-// so that a failure is nothing to tell.
-func hurry(ctx context.Context, api *sortie.Client, result fundResult) {
+// hintFunding asks the service to read the chain now. Errors are ignored: the service finds the
+// funding without the hint.
+func hintFunding(ctx context.Context, api *sortie.Client, result fundResult) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	hint, _ := sortie.ParseHash(result.Transaction)
 	_, _ = api.ConfirmFunding(ctx, result.DraftID, hint)
 }
 
-// checkQuote verifies the quote against what was asked for, and gives the budget in whole tokens.
+// checkQuote verifies the quote against the asked terms and returns the budget in whole tokens.
 func checkQuote(status sortie.MissionStatus, wallet sortie.Address, trust trustFile, file string, stdin io.Reader) (string, error) {
 	asked := sortie.Ask{
 		Creator: wallet, MissionID: status.MissionID, Token: status.NormalizedMission.Reward.Token,
 		Amount: status.NormalizedMission.Reward.Amount.String(), TargetCount: uint64(status.NormalizedMission.TargetCount),
 	}
 	if file != "" {
-		if err := readAsk(file, stdin, &asked); err != nil {
+		if err := readAskedTerms(file, stdin, &asked); err != nil {
 			return "", err
 		}
 	}
@@ -136,7 +133,7 @@ func checkQuote(status sortie.MissionStatus, wallet sortie.Address, trust trustF
 	var mismatches sortie.Mismatches
 	switch {
 	case errors.As(err, &mismatches) && mismatches.OnlyExpired():
-		if ends := endOf(status); !ends.IsZero() && !time.Now().Before(ends) {
+		if ends := missionEnd(status); !ends.IsZero() && !time.Now().Before(ends) {
 			return "", Failed(ExitExpired, fmt.Errorf("the mission ended at %s and can no longer be funded: create a new draft with a later endsAt", sortie.FormatTime(ends)))
 		}
 		return "", Failed(ExitExpired, errors.New("the authorization has expired: check this machine's clock and try again"))
@@ -145,13 +142,13 @@ func checkQuote(status sortie.MissionStatus, wallet sortie.Address, trust trustF
 	}
 	total, ok := new(big.Int).SetString(status.FundingQuote.TotalBudgetBaseUnits, 10)
 	if !ok {
-		return "", Failed(ExitSafety, errors.New("the quote's budget is no number"))
+		return "", Failed(ExitSafety, errors.New("the budget of the quote is not a number"))
 	}
 	return sortie.FormatUnits(total, trust.Tokens[asked.Token].Decimals), nil
 }
 
-// endOf is the end that the mission's creator gave, zero if none.
-func endOf(status sortie.MissionStatus) time.Time {
+// missionEnd returns the end that the creator gave; zero if there is none.
+func missionEnd(status sortie.MissionStatus) time.Time {
 	if status.NormalizedMission.EndsAt == nil {
 		return time.Time{}
 	}
@@ -159,8 +156,8 @@ func endOf(status sortie.MissionStatus) time.Time {
 	return ends
 }
 
-// readAsk takes the terms from the creator's own file.
-func readAsk(path string, stdin io.Reader, asked *sortie.Ask) error {
+// readAskedTerms reads the terms from the creator's own file.
+func readAskedTerms(path string, stdin io.Reader, asked *sortie.Ask) error {
 	definition, err := readDefinition(path, stdin)
 	if err != nil {
 		return err
@@ -173,11 +170,11 @@ func readAsk(path string, stdin io.Reader, asked *sortie.Ask) error {
 	return nil
 }
 
-// confirm says in one sentence and a table what is about to be locked, and asks.
+// confirm shows what will be locked, and asks.
 func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatus, budget string, trust trustFile) error {
 	w := cmd.ErrOrStderr()
 	m := status.NormalizedMission
-	fmt.Fprintf(w, "This locks %s %s for %s of %q at %s %s each.\n\n", budget, m.Reward.Token, counted(m.TargetCount, "submission"), clean(m.Title), m.Reward.Amount, m.Reward.Token)
+	fmt.Fprintf(w, "This locks %s %s for %s of %q at %s %s each.\n\n", budget, m.Reward.Token, formatCount(m.TargetCount, "submission"), clean(m.Title), m.Reward.Amount, m.Reward.Token)
 	table := newTable(w)
 	row(table, "from", status.FundingQuote.Authorization.Creator.String())
 	row(table, "to", fmt.Sprintf("%s (the factory, chain %d)", status.FundingQuote.FactoryAddress, trust.ChainID))
@@ -190,8 +187,8 @@ func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatu
 	return askToSend(cmd, options.yes)
 }
 
-// askToSend asks on the terminal before a transaction is sent. Without a terminal it asks nothing
-// and refuses.
+// askToSend asks on the terminal before a transaction is sent. Without a terminal it refuses, unless
+// yes is set.
 func askToSend(cmd *cobra.Command, yes bool) error {
 	w := cmd.ErrOrStderr()
 	if yes {
@@ -208,15 +205,15 @@ func askToSend(cmd *cobra.Command, yes bool) error {
 	return nil
 }
 
-// hasTerminal reports whether there is a person to ask.
+// hasTerminal reports whether standard input is a terminal.
 func hasTerminal(cmd *cobra.Command) bool {
 	file, ok := cmd.InOrStdin().(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// lockBudget approves the exact budget if the allowance is short, and sends the quote's calldata as
-// it is.
-func lockBudget(ctx context.Context, url string, signer funding.Signer, quote sortie.Quote, result *fundResult, progress io.Writer) error {
+// sendFunding approves exactly the budget if the allowance is too small, and sends the calldata of
+// the quote unchanged.
+func sendFunding(ctx context.Context, url string, signer funding.Signer, quote sortie.Quote, result *fundResult, progress io.Writer) error {
 	node, err := chain.Dial(ctx, url)
 	if err != nil {
 		return err
@@ -238,9 +235,9 @@ func lockBudget(ctx context.Context, url string, signer funding.Signer, quote so
 		return err
 	}
 	if funded {
-		return Failed(ExitConflict, errors.New("this mission is funded on the chain already; the service shows it once it is confirmed"))
+		return Failed(ExitConflict, errors.New("this mission is already funded on the chain; the service shows it when it is confirmed"))
 	}
-	total, _ := new(big.Int).SetString(quote.TotalBudgetBaseUnits, 10) // checked before
+	total, _ := new(big.Int).SetString(quote.TotalBudgetBaseUnits, 10) // checkQuote has parsed it
 	approval, err := chain.ApproveExactly(ctx, account, quote.TokenAddress, quote.FactoryAddress, total)
 	if err != nil {
 		return err

@@ -9,11 +9,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// addressFlag is a flag that takes an address.
+// AddressFlag is a flag for an address.
 type AddressFlag struct{ sortie.Address }
 
+// Type implements pflag.Value.
 func (f *AddressFlag) Type() string { return "address" }
 
+// String implements pflag.Value.
 func (f *AddressFlag) String() string {
 	if f.IsZero() {
 		return ""
@@ -21,17 +23,20 @@ func (f *AddressFlag) String() string {
 	return f.Address.String()
 }
 
+// Set implements pflag.Value.
 func (f *AddressFlag) Set(text string) (err error) {
 	f.Address, err = sortie.ParseAddress(text)
 	return err
 }
 
-// keyFlag is a flag that takes a reference to a key, never a key. It parses late: the flag library
-// repeats a value it cannot parse, and somebody may have given the key itself.
+// KeyFlag is a flag for a reference to a key, never for a key. It is parsed late: the flag library
+// prints a value that it cannot parse, which may be a private key.
 type KeyFlag struct{ text string }
 
+// Type implements pflag.Value.
 func (f *KeyFlag) Type() string { return "key" }
 
+// String implements pflag.Value.
 func (f *KeyFlag) String() string {
 	reference, err := funding.ParseKeyRef(f.text)
 	if err != nil {
@@ -40,15 +45,16 @@ func (f *KeyFlag) String() string {
 	return reference.String()
 }
 
+// Set implements pflag.Value.
 func (f *KeyFlag) Set(text string) error {
 	f.text = text
 	return nil
 }
 
-// given reports whether the flag has a value.
+// Given reports whether the flag has a value.
 func (f *KeyFlag) Given() bool { return f.text != "" }
 
-// check refuses a missing or malformed reference, without repeating it.
+// Check refuses a missing or malformed reference, without printing it.
 func (f *KeyFlag) Check(flag string) error {
 	if f.text == "" {
 		return UsageError("--%s is missing: give keystore:PATH, command:PATH or dev:N", flag)
@@ -59,7 +65,7 @@ func (f *KeyFlag) Check(flag string) error {
 	return nil
 }
 
-// open gives the signer the flag refers to.
+// Open returns the signer that the flag refers to.
 func (f *KeyFlag) Open(ctx context.Context, flag string, chainID uint64) (funding.Signer, error) {
 	reference, err := funding.ParseKeyRef(f.text)
 	if err != nil {

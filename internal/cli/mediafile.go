@@ -22,15 +22,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
-// pictureBrands are the brands of still pictures in the container that videos have, too. None of
-// them is taken.
+// pictureBrands are the brands of still pictures in the container format of MP4. The service takes
+// none of them.
 var pictureBrands = map[string]string{
 	"heic": "HEIC", "heix": "HEIC", "heim": "HEIC", "heis": "HEIC", "hevc": "HEIC", "hevx": "HEIC", "mif1": "HEIC", "msf1": "HEIC",
 	"avif": "AVIF", "avis": "AVIF",
 }
 
-// checkPicture refuses what phones and browsers save as pictures and few programs can open, with
-// the way out.
+// checkPicture refuses HEIC and AVIF pictures, and suggests JPEG.
 func checkPicture(file io.ReaderAt, path string) error {
 	head := make([]byte, 64)
 	n, _ := file.ReadAt(head, 0)
@@ -39,19 +38,19 @@ func checkPicture(file io.ReaderAt, path string) error {
 		return nil
 	}
 	kind := pictureBrands[brandOf(head)]
-	if kind == "HEIC" && bytes.Contains(head[12:], []byte("avif")) { // the general brand first, the own one among the compatible ones
+	if kind == "HEIC" && bytes.Contains(head[12:], []byte("avif")) { // AVIF may have a general major brand
 		kind = "AVIF"
 	}
 	switch kind {
 	case "HEIC":
-		return UsageError("FILE %s: it is a HEIC picture, which is not taken; save it as JPEG (iPhone: Settings, Camera, Formats, Most Compatible)", path)
+		return UsageError("FILE %s: it is a HEIC picture, which the service does not take; save it as JPEG (iPhone: Settings, Camera, Formats, Most Compatible)", path)
 	case "AVIF":
-		return UsageError("FILE %s: it is an AVIF picture, which is not taken; save it as JPEG", path)
+		return UsageError("FILE %s: it is an AVIF picture, which the service does not take; save it as JPEG", path)
 	}
 	return nil
 }
 
-// brandOf is the major brand of a file in the ISO base media format, and nothing for any other.
+// brandOf returns the major brand of a file in the ISO base media format; empty for other formats.
 func brandOf(head []byte) string {
 	if len(head) < 12 || !bytes.Equal(head[4:8], []byte("ftyp")) {
 		return ""
@@ -59,8 +58,8 @@ func brandOf(head []byte) string {
 	return string(head[8:12])
 }
 
-// sniff tells the content type of a file by its first bytes, and nothing for one that the service
-// does not take. The service looks for itself; this only saves people from saying it.
+// sniff returns the content type of a file from its first bytes, or nothing if the service does not
+// take it. The service checks it again.
 func sniff(file io.ReaderAt) string {
 	head := make([]byte, 512)
 	n, _ := file.ReadAt(head, 0)
@@ -70,7 +69,7 @@ func sniff(file io.ReaderAt) string {
 	case brand == "qt  ":
 		contentType = sortie.ContentTypeQuickTime
 	case brand != "" && pictureBrands[brand] == "":
-		contentType = sortie.ContentTypeMP4 // of whatever brand
+		contentType = sortie.ContentTypeMP4
 	}
 	if sortie.FileExtension(contentType) == "" {
 		return ""
@@ -78,12 +77,12 @@ func sniff(file io.ReaderAt) string {
 	return contentType
 }
 
-// mediaFile is the file that is submitted.
+// mediaFile is the file to submit.
 type mediaFile struct {
 	*os.File
 	size        int64
-	taken       time.Time // as far as anybody knows
-	takenBy     string    // how that is known
+	taken       time.Time // best known time
+	takenBy     string    // where the time comes from
 	contentType string
 	sum         [sha256.Size]byte
 }
@@ -101,19 +100,19 @@ func openMedia(path, contentType string) (*mediaFile, error) {
 	case info.IsDir():
 		err = UsageError("FILE %s: it is a directory", path)
 	case !info.Mode().IsRegular():
-		err = UsageError("FILE %s: it is no file", path)
+		err = UsageError("FILE %s: it is not a regular file", path)
 	case info.Size() == 0:
 		err = UsageError("FILE %s: it is empty", path)
 	case info.Size() > sortie.MaxUploadBytes:
-		err = UsageError("FILE %s: it has %s; at most %s (512 MiB) are taken", path, inBytes(info.Size()), inBytes(sortie.MaxUploadBytes))
+		err = UsageError("FILE %s: it has %s; at most %s (512 MiB) are taken", path, formatBytes(info.Size()), formatBytes(sortie.MaxUploadBytes))
 	default:
-		opened.size, opened.taken, opened.takenBy = info.Size(), info.ModTime(), "when the file was last changed"
+		opened.size, opened.taken, opened.takenBy = info.Size(), info.ModTime(), "the modification time of the file"
 		opened.contentType = cmp.Or(contentType, sniff(file))
 		opened.readTime()
 		err = checkPicture(file, path)
 	}
 	if err == nil && opened.contentType == "" {
-		err = UsageError("FILE %s: it is no JPEG, PNG, WebP, MP4, MOV or WebM file; if it is, say which with --content-type", path)
+		err = UsageError("FILE %s: it is not a JPEG, PNG, WebP, MP4, MOV or WebM file; if it is one, give --content-type", path)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -122,23 +121,23 @@ func openMedia(path, contentType string) (*mediaFile, error) {
 	return opened, nil
 }
 
-// readTime prefers what a picture says about itself: a file's own time is often that of its last
-// copy. A video would have to be read as a whole for that.
+// readTime prefers the time in the metadata of a picture: the modification time is often that of the
+// last copy. It does not read videos, which would have to be read as a whole.
 func (f *mediaFile) readTime() {
 	if !strings.HasPrefix(f.contentType, "image/") {
 		return
 	}
 	if at := ingest.TakenAt(f, f.size); !at.IsZero() {
-		f.taken, f.takenBy = at, "as the picture says"
+		f.taken, f.takenBy = at, "the time in the picture"
 	}
 }
 
-// hash reads the file once.
+// hash computes the SHA-256 of the file.
 func (f *mediaFile) hash(ctx context.Context, cmd *cobra.Command) error {
 	var done atomic.Int64
 	bar := startProgress(cmd, func() progressState {
 		read := done.Load()
-		return progressState{doing: "Reading", done: float64(read) / float64(f.size), text: inBytes(read), bytes: read}
+		return progressState{doing: "Reading", done: float64(read) / float64(f.size), text: formatBytes(read), bytes: read}
 	})
 	defer bar.stop()
 	sum := sha256.New()
@@ -165,15 +164,14 @@ func (f *mediaFile) declaration(options submitOptions) sortie.Declaration {
 	}
 }
 
-// checkAge stops a file that is older than the mission, as far as anybody can tell, before it costs
-// its contributor a slot.
+// checkAge refuses a file that is older than the mission, before it reserves a slot.
 func (f *mediaFile) checkAge(mission sortie.OpenMission, options submitOptions) error {
 	starts, err := time.Parse(time.RFC3339, mission.StartsAt)
 	if options.capturedAt != "" || err != nil || !f.taken.Before(starts.Add(-clockSlack)) {
 		return nil
 	}
-	return UsageError("FILE %s: it was taken at %s (%s), before the mission began at %s; if it was taken later, say when with --captured-at",
+	return UsageError("FILE %s: it was taken at %s (%s), before the mission began at %s; if that is wrong, give --captured-at",
 		f.Name(), sortie.FormatTime(f.taken), f.takenBy, mission.StartsAt)
 }
 
-const clockSlack = 5 * time.Minute // as the service's
+const clockSlack = 5 * time.Minute // the tolerance of the service

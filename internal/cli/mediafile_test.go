@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-func TestFilesAreKnownByTheirFirstBytes(t *testing.T) {
+func TestSniffDetectsContentTypes(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]string{
 		"\xff\xd8\xff\xe0\x00\x10JFIF":               "image/jpeg",
@@ -31,47 +31,47 @@ func TestFilesAreKnownByTheirFirstBytes(t *testing.T) {
 		"ftyp":     "",
 	} {
 		if got := sniff(strings.NewReader(head)); got != want {
-			t.Errorf("%q: %q, want %q", head, got, want)
+			t.Errorf("content type of %q: got %q, want %q", head, got, want)
 		}
 	}
 }
 
-func TestOldFilesAreAskedAbout(t *testing.T) {
+func TestFilesOlderThanTheMissionAreRefused(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	mission := sortie.OpenMission{StartsAt: sortie.FormatTime(began)}
 	for name, c := range map[string]struct {
 		changed time.Time
 		options submitOptions
-		stopped bool
+		refused bool
 	}{
-		"new":                 {changed: began.Add(time.Second)},
-		"a clock that lags":   {changed: began.Add(-4 * time.Minute)},
-		"old":                 {changed: began.Add(-6 * time.Minute), stopped: true},
-		"old, said otherwise": {changed: began.Add(-time.Hour), options: submitOptions{capturedAt: "2026-03-01T13:00:00Z"}},
+		"new":                     {changed: began.Add(time.Second)},
+		"a clock that lags":       {changed: began.Add(-4 * time.Minute)},
+		"old":                     {changed: began.Add(-6 * time.Minute), refused: true},
+		"old, with --captured-at": {changed: began.Add(-time.Hour), options: submitOptions{capturedAt: "2026-03-01T13:00:00Z"}},
 	} {
 		file := &mediaFile{File: os.Stdin, taken: c.changed}
-		if err := file.checkAge(mission, c.options); (err != nil) != c.stopped {
-			t.Errorf("%s: %v", name, err)
+		if err := file.checkAge(mission, c.options); (err != nil) != c.refused {
+			t.Errorf("%s: got error %v, want refused %t", name, err, c.refused)
 		}
 	}
 }
 
-// What will not be taken is refused before anybody is asked.
-func TestFilesThatAreNotTakenAreRefusedHere(t *testing.T) {
+// Files that the service does not take are refused before a request is sent.
+func TestUnsupportedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	box := func(brands string) string {
 		return "\x00\x00\x00\x1cftyp" + brands[:4] + "\x00\x00\x00\x00" + brands[4:]
 	}
 	for content, want := range map[string]string{
-		box("heicmif1heic"): "it is a HEIC picture, which is not taken; save it as JPEG (iPhone: Settings, Camera, Formats, Most Compatible)",
+		box("heicmif1heic"): "it is a HEIC picture, which the service does not take; save it as JPEG (iPhone: Settings, Camera, Formats, Most Compatible)",
 		box("heix"):         "it is a HEIC picture",
 		box("hevc"):         "it is a HEIC picture",
 		box("heim"):         "it is a HEIC picture",
 		box("heis"):         "it is a HEIC picture",
 		box("msf1"):         "it is a HEIC picture",
 		box("mif1mif1heic"): "it is a HEIC picture",
-		box("mif1avifmiaf"): "it is an AVIF picture, which is not taken; save it as JPEG",
+		box("mif1avifmiaf"): "it is an AVIF picture, which the service does not take; save it as JPEG",
 		box("avif"):         "it is an AVIF picture",
 		box("avis"):         "it is an AVIF picture",
 	} {
@@ -81,7 +81,7 @@ func TestFilesThatAreNotTakenAreRefusedHere(t *testing.T) {
 		}
 		for _, contentType := range []string{"", "image/jpeg", "video/mp4"} {
 			if _, err := openMedia(path, contentType); exitCodeOf(err) != ExitUsage || !strings.Contains(err.Error(), "phone: "+want) {
-				t.Errorf("%q as %q: %v, want %s", content, contentType, err, want)
+				t.Errorf("open %q as %q: got %v, want %s", content, contentType, err, want)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func TestFilesThatAreNotTakenAreRefusedHere(t *testing.T) {
 	}
 	const want = "large.jpg: it has 629.1 MB; at most 536.9 MB (512 MiB) are taken"
 	if _, err := openMedia(large, ""); exitCodeOf(err) != ExitUsage || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %s", err, want)
+		t.Errorf("open a file of 600 MiB: got %v, want %s", err, want)
 	}
 	if err := os.Truncate(large, sortie.MaxUploadBytes); err != nil {
 		t.Fatal(err)
@@ -103,13 +103,13 @@ func TestFilesThatAreNotTakenAreRefusedHere(t *testing.T) {
 	_ = media.Close()
 }
 
-// A picture knows better than its file when it was taken: copying changes the latter.
-func TestPicturesSayWhenTheyWereTaken(t *testing.T) {
+// The time in a picture is preferred to that of its file, which a copy changes.
+func TestTheTimeInAPictureIsPreferred(t *testing.T) {
 	t.Parallel()
 	picture := specimen.Picture(32, 32, 1)
 	for name, c := range map[string]struct {
 		content []byte
-		want    string // empty: the file's time
+		want    string // empty: the time of the file
 	}{
 		"with a time":    {specimen.JPEG(picture, specimen.Segment(0xe1, []byte("Exif\x00\x00"), specimen.Exif(binary.BigEndian, 1, nil))), "2024-05-01T10:00:00.000Z"},
 		"without a time": {specimen.JPEG(picture), ""},

@@ -1,13 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-	"text/tabwriter"
-	"time"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +16,7 @@ func newReviewCmd() *cobra.Command {
 	client := &clientOptions{devExample: "operator"}
 	group := &cobra.Command{
 		Use:   "review",
-		Short: "Decide about funded missions, as an operator",
+		Short: "Review funded missions as an operator",
 	}
 	client.register(group)
 	group.AddCommand(newReviewListCmd(client), newReviewShowCmd(client), newReviewApproveCmd(client), newReviewRejectCmd(client), newReviewLogCmd(client))
@@ -29,21 +27,12 @@ func newReviewCmd() *cobra.Command {
 func newReviewListCmd(client *clientOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the missions that wait for a decision, the longest first",
+		Short: "List the missions in review, oldest first",
 		Args:  NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			reviews := []sortie.Review{}
-			for review, err := range api.AllReviews(cmd.Context(), sortie.PageQuery{Limit: 100}) {
-				if err != nil {
-					return client.requestError(err)
-				}
-				reviews = append(reviews, review)
-			}
-			return show(cmd, reviews, func(w io.Writer) { showReviews(w, client, reviews) })
+			return list(cmd, client, 0, func(ctx context.Context, api *sortie.Client) iter.Seq2[sortie.Review, error] {
+				return api.AllReviews(ctx, sortie.PageQuery{Limit: pageSize})
+			}, func(w io.Writer, reviews []sortie.Review) { showReviews(w, client, reviews) })
 		},
 	}
 }
@@ -51,18 +40,12 @@ func newReviewListCmd(client *clientOptions) *cobra.Command {
 func newReviewShowCmd(client *clientOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a mission with all that a decision needs",
+		Short: "Show a mission with everything that a review needs",
 		Args:  oneArg("the draft id or mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			review, err := api.Review(cmd.Context(), args[0])
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, review, func(w io.Writer) { showReview(w, client, review) })
+			return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.Review, error) {
+				return api.Review(ctx, args[0])
+			}, func(w io.Writer, review sortie.Review) { showReview(w, client, review) })
 		},
 	}
 }
@@ -74,15 +57,9 @@ func newReviewApproveCmd(client *clientOptions) *cobra.Command {
 		Short: "Approve a funded mission; it is published when its funding is final",
 		Args:  oneArg("the draft id or mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			review, err := api.Approve(cmd.Context(), args[0], reason)
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, review, func(w io.Writer) {
+			return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.Review, error) {
+				return api.Approve(ctx, args[0], reason)
+			}, func(w io.Writer, review sortie.Review) {
 				end := "It is published as soon as its funding is final."
 				if review.Published {
 					end = "It is published."
@@ -96,25 +73,19 @@ func newReviewApproveCmd(client *clientOptions) *cobra.Command {
 }
 
 func newReviewRejectCmd(client *clientOptions) *cobra.Command {
-	var reason string
+	var reason reasonFlag
 	cmd := &cobra.Command{
 		Use:     "reject ID --reason TEXT",
-		Short:   "Reject a mission; its money goes back to the creator",
+		Short:   "Reject a mission; its money is refunded to the creator",
 		Example: `  sortie review reject draft_... --wallet operator --reason "The place is private."`,
 		Args:    oneArg("the draft id or mission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(reason) == "" {
-				return UsageError("--reason is missing: say why; the creator is shown it")
-			}
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
+			if err := reason.check(); err != nil {
 				return err
 			}
-			review, err := api.Reject(cmd.Context(), args[0], reason)
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, review, func(w io.Writer) {
+			return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.Review, error) {
+				return api.Reject(ctx, args[0], reason.text)
+			}, func(w io.Writer, review sortie.Review) {
 				end := "It was not funded."
 				if review.FundingStatus == sortie.FundingFunded {
 					end = fmt.Sprintf("%s %s go back to %s.", review.TotalBudget.Amount, review.TotalBudget.Token, review.Creator)
@@ -123,32 +94,7 @@ func newReviewRejectCmd(client *clientOptions) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; the creator is shown it (required)")
-	return cmd
-}
-
-func newReviewLogCmd(client *clientOptions) *cobra.Command {
-	var limit int
-	cmd := &cobra.Command{
-		Use:   "log",
-		Short: "Show what was decided, newest first",
-		Args:  NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 1 || limit > 100 {
-				return UsageError("--limit %d: want 1 to 100", limit)
-			}
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			page, err := api.Audit(cmd.Context(), sortie.PageQuery{Limit: limit})
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, page.Entries, func(w io.Writer) { showAudit(w, page.Entries) })
-		},
-	}
-	cmd.Flags().IntVar(&limit, "limit", 20, "at most this many, up to 100")
+	reason.register(cmd.Flags(), "why; the creator sees it")
 	return cmd
 }
 
@@ -160,26 +106,14 @@ func showReviews(w io.Writer, client *clientOptions, reviews []sortie.Review) {
 	table := newTable(w)
 	fmt.Fprintln(table, "  DRAFT\tWAITS\tBUDGET\tPAYS FOR\tTITLE")
 	for _, review := range reviews {
-		fmt.Fprintf(table, "  %s\t%s\t%s %s\t%d\t%s\n", review.DraftID, ago(review.UpdatedAt), review.TotalBudget.Amount, review.TotalBudget.Token,
+		fmt.Fprintf(table, "  %s\t%s\t%s %s\t%d\t%s\n", review.DraftID, formatAge(review.UpdatedAt), review.TotalBudget.Amount, review.TotalBudget.Token,
 			review.TargetCount, clean(review.Title))
 	}
 	_ = table.Flush()
-	fmt.Fprintf(w, "\nNext: %s review show %s%s\n", program(), reviews[0].DraftID, client.identityFlags())
+	fmt.Fprintf(w, "\nNext: %s\n", client.suggest("review show %s", reviews[0].DraftID))
 }
 
-// ago is how long something lies back, in words for people.
-func ago(at string) string {
-	parsed, err := time.Parse(time.RFC3339, at)
-	if err != nil {
-		parsed, err = time.Parse(sortie.SubmissionTime, at)
-	}
-	if err != nil {
-		return clean(at)
-	}
-	return duration(time.Since(parsed))
-}
-
-// showReview shows all of a mission: what is not shown would be approved unseen.
+// showReview shows all of a mission, so that nothing is approved unseen.
 func showReview(w io.Writer, client *clientOptions, review sortie.Review) {
 	table := newTable(w)
 	row(table, "draft", review.DraftID)
@@ -190,13 +124,13 @@ func showReview(w io.Writer, client *clientOptions, review sortie.Review) {
 		row(table, "definition", string(review.NormalizedMission)) // of a later version
 	} else {
 		showDefinition(table, m)
-		showFineprint(table, m)
+		showTerms(table, m)
 	}
 	row(table, "budget", review.TotalBudget.Amount+" "+string(review.TotalBudget.Token))
-	row(table, "funding", depthInWords(review.Funding))
+	row(table, "funding", formatFunding(review.Funding))
 	row(table, "review", string(review.ReviewStatus))
 	if review.Decision != nil {
-		row(table, "decided", fmt.Sprintf("by %s, %s ago", review.Decision.DecidedBy, ago(review.Decision.DecidedAt)))
+		row(table, "decided", fmt.Sprintf("by %s, %s ago", review.Decision.DecidedBy, formatAge(review.Decision.DecidedAt)))
 		if review.Decision.Reason != "" {
 			row(table, "reason", review.Decision.Reason)
 		}
@@ -207,66 +141,6 @@ func showReview(w io.Writer, client *clientOptions, review sortie.Review) {
 		fmt.Fprintf(w, "\nNote: %s\n", clean(warning))
 	}
 	if review.ReviewStatus == sortie.ReviewInReview {
-		fmt.Fprintf(w, "\nNext: %[1]s review approve %[2]s%[3]s\n  or: %[1]s review reject %[2]s%[3]s --reason \"...\"\n", program(), review.DraftID, client.identityFlags())
+		fmt.Fprintf(w, "\nNext: %s\n  or: %s --reason \"...\"\n", client.suggest("review approve %s", review.DraftID), client.suggest("review reject %s", review.DraftID))
 	}
-}
-
-// showFineprint shows what showDefinition leaves out.
-func showFineprint(table *tabwriter.Writer, m sortie.NormalizedMission) {
-	rows := func(name string, values []string) {
-		for _, value := range values {
-			row(table, name, value)
-			name = ""
-		}
-	}
-	if m.Description != "" {
-		rows("description", strings.Split(m.Description, "\n"))
-	}
-	rows("accept if", m.Verification.Accept)
-	rows("reject if", m.Verification.Reject)
-	row(table, "per person", fmt.Sprintf("at most %d", m.MaxSubmissionsPerContributor))
-	if m.Video != nil {
-		row(table, "length", fmt.Sprintf("%d to %d ms", m.Video.MinDurationMs, m.Video.MaxDurationMs))
-	}
-	if m.StartsAt != nil {
-		row(table, "starts", *m.StartsAt)
-	}
-	if m.EndsAt != nil {
-		row(table, "ends", *m.EndsAt)
-	}
-	if len(m.Tags) > 0 {
-		row(table, "tags", strings.Join(m.Tags, ", "))
-	}
-	if m.ExternalReference != nil {
-		row(table, "reference", *m.ExternalReference)
-	}
-	var pairs []string
-	for key, value := range m.Metadata {
-		pairs = append(pairs, key+": "+value)
-	}
-	for key, value := range m.Extra {
-		pairs = append(pairs, key+": "+string(value))
-	}
-	slices.Sort(pairs)
-	rows("also says", pairs)
-}
-
-func showAudit(w io.Writer, entries []sortie.AuditEntry) {
-	if len(entries) == 0 {
-		fmt.Fprintln(w, "Nothing was decided yet.")
-		return
-	}
-	table := newTable(w)
-	fmt.Fprintln(table, "  WHEN\tWHO\tWHAT\tABOUT\tDETAIL")
-	for _, entry := range entries {
-		fmt.Fprintf(table, "  %s ago\t%s\t%s\t%s\t%s\n", ago(entry.At), clean(entry.Actor), clean(entry.Action), clean(entry.Subject), clean(string(entry.Detail)))
-	}
-	_ = table.Flush()
-}
-
-func yesOrNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
 }

@@ -1,16 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/chain"
 )
 
 func newSolvencyCmd() *cobra.Command {
@@ -18,56 +16,53 @@ func newSolvencyCmd() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "solvency",
-		Short: "See whether the books agree with the chain, as an operator",
-		Long: `Shows the last comparison of the database with the contracts: what every mission was funded with is paid, deferred,
-remaining or refunded, on both sides, and each factory holds at least what it owes. The missions listed are compared at
-this moment. It ends with exit code 1 unless everything was compared and agrees.`,
+		Short: "Show whether the books agree with the chain, as an operator",
+		Long: `Shows the last comparison of the database with the contracts: for every mission, what was funded is paid, deferred,
+remaining or refunded, on both sides; and each factory holds at least what it owes. The listed missions are compared again now. The
+exit code is 1 unless everything was compared and agrees.`,
 		Args: NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 1 || limit > 100 {
-				return UsageError("--limit %d: want 1 to 100", limit)
+			if err := checkPageLimit(limit); err != nil {
+				return err
 			}
-			api, _, err := client.open(cmd.Context())
+			var solvency sortie.Solvency
+			err := request(cmd, client, func(ctx context.Context, api *sortie.Client) (_ sortie.Solvency, err error) {
+				solvency, err = api.Solvency(ctx, sortie.PageQuery{Limit: limit})
+				return solvency, err
+			}, func(w io.Writer, solvency sortie.Solvency) { showSolvency(w, client, solvency) })
 			if err != nil {
 				return err
 			}
-			solvency, err := api.Solvency(cmd.Context(), sortie.PageQuery{Limit: limit})
-			if err != nil {
-				return client.requestError(err)
-			}
-			if err := show(cmd, solvency, func(w io.Writer) { showSolvency(w, client, solvency) }); err != nil {
-				return err
-			}
-			return judgeSolvency(solvency)
+			return solvencyError(solvency)
 		},
 	}
 	client.register(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 20, "at most this many missions, up to 100")
+	cmd.Flags().IntVar(&limit, "limit", 20, "list at most this many missions, up to 100")
 	return cmd
 }
 
-// judgeSolvency fails unless everything agrees: what was not compared did not pass.
-func judgeSolvency(solvency sortie.Solvency) error {
+// solvencyError returns an error unless everything was compared and agrees.
+func solvencyError(solvency sortie.Solvency) error {
 	for _, mission := range solvency.Missions {
 		if mission.Agrees != nil && !*mission.Agrees {
-			return fmt.Errorf("the books do not agree with the chain: mission %s differs now; payouts halt with the next check, and an operator clears that: %s chain clear", mission.MissionID, program())
+			return fmt.Errorf("the books do not agree with the chain: mission %s differs now; the next comparison halts payouts until an operator clears the incident: %s chain clear", mission.MissionID, programName())
 		}
 	}
 	switch solvency.Status {
 	case sortie.SolvencyAgrees:
 		return nil
 	case sortie.SolvencyMismatch:
-		return fmt.Errorf("the books do not agree with the chain; find out which side is wrong, correct it, and clear the incident: %s chain clear", program())
+		return fmt.Errorf("the books do not agree with the chain: find out which side is wrong, correct it, and clear the incident: %s chain clear", programName())
 	default:
-		return errors.New("the books were not compared with the chain as a whole: " + clean(solvency.Problem))
+		return errors.New("not all books were compared with the chain: " + clean(solvency.Problem))
 	}
 }
 
 func showSolvency(w io.Writer, client *clientOptions, solvency sortie.Solvency) {
 	table := newTable(w)
-	row(table, "books", solvencyInWords(solvency.Status))
+	row(table, "books", formatSolvency(solvency.Status))
 	if solvency.CheckedAt != nil {
-		row(table, "checked", ago(*solvency.CheckedAt)+" ago")
+		row(table, "checked", formatAge(*solvency.CheckedAt)+" ago")
 	}
 	if solvency.BlockNumber != nil && solvency.BlockHash != nil {
 		row(table, "as of block", fmt.Sprintf("%d (%s)", *solvency.BlockNumber, solvency.BlockHash))
@@ -81,18 +76,18 @@ func showSolvency(w io.Writer, client *clientOptions, solvency sortie.Solvency) 
 	showTokenBooks(w, solvency.Tokens)
 	showMissionBooks(w, solvency)
 	if solvency.Status == sortie.SolvencyMismatch {
-		fmt.Fprintf(w, "\nNext: %s chain status%s\n", program(), client.identityFlags())
+		fmt.Fprintf(w, "\nNext: %s\n", client.suggest("chain status"))
 	}
 }
 
-func solvencyInWords(status sortie.SolvencyStatus) string {
+func formatSolvency(status sortie.SolvencyStatus) string {
 	switch status {
 	case sortie.SolvencyAgrees:
 		return "agree with the chain"
 	case sortie.SolvencyMismatch:
 		return "DO NOT AGREE with the chain; payouts are halted"
 	case sortie.SolvencyNotChecked:
-		return "not checked, which is not a pass"
+		return "NOT CHECKED"
 	default:
 		return clean(string(status))
 	}
@@ -126,7 +121,7 @@ func showTokenBooks(w io.Writer, tokens []sortie.TokenBooks) {
 	table := newTable(w)
 	fmt.Fprintln(table, "  TOKEN\tFUNDED\tPAID\tDEFERRED\tREMAINING\tREFUNDED\tFACTORY OWES\tFACTORY HOLDS")
 	for _, token := range tokens {
-		whole := func(units string) string { return wholeTokens(units, token.Decimals) }
+		whole := func(units string) string { return formatUnits(units, token.Decimals) }
 		optional := func(units *string) string {
 			if units == nil {
 				return "not read"
@@ -162,7 +157,7 @@ func showMissionBooks(w io.Writer, solvency sortie.Solvency) {
 			if !known {
 				return clean(units) + " base units"
 			}
-			return wholeTokens(units, places)
+			return formatUnits(units, places)
 		}
 		sums := mission.Database
 		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean(mission.MissionID), clean(string(mission.Token)), whole(sums.FundedBaseUnits), whole(sums.PaidBaseUnits),
@@ -172,22 +167,4 @@ func showMissionBooks(w io.Writer, solvency sortie.Solvency) {
 	if solvency.Summary.Problem != "" {
 		fmt.Fprintf(w, "  %s\n", clean(solvency.Summary.Problem))
 	}
-}
-
-// amountInWords is an amount of a token in whole tokens; of a token of a later version, in base
-// units.
-func amountInWords(units string, token sortie.Token) string {
-	if token != sortie.TokenUSDC && token != sortie.TokenService {
-		return strings.TrimSpace(clean(units) + " base units " + clean(string(token)))
-	}
-	return wholeTokens(units, chain.Decimals(token)) + " " + string(token)
-}
-
-// wholeTokens shows base units as people count them.
-func wholeTokens(units string, decimals int) string {
-	amount, ok := new(big.Int).SetString(units, 10)
-	if !ok || decimals < 0 || decimals > 77 {
-		return clean(units)
-	}
-	return sortie.FormatUnits(amount, decimals)
 }

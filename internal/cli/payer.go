@@ -15,8 +15,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// payerOptions say which wallet pays the gas of one call, and through which node. They need no
-// service.
+// payerOptions select the wallet that pays the gas of one call, and the node. No service is needed.
 type payerOptions struct {
 	rpc      string
 	key      KeyFlag
@@ -31,12 +30,12 @@ func (o *payerOptions) register(cmd *cobra.Command) {
 	flags.StringVar(&o.rpc, "rpc", "", "JSON-RPC URL of a node (required)")
 	flags.Var(&o.key, "key", "key that pays the gas: keystore:PATH, command:PATH or dev:N")
 	o.identity.registerKey(flags)
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask before sending")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything and send nothing; needs no key")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "send without asking")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything and send nothing; no key is needed")
 	flags.DurationVar(&o.wait, "wait", 3*time.Minute, "how long to wait for the transaction")
 }
 
-// dial opens the node of --rpc.
+// Dial opens the node of --rpc.
 func Dial(ctx context.Context, url string) (*chain.Node, error) {
 	node, err := chain.Dial(ctx, url)
 	if err != nil {
@@ -55,7 +54,7 @@ func (o *payerOptions) keysGiven() (given int) {
 	return given
 }
 
-// check refuses flags that cannot work, before the node is asked.
+// check checks the flags before the node is called.
 func (o *payerOptions) check() error {
 	switch given := o.keysGiven(); {
 	case o.rpc == "":
@@ -65,14 +64,14 @@ func (o *payerOptions) check() error {
 	case given > 1:
 		return UsageError("give one of --key, --keystore, --signer-command and --wallet, not %d", given)
 	case given == 0 && !o.dryRun:
-		return UsageError("who pays the gas? give --key KEY (keystore:PATH, command:PATH or dev:N), or --dry-run to check only")
+		return UsageError("no key to pay the gas: give --key KEY (keystore:PATH, command:PATH or dev:N), or --dry-run to check only")
 	case o.key.text != "":
 		return o.key.Check("key")
 	}
 	return nil
 }
 
-// dial gives the node and its chain id.
+// dial returns the node and its chain id.
 func (o *payerOptions) dial(ctx context.Context) (*chain.Node, uint64, error) {
 	node, err := Dial(ctx, o.rpc)
 	if err != nil {
@@ -88,7 +87,7 @@ func (o *payerOptions) dial(ctx context.Context) (*chain.Node, uint64, error) {
 	return node, chainID.Uint64(), nil
 }
 
-// signer opens the key, nil if none is given.
+// signer opens the key; nil if none is given.
 func (o *payerOptions) signer(ctx context.Context, chainID uint64) (funding.Signer, error) {
 	switch {
 	case o.keysGiven() == 0:
@@ -97,16 +96,15 @@ func (o *payerOptions) signer(ctx context.Context, chainID uint64) (funding.Sign
 		signer, err := o.key.Open(ctx, "key", chainID)
 		return signer, Failed(ExitAuthentication, err)
 	case o.identity.devWallet != "" && !chain.IsDevelopment(chainID):
-		return nil, Failed(ExitSafety, fmt.Errorf("--wallet %s is a development key, which everyone has, and chain %d is no development chain: give --key", o.identity.devWallet, chainID))
+		return nil, Failed(ExitSafety, fmt.Errorf("--wallet %s is a development key, which is public, and chain %d is not a development chain: give --key", o.identity.devWallet, chainID))
 	}
 	return o.identity.signer(ctx)
 }
 
-// describeTo is where the command says what it is about to do. For a program that is not asked it
-// says nothing: standard error holds an error as JSON, or nothing.
+// describeTo returns where the command describes what it will do. With --json and no question to ask
+// it is discarded: standard error has an error as JSON, or nothing.
 func (o *payerOptions) describeTo(cmd *cobra.Command) io.Writer {
-	asJSON, _ := cmd.Flags().GetBool("json")
-	if asJSON && (o.yes || o.dryRun || !hasTerminal(cmd)) {
+	if wantsOutputJSON(cmd) && (o.yes || o.dryRun || !hasTerminal(cmd)) {
 		return io.Discard
 	}
 	return cmd.ErrOrStderr()
@@ -124,12 +122,13 @@ func (o *payerOptions) send(cmd *cobra.Command, node *chain.Node, signer funding
 		if errors.Is(err, context.Canceled) {
 			code = ExitInterrupted
 		}
-		return nil, Failed(code, fmt.Errorf("%w; it is safe to run this command again: what was paid is not paid twice", err))
+		return nil, Failed(code, fmt.Errorf("%w; it is safe to run this command again: nothing is paid twice", err))
 	}
 	return receipt, nil
 }
 
-// payoutError says how the process ends when a receipt or a claim is refused, or cannot be checked.
+// payoutError gives the error of a receipt or a claim that is refused, or cannot be checked, its exit
+// code.
 func payoutError(err error) error {
 	var refusal *chain.PayoutRefusal
 	if !errors.As(err, &refusal) {
@@ -144,7 +143,7 @@ func payoutError(err error) error {
 	return Failed(code, fmt.Errorf("nothing was sent: %s", clean(refusal.Message)))
 }
 
-// addressOf is a signer's address, zero without a signer.
+// addressOf returns the address of a signer; zero without a signer.
 func addressOf(signer funding.Signer) sortie.Address {
 	if signer == nil {
 		return sortie.Address{}
@@ -152,7 +151,7 @@ func addressOf(signer funding.Signer) sortie.Address {
 	return signer.Address()
 }
 
-// showPayer says who pays the gas.
+// showPayer shows which account pays the gas.
 func showPayer(w io.Writer, signer funding.Signer) {
 	if signer != nil {
 		fmt.Fprintf(w, "Gas is paid by %s.\n", signer.Address())

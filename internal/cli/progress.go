@@ -12,33 +12,31 @@ import (
 	"golang.org/x/term"
 )
 
-// progress is one line that changes in place while something takes its time. Where nobody looks,
-// without a terminal or with --json, it draws nothing.
+// progress is a progress line on the terminal. Without a terminal, or with --json, it draws nothing.
 type progress struct {
 	w     io.Writer
 	width func() int
 	state func() progressState
-	speed speedometer
+	speed speedMeter
 
 	stopped chan struct{}
 	drawing sync.WaitGroup
 }
 
-// progressState is what the line shows.
+// progressState is the content of the line.
 type progressState struct {
 	doing string  // such as Uploading
 	done  float64 // from 0 to 1
 	text  string  // how much of what
-	bytes int64   // moved so far by this process, for the speed
-	left  int64   // bytes to go, 0 when that is not known
+	bytes int64   // transferred so far by this process, for the speed
+	left  int64   // bytes left, 0 if unknown
 }
 
-// startProgress draws what state says, ten times a second, until stop. What is over at once draws
-// nothing.
+// startProgress draws the state ten times a second, until stop.
 func startProgress(cmd *cobra.Command, state func() progressState) *progress {
 	p := &progress{w: cmd.ErrOrStderr(), state: state, stopped: make(chan struct{})}
 	terminal, ok := p.w.(*os.File)
-	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON || !ok || !term.IsTerminal(int(terminal.Fd())) || os.Getenv("TERM") == "dumb" {
+	if wantsOutputJSON(cmd) || !ok || !term.IsTerminal(int(terminal.Fd())) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
 	p.width = func() int {
@@ -63,25 +61,25 @@ func (p *progress) draw() {
 		case <-tick.C:
 		}
 		state := p.state()
-		line := renderProgress(state, p.speed.at(time.Now(), state.bytes), p.width()-1) // in the last column it would wrap
+		line := renderProgress(state, p.speed.at(time.Now(), state.bytes), p.width()-1) // the last column would wrap
 		fmt.Fprintf(p.w, "\r%s\x1b[K", line)
 	}
 }
 
-// stop takes the line away. What is printed next stands where it was.
+// stop removes the line.
 func (p *progress) stop() {
 	close(p.stopped)
 	p.drawing.Wait()
 }
 
-// renderProgress fits the line to a width, leaving out what matters least.
+// renderProgress fits the line into width. It leaves out the time left first, then the speed.
 func renderProgress(state progressState, bytesPerSecond float64, width int) string {
 	done := min(max(state.done, 0), 1)
 	parts := []string{fmt.Sprintf("%s  ", state.doing), "", fmt.Sprintf("  %3d %%  %s", int(done*100), state.text)}
 	if bytesPerSecond >= 1 {
-		parts = append(parts, "  "+inBytes(int64(bytesPerSecond))+"/s")
+		parts = append(parts, "  "+formatBytes(int64(bytesPerSecond))+"/s")
 		if seconds := float64(state.left) / bytesPerSecond; state.left > 0 && seconds < 24*3600 {
-			parts = append(parts, "  "+duration(time.Duration(seconds*float64(time.Second)))+" left")
+			parts = append(parts, "  "+formatDuration(time.Duration(seconds*float64(time.Second)))+" left")
 		}
 	}
 	for len(strings.Join(parts, ""))+minBar > width && len(parts) > 3 {
@@ -102,7 +100,7 @@ const (
 	maxBar = 32
 )
 
-// bar is a part of a line, in halves of a character.
+// bar draws a bar in steps of half a character.
 func bar(done float64, width int) string {
 	halves := int(done * float64(2*width))
 	full := strings.Repeat("━", halves/2)
@@ -112,8 +110,8 @@ func bar(done float64, width int) string {
 	return full + strings.Repeat("─", width-(halves+1)/2)
 }
 
-// speedometer tells the speed of the last few seconds.
-type speedometer struct {
+// speedMeter measures the speed over the last seconds.
+type speedMeter struct {
 	samples []speedSample
 }
 
@@ -124,7 +122,7 @@ type speedSample struct {
 
 const speedWindow = 4 * time.Second
 
-func (s *speedometer) at(now time.Time, bytes int64) (perSecond float64) {
+func (s *speedMeter) at(now time.Time, bytes int64) (perSecond float64) {
 	s.samples = append(s.samples, speedSample{now, bytes})
 	for len(s.samples) > 2 && now.Sub(s.samples[1].at) >= speedWindow {
 		s.samples = s.samples[1:]
@@ -134,32 +132,4 @@ func (s *speedometer) at(now time.Time, bytes int64) (perSecond float64) {
 		return max(0, float64(bytes-first.bytes)/elapsed)
 	}
 	return 0
-}
-
-// inBytes is a number of bytes for people.
-func inBytes(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1000*1000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	case n < 1000*1000*1000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	default:
-		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
-	}
-}
-
-// duration is a stretch of time for people.
-func duration(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%d days", int(d.Hours()/24))
-	}
 }

@@ -20,31 +20,31 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 		30:  "Uploading     50 %  4.4 MB of ",
 	} {
 		if got := renderProgress(state, 1_100_000, width); got != want {
-			t.Errorf("%d columns: %q, want %q", width, got, want)
+			t.Errorf("progress in %d columns: got %q, want %q", width, got, want)
 		}
 	}
 	for width := range 140 {
 		for _, done := range []float64{-1, 0, 0.01, 0.5, 0.999, 1, 2} {
 			state.done = done
 			if got := renderProgress(state, 1_100_000, width); utf8.RuneCountInString(got) > width {
-				t.Fatalf("%d columns, %v: %q", width, done, got)
+				t.Fatalf("progress of %v in %d columns: got %q, want at most %d characters", done, width, got, width)
 			}
 		}
 	}
 	if got := bar(1, 10); got != strings.Repeat("━", 10) {
-		t.Errorf("all of it: %q", got)
+		t.Errorf("full bar: got %q, want 10 full characters", got)
 	}
 	if got := bar(0.25, 10); got != "━━╸───────" {
-		t.Errorf("a quarter: %q", got)
+		t.Errorf("bar of a quarter: got %q, want ━━╸───────", got)
 	}
 }
 
-func TestTheSpeedIsThatOfTheLastSeconds(t *testing.T) {
+func TestTheSpeedCoversTheLastSeconds(t *testing.T) {
 	t.Parallel()
-	var meter speedometer
+	var meter speedMeter
 	now := time.Unix(1770000000, 0)
 	if speed := meter.at(now, 0); speed != 0 {
-		t.Errorf("at the start: %v", speed)
+		t.Errorf("speed at the start: got %v, want 0", speed)
 	}
 	for second := 1; second <= 10; second++ { // fast at first, then slow
 		bytes := int64(min(second, 5) * 1000)
@@ -53,35 +53,35 @@ func TestTheSpeedIsThatOfTheLastSeconds(t *testing.T) {
 		}
 		speed := meter.at(now.Add(time.Duration(second)*time.Second), bytes)
 		if second == 5 && speed != 1000 || second == 10 && speed != 100 {
-			t.Errorf("after %d s: %v", second, speed)
+			t.Errorf("speed after %d s: got %v, want 1000 after 5 s and 100 after 10 s", second, speed)
 		}
 	}
 	if speed := meter.at(now.Add(11*time.Second), 0); speed != 0 {
-		t.Errorf("after it began again: %v", speed)
+		t.Errorf("speed after a restart: got %v, want 0", speed)
 	}
 }
 
-func TestNothingIsDrawnWhereNobodyLooks(t *testing.T) {
+func TestProgressNeedsATerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	cmd := &cobra.Command{}
 	cmd.SetErr(&out)
 	startProgress(cmd, func() progressState { return progressState{doing: "Pulling"} }).stop()
 	if out.Len() != 0 {
-		t.Errorf("%q", out.String())
+		t.Errorf("got %q, want nothing", out.String())
 	}
 }
 
-func TestNumbersForPeople(t *testing.T) {
+func TestFormatBytesAndDuration(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1500: "1.5 kB", 2_000_000: "2.0 MB", 3_210_000_000: "3.21 GB"} {
-		if got := inBytes(n); got != want {
-			t.Errorf("%d bytes: %s", n, got)
+		if got := formatBytes(n); got != want {
+			t.Errorf("formatBytes(%d): got %s, want %s", n, got, want)
 		}
 	}
 	for d, want := range map[time.Duration]string{-time.Second: "0 s", 59 * time.Second: "59 s", 90 * time.Second: "1 min", 47 * time.Hour: "47 h", 72 * time.Hour: "3 days"} {
-		if got := duration(d); got != want {
-			t.Errorf("%v: %s", d, got)
+		if got := formatDuration(d); got != want {
+			t.Errorf("formatDuration(%v): got %s, want %s", d, got, want)
 		}
 	}
 }

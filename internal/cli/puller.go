@@ -15,8 +15,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// puller brings the deliverables of a mission into a folder: pages one after the other, files at
-// the same time.
+// puller downloads the deliverables of a mission into a folder: pages in order, files in parallel.
 type puller struct {
 	api      *sortie.Client
 	id       string
@@ -24,20 +23,20 @@ type puller struct {
 	parallel int
 
 	accepted    atomic.Int64
-	finished    atomic.Int64 // files that need nothing more
+	finished    atomic.Int64 // files that are done
 	transferred atomic.Int64 // bytes
-	active      sync.Map     // of *partFile, to show how far they are
+	active      sync.Map     // of *partFile, for the progress line
 }
 
-// Links live as long as they may: a page of large files takes a while. Those that are over are
-// asked for again.
+// Links have the longest lifetime, because a page of large files takes a while. Expired links are
+// renewed.
 const (
 	pullPageSize = 100
 	pullLinkTTL  = 15 * time.Minute
 )
 
-// deliverablePage is a page with links that are renewed when they are over. The page at a cursor
-// holds what it held, but for acceptances that were taken back.
+// deliverablePage is a page whose links can be renewed. The page at a cursor stays the same, except
+// for revoked acceptances.
 type deliverablePage struct {
 	cursor string
 
@@ -50,11 +49,11 @@ func (p *puller) firstPage(ctx context.Context) (sortie.Deliverables, error) {
 	return p.api.Deliverables(ctx, p.id, sortie.DeliverablesQuery{Limit: pullPageSize, LinkTTL: pullLinkTTL})
 }
 
-// pulled is what became of one deliverable.
+// pulled is the outcome of one deliverable.
 type pulled struct {
 	deliverable sortie.Deliverable
-	earlier     *pulled       // the same submission, listed before it was taken back and accepted again
-	ended       chan struct{} // when nothing more becomes of it
+	earlier     *pulled       // the same submission, listed before it was revoked and accepted again
+	ended       chan struct{} // closed when the outcome is known
 	outcome     pullOutcome
 	size        int64
 	changed     bool // the folder had a file with other bytes
@@ -71,7 +70,7 @@ const (
 	pullFailed
 )
 
-// pull brings everything. When it fails, the result counts what is there all the same.
+// pull downloads everything. The result counts the files also when it fails.
 func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResult, error) {
 	var all []*pulled
 	latest := make(map[string]*pulled) // by submission id
@@ -85,7 +84,7 @@ func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResul
 				id := deliverable.SubmissionID
 				one := &pulled{deliverable: deliverable, earlier: latest[id], ended: make(chan struct{})}
 				all, latest[id] = append(all, one), one
-				group.Go(func() error { return p.bring(ctx, one, links) }) // waits for its turn
+				group.Go(func() error { return p.pullOne(ctx, one, links) }) // blocks while all workers are busy
 			}
 			if ctx.Err() != nil || page.Summary.NextCursor == nil {
 				return ctx.Err()
@@ -99,7 +98,7 @@ func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResul
 		}
 	}
 	listErr := list()
-	err := group.Wait() // the reason why the list ended, if a file was it
+	err := group.Wait() // a failed file also ends the list
 	if err == nil {
 		err = listErr
 	}
@@ -108,11 +107,11 @@ func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResul
 	if err != nil {
 		return result, err
 	}
-	return result, p.conclude(all, &result)
+	return result, p.finishPull(all, &result)
 }
 
-// conclude moves away what is no longer accepted, and describes the rest.
-func (p *puller) conclude(all []*pulled, result *pullResult) error {
+// finishPull moves the files of revoked acceptances to revoked/ and writes the manifest.
+func (p *puller) finishPull(all []*pulled, result *pullResult) error {
 	keep := make(map[string]bool, len(all))
 	entries := make([]manifestEntry, 0, len(all))
 	for _, one := range all {
@@ -157,25 +156,24 @@ func linksOf(page sortie.Deliverables) map[string]string {
 	return links
 }
 
-// bring sees to one deliverable. One that was listed before waits for its file, finds it in the
-// folder as a rule, and stands for both.
-func (p *puller) bring(ctx context.Context, one *pulled, page *deliverablePage) error {
+// pullOne downloads one deliverable. One that was listed before waits for the earlier download, and
+// counts for both.
+func (p *puller) pullOne(ctx context.Context, one *pulled, page *deliverablePage) error {
 	defer close(one.ended)
 	if one.earlier == nil {
 		defer p.finished.Add(1)
-		return p.bringFile(ctx, one, page)
+		return p.pullFile(ctx, one, page)
 	}
-	<-one.earlier.ended // it has begun: it ends when the context does
-	err := p.bringFile(ctx, one, page)
+	<-one.earlier.ended // it has begun, so it ends at the latest with the context
+	err := p.pullFile(ctx, one, page)
 	if one.outcome == pullUnchanged && one.earlier.outcome == pullDownloaded {
 		one.outcome, one.changed = pullDownloaded, one.earlier.changed
 	}
 	return err
 }
 
-// bringFile sees to one file. What is wrong with it alone is its outcome; an error is what would
-// stop the others, too.
-func (p *puller) bringFile(ctx context.Context, one *pulled, page *deliverablePage) error {
+// pullFile downloads one file. A failure of this file is its outcome; an error stops all files.
+func (p *puller) pullFile(ctx context.Context, one *pulled, page *deliverablePage) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -185,7 +183,7 @@ func (p *puller) bringFile(ctx context.Context, one *pulled, page *deliverablePa
 		one.outcome, one.failure = pullFailed, err
 		return nil
 	}
-	here, err := p.folder.look(name, want)
+	here, err := p.folder.verify(name, want)
 	if here.right {
 		one.outcome, one.size = pullUnchanged, here.size
 		return nil
@@ -208,15 +206,15 @@ func (p *puller) bringFile(ctx context.Context, one *pulled, page *deliverablePa
 	return nil
 }
 
-// errRevoked says that a submission is no longer accepted.
+// errRevoked reports that the acceptance was revoked.
 var errRevoked = errors.New("no longer accepted")
 
-// fileError is an error that concerns one file and no other.
+// fileError is an error of one file only.
 type fileError struct{ error }
 
-// The client itself goes on after lost connections; this is for what it cannot know: other links,
-// and wrong bytes.
-const pullAttempts = 4 // without progress
+// pullAttempts is how often a file without progress is tried. The client itself continues after lost
+// connections; this is for expired links and wrong bytes.
+const pullAttempts = 4
 
 func (p *puller) download(ctx context.Context, id, name string, want [32]byte, page *deliverablePage) (int64, error) {
 	part, err := p.folder.openPart(name, want)
@@ -241,8 +239,8 @@ func (p *puller) download(ctx context.Context, id, name string, want [32]byte, p
 		switch code := sortie.ErrorCode(err); {
 		case err == nil && part.complete():
 			continue
-		case err == nil || code == sortie.CodeRangeNotSatisfiable: // not these bytes: perhaps those of before were wrong
-			err = &fileError{errors.New("the service sends other bytes than those it promised")}
+		case err == nil || code == sortie.CodeRangeNotSatisfiable: // the kept part may be wrong
+			err = &fileError{errors.New("sha256 mismatch: the service sends other bytes than it listed")}
 			if resetErr := part.reset(); resetErr != nil {
 				return 0, resetErr
 			}
@@ -250,7 +248,7 @@ func (p *puller) download(ctx context.Context, id, name string, want [32]byte, p
 			if renewErr := p.renew(ctx, page, age); renewErr != nil {
 				return 0, renewErr
 			}
-			err = &fileError{fmt.Errorf("the service lists it and does not give it: %w", err)}
+			err = &fileError{fmt.Errorf("the service lists it but does not send it: %w", err)}
 		default:
 			return 0, err
 		}
@@ -260,7 +258,7 @@ func (p *puller) download(ctx context.Context, id, name string, want [32]byte, p
 	}
 }
 
-// transfer appends what the link gives to what is there.
+// transfer appends the rest of the file.
 func (p *puller) transfer(ctx context.Context, link string, part *partFile) error {
 	stream, err := p.api.Download(ctx, link, part.size())
 	if err != nil {
@@ -272,7 +270,7 @@ func (p *puller) transfer(ctx context.Context, link string, part *partFile) erro
 	return err
 }
 
-// countedReader counts the bytes that come.
+// countedReader counts the bytes read.
 type countedReader struct {
 	io.Reader
 	total *atomic.Int64
@@ -284,14 +282,14 @@ func (r countedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// link is where a submission's media is now; empty when it is no longer among the accepted.
+// link returns the media link of a submission; empty if its acceptance was revoked.
 func (d *deliverablePage) link(id string) (link string, age int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.links[id], d.age
 }
 
-// renew asks for the page again, unless somebody has since the links of this age were taken.
+// renew reads the page again, unless another file did so after the links of this age were read.
 func (p *puller) renew(ctx context.Context, page *deliverablePage, age int) error {
 	page.mu.Lock()
 	defer page.mu.Unlock()
@@ -306,7 +304,7 @@ func (p *puller) renew(ctx context.Context, page *deliverablePage, age int) erro
 	return nil
 }
 
-// progress is how far it is, the parts of files counted.
+// progress is how far it is, the parts of files formatCount.
 func (p *puller) progress() progressState {
 	total, finished := p.accepted.Load(), p.finished.Load()
 	done := float64(finished)
@@ -316,6 +314,6 @@ func (p *puller) progress() progressState {
 	})
 	return progressState{
 		doing: "Pulling", done: done / float64(max(1, total)), bytes: p.transferred.Load(),
-		text: fmt.Sprintf("%d of %s  %s", finished, counted(int(total), "file"), inBytes(p.transferred.Load())),
+		text: fmt.Sprintf("%d of %s  %s", finished, formatCount(int(total), "file"), formatBytes(p.transferred.Load())),
 	}
 }

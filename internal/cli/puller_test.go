@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// What is taken back and accepted again while a run lists and brings is listed twice. It is
-// brought, described and counted once.
-func TestPullBringsWhatIsAcceptedAgainOnce(t *testing.T) {
+// A submission that is revoked and accepted again during a run is listed twice. It is downloaded,
+// listed in the manifest and counted once.
+func TestPullDownloadsASubmissionAcceptedAgainOnce(t *testing.T) {
 	t.Parallel()
-	for name, revoked := range map[string]bool{"its link works all the time": false, "its link stops working": true} {
+	for name, revoked := range map[string]bool{"its link keeps working": false, "its link stops working": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDeliveries(t, 7, 200_000)
-			again, last := d.order[1], "sub_"+strings.Repeat("9", 26) // the fake lists by its own ids
+			again, last := d.order[1], "sub_"+strings.Repeat("9", 26) // the fake service lists by its own ids
 			file, lastPage := d.files[again], d.order[5]
 			begun, listed := make(chan struct{}), make(chan struct{})
 			begin := sync.OnceFunc(func() { close(begun) })
@@ -28,7 +28,7 @@ func TestPullBringsWhatIsAcceptedAgainOnce(t *testing.T) {
 				d.order, d.files[last], d.idInLists[last] = append(d.order, last), file, again
 				close(listed)
 			})
-			d.spoil = func(_ *deliveries, r *http.Request, id string) http.HandlerFunc {
+			d.replace = func(_ *deliveries, r *http.Request, id string) http.HandlerFunc {
 				if id != again || r.Header.Get("Range") != "" {
 					return nil
 				}
@@ -56,10 +56,10 @@ func TestPullBringsWhatIsAcceptedAgainOnce(t *testing.T) {
 			result, code, stderr := d.pull(t, directory)
 			want := int64(7*200_000 + 21)
 			if revoked {
-				want += 100_000 // what came is dropped with the acceptance
+				want += 100_000 // the part is discarded with the acceptance
 			}
 			if code != 0 || result.Accepted != 7 || result.Downloaded != 7 || result.Unchanged != 0 || len(result.Revoked)+len(result.Failed) != 0 || result.TransferredBytes != want {
-				t.Errorf("%d: %+v, want %d bytes: %s", code, result, want, stderr)
+				t.Errorf("got exit code %d, %+v and %q; want 0, 7 downloads and %d bytes", code, result, stderr, want)
 			}
 			delete(d.files, last)
 			d.order, d.files[again] = append(slices.Delete(d.order, 1, 2), again), file

@@ -2,24 +2,37 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-// devReadyFile is the name of the ready file in the data directory of `sortie dev`.
+// ReadyFileName is the name of the ready file in the data directory of `sortie dev`.
 const ReadyFileName = "ready.json"
 
-// readyFile is what a program needs to know to use a running `sortie dev`. It is a [trustFile] too.
+// defaultTrust is the ready file of `sortie dev` with its default data directory.
+const defaultTrust = ".sortie/" + ReadyFileName
+
+// ReadyFile is what a program needs to know to use a running `sortie dev`. It is also a [trustFile].
 type ReadyFile struct {
 	BaseURL string `json:"baseUrl"`
 	trustFile
 	Wallets []readyWallet `json:"wallets"`
+}
+
+// trustFile holds the values that quotes are verified against.
+type trustFile struct {
+	RPCURL         string                      `json:"rpcUrl"`
+	ChainID        uint64                      `json:"chainId"`
+	FactoryAddress sortie.Address              `json:"factoryAddress"`
+	Authorizer     sortie.Address              `json:"authorizer"`
+	Tokens         map[sortie.Token]readyToken `json:"tokens"`
 }
 
 type readyToken struct {
@@ -33,6 +46,7 @@ type readyWallet struct {
 	PrivateKey string         `json:"privateKey"`
 }
 
+// NewReadyFile describes a development chain and the service on it.
 func NewReadyFile(net *devnet.Chain, baseURL string) ReadyFile {
 	deployment := net.Deployment()
 	ready := ReadyFile{
@@ -54,33 +68,51 @@ func NewReadyFile(net *devnet.Chain, baseURL string) ReadyFile {
 	return ready
 }
 
-// write puts the file in place whole: a program that waits for it never reads half of it.
+// Write writes the file atomically: a program that waits for it never reads half of it.
 func (r ReadyFile) Write(path string) error {
 	encoded, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write ready file: %w", err)
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
-	if err != nil {
-		return fmt.Errorf("--ready-file: %w", err)
-	}
-	_, err = temporary.Write(append(encoded, '\n'))
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary.Name())
+	if err := writeFile(path, append(encoded, '\n')); err != nil {
 		return fmt.Errorf("--ready-file: %w", err)
 	}
 	return nil
 }
 
-// greet tells a newcomer what runs and what to try.
+// readTrust reads a trust file.
+func readTrust(path string) (trustFile, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return trustFile{}, UsageError("--trust %s: no such file; write one with chainId, factoryAddress, authorizer and tokens as your service documents them (sortie dev writes one)", path)
+	}
+	var trust trustFile
+	if err == nil {
+		err = json.Unmarshal(data, &trust)
+	}
+	if err != nil {
+		return trustFile{}, UsageError("--trust %s: %w", path, err)
+	}
+	if trust.ChainID == 0 || trust.FactoryAddress.IsZero() || trust.Authorizer.IsZero() || len(trust.Tokens) == 0 {
+		return trustFile{}, UsageError("--trust %s: want chainId, factoryAddress, authorizer and tokens", path)
+	}
+	return trust, nil
+}
+
+func (t trustFile) values() sortie.Trust {
+	trust := sortie.Trust{
+		ChainID: t.ChainID, Factory: t.FactoryAddress, Authorizers: []sortie.Address{t.Authorizer},
+		Tokens: make(map[sortie.Token]sortie.TrustedToken, len(t.Tokens)),
+	}
+	for name, token := range t.Tokens {
+		trust.Tokens[name] = sortie.TrustedToken{Address: token.Address, Decimals: token.Decimals}
+	}
+	return trust
+}
+
+// Greet prints what runs and which commands to try. Path is where the ready file is.
 func (r ReadyFile) Greet(w io.Writer, path string) {
-	fmt.Fprintf(w, "Sortie is running. Stop it with Ctrl-C; what happened stays until you start with --reset.\n\n")
+	fmt.Fprintf(w, "Sortie is running. Stop it with Ctrl-C. Data is kept; --reset starts with none.\n\n")
 	fmt.Fprintf(w, "  API            %s  (documentation at %s/docs)\n", r.BaseURL, r.BaseURL)
 	fmt.Fprintf(w, "  chain          %s  (chain id %d)\n", r.RPCURL, r.ChainID)
 	fmt.Fprintf(w, "  factory        %s\n", r.FactoryAddress)
@@ -99,17 +131,17 @@ func (r ReadyFile) Greet(w io.Writer, path string) {
 	fmt.Fprintf(w, `
 The wallets hold gas and both tokens. Their keys are public: never send them anything of value.
 
-Try it, in another terminal:
+Try it in another terminal:
 
   %[1]s mission create --wallet creator%[2]s --title "Photo of the main entrance" --reward 2.5 --count 3
   %[1]s mission fund DRAFT_ID --wallet creator%[2]s%[3]s
   %[1]s mission status DRAFT_ID --watch --wallet creator%[2]s
 
-and while that one watches, in a third:
+While the last one watches, in a third terminal:
 
   %[1]s review approve DRAFT_ID --wallet operator%[2]s
   %[1]s missions%[2]s
   %[1]s submit MISSION_ID photo.jpg --lat 48.8584 --lng 2.2945 --accuracy 8 --wallet contributor1%[2]s
   %[1]s mission pull DRAFT_ID photos --wallet creator%[2]s
-`, program(), url, trust)
+`, programName(), url, trust)
 }

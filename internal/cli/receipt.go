@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -17,43 +16,45 @@ func newSubmissionsReceiptCmd(client *clientOptions) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "receipt ID",
-		Short: "Write the receipt of what you submitted as JSON, for sortie redeem",
-		Long: `Writes the signed receipt of an accepted submission of yours. With it the contract pays you even when the service is gone: keep
-it, and have it paid with sortie redeem. A receipt is no secret: it pays the wallet that it names and no other.
+		Short: "Write the receipt of a submission of yours as JSON, for sortie redeem",
+		Long: `Writes the signed receipt of an accepted submission of yours. With it the contract pays you even when the service is gone:
+keep it, and have it paid with sortie redeem. A receipt is no secret: it pays only the wallet that it names.
 
-There is no receipt before the acceptance is final. After a change of the settler's key the service signs it again: fetch it again
-before you redeem it.`,
+There is no receipt before the acceptance is final. After a change of the settler's key the service signs receipts again: fetch
+yours again before you redeem it.`,
 		Example: `  sortie submissions receipt ID --keystore wallet.json --out receipt.json`,
 		Args:    oneArg("the submission id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			submission, err := api.MySubmission(cmd.Context(), args[0])
-			if err != nil {
-				return client.requestError(err)
-			}
-			if submission.Receipt == nil {
-				return noReceipt(submission)
-			}
-			receipt := completeReceipt(submission)
-			if out == "" || out == "-" {
-				return PrintJSON(cmd.OutOrStdout(), receipt)
-			}
-			if err := writeReceipt(out, receipt); err != nil {
-				return Failed(ExitFailure, fmt.Errorf("--out %s: %w", clean(out), err))
-			}
-			return show(cmd, receipt, func(w io.Writer) {
-				fmt.Fprintf(w, "Wrote %s.\nNext: %s redeem %s --rpc URL --key KEY\n", clean(out), program(), clean(out))
-			})
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return runReceipt(cmd, client, args[0], out) },
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "write to this file; standard output unless given")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write to this file (default standard output)")
 	return cmd
 }
 
-// completeReceipt adds what a service of an earlier release tells of the submission only.
+func runReceipt(cmd *cobra.Command, client *clientOptions, id, out string) error {
+	api, err := client.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	submission, err := api.MySubmission(cmd.Context(), id)
+	if err != nil {
+		return client.requestError(err)
+	}
+	if submission.Receipt == nil {
+		return missingReceiptError(submission)
+	}
+	receipt := completeReceipt(submission)
+	if out == "" || out == "-" {
+		return PrintJSON(cmd.OutOrStdout(), receipt)
+	}
+	if err := writeReceipt(out, receipt); err != nil {
+		return Failed(ExitFailure, fmt.Errorf("--out %s: %w", clean(out), err))
+	}
+	return show(cmd, receipt, func(w io.Writer) {
+		fmt.Fprintf(w, "Wrote %s.\nNext: %s redeem %s --rpc URL --key KEY\n", clean(out), programName(), clean(out))
+	})
+}
+
+// completeReceipt adds the fields that a service of an earlier release has in the submission only.
 func completeReceipt(submission sortie.Submission) sortie.Receipt {
 	receipt := *submission.Receipt
 	if receipt.MissionID == "" {
@@ -68,18 +69,18 @@ func completeReceipt(submission sortie.Submission) sortie.Receipt {
 	return receipt
 }
 
-// noReceipt says when the receipt comes, if it does.
-func noReceipt(submission sortie.Submission) error {
+// missingReceiptError explains when the receipt is signed, if it ever is.
+func missingReceiptError(submission sortie.Submission) error {
 	var why string
 	switch submission.Status {
 	case sortie.SubmissionPending:
-		why = "is not decided about yet; if it is accepted, its receipt is signed when the acceptance is final"
+		why = "is not decided yet; if it is accepted, its receipt is signed when the acceptance is final"
 	case sortie.SubmissionFlagged:
 		why = "waits for an operator's decision; if it is accepted, its receipt is signed when the acceptance is final"
 	case sortie.SubmissionAccepted, sortie.SubmissionCurationAccepted:
-		why = "is accepted, and its receipt is signed when the acceptance is final, after the service's hold (10 minutes unless the service says otherwise): run this again then"
+		why = "is accepted, and its receipt is signed when the acceptance is final, after the hold of the service (by default 10 minutes): run this again then"
 		if submission.Payout.Status != sortie.PayoutNone {
-			why = "is accepted for good, and its receipt is being signed: run this again in a few seconds"
+			why = "is accepted, the acceptance is final, and its receipt is being signed: run this again in a few seconds"
 		}
 	default:
 		why = fmt.Sprintf("is %s, so there will be no receipt", submission.Status)
@@ -90,31 +91,14 @@ func noReceipt(submission sortie.Submission) error {
 	return Failed(ExitConflict, fmt.Errorf("there is no receipt: submission %s %s", submission.SubmissionID, why))
 }
 
-// writeReceipt puts the file in place whole, so that a failure does not spoil an earlier one.
+// writeReceipt replaces the file atomically, so that a failure keeps an earlier receipt.
 func writeReceipt(path string, receipt sortie.Receipt) error {
 	var text bytes.Buffer
 	if err := PrintJSON(&text, receipt); err != nil {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return errors.New("this is not a regular file: give another name, or leave --out away for standard output")
+		return errors.New("this is not a regular file: give another name, or leave out --out for standard output")
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".receipt-*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(text.Bytes())
-	if err == nil {
-		err = temporary.Sync()
-	}
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary.Name())
-	}
-	return err
+	return writeFile(path, text.Bytes())
 }

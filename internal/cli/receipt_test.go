@@ -13,22 +13,21 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// There is no receipt before an acceptance is final. What is said then depends on where the
-// submission is.
-func TestAMissingReceiptSaysWhenItComes(t *testing.T) {
+// The message about a missing receipt depends on the state of the submission.
+func TestAMissingReceiptIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status sortie.SubmissionStatus
 		payout sortie.PayoutStatus
 		want   string
 	}{
-		"being checked":       {sortie.SubmissionPending, sortie.PayoutNone, "is not decided about yet"},
-		"before an operator":  {sortie.SubmissionFlagged, sortie.PayoutNone, "waits for an operator's decision"},
-		"on hold":             {sortie.SubmissionAccepted, sortie.PayoutNone, "when the acceptance is final, after the service's hold"},
-		"on hold by a person": {sortie.SubmissionCurationAccepted, sortie.PayoutNone, "when the acceptance is final, after the service's hold"},
-		"final, not signed":   {sortie.SubmissionAccepted, sortie.PayoutQueued, "run this again in a few seconds"},
-		"rejected":            {sortie.SubmissionRejected, sortie.PayoutNone, "is rejected, so there will be no receipt: too far away"},
-		"withdrawn":           {sortie.SubmissionWithdrawn, sortie.PayoutNone, "is withdrawn, so there will be no receipt"},
+		"pending":           {sortie.SubmissionPending, sortie.PayoutNone, "is not decided yet"},
+		"flagged":           {sortie.SubmissionFlagged, sortie.PayoutNone, "waits for an operator's decision"},
+		"on hold":           {sortie.SubmissionAccepted, sortie.PayoutNone, "when the acceptance is final, after the hold of the service"},
+		"curation accepted": {sortie.SubmissionCurationAccepted, sortie.PayoutNone, "when the acceptance is final, after the hold of the service"},
+		"final, not signed": {sortie.SubmissionAccepted, sortie.PayoutQueued, "run this again in a few seconds"},
+		"rejected":          {sortie.SubmissionRejected, sortie.PayoutNone, "is rejected, so there will be no receipt: too far away"},
+		"withdrawn":         {sortie.SubmissionWithdrawn, sortie.PayoutNone, "is withdrawn, so there will be no receipt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,9 +41,9 @@ func TestAMissingReceiptSaysWhenItComes(t *testing.T) {
 	}
 }
 
-// A receipt goes to standard output or replaces a file, with what an earlier service told of the
-// submission only.
-func TestAReceiptIsWrittenWhole(t *testing.T) {
+// A receipt is printed, or replaces a file. Fields that an earlier service has in the submission only
+// are added.
+func TestAReceiptIsWrittenComplete(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "receipt.json")
 	if err := os.WriteFile(path, []byte("an earlier one"), 0o600); err != nil {
@@ -58,8 +57,8 @@ func TestAReceiptIsWrittenWhole(t *testing.T) {
 	if code != ExitOK || stderr != "" {
 		t.Fatalf("got exit code %d, error %q; want 0", code, stderr)
 	}
-	if code, said, stderr := fetchReceipt(t, submission, "--out", path); code != ExitOK || !strings.Contains(said, "redeem "+path) {
-		t.Fatalf("got exit code %d, output %q, error %q; want 0 and the next command", code, said, stderr)
+	if code, printed, stderr := fetchReceipt(t, submission, "--out", path); code != ExitOK || !strings.Contains(printed, "redeem "+path) {
+		t.Fatalf("got exit code %d, output %q, error %q; want 0 and the next command", code, printed, stderr)
 	}
 	if written := readText(t, path); written != stdout {
 		t.Errorf("got %q in the file, want %q", written, stdout)
@@ -78,15 +77,15 @@ func TestAReceiptIsWrittenWhole(t *testing.T) {
 	}
 }
 
-// fetchReceipt asks a service that knows one submission.
+// fetchReceipt runs the command against a service with one submission.
 func fetchReceipt(t *testing.T, submission sortie.Submission, args ...string) (code ExitCode, stdout, stderr string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(sortie.SubmissionDetail{OK: true, Submission: submission})
 	}))
 	defer server.Close()
-	var out, complaints bytes.Buffer
+	var out, errors bytes.Buffer
 	nothing := func(string) (string, bool) { return "", false }
-	code = ExitCode(run(t.Context(), append([]string{"submissions", "receipt", "sub_1", "--wallet", "contributor1", "--url", server.URL}, args...), nothing, &out, &complaints))
-	return code, out.String(), complaints.String()
+	code = ExitCode(run(t.Context(), append([]string{"submissions", "receipt", "sub_1", "--wallet", "contributor1", "--url", server.URL}, args...), nothing, &out, &errors))
+	return code, out.String(), errors.String()
 }

@@ -26,21 +26,21 @@ func newRedeemCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redeem RECEIPT.json --rpc URL --key KEY",
 		Short: "Have the contract pay a receipt, without the service",
-		Long: `Sends the receipt of an accepted submission to the contract, which pays its recipient. The service is not needed, and any
-wallet may pay the gas: the money goes to the receipt's recipient in any case.
+		Long: `Sends the receipt of an accepted submission to the contract, which pays its recipient. It does not need the service, and any
+wallet may pay the gas: the contract pays the recipient of the receipt.
 
-RECEIPT.json is what sortie submissions receipt writes, or the whole answer of GET /api/submissions/{id}; - reads standard
-input. Before anything is sent the receipt is compared with the contract: chain, factory, signature, settler role, mission,
-slot, pause and daily cap; then the settlement is simulated.
+RECEIPT.json is the file that sortie submissions receipt writes, or the whole answer of GET /api/submissions/{id}; - reads
+standard input. Before anything is sent, the receipt is compared with the contract: chain, factory, signature, settler role,
+mission, slot, pause and daily cap; then the settlement is simulated.
 
-Without a terminal it asks nothing: --yes is needed.`,
+Without a terminal it cannot ask, so --yes is required.`,
 		Example: `  sortie submissions receipt ID --keystore wallet.json --out receipt.json
   sortie redeem receipt.json --rpc https://node.example.com --key keystore:wallet.json`,
 		Args: oneArg("the file with the receipt, or -"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRedeem(cmd, options, args[0]) },
 	}
 	options.register(cmd)
-	cmd.Flags().Var(&options.factory, "factory", "address of the MissionFactory that the receipt must be of; needed for receipts that do not name it")
+	cmd.Flags().Var(&options.factory, "factory", "address of the MissionFactory of the receipt; required for receipts that do not name it")
 	return cmd
 }
 
@@ -56,7 +56,7 @@ type redeemResult struct {
 	AmountBaseUnits string         `json:"amountBaseUnits"`
 	ChainID         uint64         `json:"chainId"`
 	Factory         sortie.Address `json:"factory"`
-	WouldDefer      bool           `json:"wouldDefer"` // before it was sent, the token refused to pay the recipient
+	WouldDefer      bool           `json:"wouldDefer"` // the simulated payment was deferred
 	ReclaimAfter    string         `json:"reclaimAfter"`
 	Transaction     string         `json:"transaction,omitempty"`
 	BlockNumber     uint64         `json:"blockNumber,omitempty"`
@@ -95,7 +95,7 @@ func runRedeem(cmd *cobra.Command, options redeemOptions, path string) error {
 	describeRedemption(options.describeTo(cmd), receipt, redemption)
 	showPayer(options.describeTo(cmd), signer)
 	if options.dryRun {
-		return show(cmd, result, func(w io.Writer) { fmt.Fprintln(w, "Everything was checked, and nothing was sent.") })
+		return show(cmd, result, func(w io.Writer) { fmt.Fprintln(w, "All checks passed. Nothing was sent.") })
 	}
 	if err := askToSend(cmd, options.yes); err != nil {
 		return err
@@ -106,14 +106,13 @@ func runRedeem(cmd *cobra.Command, options redeemOptions, path string) error {
 	}
 	outcome := redemption.SettledAs(mined)
 	if outcome == chain.OutcomeSkipped {
-		return Failed(ExitConflict, fmt.Errorf("another transaction redeemed slot %d first, so %s paid nothing: there is nothing left to do", result.Slot, sortie.Hash(mined.TxHash)))
+		return Failed(ExitConflict, fmt.Errorf("another transaction redeemed slot %d first, so %s paid nothing: nothing is left to do", result.Slot, sortie.Hash(mined.TxHash)))
 	}
 	result.Outcome, result.Transaction, result.BlockNumber = string(outcome), mined.TxHash.String(), mined.BlockNumber.Uint64()
 	return show(cmd, result, func(w io.Writer) { showRedeemed(w, redemption, result) })
 }
 
-// domain is the contract that the receipt is sent to. What the flag says must not contradict what
-// the receipt says.
+// domain returns the contract that the receipt is sent to. The flag must not contradict the receipt.
 func (o redeemOptions) domain(receipt sortie.Receipt, chainID uint64) (sortie.Domain, error) {
 	domain := receipt.Domain()
 	if domain.ChainID == 0 {
@@ -140,7 +139,7 @@ func newRedeemResult(receipt sortie.Receipt, redemption chain.Redemption) redeem
 	}
 }
 
-// describeRedemption says what the receipt pays and what it depends on, as of now.
+// describeRedemption shows what the receipt pays and its conditions as they are now.
 func describeRedemption(w io.Writer, receipt sortie.Receipt, redemption chain.Redemption) {
 	payment := redemption.Settlement.Payments[0]
 	amount := sortie.FormatUnits(redemption.Amount, chain.Decimals(redemption.Token))
@@ -158,21 +157,21 @@ func describeRedemption(w io.Writer, receipt sortie.Receipt, redemption chain.Re
 	fmt.Fprintln(w, "\nWhat the receipt depends on:")
 	table = newTable(w)
 	row(table, string(sortie.ReceiptPause), "the contract is not paused")
-	row(table, string(sortie.ReceiptCap), capInWords(redemption))
+	row(table, string(sortie.ReceiptCap), formatCap(redemption))
 	row(table, string(sortie.ReceiptRole), fmt.Sprintf("its signer %s is a settler of the contract", redemption.Signer))
 	row(table, string(sortie.ReceiptClose), fmt.Sprintf("the mission is open; %d of %d slots are paid", redemption.PaidCount, redemption.TargetCount))
-	row(table, string(sortie.ReceiptReclaim), fmt.Sprintf("from %s on the creator may take back what is not redeemed", sortie.FormatTime(redemption.ReclaimAfter)))
+	row(table, string(sortie.ReceiptReclaim), fmt.Sprintf("from %s on the creator may reclaim what is not redeemed", sortie.FormatTime(redemption.ReclaimAfter)))
 	_ = table.Flush()
 	fmt.Fprintln(w)
 	if redemption.Deferred {
-		fmt.Fprintf(w, "The token refuses to pay %s now: the wallet is on its denylist, or the token is paused. The contract would keep the amount for that wallet as a deferred credit; sortie claim pays it later.\n", payment.Recipient)
+		fmt.Fprintf(w, "The token refuses to pay %s now: the wallet is on its denylist, or the token is paused. The contract would keep the amount as a deferred credit of that wallet, which sortie claim pays later.\n", payment.Recipient)
 	}
 	if time.Now().After(redemption.ReclaimAfter) {
-		fmt.Fprintln(w, "The creator may take the money back at any time now: do not wait.")
+		fmt.Fprintln(w, "The creator may reclaim the money at any time now: do not wait.")
 	}
 }
 
-func capInWords(redemption chain.Redemption) string {
+func formatCap(redemption chain.Redemption) string {
 	if redemption.CapLeft == nil {
 		return fmt.Sprintf("%s has no daily cap", redemption.Token)
 	}
@@ -188,15 +187,14 @@ func showRedeemed(w io.Writer, redemption chain.Redemption, result redeemResult)
 	fmt.Fprintf(w, "Deferred: the token refused to pay %s, so the contract keeps %s %s for that wallet (block %d, transaction %s).\n",
 		result.Recipient, amount, result.Token, result.BlockNumber, result.Transaction)
 	fmt.Fprintf(w, "\nNext, when the wallet can receive the token again:\n  %s claim --rpc URL --factory %s --token %s --account %s --key KEY\n",
-		program(), result.Factory, result.Token, result.Recipient)
+		programName(), result.Factory, result.Token, result.Recipient)
 }
 
-// maxReceiptBytes is far more than a submission with its receipt takes.
+// maxReceiptBytes is far more than a submission with its receipt needs.
 const maxReceiptBytes = 256 << 10
 
-// readReceipt reads a receipt from a file, or from standard input for "-". It takes the receipt
-// itself, a submission with its receipt, and the answer with the submission; other members are
-// ignored.
+// readReceipt reads a receipt from a file, or from standard input for "-". It accepts a receipt, a
+// submission with its receipt, or the answer with the submission, and ignores other members.
 func readReceipt(path string, stdin io.Reader) (sortie.Receipt, error) {
 	source := stdin
 	if path != "-" {
@@ -221,7 +219,7 @@ func readReceipt(path string, stdin io.Reader) (sortie.Receipt, error) {
 	return receipt, nil
 }
 
-// decodeReceipt finds the receipt in a file and checks its shape.
+// decodeReceipt decodes the receipt in a file and checks its shape.
 func decodeReceipt(data []byte) (receipt sortie.Receipt, err error) {
 	if !json.Valid(data) {
 		return receipt, errors.New("this is not JSON")

@@ -20,17 +20,16 @@ func callMessage(to *common.Address, data []byte) ethereum.CallMsg {
 	return ethereum.CallMsg{To: to, Data: data}
 }
 
-// A wallet without a part in the mission pays the gas, and the contributor gets the money, once.
-// There is no service.
+// A third party pays the gas, and the contributor is paid once. No service runs.
 func TestRedeemPaysAReceiptOnce(t *testing.T) {
 	t.Parallel()
-	c := startPayoutChain(t)
+	c := startTestChain(t)
 	reclaimAfter := c.fund(payoutMission)
 	before := c.balance(devnet.RoleContributor1)
 
 	bare := c.receipt(payoutMission, 0, reclaimAfter)
 	code, stdout, stderr := c.sortie("redeem", c.write(bare), "--dry-run")
-	if code != ExitOK || !strings.Contains(stdout, "nothing was sent") {
+	if code != ExitOK || !strings.Contains(stdout, "Nothing was sent") {
 		t.Fatalf("dry run: got exit code %d, output %q, error %q; want 0 and nothing sent", code, stdout, stderr)
 	}
 	c.wantEarned(before, 0)
@@ -43,10 +42,10 @@ func TestRedeemPaysAReceiptOnce(t *testing.T) {
 	for _, want := range []string{
 		"This pays 2.5 USDC to " + recipient, "Gas is paid by " + devnet.WalletByRole(devnet.RoleCreator2).Address.String(),
 		"the contract is not paused", "USDC has no daily cap", "is a settler of the contract", "the mission is open; 0 of 3 slots are paid",
-		"from " + sortie.FormatTime(reclaimAfter) + " on the creator may take back",
+		"from " + sortie.FormatTime(reclaimAfter) + " on the creator may reclaim",
 	} {
 		if !strings.Contains(stderr, want) {
-			t.Errorf("got %q, want it to say %q", stderr, want)
+			t.Errorf("got %q, want %q in it", stderr, want)
 		}
 	}
 	c.wantEarned(before, payoutReward)
@@ -71,10 +70,10 @@ func TestRedeemPaysAReceiptOnce(t *testing.T) {
 
 func ptr[T any](value T) *T { return &value }
 
-// Each member is altered by itself. Nothing of it reaches the chain.
+// Each member is altered separately. Nothing is sent.
 func TestRedeemRefusesAnAlteredReceipt(t *testing.T) {
 	t.Parallel()
-	c := startPayoutChain(t)
+	c := startTestChain(t)
 	reclaimAfter := c.fund(payoutMission)
 	c.fund("another-mission")
 	genuine := c.receipt(payoutMission, 0, reclaimAfter)
@@ -123,7 +122,7 @@ func TestRedeemRefusesAnAlteredReceipt(t *testing.T) {
 		altered.Payments, altered.Signature = append([]sortie.Payment(nil), genuine.Payments...), bytes.Clone(genuine.Signature)
 		test.alter(&altered)
 		t.Run(name, func(t *testing.T) {
-			c := &payoutChain{t: t, net: c.net, deployment: c.deployment, files: t.TempDir()}
+			c := &testChain{t: t, net: c.net, deployment: c.deployment, files: t.TempDir()}
 			c.wantRefused(test.code, test.reason, "redeem", c.write(altered), "--yes")
 		})
 	}
@@ -133,18 +132,19 @@ func TestRedeemRefusesAnAlteredReceipt(t *testing.T) {
 	}
 }
 
-// signAgain alters a receipt and has the settler sign that.
-func (c *payoutChain) signAgain(alter func(*sortie.Receipt)) func(*sortie.Receipt) {
+// signAgain alters a receipt and has the settler sign it again.
+func (c *testChain) signAgain(alter func(*sortie.Receipt)) func(*sortie.Receipt) {
 	return func(r *sortie.Receipt) {
 		alter(r)
 		r.Signature = devnet.WalletByRole(devnet.RoleSettler).Key.SignDigest(r.Settlement.Digest(c.domain().Separator()))
 	}
 }
 
-// What holds a receipt up is said before anything is sent, and the receipt works when it is over.
+// A condition that blocks a receipt is reported before anything is sent. The receipt works when the
+// condition has ended.
 func TestRedeemWaitsForPauseCapAndSettler(t *testing.T) {
 	t.Parallel()
-	c := startPayoutChain(t)
+	c := startTestChain(t)
 	reclaimAfter := c.fund(payoutMission)
 	factory, usdc := c.deployment.Factory, common.Address(c.deployment.USDC)
 	paths := make([]string, 3)
@@ -175,7 +175,7 @@ func TestRedeemWaitsForPauseCapAndSettler(t *testing.T) {
 	c.wantRefused(ExitSafety, "the settler's key was changed", "redeem", paths[1], "--yes")
 	c.transact(devnet.RoleDeployer, factory, factoryCalls.PackGrantRole(role, settler))
 	if code, _, stderr := c.sortie("redeem", paths[1], "--yes"); code != ExitOK {
-		t.Fatalf("with all in order: got exit code %d, error %q; want 0", code, stderr)
+		t.Fatalf("with the role granted again: got exit code %d, error %q; want 0", code, stderr)
 	}
 	c.wantEarned(before, 2*payoutReward)
 
@@ -185,8 +185,8 @@ func TestRedeemWaitsForPauseCapAndSettler(t *testing.T) {
 	c.wantRefused(ExitConflict, "slot 0 was redeemed before", "redeem", paths[0], "--yes")
 }
 
-// dayOfHead is the UTC day of the newest block.
-func (c *payoutChain) dayOfHead() uint64 {
+// dayOfHead returns the UTC day of the newest block.
+func (c *testChain) dayOfHead() uint64 {
 	c.t.Helper()
 	head, err := c.net.Client().HeaderByNumber(c.t.Context(), nil)
 	if err != nil {
@@ -195,7 +195,7 @@ func (c *payoutChain) dayOfHead() uint64 {
 	return (head.Time + 60) / 86400 // a call is in a later block
 }
 
-func (c *payoutChain) settlerRole() [32]byte {
+func (c *testChain) settlerRole() [32]byte {
 	c.t.Helper()
 	to := common.Address(c.deployment.Factory)
 	answer, err := c.net.Client().CallContract(c.t.Context(), callMessage(&to, factoryCalls.PackSETTLERROLE()), nil)
@@ -209,10 +209,11 @@ func (c *payoutChain) settlerRole() [32]byte {
 	return role
 }
 
-// What the token refuses stays in the contract, and is claimed when the token pays again.
+// A payment that the token refuses becomes a deferred credit, which is claimed when the token pays
+// again.
 func TestADeferredPayoutIsClaimed(t *testing.T) {
 	t.Parallel()
-	c := startPayoutChain(t)
+	c := startTestChain(t)
 	path := c.write(c.receipt(payoutMission, 0, c.fund(payoutMission)))
 	contributor := devnet.WalletByRole(devnet.RoleContributor1).Address.String()
 	claim := []string{"claim", "--yes", "--factory", c.deployment.Factory.String(), "--account", contributor, "--token"}
@@ -246,10 +247,10 @@ func TestADeferredPayoutIsClaimed(t *testing.T) {
 	c.wantRefused(ExitConflict, "holds no deferred USDC", append(claim, "USDC")...)
 }
 
-// Files that hold no receipt, flags that cannot work, and a node that is not there.
+// Files without a receipt, wrong flags, and a node that does not answer.
 func TestRedeemRefusesBadInput(t *testing.T) {
 	t.Parallel()
-	c := startPayoutChain(t)
+	c := startTestChain(t)
 	path := c.write(c.receipt(payoutMission, 0, c.fund(payoutMission)))
 	submission := func(receipt any) string {
 		return c.write(map[string]any{"ok": true, "submission": map[string]any{"receipt": receipt}})
@@ -270,13 +271,13 @@ func TestRedeemRefusesBadInput(t *testing.T) {
 		"null":               {c.writeText("null"), "this is not a receipt"},
 		"an empty object":    {c.writeText("{}"), "this is not a receipt, which has a missionKey"},
 		"no receipt yet":     {submission(nil), "the submission in it has no receipt yet"},
-		"receipt of a kind":  {submission("x"), "this is not a receipt"},
+		"a text as receipt":  {submission("x"), "this is not a receipt"},
 		"a negative slot":    {c.writeText(strings.Replace(readText(t, path), `"slot":0`, `"slot":-1`, 1)), "this is not a receipt"},
 		"a checksum error":   {c.writeText(strings.Replace(readText(t, path), `"recipient":"0x3C`, `"recipient":"0x3c`, 1)), "this is not a receipt"},
 		"control characters": {c.writeText("{\"missionKey\":\"\\u001b[2J\"}"), "this is not a receipt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &payoutChain{t: t, net: c.net, deployment: c.deployment, files: c.files}
+			c := &testChain{t: t, net: c.net, deployment: c.deployment, files: c.files}
 			c.wantRefused(ExitUsage, test.reason, "redeem", test.path, "--yes")
 		})
 	}
@@ -285,15 +286,15 @@ func TestRedeemRefusesBadInput(t *testing.T) {
 		reason string
 		args   []string
 	}{
-		"no node":           {ExitUsage, "--rpc is missing", []string{"--key", "dev:5"}},
-		"no key":            {ExitUsage, "who pays the gas?", []string{"--rpc", c.net.RPCURL()}},
-		"two keys":          {ExitUsage, "give one of --key", []string{"--rpc", c.net.RPCURL(), "--key", "dev:5", "--wallet", "creator2"}},
-		"a key itself":      {ExitUsage, "a private key itself is not taken", []string{"--rpc", c.net.RPCURL(), "--key", devnet.WalletByRole(devnet.RoleCreator2).PrivateKey}},
-		"no terminal":       {ExitSafety, "add --yes", []string{"--rpc", c.net.RPCURL(), "--key", "dev:5"}},
-		"node is not there": {ExitChain, "http://127.0.0.1:1 does not answer", []string{"--rpc", "http://127.0.0.1:1/secret", "--key", "dev:5", "--yes"}},
+		"no node":         {ExitUsage, "--rpc is missing", []string{"--key", "dev:5"}},
+		"no key":          {ExitUsage, "no key to pay the gas", []string{"--rpc", c.net.RPCURL()}},
+		"two keys":        {ExitUsage, "give one of --key", []string{"--rpc", c.net.RPCURL(), "--key", "dev:5", "--wallet", "creator2"}},
+		"a raw key":       {ExitUsage, "a raw private key is not accepted", []string{"--rpc", c.net.RPCURL(), "--key", devnet.WalletByRole(devnet.RoleCreator2).PrivateKey}},
+		"no terminal":     {ExitSafety, "add --yes", []string{"--rpc", c.net.RPCURL(), "--key", "dev:5"}},
+		"no node answers": {ExitChain, "http://127.0.0.1:1 does not answer", []string{"--rpc", "http://127.0.0.1:1/secret", "--key", "dev:5", "--yes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &payoutChain{t: t, net: c.net, deployment: c.deployment, files: c.files}
+			c := &testChain{t: t, net: c.net, deployment: c.deployment, files: c.files}
 			before := c.nonce()
 			code, stdout, stderr := c.run(append([]string{"redeem", path}, test.args...)...)
 			if code != test.code || stdout != "" || !strings.Contains(stderr, test.reason) || strings.Contains(stderr, "secret") || c.nonce() != before {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,8 +23,8 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// A list that did not arrive was not listed.
-func TestOutputThatIsLostIsAFailure(t *testing.T) {
+// A list that could not be printed is a failure.
+func TestAWriteErrorIsAFailure(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(sortie.MissionFeed{OK: true, Missions: []sortie.OpenMission{}})
@@ -33,23 +32,19 @@ func TestOutputThatIsLostIsAFailure(t *testing.T) {
 	defer server.Close()
 	nothing := func(string) (string, bool) { return "", false }
 	for _, args := range [][]string{{"missions"}, {"missions", "--json"}} {
-		var complaints bytes.Buffer
-		code := run(t.Context(), append(args, "--url", server.URL), nothing, fullDisk{}, &complaints)
-		if code != int(ExitFailure) || !strings.Contains(complaints.String(), "no space left on device") {
-			t.Errorf("%v: %d: %s", args, code, complaints.String())
+		var errors bytes.Buffer
+		code := run(t.Context(), append(args, "--url", server.URL), nothing, fullDisk{}, &errors)
+		if code != int(ExitFailure) || !strings.Contains(errors.String(), "no space left on device") {
+			t.Errorf("%v: got exit code %d and %q, want %d and the write error", args, code, errors.String(), ExitFailure)
 		}
 	}
 }
 
-// In a terminal there are no details to look into.
-func TestEveryFaultIsListed(t *testing.T) {
+// A terminal shows no details, so several wrong fields are listed.
+func TestWrongFieldsAreListed(t *testing.T) {
 	t.Parallel()
-	refusal := func(others int, fields ...sortie.FieldError) error {
-		more := ""
-		if others > 0 {
-			more = fmt.Sprintf(" (and %d more, see details.fields)", others)
-		}
-		sent, err := json.Marshal(sortie.NewError(sortie.CodeValidationFailed, "The mission was not accepted: title is required%s. Correct it.", more).Detail("fields", fields))
+	refusal := func(fields ...sortie.FieldError) error {
+		sent, err := json.Marshal(sortie.NewError(sortie.CodeValidationFailed, "The mission was not accepted: title is required. Correct it.").Detail("fields", fields))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,20 +52,29 @@ func TestEveryFaultIsListed(t *testing.T) {
 		if err := json.Unmarshal(sent, got); err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Errorf("mission.json: %w", got)
+		return got
 	}
+	const message = "sortie: validation_failed: The mission was not accepted: title is required. Correct it.\n"
 	title, count := sortie.FieldError{Path: "title", Message: "is required"}, sortie.FieldError{Path: "targetCount", Message: "is\nrequired"}
-	for want, err := range map[string]error{
-		"sortie: mission.json: validation_failed: The mission was not accepted: title is required. Correct it.\n":                                                     refusal(0, title),
-		"sortie: mission.json: validation_failed: The mission was not accepted: title is required. Correct it.\n  - title is required\n  - targetCount is required\n": refusal(1, title, count),
-		"sortie: mission.json: validation_failed: The mission was not accepted: title is required. Correct it.\n" +
-			"  - title is required\n  - targetCount is required\n  and 60 more\n": refusal(61, title, count),
-		"sortie: mission.json: validation_failed: The mission was not accepted: title is required (and 1 more, see details.fields). Correct it.\n": refusal(1),
+	var most []sortie.FieldError
+	for range sortie.MaxFieldErrors {
+		most = append(most, title)
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no list":    {refusal(), message},
+		"one field":  {refusal(title), message},
+		"two fields": {refusal(title, count), "sortie: validation_failed: 2 fields are wrong. Correct them and run it again.\n  - title is required\n  - targetCount is required\n"},
+		"a full list": {refusal(most...), "sortie: validation_failed: 50 fields are wrong. Correct them and run it again.\n" +
+			strings.Repeat("  - title is required\n", sortie.MaxFieldErrors) + "  There may be more.\n"},
+		"names of fields": {sortie.NewError(sortie.CodeIdempotencyConflict, "another mission").Detail("fields", []string{"title", "reward"}), "sortie: idempotency_conflict: another mission\n"},
 	} {
 		var got bytes.Buffer
-		reportError(&got, err, false)
-		if got.String() != want {
-			t.Errorf("%s, want %s", got.String(), want)
+		reportError(&got, c.err, false)
+		if got.String() != c.want {
+			t.Errorf("%s: got %q, want %q", name, got.String(), c.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +14,11 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// watchInterval is how often a watching command asks: soon enough for a person, and a third of what
-// a wallet may ask.
+// watchInterval is the poll interval of a watching command. It uses a third of the rate limit of a
+// wallet.
 const watchInterval = 1500 * time.Millisecond
 
-// missionState is what `mission status` shows of a mission: where it stands, without what never
-// changes.
+// missionState is what `mission status` prints.
 type missionState struct {
 	At            string               `json:"at"`
 	DraftID       string               `json:"draftId"`
@@ -30,13 +28,13 @@ type missionState struct {
 	Published     bool                 `json:"published"`
 	NextAction    sortie.NextAction    `json:"nextAction"`
 
-	// Of a published mission, without --watch, which follows funding and review.
+	// Of a published mission, without --watch.
 	AcceptedSubmissions *int `json:"acceptedSubmissions,omitempty"`
 	TargetCount         int  `json:"targetCount,omitempty"`
 
 	Money *sortie.MissionMoney `json:"money,omitempty"`
 
-	over sortie.BlockerCode // that says that it takes no more submissions; empty: it does, or that is not known
+	ended sortie.BlockerCode // why it takes no more submissions; empty: it does, or that is not known
 }
 
 func newMissionStatusCmd(client *clientOptions) *cobra.Command {
@@ -45,30 +43,33 @@ func newMissionStatusCmd(client *clientOptions) *cobra.Command {
 		Use:   "status ID",
 		Short: "Show the state of a mission; --watch follows it until it is published or refunded",
 		Long: `Shows the state of a mission. With --watch it prints a line for every change until the mission is published, rejected
-or refunded, and continues when the service is restarted meanwhile; with --json, one JSON object a line. It looks every second or
-two; mission events has what came and went between, and mission events --follow the acceptances, payouts and closing after that.`,
+or refunded, also across restarts of the service; with --json it prints one JSON object a line. It polls every second or two, so a
+short-lived state may be missed: mission events lists all of them, and mission events --follow also the acceptances, the payouts and
+the close that come later.`,
 		Args: oneArg("the draft id or mission id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			status, err := api.Mission(cmd.Context(), args[0])
-			if err != nil {
-				return client.requestError(err)
-			}
-			if watch {
-				return watchMission(cmd, client, api, status)
-			}
-			state := stateOf(status)
-			if status.Published {
-				state.count(cmd.Context(), api)
-			}
-			return show(cmd, state, func(w io.Writer) { showState(w, client, status, state) })
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runStatus(cmd, client, args[0], watch) },
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "print a line for every change of funding and review")
 	return cmd
+}
+
+func runStatus(cmd *cobra.Command, client *clientOptions, id string, watch bool) error {
+	api, err := client.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	status, err := api.Mission(cmd.Context(), id)
+	if err != nil {
+		return client.requestError(err)
+	}
+	if watch {
+		return watchMission(cmd, client, api, status)
+	}
+	state := stateOf(status)
+	if status.Published {
+		state.readProgress(cmd.Context(), api)
+	}
+	return show(cmd, state, func(w io.Writer) { showState(w, client, status, state) })
 }
 
 func stateOf(status sortie.MissionStatus) missionState {
@@ -78,9 +79,9 @@ func stateOf(status sortie.MissionStatus) missionState {
 	}
 }
 
-// count asks how many submissions are accepted, and where the money is. That a mission is published
-// is known without it, so that a failure is nothing to tell.
-func (s *missionState) count(ctx context.Context, api *sortie.Client) {
+// readProgress reads how many submissions are accepted and where the money is. It leaves out what
+// cannot be read: the rest of the state is known.
+func (s *missionState) readProgress(ctx context.Context, api *sortie.Client) {
 	page, err := api.Deliverables(ctx, s.DraftID, sortie.DeliverablesQuery{Limit: 1})
 	if err == nil {
 		s.AcceptedSubmissions, s.TargetCount = &page.Summary.AcceptedSubmissions, page.Mission.TargetCount
@@ -89,52 +90,53 @@ func (s *missionState) count(ctx context.Context, api *sortie.Client) {
 		s.Money = doctor.Money
 		for _, blocker := range doctor.Blockers {
 			if blocker.Code == sortie.BlockerMissionClosed || blocker.Code == sortie.BlockerMissionEnded {
-				s.over = blocker.Code
+				s.ended = blocker.Code
 			}
 		}
 	}
 }
 
-// inWords is where the mission stands, with the numbers there are.
-func (s missionState) inWords(status sortie.MissionStatus) (word, sentence string) {
-	word, sentence = stateInWords(status)
+// format returns the state in a word and a sentence, with the number of accepted submissions if it
+// is known.
+func (s missionState) format(status sortie.MissionStatus) (word, sentence string) {
+	word, sentence = formatState(status)
 	if s.AcceptedSubmissions == nil {
 		return word, sentence
 	}
 	switch {
-	case s.over == sortie.BlockerMissionClosed:
+	case s.ended == sortie.BlockerMissionClosed:
 		word = "closed"
 	case *s.AcceptedSubmissions >= s.TargetCount:
 		word = "complete"
-	case s.over == sortie.BlockerMissionEnded:
+	case s.ended == sortie.BlockerMissionEnded:
 		word = "ended"
 	}
 	return word, fmt.Sprintf("%d of %d accepted", *s.AcceptedSubmissions, s.TargetCount)
 }
 
-// isOver reports whether a mission has come to where it stays, as far as funding and review go.
-func isOver(status sortie.MissionStatus) bool {
+// isDecided reports whether funding and review of a mission have ended.
+func isDecided(status sortie.MissionStatus) bool {
 	return status.Published || status.NextAction == sortie.ActionNone
 }
 
-// stateInWords says where a mission stands: in a word, and in a sentence.
-func stateInWords(status sortie.MissionStatus) (word, sentence string) {
+// formatState returns the state of a mission in a word and a sentence.
+func formatState(status sortie.MissionStatus) (word, sentence string) {
 	switch status.NextAction {
 	case sortie.ActionSendTransaction:
 		return "unfunded", "waiting for your funding transaction"
 	case sortie.ActionWaitForConfirmation:
 		return "funding", "the funding is in a block and needs more confirmations"
 	case sortie.ActionWaitForReview:
-		return "in review", "the funding is confirmed; an operator decides about the mission"
+		return "in review", "the funding is confirmed; an operator reviews the mission"
 	case sortie.ActionWaitForPublication:
 		return "approved", "it is published as soon as its funding is final"
 	case sortie.ActionFetchDeliverables:
 		return "published", "contributors can see it"
 	case sortie.ActionWaitForRefund:
-		return "rejected", "the money is on its way back"
+		return "rejected", "the refund is on its way"
 	case sortie.ActionNone:
 		if status.FundingStatus == sortie.FundingRefunded {
-			return "refunded", "the mission was rejected, and the money is back"
+			return "refunded", "the mission was rejected and its money refunded"
 		}
 		return "rejected", "it will not be published; no money was locked"
 	default:
@@ -143,20 +145,20 @@ func stateInWords(status sortie.MissionStatus) (word, sentence string) {
 }
 
 func showState(w io.Writer, client *clientOptions, status sortie.MissionStatus, state missionState) {
-	word, sentence := state.inWords(status)
+	word, sentence := state.format(status)
 	table := newTable(w)
 	row(table, "draft", status.DraftID)
 	row(table, "mission", status.MissionID)
 	row(table, "title", status.NormalizedMission.Title)
 	row(table, "state", word+": "+sentence)
 	if state.Money != nil {
-		row(table, "money", moneyInWords(*state.Money))
+		row(table, "money", formatMoney(*state.Money))
 	}
 	_ = table.Flush()
 	showNext(w, client, status)
 }
 
-// showNext names the command that brings a mission on, or says why there is none.
+// showNext suggests the next command for a mission.
 func showNext(w io.Writer, client *clientOptions, status sortie.MissionStatus) {
 	lead, command, rest := "Next:", "status", " --watch"
 	switch {
@@ -164,35 +166,32 @@ func showNext(w io.Writer, client *clientOptions, status sortie.MissionStatus) {
 		command, rest = "fund", ""
 	case status.Published:
 		command, rest = "pull", " DIR"
-	case isOver(status):
+	case isDecided(status):
 		lead, command, rest = "Why: ", "doctor", ""
 	}
-	fmt.Fprintf(w, "\n%s %s mission %s %s%s%s\n", lead, program(), command, status.DraftID, rest, client.identityFlags())
+	fmt.Fprintf(w, "\n%s %s\n", lead, client.suggest("mission %s %s%s", command, status.DraftID, rest))
 }
 
-// watchMission prints a line for each change, the present state first.
+// watchMission prints the state and a line for each change.
 func watchMission(cmd *cobra.Command, client *clientOptions, api *sortie.Client, status sortie.MissionStatus) error {
-	asJSON, _ := cmd.Flags().GetBool("json")
-	if !asJSON {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Watching %s, %q. Stop with Ctrl-C.\n", status.DraftID, clean(status.NormalizedMission.Title))
-	}
-	saidWhy := false
+	asJSON, explained := wantsOutputJSON(cmd), false
+	announce(cmd, "Watching %s, %q. Stop with Ctrl-C.\n", status.DraftID, clean(status.NormalizedMission.Title))
 	report := func(status sortie.MissionStatus) error {
 		if asJSON {
 			return printLine(cmd.OutOrStdout(), stateOf(status))
 		}
-		word, sentence := stateInWords(status)
-		if status.ReviewStatus == sortie.ReviewRejected && !saidWhy {
-			saidWhy = true
-			sentence += reasonOf(cmd.Context(), api, status.DraftID)
+		word, sentence := formatState(status)
+		if status.ReviewStatus == sortie.ReviewRejected && !explained {
+			explained = true
+			sentence += rejectionReason(cmd.Context(), api, status.DraftID)
 		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", time.Now().Format(time.TimeOnly), word, sentence)
 		if status.Published {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Submissions, payouts and the closing: %s mission events --follow%s\n", program(), client.identityFlags())
+			fmt.Fprintf(cmd.ErrOrStderr(), "Submissions, payouts and the close: %s\n", client.suggest("mission events --follow"))
 		}
 		return err
 	}
-	if err := report(status); err != nil || isOver(status) {
+	if err := report(status); err != nil || isDecided(status) {
 		return err
 	}
 	known := status.NextAction
@@ -202,15 +201,15 @@ func watchMission(cmd *cobra.Command, client *clientOptions, api *sortie.Client,
 			return false, err
 		}
 		known = status.NextAction
-		return isOver(status), report(status)
+		return isDecided(status), report(status)
 	})
 }
 
-// reasonOf is why a mission was rejected, as far as the service says.
-func reasonOf(ctx context.Context, api *sortie.Client, id string) string {
+// rejectionReason returns why a mission was rejected, or nothing if that cannot be read.
+func rejectionReason(ctx context.Context, api *sortie.Client, id string) string {
 	doctor, err := api.Doctor(ctx, id)
 	if err != nil {
-		return "" // the state itself is known
+		return ""
 	}
 	for _, blocker := range doctor.Blockers {
 		if blocker.Code == sortie.BlockerMissionRejected {
@@ -220,16 +219,9 @@ func reasonOf(ctx context.Context, api *sortie.Client, id string) string {
 	return ""
 }
 
-// poll asks again and again, until it is done or somebody interrupts. A service that is away is
-// asked again when it is back.
+// poll calls ask until it is done or interrupted. It continues after temporary errors.
 func poll(ctx context.Context, cmd *cobra.Command, client *clientOptions, ask func(context.Context) (done bool, err error)) error {
-	asJSON, _ := cmd.Flags().GetBool("json")
-	tell := func(format string, args ...any) {
-		if !asJSON {
-			fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
-		}
-	}
-	ticker, away := time.NewTicker(watchInterval), false
+	ticker, failing := time.NewTicker(watchInterval), false
 	defer ticker.Stop()
 	for {
 		select {
@@ -241,14 +233,14 @@ func poll(ctx context.Context, cmd *cobra.Command, client *clientOptions, ask fu
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case isPassing(err) && !away:
-			away = true
-			tell("%s does not answer as it should; trying again until it does...", client.url)
-		case err != nil && !isPassing(err):
+		case isTemporary(err) && !failing:
+			failing = true
+			announce(cmd, "%s does not answer as expected; trying again until it does...\n", client.url)
+		case err != nil && !isTemporary(err):
 			return client.requestError(err)
-		case err == nil && away:
-			away = false
-			tell("%s is back.", client.url)
+		case err == nil && failing:
+			failing = false
+			announce(cmd, "%s answers again.\n", client.url)
 		}
 		if done && err == nil {
 			return nil
@@ -256,9 +248,9 @@ func poll(ctx context.Context, cmd *cobra.Command, client *clientOptions, ask fu
 	}
 }
 
-// isPassing reports whether an error is of the kind that ends by itself: the service is away,
-// overloaded or being restarted.
-func isPassing(err error) bool {
+// isTemporary reports whether a retry may succeed: the service is unreachable, overloaded or being
+// restarted.
+func isTemporary(err error) bool {
 	var unreachable *url.Error
 	var coded *sortie.Error
 	switch {
@@ -270,14 +262,4 @@ func isPassing(err error) bool {
 	default:
 		return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, sortie.ErrStalled)
 	}
-}
-
-// printLine writes one JSON object on a line of its own, for programs that read a stream.
-func printLine(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return fmt.Errorf("print result: %w", err)
-	}
-	return nil
 }

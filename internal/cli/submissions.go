@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,10 +13,10 @@ import (
 )
 
 func newSubmissionsMineCmd(client *clientOptions) *cobra.Command {
-	var limit int
+	var limit limitFlag
 	cmd := &cobra.Command{
 		Use:   "mine [ID]",
-		Short: "List what you submitted, newest first, or show one of them",
+		Short: "List your submissions, newest first, or show one of them",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return UsageError("%s takes one submission id or none", cmd.CommandPath())
@@ -22,50 +24,30 @@ func newSubmissionsMineCmd(client *clientOptions) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 0 {
-				return UsageError("--limit %d: want a positive number, or 0 for all", limit)
-			}
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
 			if len(args) == 1 {
-				submission, err := api.MySubmission(cmd.Context(), args[0])
-				if err != nil {
-					return client.requestError(err)
-				}
-				return show(cmd, submission, func(w io.Writer) { showMySubmission(w, client, submission) })
+				return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.Submission, error) {
+					return api.MySubmission(ctx, args[0])
+				}, func(w io.Writer, submission sortie.Submission) { showMySubmission(w, client, submission) })
 			}
-			submissions, more, err := firstOf(api.AllMySubmissions(cmd.Context(), sortie.PageQuery{Limit: min(limit, 100)}), limit)
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, submissions, func(w io.Writer) {
-				showMySubmissions(w, submissions)
-				sayMore(w, more)
-			})
+			return list(cmd, client, limit, func(ctx context.Context, api *sortie.Client) iter.Seq2[sortie.Submission, error] {
+				return api.AllMySubmissions(ctx, sortie.PageQuery{Limit: limit.page()})
+			}, showMySubmissions)
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many; 0 for all")
+	limit.register(cmd.Flags(), 50)
 	return cmd
 }
 
 func newSubmissionsWithdrawCmd(client *clientOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:   "withdraw ID",
-		Short: "Take back what you submitted, before it is accepted",
+		Short: "Withdraw a submission of yours before it is accepted",
 		Args:  oneArg("the submission id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, _, err := client.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			submission, err := api.Withdraw(cmd.Context(), args[0])
-			if err != nil {
-				return client.requestError(err)
-			}
-			return show(cmd, submission, func(w io.Writer) {
-				fmt.Fprintf(w, "Withdrew %s. Its place is free for others.\n", submission.SubmissionID)
+			return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.Submission, error) {
+				return api.Withdraw(ctx, args[0])
+			}, func(w io.Writer, submission sortie.Submission) {
+				fmt.Fprintf(w, "Withdrew %s. Its slot is free again.\n", submission.SubmissionID)
 			})
 		},
 	}
@@ -73,42 +55,42 @@ func newSubmissionsWithdrawCmd(client *clientOptions) *cobra.Command {
 
 func showMySubmissions(w io.Writer, submissions []sortie.Submission) {
 	if len(submissions) == 0 {
-		fmt.Fprintf(w, "You have not submitted anything yet. What is asked for: %s missions\n", program())
+		fmt.Fprintf(w, "You have no submissions yet. Open missions: %s missions\n", programName())
 		return
 	}
 	table := newTable(w)
 	fmt.Fprintln(table, "  SUBMISSION\tAGE\tSTATUS\tPAYOUT\tMISSION\tWHY")
 	for _, submission := range submissions {
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", submission.SubmissionID, ago(submission.CreatedAt), submission.Status, submission.Payout.Status,
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", submission.SubmissionID, formatAge(submission.CreatedAt), submission.Status, submission.Payout.Status,
 			clean(submission.MissionID), clean(submission.Reason))
 	}
 	_ = table.Flush()
 }
 
-// showMySubmission shows a contributor where a submission stands.
+// showMySubmission shows a contributor the state of a submission.
 func showMySubmission(w io.Writer, client *clientOptions, submission sortie.Submission) {
 	table := newTable(w)
 	row(table, "submission", submission.SubmissionID)
 	row(table, "mission", submission.MissionID)
 	showVerdict(table, submission)
 	if len(submission.Checks) > 0 {
-		row(table, "checks", checksInWords(submission.Checks))
+		row(table, "checks", formatChecks(submission.Checks))
 	}
-	row(table, "payout", payoutInWords(submission))
+	row(table, "payout", formatPayout(submission))
 	if submission.Payout.Reason != "" {
 		row(table, "", submission.Payout.Reason)
 	}
 	if submission.Receipt != nil {
-		row(table, "receipt", fmt.Sprintf("%s submissions receipt %s%s", program(), submission.SubmissionID, client.identityFlags()))
+		row(table, "receipt", client.suggest("submissions receipt %s", submission.SubmissionID))
 	}
 	_ = table.Flush()
 	showReceipt(w, submission.Receipt)
 	if submission.Status == sortie.SubmissionPending || submission.Status == sortie.SubmissionFlagged {
-		fmt.Fprintf(w, "\nNext: %s submissions mine %s%s\n", program(), submission.SubmissionID, client.identityFlags())
+		fmt.Fprintf(w, "\nNext: %s\n", client.suggest("submissions mine %s", submission.SubmissionID))
 	}
 }
 
-// showReceipt shows who signed a receipt and what it depends on.
+// showReceipt shows the signer and the conditions of a receipt.
 func showReceipt(w io.Writer, receipt *sortie.Receipt) {
 	if receipt == nil {
 		return
@@ -125,9 +107,8 @@ func showReceipt(w io.Writer, receipt *sortie.Receipt) {
 	_ = table.Flush()
 }
 
-// checksInWords counts the checks and names those that failed; their reasons are in the
-// submission's.
-func checksInWords(checks []sortie.SubmissionCheck) string {
+// formatChecks counts the checks and names the failed ones.
+func formatChecks(checks []sortie.SubmissionCheck) string {
 	var failed []string
 	for _, check := range checks {
 		if !check.Passed {
@@ -140,20 +121,16 @@ func checksInWords(checks []sortie.SubmissionCheck) string {
 	return fmt.Sprintf("%d of %d passed, not %s", len(checks)-len(failed), len(checks), strings.Join(failed, ", "))
 }
 
-func payoutInWords(submission sortie.Submission) string {
-	words := map[sortie.PayoutStatus]string{
-		sortie.PayoutQueued: "queued: the acceptance is final", sortie.PayoutSent: "sent", sortie.PayoutPaid: "paid",
-		sortie.PayoutDeferred: "deferred",
-		sortie.PayoutFailed:   "set aside",
-	}[submission.Payout.Status]
+func formatPayout(submission sortie.Submission) string {
+	text := string(submission.Payout.Status)
 	switch {
-	case words == "" && (submission.Status == sortie.SubmissionAccepted || submission.Status == sortie.SubmissionCurationAccepted):
-		words = "none yet: the acceptance is not final"
-	case words == "":
-		words = string(submission.Payout.Status)
+	case submission.Payout.Status == sortie.PayoutQueued:
+		text = "queued: the acceptance is final"
+	case submission.Payout.Status == sortie.PayoutNone && (submission.Status == sortie.SubmissionAccepted || submission.Status == sortie.SubmissionCurationAccepted):
+		text = "none yet: the acceptance is not final"
 	}
 	if submission.Payout.TransactionHash != nil {
-		words += ", " + submission.Payout.TransactionHash.String()
+		text += ", " + submission.Payout.TransactionHash.String()
 	}
-	return words
+	return text
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -32,10 +31,10 @@ func newSubmitCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit MISSION FILE",
 		Short: "Submit a photo or video to a mission, as a contributor",
-		Long: `Reserves a place in the mission, uploads the file and waits for the verdict.
+		Long: `Reserves a slot of the mission, uploads the file and waits for the verdict.
 
-An upload that was interrupted continues where it was when the same command runs again: unless you give one, the idempotency key is
-derived from the mission, the file and your wallet. A file that was looked at and rejected is submitted once more with --again.`,
+An interrupted upload continues when the same command runs again: unless given, the idempotency key is derived from the mission, the
+file and your wallet. --again submits a file again that was checked and rejected.`,
 		Example: `  sortie submit main-entrance-7k2m9x1p photo.jpg --lat 48.8584 --lng 2.2945 --accuracy 8 --wallet contributor1`,
 		Args:    twoArgs("the mission id and the file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,31 +43,22 @@ derived from the mission, the file and your wallet. A file that was looked at an
 	}
 	client.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&options.lat, "lat", "", "where it was taken: latitude in degrees (required)")
-	flags.StringVar(&options.lng, "lng", "", "where it was taken: longitude in degrees (required)")
-	flags.StringVar(&options.accuracy, "accuracy", "", "how exact the place is, in meters (required)")
-	flags.StringVar(&options.capturedAt, "captured-at", "", "when it was taken, such as 2026-02-02T15:04:05Z; what the picture says, or when the file was last changed, unless given")
-	flags.StringVar(&options.contentType, "content-type", "", "what the file is, such as image/jpeg; found in the file unless given")
-	flags.StringVar(&options.key, "idempotency-key", "", "identifies this one submission; derived unless given")
-	flags.BoolVar(&options.again, "again", false, "submit a file once more that was rejected or withdrawn")
-	flags.DurationVar(&options.wait, "wait", 2*time.Minute, "how long to wait for the verdict; 0 does not wait")
+	flags.StringVar(&options.lat, "lat", "", "latitude where it was taken, in degrees (required)")
+	flags.StringVar(&options.lng, "lng", "", "longitude where it was taken, in degrees (required)")
+	flags.StringVar(&options.accuracy, "accuracy", "", "accuracy of the location in meters (required)")
+	flags.StringVar(&options.capturedAt, "captured-at", "", "when it was taken, such as 2026-02-02T15:04:05Z (default the time in the picture, or the modification time of the file)")
+	flags.StringVar(&options.contentType, "content-type", "", "content type, such as image/jpeg (default detected)")
+	flags.StringVar(&options.key, "idempotency-key", "", "identifies this submission (default derived)")
+	flags.BoolVar(&options.again, "again", false, "submit a rejected or withdrawn file again")
+	flags.DurationVar(&options.wait, "wait", 2*time.Minute, "how long to wait for the verdict; 0 to return at once")
 	return cmd
 }
 
-func twoArgs(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 2 || args[0] == "" || args[1] == "" {
-			return UsageError("%s wants two arguments: %s", cmd.CommandPath(), what)
-		}
-		return nil
-	}
-}
-
-// check refuses what cannot be sent, before anything is read or asked.
+// check checks the flags before a file is read or a request sent.
 func (o submitOptions) check() error {
 	for _, flag := range []struct{ name, value string }{{"lat", o.lat}, {"lng", o.lng}, {"accuracy", o.accuracy}} {
 		if flag.value == "" {
-			return UsageError("--%s is missing: say where the file was taken with --lat, --lng and --accuracy", flag.name)
+			return UsageError("--%s is missing: give the location of the file with --lat, --lng and --accuracy", flag.name)
 		}
 	}
 	if err := checkDegrees("lat", o.lat, 90); err != nil {
@@ -98,19 +88,10 @@ func checkDegrees(flag, text string, limit float64) error {
 	return nil
 }
 
-// isNumber reports whether JSON could hold the text as a number: it is sent as it is written.
+// isNumber reports whether the text is a JSON number. It is sent as written.
 func isNumber(text string) bool {
 	_, err := json.Marshal(json.Number(text))
 	return err == nil
-}
-
-// checkMissionID tells those who have a creator's id, which contributors cannot use, where to find
-// the other.
-func checkMissionID(id, command string) error {
-	if strings.HasPrefix(id, "draft_") {
-		return UsageError("%s is a draft id, and %s wants the mission id, which %s missions lists", clean(id), command, program())
-	}
-	return nil
 }
 
 // submitResult is what `submit --json` prints.
@@ -123,7 +104,7 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 	if err := options.check(); err != nil {
 		return err
 	}
-	if err := checkMissionID(missionID, "submit"); err != nil {
+	if err := refuseDraftID(missionID, "submit"); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -132,7 +113,7 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 		return err
 	}
 	defer file.Close()
-	api, _, err := client.open(ctx)
+	api, err := client.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,26 +124,26 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 	if err := file.checkAge(mission, options); err != nil {
 		return err
 	}
-	announce(cmd, "Submitting %s to %q, which pays %s %s.\n", path, clean(definitionOf(mission).Title), mission.Reward.Amount, mission.Reward.Token)
+	announce(cmd, "Submitting %s to %q, which pays %s %s.\n", path, clean(decodeDefinition(mission).Title), mission.Reward.Amount, mission.Reward.Token)
 	if err := file.hash(ctx, cmd); err != nil {
 		return err
 	}
 	declaration := file.declaration(options)
 	if options.capturedAt == "" {
-		announce(cmd, "Taken at %s, %s; --captured-at says otherwise.\n", declaration.CapturedAt, file.takenBy)
+		announce(cmd, "Taken at %s, %s; override it with --captured-at.\n", declaration.CapturedAt, file.takenBy)
 	}
 	declared, err := declare(ctx, api, missionID, declaration, options)
 	if err != nil {
-		return withNextSlot(client.requestError(err))
+		return fullMissionError(client.requestError(err))
 	}
 	result := submitResult{}
 	if declared.Upload != nil {
 		result.UploadedBytes, err = upload(cmd, api, *declared.Upload, file)
 		if err != nil {
-			return interrupted(ctx, client.requestError(err), currentReservation(ctx, api, declared))
+			return uploadError(ctx, client.requestError(err), currentReservation(ctx, api, declared))
 		}
 	} else {
-		announce(cmd, "It has been uploaded before, as %s.\n", declared.SubmissionID)
+		announce(cmd, "It was uploaded before, as %s.\n", declared.SubmissionID)
 	}
 	result.Submission, err = verdict(cmd, client, api, declared.SubmissionID, options.wait)
 	if err != nil {
@@ -172,13 +153,13 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 		return err
 	}
 	if result.Status == sortie.SubmissionRejected {
-		return Failed(ExitFailure, fmt.Errorf("the submission was rejected: %s", remedy(result.Submission)))
+		return Failed(ExitFailure, fmt.Errorf("the submission was rejected: %s", rejectionAdvice(result.Submission)))
 	}
 	return nil
 }
 
-// withNextSlot adds to the refusal of a full mission when a slot may be free.
-func withNextSlot(err error) error {
+// fullMissionError adds to the error of a full mission when a slot may be free.
+func fullMissionError(err error) error {
 	var refused *sortie.Error
 	if errors.As(err, &refused) && refused.Code == sortie.CodeMissionFull {
 		if next, known := refused.Details["nextSlotAt"].(string); known {
@@ -188,41 +169,33 @@ func withNextSlot(err error) error {
 	return err
 }
 
-// remedy is what helps after a rejection. Its reason is not repeated: it stands above, or in the
-// JSON. The same file again helps only where what was said about it was wrong, or what arrived was
-// not the file.
-func remedy(rejected sortie.Submission) string {
+// rejectionAdvice returns what to do after a rejection. The same file can be accepted only if its
+// declaration was wrong, or the upload was damaged.
+func rejectionAdvice(rejected sortie.Submission) string {
 	if rejected.VerifiedAt == nil {
 		return "the file was not checked; run the same command again"
 	}
-	told, other := false, false
+	declaredWrong, other := false, false
 	for _, check := range rejected.Checks {
 		switch {
 		case check.Passed:
 		case check.Name == "declared_hash":
-			return "the file changed while it was sent; --again submits it once more"
+			return "the file changed during the upload; --again submits it again"
 		case check.Name == "area" || check.Name == "captured_in_window":
-			told = true
+			declaredWrong = true
 		default:
 			other = true
 		}
 	}
-	if told && !other {
-		return "if the place or the time was given wrongly, correct it and add --again; otherwise send another file"
+	if declaredWrong && !other {
+		return "if the location or the time was given wrong, correct it and add --again; otherwise send another file"
 	}
 	return "send another file"
 }
 
-// announce tells a person what happens; a program is told the result.
-func announce(cmd *cobra.Command, format string, args ...any) {
-	if asJSON, _ := cmd.Flags().GetBool("json"); !asJSON {
-		fmt.Fprintf(cmd.ErrOrStderr(), format, args...)
-	}
-}
-
-// declare reserves a place for the file, or finds the one that an earlier run reserved. The key of
-// a submission that is over leads to the next one's, so that whoever runs the same command again
-// finds the last.
+// declare reserves a slot for the file, or finds the reservation of an earlier run. The key of a
+// submission that has ended leads to the key of the next one, so that the same command always finds
+// the last.
 func declare(ctx context.Context, api *sortie.Client, missionID string, declaration sortie.Declaration, options submitOptions) (sortie.SubmissionDeclared, error) {
 	key := cmp.Or(options.key, derivedKey([]byte(missionID+"\n"+declaration.SHA256+"\n"+api.Wallet().String())))
 	for {
@@ -239,29 +212,29 @@ func declare(ctx context.Context, api *sortie.Client, missionID string, declarat
 		if readErr != nil {
 			return declared, cmp.Or(err, readErr)
 		}
-		switch over := before.Status == sortie.SubmissionRejected || before.Status == sortie.SubmissionWithdrawn; {
-		case over && (options.again || before.VerifiedAt == nil): // what nobody looked at, such as an expired reservation, does not count
+		switch ended := before.Status == sortie.SubmissionRejected || before.Status == sortie.SubmissionWithdrawn; {
+		case ended && (options.again || before.VerifiedAt == nil): // one without checks, such as an expired reservation, does not count
 			key = derivedKey([]byte(key + "\n" + id))
 		case before.Status == sortie.SubmissionRejected && err != nil:
-			return declared, Failed(ExitConflict, fmt.Errorf("this file was submitted before, as %s, and is rejected (%s): %s", id, clean(before.Reason), remedy(before)))
-		case over && err != nil:
-			return declared, Failed(ExitConflict, fmt.Errorf("this file was submitted before, as %s, and is %s: --again submits it once more", id, before.Status))
+			return declared, Failed(ExitConflict, fmt.Errorf("this file was submitted before, as %s, and is rejected (%s): %s", id, clean(before.Reason), rejectionAdvice(before)))
+		case ended && err != nil:
+			return declared, Failed(ExitConflict, fmt.Errorf("this file was submitted before, as %s, and is %s: --again submits it again", id, before.Status))
 		case err != nil:
-			return declared, Failed(ExitConflict, fmt.Errorf("this file was submitted before, as %s, with another place or time; that one is %s", id, before.Status))
+			return declared, Failed(ExitConflict, fmt.Errorf("this file was submitted before, as %s, with another location or time; that one is %s", id, before.Status))
 		default:
 			return declared, nil
 		}
 	}
 }
 
-// upload sends the file, or what is left of it.
+// upload sends the file, or the rest of it.
 func upload(cmd *cobra.Command, api *sortie.Client, links sortie.UploadLinks, file *mediaFile) (sent int64, err error) {
 	var first, reached atomic.Int64
 	first.Store(-1)
 	bar := startProgress(cmd, func() progressState {
 		done := reached.Load()
 		return progressState{
-			doing: "Uploading", done: float64(done) / float64(file.size), text: fmt.Sprintf("%s of %s", inBytes(done), inBytes(file.size)),
+			doing: "Uploading", done: float64(done) / float64(file.size), text: fmt.Sprintf("%s of %s", formatBytes(done), formatBytes(file.size)),
 			bytes: done, left: file.size - done,
 		}
 	})
@@ -275,16 +248,15 @@ func upload(cmd *cobra.Command, api *sortie.Client, links sortie.UploadLinks, fi
 	}
 	sent = file.size - max(0, first.Load())
 	if sent == file.size {
-		announce(cmd, "Uploaded %s.\n", inBytes(sent))
+		announce(cmd, "Uploaded %s.\n", formatBytes(sent))
 	} else {
-		announce(cmd, "Uploaded the last %s of %s.\n", inBytes(sent), inBytes(file.size))
+		announce(cmd, "Uploaded the last %s of %s.\n", formatBytes(sent), formatBytes(file.size))
 	}
 	return sent, nil
 }
 
-// currentReservation is what was declared with the end that the reservation has by now: it moved
-// while bytes arrived. Where the service does not tell, it is the end that the reservation began
-// with.
+// currentReservation updates the end of the reservation, which moves while bytes arrive. It keeps the
+// first end if the service does not answer.
 func currentReservation(ctx context.Context, api *sortie.Client, declared sortie.SubmissionDeclared) sortie.SubmissionDeclared {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
@@ -294,30 +266,30 @@ func currentReservation(ctx context.Context, api *sortie.Client, declared sortie
 	return declared
 }
 
-// interrupted says that nothing is lost yet, where that is so.
-func interrupted(ctx context.Context, err error, declared sortie.SubmissionDeclared) error {
+// uploadError adds how long an interrupted upload can be continued.
+func uploadError(ctx context.Context, err error, declared sortie.SubmissionDeclared) error {
 	if ctx.Err() != nil {
-		return Failed(ExitInterrupted, fmt.Errorf("interrupted; run the same command until %s to go on where it was", declared.SlotReservedUntil))
+		return Failed(ExitInterrupted, fmt.Errorf("interrupted; run the same command before %s to continue", declared.SlotReservedUntil))
 	}
 	var final *sortie.Error
-	if errors.As(err, &final) && !isPassing(err) {
+	if errors.As(err, &final) && !isTemporary(err) {
 		return err
 	}
-	return Failed(exitCodeOf(err), fmt.Errorf("the upload of %s was interrupted: %w; run the same command until %s to go on where it was",
+	return Failed(exitCodeOf(err), fmt.Errorf("the upload of %s was interrupted: %w; run the same command before %s to continue",
 		declared.SubmissionID, err, declared.SlotReservedUntil))
 }
 
-// verdict waits until the submission was looked at, as long as its contributor wants to.
-func verdict(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id string, patience time.Duration) (submission sortie.Submission, err error) {
+// verdict waits until the submission is checked, at most for the given time.
+func verdict(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id string, timeout time.Duration) (submission sortie.Submission, err error) {
 	submission, err = api.MySubmission(cmd.Context(), id)
 	if err != nil {
 		return submission, client.requestError(err)
 	}
-	if submission.Status != sortie.SubmissionPending || patience == 0 {
+	if submission.Status != sortie.SubmissionPending || timeout == 0 {
 		return submission, nil
 	}
-	announce(cmd, "It is being checked...\n")
-	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	announce(cmd, "Waiting for the checks...\n")
+	ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 	defer cancel()
 	err = poll(ctx, cmd, client, func(ctx context.Context) (done bool, err error) {
 		now, err := api.MySubmission(ctx, id)
@@ -329,10 +301,9 @@ func verdict(cmd *cobra.Command, client *clientOptions, api *sortie.Client, id s
 	})
 	switch {
 	case err != nil && cmd.Context().Err() != nil:
-		return submission, Failed(ExitInterrupted, fmt.Errorf("interrupted; the file is uploaded, and this says what becomes of it: %s submissions mine %s%s",
-			program(), id, client.identityFlags()))
+		return submission, Failed(ExitInterrupted, fmt.Errorf("interrupted; the file is uploaded. See its status with %s", client.suggest("submissions mine %s", id)))
 	case ctx.Err() != nil:
-		return submission, nil // still pending, and it says so
+		return submission, nil // still pending
 	}
 	return submission, err
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Whoever interrupts an upload is told how to go on, and not which request was under way.
+// An interrupted upload prints how to continue, and not which request was cancelled.
 func TestSubmitCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ at, want string }{
 		"while the mission is read": {http.MethodGet, "sortie: interrupted\n"},
-		"while the file goes":       {http.MethodPatch, "\nsortie: interrupted; run the same command until 2026-02-02T04:00:00.000Z to go on where it was\n"},
+		"during the upload":         {http.MethodPatch, "\nsortie: interrupted; run the same command before 2026-02-02T04:00:00.000Z to continue\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,46 +50,46 @@ func TestSubmitCanBeInterrupted(t *testing.T) {
 			if err := os.WriteFile(photo, []byte("\xff\xd8\xff\xe0 a photo"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			var out, complaints bytes.Buffer
+			var out, stderr bytes.Buffer
 			code := run(ctx, []string{"submit", "m-1", photo, "--lat", "1", "--lng", "2", "--accuracy", "5", "--wallet", "contributor1", "--url", server.URL},
-				func(string) (string, bool) { return "", false }, &out, &complaints)
-			if code != int(ExitInterrupted) || !strings.HasSuffix("\n"+complaints.String(), c.want) || out.Len() > 0 {
-				t.Errorf("%d: %s%s", code, complaints.String(), out.String())
+				func(string) (string, bool) { return "", false }, &out, &stderr)
+			if code != int(ExitInterrupted) || !strings.HasSuffix("\n"+stderr.String(), c.want) || out.Len() > 0 {
+				t.Errorf("got exit code %d, output %q and error %q; want %d and %q", code, out.String(), stderr.String(), ExitInterrupted, c.want)
 			}
 		})
 	}
 }
 
-// The same file again is advised only where that can help.
-func TestRejectionsSayWhatHelps(t *testing.T) {
+// Submitting the same file again is advised only where it can be accepted.
+func TestRejectionAdvice(t *testing.T) {
 	t.Parallel()
-	looked := "2026-02-02 03:00:00"
+	checked := "2026-02-02 03:00:00"
 	for want, rejected := range map[string][]sortie.Submission{
 		"send another file": {
-			{VerifiedAt: &looked, Checks: []sortie.SubmissionCheck{{Name: "readable"}, {Name: "media_type"}}},
-			{VerifiedAt: &looked, Checks: []sortie.SubmissionCheck{{Name: "duration"}, {Name: "area"}}},
-			{VerifiedAt: &looked, Checks: []sortie.SubmissionCheck{{Name: "verifier"}}},
-			{VerifiedAt: &looked, Checks: []sortie.SubmissionCheck{{Name: "readable", Passed: true}}}, // by a person
+			{VerifiedAt: &checked, Checks: []sortie.SubmissionCheck{{Name: "readable"}, {Name: "media_type"}}},
+			{VerifiedAt: &checked, Checks: []sortie.SubmissionCheck{{Name: "duration"}, {Name: "area"}}},
+			{VerifiedAt: &checked, Checks: []sortie.SubmissionCheck{{Name: "verifier"}}},
+			{VerifiedAt: &checked, Checks: []sortie.SubmissionCheck{{Name: "readable", Passed: true}}}, // by an operator
 		},
-		"if the place or the time was given wrongly, correct it and add --again; otherwise send another file": {
-			{VerifiedAt: &looked, Checks: []sortie.SubmissionCheck{{Name: "readable", Passed: true}, {Name: "area"}}},
-			{VerifiedAt: &looked, Checks: []sortie.SubmissionCheck{{Name: "area"}, {Name: "captured_in_window"}}},
+		"if the location or the time was given wrong, correct it and add --again; otherwise send another file": {
+			{VerifiedAt: &checked, Checks: []sortie.SubmissionCheck{{Name: "readable", Passed: true}, {Name: "area"}}},
+			{VerifiedAt: &checked, Checks: []sortie.SubmissionCheck{{Name: "area"}, {Name: "captured_in_window"}}},
 		},
-		"the file changed while it was sent; --again submits it once more": {
-			{VerifiedAt: &looked, Checks: []sortie.SubmissionCheck{{Name: "readable"}, {Name: "declared_hash"}}},
+		"the file changed during the upload; --again submits it again": {
+			{VerifiedAt: &checked, Checks: []sortie.SubmissionCheck{{Name: "readable"}, {Name: "declared_hash"}}},
 		},
 		"the file was not checked; run the same command again": {{}},
 	} {
 		for _, one := range rejected {
-			if got := remedy(one); got != want {
-				t.Errorf("%+v: %q, want %q", one.Checks, got, want)
+			if got := rejectionAdvice(one); got != want {
+				t.Errorf("advice for checks %+v: got %q, want %q", one.Checks, got, want)
 			}
 		}
 	}
 }
 
-// A contributor who finds every slot reserved is told when one may be free.
-func TestSubmitSaysWhenASlotMayBeFree(t *testing.T) {
+// A full mission reports when a slot may be free.
+func TestSubmitReportsTheNextFreeSlot(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -104,10 +104,10 @@ func TestSubmitSaysWhenASlotMayBeFree(t *testing.T) {
 	if err := os.WriteFile(photo, []byte("\xff\xd8\xff\xe0 a photo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, complaints bytes.Buffer
+	var out, stderr bytes.Buffer
 	code := run(t.Context(), []string{"submit", "m-1", photo, "--lat", "1", "--lng", "2", "--accuracy", "5", "--wallet", "contributor1", "--url", server.URL},
-		func(string) (string, bool) { return "", false }, &out, &complaints)
-	if want := "every slot is reserved (a slot may be free at 2026-02-02T02:52:00.000Z)"; code != int(ExitConflict) || !strings.Contains(complaints.String(), want) {
-		t.Errorf("got exit code %d and %q, want %d and %q", code, complaints.String(), ExitConflict, want)
+		func(string) (string, bool) { return "", false }, &out, &stderr)
+	if want := "every slot is reserved (a slot may be free at 2026-02-02T02:52:00.000Z)"; code != int(ExitConflict) || !strings.Contains(stderr.String(), want) {
+		t.Errorf("got exit code %d and %q, want %d and %q", code, stderr.String(), ExitConflict, want)
 	}
 }

@@ -28,8 +28,6 @@ const (
 	faultMediaType     = "wrong_media_type"  // the mission asks for another media type
 )
 
-const maxFaults = 50
-
 // faults collects everything that is wrong with a mission, so that its author can correct it at
 // once.
 type faults struct {
@@ -38,7 +36,7 @@ type faults struct {
 }
 
 func (f *faults) add(path, code, format string, args ...any) {
-	if len(f.listed) == maxFaults {
+	if len(f.listed) == sortie.MaxFieldErrors {
 		f.more++
 		return
 	}

@@ -13,8 +13,11 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/jobs"
+	"github.com/sortie-labs/sortie/internal/leases"
+	"github.com/sortie-labs/sortie/internal/sender"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -25,9 +28,9 @@ type chainWork struct {
 	ledger       *app.Ledger
 	store        *store.DB
 	nodes        *chain.Nodes
-	follower     *chain.Follower
-	sender       *chain.Sender // nil: refunds and payouts are off
-	senderConfig chain.SenderConfig
+	follower     *follower.Follower
+	sender       *sender.Sender // nil: refunds and payouts are off
+	senderConfig sender.SenderConfig
 	account      sortie.Address // of the sender
 	settler      funding.Signer
 	chainID      uint64
@@ -43,20 +46,20 @@ func newChainWork(s *Service) *chainWork {
 	w := &chainWork{
 		app: s.app, ledger: s.ledger, store: s.store, nodes: s.nodes, settler: config.Settler, chainID: config.Deployment.ChainID, log: config.Logger, sends: config.Roles.Chain,
 		holder: newHolder(s.store.Stats().Engine),
-		follower: chain.NewFollower(chain.FollowerConfig{
+		follower: follower.NewFollower(follower.FollowerConfig{
 			Nodes: s.nodes, Ledger: s.ledger, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations,
 			Finality: config.Finality, Logger: config.Logger, OnHead: s.ledger.ObserveBlock,
 		}),
 	}
 	if config.Refunds() {
 		w.account = config.Sender.Address()
-		w.senderConfig = chain.SenderConfig{
+		w.senderConfig = sender.SenderConfig{
 			Nodes: s.nodes, Store: s.store, Signer: funding.TransactionSigner{Signer: config.Sender}, ChainID: config.Deployment.ChainID,
 			MaxFeePerGas: config.MaxFeePerGas, MinBalance: config.MinGasBalance,
-			Prepare: map[string]chain.Prepare{app.IntentClose: holdable(w.prepareClose), store.IntentSettle: holdable(w.prepareSettle)},
+			Prepare: map[string]sender.Prepare{app.IntentClose: holdable(w.prepareClose), store.IntentSettle: holdable(w.prepareSettle)},
 			Halted:  s.ledger.Halted, Final: w.finalBlock, Logger: config.Logger,
 		}
-		w.sender = chain.NewSender(w.senderConfig)
+		w.sender = sender.NewSender(w.senderConfig)
 	}
 	return w
 }
@@ -102,11 +105,11 @@ func (w *chainWork) send(ctx context.Context) error {
 	if w.sender == nil {
 		return nil
 	}
-	return w.whileLeased(ctx, chain.SenderLease(w.chainID, w.account), &w.sending, w.sendAndTell)
+	return w.whileLeased(ctx, sender.SenderLease(w.chainID, w.account), &w.sending, w.sendAndTell)
 }
 
 func (w *chainWork) whileLeased(ctx context.Context, name string, held *atomic.Bool, work func(context.Context, store.Lease) error) error {
-	leased := chain.Holder{Leases: w.store, Name: name, ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}
+	leased := leases.Holder{Leases: w.store, Name: name, ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}
 	return leased.Run(ctx, func(ctx context.Context, lease store.Lease) error {
 		held.Store(true)
 		defer held.Store(false)
@@ -171,14 +174,14 @@ func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to s
 		return to, nil, err
 	}
 	if !needed {
-		return to, nil, chain.ErrAlreadyDone
+		return to, nil, sender.ErrAlreadyDone
 	}
 	escrow, err := w.nodes.Escrow(ctx, call.Domain.Factory, call.MissionKey)
 	switch {
 	case err != nil:
 		return to, nil, err
 	case escrow.Closed:
-		return to, nil, chain.ErrAlreadyDone
+		return to, nil, sender.ErrAlreadyDone
 	case !escrow.Funded: // a reorganization that was not followed yet, which will say whether there is anything to close
 		return to, nil, fmt.Errorf("the contract does not have the mission of draft %s now", intent.Subject)
 	}

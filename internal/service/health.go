@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie/internal/api"
-	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/follower"
+	"github.com/sortie-labs/sortie/internal/sender"
 )
 
 const healthTimeout = time.Second
@@ -58,14 +59,14 @@ func (s *Service) clockHealth() string {
 // chainHealth is one word for what this process sees of the chain.
 func (w *chainWork) chainHealth() string {
 	if w.following.Load() {
-		if state := w.follower.Status().State(); state != chain.StateOK {
+		if state := w.follower.Status().State(); state != follower.StateOK {
 			return state
 		}
 	}
 	if w.nodes.Problem() != "" {
-		return chain.StateUnavailable
+		return follower.StateUnavailable
 	}
-	return chain.StateOK
+	return follower.StateOK
 }
 
 // senderHealth is one word for how transactions get through.
@@ -79,8 +80,8 @@ func (w *chainWork) senderHealth() string {
 	health := "ok"
 	for _, alarm := range w.sender.Status().Alarms {
 		switch alarm.Kind {
-		case chain.SenderHalted: // which the chain's part tells
-		case chain.SenderGasLow: // it still sends
+		case sender.SenderHalted: // which the chain's part tells
+		case sender.SenderGasLow: // it still sends
 			health = alarm.Kind
 		default:
 			return "stuck"

@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/sortie-labs/sortie/internal/app"
-	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/follower"
+	"github.com/sortie-labs/sortie/internal/sender"
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
@@ -110,7 +111,7 @@ func (c chainFigures) Collect(figures chan<- prometheus.Metric) {
 		gauge(chainAlarms, float64(count), kind)
 	}
 	gauge(following, boolean(c.following.Load()))
-	raised := zeros[uint64](chain.AlarmKinds)
+	raised := zeros[uint64](follower.AlarmKinds)
 	if c.following.Load() {
 		status := c.follower.Status()
 		counter(chainReorgs, float64(status.Reorgs))
@@ -123,12 +124,12 @@ func (c chainFigures) Collect(figures chan<- prometheus.Metric) {
 }
 
 func (c chainFigures) collectSender(gauge, counter func(*prometheus.Desc, float64, ...string)) {
-	var status chain.SenderStatus
+	var status sender.SenderStatus
 	isSending := c.sending.Load()
 	if isSending {
 		status = c.sender.Status()
 	}
-	alarms := zeros[int](chain.SenderAlarmKinds)
+	alarms := zeros[int](sender.SenderAlarmKinds)
 	for _, alarm := range status.Alarms { // one of each kind
 		alarms[alarm.Kind] = 1
 	}
@@ -168,7 +169,7 @@ func zeros[N int | uint64](kinds []string) map[string]N {
 
 // alarms counts what is out of order about the nodes, by kind.
 func (c chainFigures) alarms() map[string]int {
-	counts := zeros[int](append(slices.Clone(chain.AlarmKinds), outOfUse))
+	counts := zeros[int](append(slices.Clone(follower.AlarmKinds), outOfUse))
 	if c.nodes.Problem() != "" {
 		counts[outOfUse]++
 	}
@@ -191,7 +192,7 @@ func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.
 	}
 	if open, err := c.store.OpenIncidents(ctx); err == nil {
 		isHalted, counts := false, make(map[[2]string]int)
-		for _, kind := range slices.Concat(app.IncidentKinds, chain.IncidentKinds) {
+		for _, kind := range slices.Concat(app.IncidentKinds, follower.IncidentKinds) {
 			counts[[2]string{kind, "true"}], counts[[2]string{kind, "false"}] = 0, 0
 		}
 		for _, incident := range open {

@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"github.com/sortie-labs/sortie/internal/app"
-	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/onchain"
+	"github.com/sortie-labs/sortie/internal/sender"
 )
 
 // A kind that is missing in its list would have no series before its first event.
@@ -23,9 +24,9 @@ func TestListsOfKindsAreComplete(t *testing.T) {
 		sources, constant string
 		kinds             []string
 	}{
-		"chain.AlarmKinds":       {"../../internal/chain/*.go", `Alarm[A-Z]\w*`, chain.AlarmKinds},
-		"chain.SenderAlarmKinds": {"../../internal/chain/*.go", `Sender[A-Z]\w*`, chain.SenderAlarmKinds},
-		"chain.IncidentKinds":    {"../../internal/chain/*.go", `Incident[A-Z]\w*`, chain.IncidentKinds},
+		"chain.AlarmKinds":       {"../../internal/chain/*.go", `Alarm[A-Z]\w*`, follower.AlarmKinds},
+		"chain.SenderAlarmKinds": {"../../internal/chain/*.go", `Sender[A-Z]\w*`, sender.SenderAlarmKinds},
+		"chain.IncidentKinds":    {"../../internal/chain/*.go", `Incident[A-Z]\w*`, follower.IncidentKinds},
 		"app.IncidentKinds":      {"../../internal/app/*.go", `incident[A-Z]\w*`, app.IncidentKinds},
 	} {
 		declared := regexp.MustCompile(`(?m)^(?:\t|const )` + c.constant + ` += (?:"(\w+)"|store\.(\w+))`)

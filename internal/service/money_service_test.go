@@ -24,9 +24,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
 	"github.com/sortie-labs/sortie/internal/links"
+	"github.com/sortie-labs/sortie/internal/sender"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -107,7 +109,7 @@ func (s *moneyService) start() {
 	s.incoming, err = blob.OpenIncoming(filepath.Join(s.files, "uploads"))
 	s.must(err)
 	config := Config{
-		Roles: AllRoles, Deployment: s.chain.deployment, Confirmations: moneyConfirmations, Finality: chain.Finality(moneyFinality), Logger: logger,
+		Roles: AllRoles, Deployment: s.chain.deployment, Confirmations: moneyConfirmations, Finality: follower.Finality(moneyFinality), Logger: logger,
 		Settler: developmentSigner(s.t, devnet.RoleSettler), Sender: developmentSigner(s.t, devnet.RoleSender),
 		Media: MediaConfig{Verification: verify.Auto, Hold: moneyHold},
 	}
@@ -127,13 +129,13 @@ func (s *moneyService) start() {
 	s.must(err)
 	s.app, s.ledger, s.operators = opened.App, opened.Ledger, opened.Operators
 	s.work = newChainWork(&Service{config: config, store: s.store, nodes: s.nodes, app: s.app, ledger: s.ledger})
-	s.work.follower = chain.NewFollower(chain.FollowerConfig{
+	s.work.follower = follower.NewFollower(follower.FollowerConfig{
 		Nodes: s.nodes, Ledger: s.ledger, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations, Finality: config.Finality,
 		Clock: s.clock, Logger: logger, OnHead: s.ledger.ObserveBlock,
 	})
-	s.work.sender = chain.NewSender(chain.SenderConfig{
+	s.work.sender = sender.NewSender(sender.SenderConfig{
 		Nodes: s.nodes, Store: s.store, Signer: funding.TransactionSigner{Signer: config.Sender}, ChainID: config.Deployment.ChainID,
-		Prepare: map[string]chain.Prepare{app.IntentClose: s.work.prepareClose, store.IntentSettle: s.work.prepareSettle},
+		Prepare: map[string]sender.Prepare{app.IntentClose: s.work.prepareClose, store.IntentSettle: s.work.prepareSettle},
 		Halted:  s.ledger.Halted, Final: s.work.finalBlock, Clock: s.clock, Logger: logger,
 	})
 }
@@ -196,7 +198,7 @@ func (s *moneyService) due() {
 // send lets the sender look once.
 func (s *moneyService) send() {
 	s.t.Helper()
-	lease, err := s.store.AcquireLease(s.ctx, chain.SenderLease(s.work.chainID, s.work.account), s.work.holder.id, s.work.holder.ttl)
+	lease, err := s.store.AcquireLease(s.ctx, sender.SenderLease(s.work.chainID, s.work.account), s.work.holder.id, s.work.holder.ttl)
 	s.must(err)
 	s.must(s.work.sender.Step(s.ctx, lease))
 }

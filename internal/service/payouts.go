@@ -12,17 +12,17 @@ import (
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/app"
-	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/sender"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
 // holdable lets an intent wait quietly while an operator has halted payouts.
-func holdable(prepare chain.Prepare) chain.Prepare {
+func holdable(prepare sender.Prepare) sender.Prepare {
 	return func(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
 		to, data, err := prepare(ctx, intent)
 		var halted *app.PayoutsHaltedError
 		if errors.As(err, &halted) {
-			err = fmt.Errorf("%w: %w", chain.ErrHeld, err)
+			err = fmt.Errorf("%w: %w", sender.ErrHeld, err)
 		}
 		return to, data, err
 	}
@@ -36,10 +36,10 @@ const (
 // troublesInWords are the alarms of the sender that say what payouts wait for, in words for
 // contributors and creators.
 var troublesInWords = map[string]string{
-	chain.SenderBalanceLow:  "The account that pays the fees of the service has too little; its operator was told.",
-	chain.SenderAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
-	chain.SenderSignerFails: "The service cannot sign transactions now; its operator was told.",
-	chain.SenderStuck:       "Transactions of the service are not mined; its operator was told.",
+	sender.SenderBalanceLow:  "The account that pays the fees of the service has too little; its operator was told.",
+	sender.SenderAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
+	sender.SenderSignerFails: "The service cannot sign transactions now; its operator was told.",
+	sender.SenderStuck:       "Transactions of the service are not mined; its operator was told.",
 }
 
 // sendAndTell sends transactions, and keeps what they struggle with for the other processes.

@@ -16,6 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/api"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/jobs"
 	"github.com/sortie-labs/sortie/internal/store"
@@ -51,7 +52,7 @@ type Config struct {
 	WarnsOfCaps      bool // says so at the start if the contract pays out without a daily cap
 	AutoApprove      bool
 	Confirmations    uint64
-	Finality         chain.Finality
+	Finality         follower.Finality
 	AuthorizationTTL time.Duration
 	DraftRetention   time.Duration // 0: unfunded drafts are kept for ever
 	AllowDelegated   bool          // the delegate of an EIP-7702 account decides who signed for it

@@ -10,6 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/sender"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
@@ -32,13 +33,13 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 		case chain.Waits:
 			return to, nil, wait(call, app.PublicProblem("the contract settles nothing now: %s", trial.Reason))
 		case chain.Gone:
-			return to, nil, chain.ErrAlreadyDone // its payouts wait; what became of the mission is for the follower to say
+			return to, nil, sender.ErrAlreadyDone // its payouts wait; what became of the mission is for the follower to say
 		}
 		if call, err = w.cutDown(ctx, call, intent.Subject, trial); err != nil {
 			return to, nil, err
 		}
 	}
-	return to, nil, chain.ErrAlreadyDone // nothing is left to pay, or all of it is set aside
+	return to, nil, sender.ErrAlreadyDone // nothing is left to pay, or all of it is set aside
 }
 
 // givesWayAfter is for how long a settlement that the contract cannot pay now keeps its place. Few
@@ -49,7 +50,7 @@ const givesWayAfter = 5 * time.Minute
 // ends, so that payouts of other missions are tried. Its own are in line again soon.
 func wait(call app.SettleCall, why error) error {
 	if call.Waited > givesWayAfter {
-		return chain.ErrAlreadyDone
+		return sender.ErrAlreadyDone
 	}
 	return why
 }
@@ -127,7 +128,7 @@ func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subjec
 		return call, err
 	}
 	if !escrow.Funded || escrow.Closed {
-		return call, chain.ErrAlreadyDone // a reorganization or a close that was not followed yet
+		return call, sender.ErrAlreadyDone // a reorganization or a close that was not followed yet
 	}
 	slots := make([]uint32, len(call.Payouts))
 	for i, payout := range call.Payouts {
@@ -199,7 +200,7 @@ func (w *chainWork) trySettlement(ctx context.Context, call app.SettleCall) (dat
 		return nil, trial, err
 	}
 	data = settlement.Calldata(signature)
-	trial, err = w.nodes.TrySettlement(ctx, w.account, call.Domain.Factory, data, chain.DefaultMaxGas)
+	trial, err = w.nodes.TrySettlement(ctx, w.account, call.Domain.Factory, data, sender.DefaultMaxGas)
 	return data, trial, err
 }
 

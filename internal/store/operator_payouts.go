@@ -10,11 +10,6 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// PayoutStatuses are the statuses of stored payouts.
-var PayoutStatuses = []sortie.PayoutStatus{
-	sortie.PayoutQueued, sortie.PayoutSent, sortie.PayoutPaid, sortie.PayoutDeferred, sortie.PayoutFailed,
-}
-
 // PayoutFilter selects a page of payouts, newest first.
 type PayoutFilter struct {
 	Status    sortie.PayoutStatus // empty: any
@@ -47,7 +42,7 @@ func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout,
 	case byRecipient:
 		query, args = selectPayoutsOfRecipient, append(args, hexAddress(filter.Recipient))
 	}
-	statuses := PayoutStatuses
+	statuses := sortie.PayoutStatuses()
 	if filter.Status != "" {
 		statuses = []sortie.PayoutStatus{filter.Status}
 	}

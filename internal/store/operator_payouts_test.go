@@ -16,10 +16,10 @@ var payoutPages = []struct {
 	postgres    string // the index
 	args        string
 }{
-	{"all", eachStatus(selectPayoutsInStatus, PayoutStatuses), "payouts_in_status (status=? AND seq<?)", "payouts_in_status", "9000, 101"},
+	{"all", eachStatus(selectPayoutsInStatus, sortie.PayoutStatuses()), "payouts_in_status (status=? AND seq<?)", "payouts_in_status", "9000, 101"},
 	{"in a status", eachStatus(selectPayoutsInStatus, []sortie.PayoutStatus{sortie.PayoutFailed}), "payouts_in_status (status=? AND seq<?)", "payouts_in_status", "9000, 101"},
-	{"of a mission", eachStatus(selectPayoutsOfMission, PayoutStatuses), "payouts_of_mission_in_status (status=? AND draft_id=? AND seq<?)", "payouts_of_mission_in_status", "9000, 101, 'draft_1'"},
-	{"of a recipient", eachStatus(selectPayoutsOfRecipient, PayoutStatuses), "payouts_of_recipient_in_status (status=? AND recipient=? AND seq<?)", "payouts_of_recipient_in_status", "9000, 101, '0x01'"},
+	{"of a mission", eachStatus(selectPayoutsOfMission, sortie.PayoutStatuses()), "payouts_of_mission_in_status (status=? AND draft_id=? AND seq<?)", "payouts_of_mission_in_status", "9000, 101, 'draft_1'"},
+	{"of a recipient", eachStatus(selectPayoutsOfRecipient, sortie.PayoutStatuses()), "payouts_of_recipient_in_status (status=? AND recipient=? AND seq<?)", "payouts_of_recipient_in_status", "9000, 101, '0x01'"},
 	{
 		"of a recipient in a status", eachStatus(selectPayoutsOfRecipient, []sortie.PayoutStatus{sortie.PayoutPaid}),
 		"payouts_of_recipient_in_status (status=? AND recipient=? AND seq<?)", "payouts_of_recipient_in_status", "9000, 101, '0x01'",

@@ -1,0 +1,206 @@
+// Package anviltest gives tests a chain of anvil with the contracts on it.
+package anviltest
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/ethclient"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
+	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/funding"
+)
+
+const anvilPath = "../../contracts/node_modules/.bin/anvil"
+
+const Gwei = 1_000_000_000
+
+var FactoryABI = missionfactory.NewMissionFactory()
+
+// AnvilChain is a chain of anvil with the contracts on it, whose blocks the test makes.
+type AnvilChain struct {
+	t          testing.TB
+	URL        string
+	Client     *ethclient.Client
+	Deployment chain.Deployment
+	Settler    *funding.Settler
+	Missions   []string // ids of funded missions that are not closed
+	BaseFee    int64    // of the next block
+}
+
+// StartAnvil starts anvil, deploys the contracts and funds so many missions.
+func StartAnvil(t testing.TB, missions int) *AnvilChain {
+	t.Helper()
+	c := &AnvilChain{t: t, URL: startAnvil(t), BaseFee: Gwei}
+	var err error
+	if c.Client, err = ethclient.Dial(c.URL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Client.Close)
+	c.deploy()
+	c.fundMissions(missions)
+	return c
+}
+
+// Mine makes a block.
+func (c *AnvilChain) Mine() {
+	c.t.Helper()
+	c.RPC(nil, "anvil_setNextBlockBaseFeePerGas", fmt.Sprintf("0x%x", c.BaseFee))
+	c.RPC(nil, "evm_mine")
+}
+
+func startAnvil(t testing.TB) string {
+	t.Helper()
+	if _, err := os.Stat(anvilPath); err != nil {
+		t.Fatalf("anvil is not installed: run `make setup` (%v)", err)
+	}
+	anvil := exec.Command(anvilPath, "--port", "0", "--chain-id", "31337", "--preserve-historical-states")
+	anvil.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is a script around the program: both must end
+	output, err := anvil.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := anvil.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-anvil.Process.Pid, syscall.SIGKILL)
+		_ = anvil.Wait()
+	})
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if address, found := strings.CutPrefix(lines.Text(), "Listening on "); found {
+			go func() { _, _ = io.Copy(io.Discard, output) }() // or anvil blocks on a full pipe
+			return "http://" + address
+		}
+	}
+	t.Fatal("anvil did not start")
+	return ""
+}
+
+func SignerOf(key *sortie.Key) chain.TransactionSigner {
+	return devnet.NewSigner(key.Address(), func(_ context.Context, digest sortie.Hash) (sortie.Bytes, error) {
+		return key.SignDigest(digest), nil
+	})
+}
+
+func (c *AnvilChain) deploy() {
+	c.t.Helper()
+	d, err := devnet.Deploy(c.t.Context(), c.Client, SignerOf(devnet.WalletByRole(devnet.RoleDeployer).Key), devnet.DeployParams{
+		Authorizer: devnet.WalletByRole(devnet.RoleAuthorizer).Address, Settler: devnet.WalletByRole(devnet.RoleSettler).Address,
+		WithTestTokens: true,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.Deployment = chain.Deployment{ChainID: d.ChainID, Factory: d.Factory, USDC: d.USDC, ServiceToken: d.ServiceToken}
+	if c.Settler, err = funding.NewSettler(c.domain(), c.developmentKey(devnet.RoleSettler)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *AnvilChain) domain() sortie.Domain {
+	return sortie.Domain{ChainID: c.Deployment.ChainID, Factory: c.Deployment.Factory}
+}
+
+func (c *AnvilChain) developmentKey(role devnet.Role) funding.Signer {
+	c.t.Helper()
+	secret, err := devnet.Key(devnet.DefaultChainID, int(devnet.WalletByRole(role).Index))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	signer, err := funding.NewKeySigner(secret)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return signer
+}
+
+// fundMissions creates missions of the deployer, who owns all service tokens, and turns automatic
+// mining off.
+func (c *AnvilChain) fundMissions(missions int) {
+	c.t.Helper()
+	ctx := c.t.Context()
+	creator := devnet.WalletByRole(devnet.RoleDeployer).Key
+	account, err := chain.OpenAccount(ctx, c.Client, SignerOf(creator), c.Deployment.ChainID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	maxAllowance := new(big.Int).Lsh(big.NewInt(1), 255)
+	approval := servicetoken.NewServiceToken().PackApprove(common.Address(c.Deployment.Factory), maxAllowance)
+	if _, err := account.Send(ctx, 100_000, &c.Deployment.ServiceToken, approval); err != nil {
+		c.t.Fatal(err)
+	}
+	c.RPC(nil, "evm_setAutomine", false)
+	issuer, err := funding.NewIssuer(c.domain(), c.developmentKey(devnet.RoleAuthorizer), funding.DefaultTTL)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for i := range missions {
+		terms := sortie.MissionAuthorization{
+			MissionID: fmt.Sprintf("mission-%d", i), Token: c.Deployment.ServiceToken, RewardPerSubmission: big.NewInt(1000),
+			TargetCount: 3, Creator: creator.Address(),
+		}
+		_, _ = rand.Read(terms.Nonce[:])
+		quote, err := issuer.Quote(ctx, terms, time.Now())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if _, err := account.Send(ctx, 400_000, &c.Deployment.Factory, quote.Calldata); err != nil {
+			c.t.Fatal(err)
+		}
+		c.Missions = append(c.Missions, terms.MissionID)
+	}
+	c.Mine()
+	for _, id := range c.Missions {
+		if c.Mission(id).Creator != common.Address(creator.Address()) {
+			c.t.Fatalf("%s was not funded", id)
+		}
+	}
+}
+
+func (c *AnvilChain) RPC(result any, method string, args ...any) {
+	c.t.Helper()
+	if err := c.Client.Client().CallContext(context.Background(), result, method, args...); err != nil {
+		c.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (c *AnvilChain) Head() uint64 {
+	c.t.Helper()
+	number, err := c.Client.BlockNumber(context.Background())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return number
+}
+
+func (c *AnvilChain) Mission(id string) missionfactory.IMissionFactoryMission {
+	c.t.Helper()
+	to := common.Address(c.Deployment.Factory)
+	answer, err := c.Client.CallContract(context.Background(), ethereum.CallMsg{To: &to, Data: FactoryABI.PackMissions(sortie.MissionKey(id))}, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	mission, err := FactoryABI.UnpackMissions(answer)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return mission
+}

@@ -1,0 +1,547 @@
+// Package chaintest gives tests a chain in memory, and nodes of it that can lie.
+package chaintest
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+const ChainID = 31337
+
+// WordBytes is the size of one value in the contract's answers.
+const WordBytes = 32
+
+// refusalOf is a node's refusal of a call, as the result of a lie.
+type refusalOf struct {
+	code    int
+	message string
+}
+
+func (r *refusalOf) Error() string { return r.message }
+
+// Refuse is the result of a lie that refuses a call.
+func Refuse(code int, message string) error { return &refusalOf{code, message} }
+
+// MemoryChain is a chain that mines and reorganizes as it is told.
+type MemoryChain struct {
+	mutex  sync.Mutex
+	id     uint64
+	Blocks []*MemoryBlock // canonical, by number
+	byHash map[common.Hash]*MemoryBlock
+	Final  uint64
+	mined  int         // blocks ever, for hashes that differ
+	salt   common.Hash // of the chain, likewise
+	clock  func() time.Time
+
+	foreign map[common.Hash]int // logs of other contracts that the receipts of transactions have
+}
+
+type MemoryBlock struct {
+	Number uint64
+	Hash   common.Hash
+	parent common.Hash
+	time   uint64
+	bloom  types.Bloom
+	Logs   []*types.Log
+}
+
+func NewMemoryChain(clock func() time.Time) *MemoryChain {
+	c := &MemoryChain{id: ChainID, byHash: make(map[common.Hash]*MemoryBlock), clock: clock, salt: SomeHash()}
+	c.Mine()
+	return c
+}
+
+// Mine adds a block with logs, one transaction each. What the logs say of their place is
+// overwritten.
+func (c *MemoryChain) Mine(logs ...*types.Log) *MemoryBlock {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.add(logs)
+}
+
+func (c *MemoryChain) add(logs []*types.Log) *MemoryBlock {
+	c.mined++
+	b := &MemoryBlock{Number: uint64(len(c.Blocks)), time: uint64(c.clock().Unix())}
+	if b.Number > 0 {
+		b.parent = c.Blocks[b.Number-1].Hash
+		b.time = max(b.time, c.Blocks[b.Number-1].time)
+	}
+	b.Hash = crypto.Keccak256Hash(c.salt[:], b.parent[:], fmt.Appendf(nil, "%d %d", b.Number, c.mined))
+	for i, log := range logs {
+		placed := *log
+		placed.BlockNumber, placed.BlockHash, placed.Index, placed.Removed = b.Number, b.Hash, uint(2*i), false
+		if placed.TxHash == (common.Hash{}) {
+			placed.TxHash = crypto.Keccak256Hash(b.Hash[:], []byte{byte(i)})
+		}
+		b.Logs = append(b.Logs, &placed)
+	}
+	b.bloom = types.CreateBloom(&types.Receipt{Logs: b.Logs})
+	c.Blocks = append(c.Blocks, b)
+	c.byHash[b.Hash] = b
+	return b
+}
+
+func (c *MemoryChain) MineEmpty(count int) {
+	for range count {
+		c.Mine()
+	}
+}
+
+// Reorganize replaces so many blocks by one more, the first of which has the logs.
+func (c *MemoryChain) Reorganize(depth int, logs ...*types.Log) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.Blocks = c.Blocks[:len(c.Blocks)-depth]
+	c.add(logs)
+	for range depth {
+		c.add(nil)
+	}
+}
+
+func (c *MemoryChain) Finalize(number uint64) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.Final = number
+}
+
+func (c *MemoryChain) Head() uint64 {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return uint64(len(c.Blocks) - 1)
+}
+
+// Events are what the ledger should hold of blocks above a number.
+func (c *MemoryChain) Events(t testing.TB, above uint64) []string {
+	t.Helper()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	var events []string
+	for _, b := range c.Blocks[above+1:] {
+		for _, log := range b.Logs {
+			event, err := DecodeLog(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, Describe(event))
+		}
+	}
+	return events
+}
+
+// MemoryNode serves a chain over HTTP, and lies as it is told.
+type MemoryNode struct {
+	*httptest.Server
+	chain *MemoryChain
+	mutex sync.Mutex
+	lie   Lie
+	calls map[string]int
+}
+
+// Lie is what a node does wrong. The zero value is honest.
+type Lie struct {
+	HTTP     func(w http.ResponseWriter, r *http.Request) bool // true: it has answered, or hung up
+	Envelope func(replies []map[string]any) any                // instead of the list of replies
+	Result   func(method string, params []any, result any) any // instead of one result; an error becomes one
+	Behind   uint64                                            // newest blocks that it does not have
+}
+
+// NewHandler serves a chain without lies.
+func NewHandler(c *MemoryChain) http.Handler {
+	return &MemoryNode{chain: c, calls: make(map[string]int)}
+}
+
+func NewMemoryNode(t testing.TB, c *MemoryChain) *MemoryNode {
+	n := &MemoryNode{chain: c, calls: make(map[string]int)}
+	n.Server = httptest.NewServer(n)
+	n.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	t.Cleanup(n.Close)
+	return n
+}
+
+func (n *MemoryNode) Tell(l Lie) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.lie = l
+}
+
+func (n *MemoryNode) Count(method string) int {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.calls[method]
+}
+
+func (n *MemoryNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n.mutex.Lock()
+	l, chain := n.lie, n.chain
+	n.mutex.Unlock()
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if l.HTTP != nil && l.HTTP(w, r) {
+		return
+	}
+	type request struct {
+		ID     int    `json:"id"`
+		Method string `json:"method"`
+		Params []any  `json:"params"`
+	}
+	var requests []request
+	single := len(body) > 0 && body[0] == '{'
+	if single {
+		body = append(append([]byte{'['}, body...), ']')
+	}
+	if err := json.Unmarshal(body, &requests); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	replies := make([]map[string]any, len(requests))
+	for i, q := range requests {
+		n.mutex.Lock()
+		n.calls[q.Method]++
+		n.mutex.Unlock()
+		result := chain.answer(q.Method, q.Params, l.Behind)
+		if l.Result != nil {
+			result = l.Result(q.Method, q.Params, result)
+		}
+		replies[i] = map[string]any{"jsonrpc": "2.0", "id": q.ID}
+		if refused, isError := result.(error); isError {
+			code := -32000
+			if coded, hasCode := result.(*refusalOf); hasCode {
+				code = coded.code
+			}
+			replies[i]["error"] = map[string]any{"code": code, "message": refused.Error()}
+		} else {
+			replies[i]["result"] = result
+		}
+	}
+	var answer any = replies
+	if single {
+		answer = replies[0]
+	}
+	if l.Envelope != nil {
+		answer = l.Envelope(replies)
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// answer is what an honest node says, except that it may lack the newest blocks.
+func (c *MemoryChain) answer(method string, params []any, behind uint64) any {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	head := uint64(len(c.Blocks)-1) - min(behind, uint64(len(c.Blocks)-1))
+	switch method {
+	case "eth_chainId":
+		return hexutil.EncodeUint64(c.id)
+	case "eth_getBlockByNumber":
+		number, ok := c.resolve(params[0].(string), head)
+		if !ok {
+			return nil
+		}
+		return BlockJSON(c.Blocks[number])
+	case "eth_getLogs":
+		return c.getLogs(params[0].(map[string]any), head)
+	case "eth_getTransactionByHash":
+		transaction := common.HexToHash(params[0].(string))
+		for _, b := range c.Blocks[:head+1] {
+			for _, log := range b.Logs {
+				if log.TxHash == transaction {
+					return map[string]any{"hash": transaction, "gas": hexutil.EncodeUint64(c.gasOf(b, transaction)), "input": "0x"}
+				}
+			}
+		}
+		return nil
+	case "eth_getTransactionReceipt":
+		for _, b := range c.Blocks[:head+1] {
+			for _, log := range b.Logs {
+				if log.TxHash == common.HexToHash(params[0].(string)) {
+					return c.receiptOf(b, log.TxHash)
+				}
+			}
+		}
+		return nil
+	case "eth_call":
+		number, ok := c.resolveAny(params[1], head)
+		if !ok {
+			return fmt.Errorf("header not found")
+		}
+		data := common.FromHex(params[0].(map[string]any)["data"].(string))
+		return hexutil.Encode(c.missionAt(common.HexToAddress(params[0].(map[string]any)["to"].(string)), common.BytesToHash(data[4:]), number))
+	default:
+		return fmt.Errorf("the method %s does not exist", method)
+	}
+}
+
+// resolveAny finds a block by number, tag or hash (EIP-1898).
+func (c *MemoryChain) resolveAny(block any, head uint64) (uint64, bool) {
+	if text, isText := block.(string); isText {
+		return c.resolve(text, head)
+	}
+	hash, _ := block.(map[string]any)["blockHash"].(string)
+	found := c.byHash[common.HexToHash(hash)]
+	if found == nil || found.Number > head || c.Blocks[found.Number] != found {
+		return 0, false
+	}
+	return found.Number, true
+}
+
+func (c *MemoryChain) resolve(block string, head uint64) (uint64, bool) {
+	switch block {
+	case "latest":
+		return head, true
+	case "finalized":
+		return min(c.Final, head), true
+	}
+	number, err := hexutil.DecodeUint64(block)
+	return number, err == nil && number <= head
+}
+
+func BlockJSON(b *MemoryBlock) map[string]any {
+	return map[string]any{
+		"number": hexutil.EncodeUint64(b.Number), "hash": b.Hash, "parentHash": b.parent, "timestamp": hexutil.EncodeUint64(b.time),
+		"logsBloom": b.bloom, "transactions": []string{}, "extraData": "0x", "difficulty": "0x0",
+	}
+}
+
+func ReceiptJSON(b *MemoryBlock, log *types.Log) map[string]any {
+	return map[string]any{
+		"transactionHash": log.TxHash, "blockHash": b.Hash, "blockNumber": hexutil.EncodeUint64(b.Number), "status": "0x1",
+		"logs": []any{log}, "gasUsed": "0x5208",
+	}
+}
+
+// receiptOf is a transaction's receipt, with all of its logs.
+func (c *MemoryChain) receiptOf(b *MemoryBlock, transaction common.Hash) map[string]any {
+	receipt := ReceiptJSON(b, &types.Log{TxHash: transaction})
+	logs := []any{}
+	for _, log := range b.Logs {
+		if log.TxHash == transaction {
+			logs = append(logs, log)
+		}
+	}
+	empty := types.Log{TxHash: transaction, BlockHash: b.Hash, BlockNumber: b.Number, Topics: []common.Hash{}}
+	for range c.foreign[transaction] {
+		logs = append(logs, &empty)
+	}
+	receipt["logs"] = logs
+	return receipt
+}
+
+// gasOf is what a transaction may use: a little more than its logs take.
+func (c *MemoryChain) gasOf(b *MemoryBlock, transaction common.Hash) uint64 {
+	gas := uint64(21_000 + 375*c.foreign[transaction])
+	for _, log := range b.Logs {
+		if log.TxHash == transaction {
+			gas += 75_000
+		}
+	}
+	return gas
+}
+
+// Crowd lets logs of other contracts be in a transaction.
+func (c *MemoryChain) Crowd(transaction common.Hash, foreign int) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.foreign == nil {
+		c.foreign = make(map[common.Hash]int)
+	}
+	c.foreign[transaction] = foreign
+}
+
+func (c *MemoryChain) getLogs(filter map[string]any, head uint64) any {
+	var blocks []*MemoryBlock
+	if hash, ok := filter["blockHash"].(string); ok {
+		b, known := c.byHash[common.HexToHash(hash)]
+		if !known || b.Number > head {
+			return fmt.Errorf("unknown block")
+		}
+		blocks = []*MemoryBlock{b}
+	} else {
+		from, _ := hexutil.DecodeUint64(filter["fromBlock"].(string))
+		to, _ := hexutil.DecodeUint64(filter["toBlock"].(string))
+		if from <= head {
+			blocks = c.Blocks[from : min(to, head)+1]
+		}
+	}
+	logs := []*types.Log{}
+	for _, b := range blocks {
+		for _, log := range b.Logs {
+			if wanted(filter, log) {
+				logs = append(logs, log)
+			}
+		}
+	}
+	return logs
+}
+
+func wanted(filter map[string]any, log *types.Log) bool {
+	if !slices.ContainsFunc(filter["address"].([]any), func(a any) bool { return common.HexToAddress(a.(string)) == log.Address }) {
+		return false
+	}
+	for i, topic := range filter["topics"].([]any) {
+		choices, several := topic.([]any)
+		if !several {
+			choices = []any{topic}
+		}
+		if i >= len(log.Topics) || !slices.ContainsFunc(choices, func(a any) bool { return common.HexToHash(a.(string)) == log.Topics[i] }) {
+			return false
+		}
+	}
+	return true
+}
+
+// missionAt is what the contract would hold of a mission, as its events tell.
+func (c *MemoryChain) missionAt(factoryAddress common.Address, key common.Hash, number uint64) []byte {
+	words := make([]byte, 7*WordBytes)
+	for _, b := range c.Blocks[:number+1] {
+		for _, log := range b.Logs {
+			if log.Address != factoryAddress || len(log.Topics) < 2 || log.Topics[1] != key {
+				continue
+			}
+			event, err := DecodeLog(log)
+			if err != nil {
+				panic(err)
+			}
+			switch {
+			case event.Funded != nil:
+				copy(words[12:], event.Funded.Creator[:])
+				event.Funded.Reward.FillBytes(words[WordBytes : 2*WordBytes])
+				copy(words[2*WordBytes+12:], event.Funded.Token[:])
+				event.Funded.TargetCount.FillBytes(words[3*WordBytes : 4*WordBytes])
+				new(big.Int).SetUint64(event.Funded.ReclaimAfter).FillBytes(words[5*WordBytes : 6*WordBytes])
+			case event.Closed != nil:
+				words[7*WordBytes-1] = event.Closed.Reason
+			}
+		}
+	}
+	return words
+}
+
+// TermsNumber makes a draft as the ledger would hold it.
+func TermsNumber(n int) onchain.Terms {
+	return onchain.Terms{
+		DraftID: "draft_" + strconv.Itoa(n), MissionID: "mission-" + strconv.Itoa(n), Creator: sortie.Address{19: byte(n), 18: 1},
+		Token: sortie.Address{19: 2}, Factory: Factory, Reward: big.NewInt(1_000_000 + int64(n)),
+		TargetCount: 10, Nonce: sortie.Hash{31: byte(n), 30: 7},
+	}
+}
+
+// FundingLog is what the contract writes when a draft is funded.
+func FundingLog(draft onchain.Terms) *types.Log {
+	data, err := FactoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack(draft.MissionID, draft.Reward,
+		big.NewInt(int64(draft.TargetCount)), [32]byte(draft.Nonce), big.NewInt(1_800_000_000))
+	if err != nil {
+		panic(err)
+	}
+	return &types.Log{
+		Address: common.Address(draft.Factory), Data: data,
+		Topics: []common.Hash{FactoryABI.Events["MissionFunded"].ID, common.Hash(sortie.MissionKey(draft.MissionID)),
+			common.BytesToHash(draft.Creator[:]), common.BytesToHash(draft.Token[:])},
+	}
+}
+
+func ClosingLog(draft onchain.Terms) *types.Log {
+	data, err := FactoryABI.Events["MissionClosed"].Inputs.NonIndexed().Pack(draft.Reward, false, uint8(1))
+	if err != nil {
+		panic(err)
+	}
+	return &types.Log{
+		Address: common.Address(draft.Factory), Data: data,
+		Topics: []common.Hash{FactoryABI.Events["MissionClosed"].ID, common.Hash(sortie.MissionKey(draft.MissionID))},
+	}
+}
+
+// PaymentLog is a payout, one of many in a block.
+func PaymentLog(draft onchain.Terms, slot int) *types.Log {
+	event := FactoryABI.Events["SubmissionPaid"]
+	data, err := event.Inputs.NonIndexed().Pack(big.NewInt(int64(slot)), draft.Reward)
+	if err != nil {
+		panic(err)
+	}
+	return &types.Log{
+		Address: common.Address(draft.Factory), Data: data,
+		Topics: []common.Hash{event.ID, common.Hash(sortie.MissionKey(draft.MissionID)), {31: byte(slot), 30: byte(slot >> 8)}, {31: 9}},
+	}
+}
+
+// Clock is time that a test moves.
+type Clock struct {
+	mutex sync.Mutex
+	at    time.Time
+}
+
+func NewClock() *Clock { return &Clock{at: time.Unix(1_790_000_000, 0).UTC()} }
+
+func (c *Clock) Now() time.Time {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.at
+}
+
+func (c *Clock) Advance(d time.Duration) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// Fork is a chain with the same blocks that goes its own way from here.
+func (c *MemoryChain) Fork() *MemoryChain {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	other := &MemoryChain{
+		id: c.id, Blocks: slices.Clone(c.Blocks), byHash: make(map[common.Hash]*MemoryBlock), Final: c.Final, clock: c.clock, salt: SomeHash(),
+	}
+	for _, b := range c.Blocks {
+		other.byHash[b.Hash] = b
+	}
+	return other
+}
+
+// Serve makes the node one of another chain.
+func (n *MemoryNode) Serve(c *MemoryChain) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.chain = c
+}
+
+func AnswersWith(status int, body string) Lie {
+	return Lie{HTTP: func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+		return true
+	}}
+}
+
+// About changes what a node says to one method, where it says anything.
+func About[T any](method string, change func(params []any, result T) any) Lie {
+	return Lie{Result: func(asked string, params []any, result any) any {
+		if said, ok := result.(T); ok && asked == method {
+			return change(params, said)
+		}
+		return result
+	}}
+}
+
+func SomeHash() common.Hash {
+	var hash common.Hash
+	_, _ = rand.Read(hash[:])
+	return hash
+}

@@ -1,0 +1,313 @@
+package follower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/mission"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// retryDeepening is how long something waits that could not go deeper, when no new block comes.
+const retryDeepening = 2 * time.Second
+
+// deepen lets fundings and refunds go deeper that the chain confirms: asked for the block, the
+// transaction's receipt and the contract's own state, all of which must say what the log said. For
+// the review to begin the followed node's word is enough; for what money depends on as many nodes
+// as [Nodes.Required] must say it, each of a block that is final to itself.
+func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) error {
+	position := progress.Position
+	now := f.config.Clock()
+	final := f.finalAt(position, stretch{after: position.Tip})
+	if position.Tip.Number == f.deepened.tip && final == f.deepened.final && now.Sub(f.deepened.at) < retryDeepening {
+		return nil
+	}
+	f.deepened.tip, f.deepened.final, f.deepened.at = position.Tip.Number, final, now
+
+	confirmed := position.Tip.Number + 1 - min(f.config.Confirmations, position.Tip.Number+1)
+	var place onchain.DeepenPlace
+	var doubts error
+	defer func() { f.monitor.settle(aboutFundings, doubts) }()
+	for page := 0; page < maxDeepenPages; page++ { // items that nodes contradict stay at the front; others come after them
+		due, next, err := f.ledger.PendingConfirmations(ctx, f.chainID, confirmed, final, place)
+		if err != nil {
+			return ledgerFault(err)
+		}
+		found := f.corroborate(ctx, v.node, due)
+		doubts = errors.Join(doubts, found.doubts)
+		f.noteUnverified(ctx, found)
+		f.reconsider(ctx, found.contradicted, progress)
+		if len(found.agreed) > 0 {
+			return f.storeDeepened(ctx, v, final, found.agreed, progress)
+		}
+		if place = next; place == (onchain.DeepenPlace{}) {
+			break
+		}
+	}
+	return nil
+}
+
+// maxDeepenPages is how many pages of items without a single one that is confirmed are asked about
+// in one step.
+const maxDeepenPages = 16
+
+// storeDeepened stores what the chain confirms.
+func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agreed []onchain.Deepening, progress *Progress) (err error) {
+	position := progress.Position
+	if final > position.Final { // the ledger locks nothing beyond what it knows to be final
+		progress.Position, err = f.ledger.Advance(ctx, onchain.Advance{
+			ChainID: f.chainID, Was: position, After: position.Tip, Head: max(position.Head, position.Tip.Number), Final: final,
+		})
+		if err != nil {
+			return ledgerFault(err)
+		}
+		f.monitor.moved(progress.Position, v.head.Number)
+	}
+	if err := f.ledger.Confirm(ctx, agreed); err != nil {
+		return ledgerFault(err)
+	}
+	progress.Deepened = len(agreed)
+	progress.More = true // a list may have been longer
+	f.deepened.at = time.Time{}
+	f.monitor.update(func(s *Status) { s.Deepened += uint64(len(agreed)) })
+	return nil
+}
+
+// reconsider compares what a node contradicts with the contract at once, rather than when
+// everything is compared next: a row that a lie made must not outlive it.
+func (f *Follower) reconsider(ctx context.Context, contradicted []onchain.Deepening, progress *Progress) {
+	page := make([]onchain.Expected, 0, min(len(contradicted), reconcilePage))
+	for i := range contradicted[:cap(page)] {
+		page = append(page, onchain.Expected{Terms: contradicted[i].Terms, Funding: &contradicted[i].Funding})
+	}
+	var report Report
+	if err := f.reconcileAll(ctx, progress.Position, page, &report); err != nil {
+		f.config.Logger.Info("what nodes contradict could not be compared with the contract", "error", err)
+	}
+	progress.More = progress.More || report.Repaired > 0
+}
+
+// findings are what nodes say about items.
+type findings struct {
+	agreed       []onchain.Deepening // enough nodes confirm them
+	contradicted []onchain.Deepening // a node contradicts them
+	unverified   []onchain.Deepening // a node that answers does not confirm them
+	doubts       error               // all of them
+}
+
+func (f *findings) note(item onchain.Deepening, enough bool, doubt error, verdict error) {
+	f.doubts = errors.Join(f.doubts, doubt)
+	if enough {
+		f.agreed = append(f.agreed, item)
+		return
+	}
+	if errors.Is(doubt, chain.ErrBadAnswer) {
+		f.contradicted = append(f.contradicted, item)
+	}
+	if verdict != nil && !errors.Is(verdict, errNotFinalYet) {
+		f.unverified = append(f.unverified, item)
+	}
+}
+
+// corroborate asks nodes about items. What money depends on comes first: a funding that may be
+// locked is confirmed with it, and need not be asked about again.
+func (f *Follower) corroborate(ctx context.Context, followed *chain.Node, due []onchain.Deepening) (found findings) {
+	var begin, money []onchain.Deepening
+	for _, item := range due {
+		if item.To == mission.DepthConfirmed && !item.Refund {
+			begin = append(begin, item)
+		} else {
+			money = append(money, item)
+		}
+	}
+	if len(money) > 0 {
+		votes := pollNodes(ctx, f, func(ctx context.Context, node *chain.Node) ([]error, error) { return f.examineFinal(ctx, node, money) })
+		for i, item := range money {
+			enough, doubt := f.enough(votes, i)
+			found.note(item, enough, doubt, worst(votes, i))
+		}
+	}
+	done := make(map[string]bool, len(found.agreed))
+	for _, item := range found.agreed {
+		done[item.Terms.DraftID] = true
+	}
+	begin = slices.DeleteFunc(begin, func(item onchain.Deepening) bool { return done[item.Terms.DraftID] })
+	verdicts, err := f.examine(ctx, followed, begin)
+	found.doubts = errors.Join(found.doubts, err)
+	for i, verdict := range verdicts {
+		found.note(begin[i], verdict == nil, verdict, verdict)
+	}
+	return found
+}
+
+// worst is what a node that was asked has against the i-th of the items; nil: none has anything but
+// that it is not final yet.
+func worst(votes []chain.Vote[[]error], i int) error {
+	for _, v := range votes {
+		if v.Err == nil && v.Value[i] != nil && !errors.Is(v.Value[i], errNotFinalYet) {
+			return v.Value[i]
+		}
+	}
+	return nil
+}
+
+// enough counts the nodes that confirm the i-th of what they were asked about. There can be enough
+// and doubts all the same.
+func (f *Follower) enough(votes []chain.Vote[[]error], i int) (enough bool, doubts error) {
+	agreed := 0
+	for _, v := range votes {
+		switch {
+		case v.Err != nil:
+			doubts = errors.Join(doubts, v.Err)
+		case v.Value[i] == nil:
+			agreed++
+		default:
+			doubts = errors.Join(doubts, v.Value[i])
+		}
+	}
+	contradicted := errors.Is(doubts, chain.ErrBadAnswer)
+	if agreed < f.nodes.Required() && !contradicted && !errors.Is(doubts, errNotFinalYet) {
+		doubts = errors.Join(doubts, chain.ErrQuorumMissing)
+	}
+	if agreed > 0 && contradicted {
+		doubts = errors.Join(doubts, chain.ErrNodesDisagree)
+	}
+	return agreed >= f.nodes.Required(), doubts
+}
+
+// errNotFinalYet says that a node has not come as far as the one that is followed: no doubt, only a
+// reason to wait.
+var errNotFinalYet = errors.New("not final to the node yet")
+
+// examineFinal is examine for what must be final to the node itself.
+func (f *Follower) examineFinal(ctx context.Context, node *chain.Node, items []onchain.Deepening) ([]error, error) {
+	v, err := f.look(ctx, node, eventOf(&items[0]).Block)
+	if err != nil {
+		return nil, err
+	}
+	final, _ := f.claims(v)
+	verdicts, err := f.examine(ctx, node, items)
+	if err != nil {
+		return nil, err
+	}
+	for i := range items {
+		if verdicts[i] == nil && eventOf(&items[i]).Block > final {
+			verdicts[i] = fmt.Errorf("%s: %w", node.Name(), errNotFinalYet)
+		}
+	}
+	return verdicts, nil
+}
+
+// eventOf is the event that the chain must have for an item to be true: what the ledger noted of
+// it, with the terms that the draft promised.
+func eventOf(item *onchain.Deepening) *onchain.Event {
+	event := &onchain.Event{Factory: item.Factory, MissionKey: item.MissionKey}
+	if item.Refund {
+		event.Kind, event.Block, event.BlockHash, event.Transaction = onchain.EventMissionClosed, item.Closed.Block, item.Closed.BlockHash, item.Closed.Transaction
+		event.Closed = &onchain.MissionClosed{Refund: item.Closed.Refund, RefundDeferred: item.Closed.RefundDeferred, Reason: item.Closed.Reason}
+		return event
+	}
+	event.Kind, event.Block, event.BlockHash, event.Transaction = onchain.EventMissionFunded, item.Block, item.BlockHash, item.Transaction
+	event.LogIndex = item.LogIndex
+	event.Funded = &onchain.MissionFunded{
+		MissionID: item.MissionID, Creator: item.Creator, Token: item.Token, Reward: item.Reward,
+		TargetCount: big.NewInt(int64(item.TargetCount)), Nonce: item.Nonce, ReclaimAfter: item.ReclaimAfter,
+	}
+	return event
+}
+
+// examine asks a node about each item and says what of its answers contradicts the ledger: nil for
+// an item that it confirms. It fails only when the node cannot be asked: what the node does not say
+// about one item is that item's verdict.
+func (f *Follower) examine(ctx context.Context, node *chain.Node, items []onchain.Deepening) ([]error, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	expected := make([]*onchain.Event, len(items))
+	for i := range items {
+		expected[i] = eventOf(&items[i])
+	}
+	proofs, err := f.prove(ctx, node, expected)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := f.headersOf(ctx, node, expected)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := make([]error, 0, len(items))
+	for part := range slices.Chunk(items, chain.MaxCalls-1) {
+		calls := make([]chain.Call, len(part))
+		for i := range part {
+			calls[i] = chain.MissionCall(part[i].Factory, part[i].MissionKey, chain.TagLatest)
+		}
+		replies, err := f.ask(ctx, node, calls) // after the others: a node that is of another chain by now is caught
+		if err != nil {
+			return nil, err
+		}
+		for i := range part {
+			at := len(verdicts)
+			verdict := confirm(&part[i], headers[expected[at].Block], replies[i])
+			if verdict == nil {
+				verdict = proofs[at]
+			}
+			if verdict != nil {
+				verdict = fmt.Errorf("%s on mission %s: %w", node.Name(), part[i].MissionID, verdict)
+			}
+			verdicts = append(verdicts, verdict)
+		}
+	}
+	return verdicts, nil
+}
+
+// headersOf reads the headers of the blocks that events are in, each once.
+func (f *Follower) headersOf(ctx context.Context, node *chain.Node, events []*onchain.Event) (map[uint64]chain.Reply, error) {
+	headers := make(map[uint64]chain.Reply)
+	var numbers []uint64
+	for _, event := range events {
+		if _, known := headers[event.Block]; !known {
+			headers[event.Block] = chain.Reply{}
+			numbers = append(numbers, event.Block)
+		}
+	}
+	for part := range slices.Chunk(numbers, chain.MaxCalls-1) {
+		calls := make([]chain.Call, len(part))
+		for i, number := range part {
+			calls[i] = chain.HeaderCall(chain.HexNumber(number))
+		}
+		replies, err := f.ask(ctx, node, calls)
+		if err != nil {
+			return nil, err
+		}
+		for i, number := range part {
+			headers[number] = replies[i]
+		}
+	}
+	return headers, nil
+}
+
+// confirm holds a node's block and its contract's state against an item.
+func confirm(item *onchain.Deepening, block, state chain.Reply) error {
+	expected := eventOf(item)
+	h, err := block.Header(expected.Block)
+	if err != nil {
+		return err
+	}
+	m, err := state.Mission()
+	switch {
+	case err != nil:
+		return fmt.Errorf("contract: %w", err)
+	case h.Hash != expected.BlockHash:
+		return chain.BadAnswer("block %d is another one", expected.Block)
+	case !m.Holds(&item.Terms) || m.ReclaimAfter != item.ReclaimAfter:
+		return chain.BadAnswer("the contract holds something else")
+	case item.Refund && m.Closed != item.Closed.Reason:
+		return chain.BadAnswer("the contract holds the mission as it is")
+	}
+	return nil
+}

@@ -1,0 +1,491 @@
+package follower
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/chaintest"
+)
+
+// promise adds drafts to the ledger, so that there are those numbered below a limit.
+func (r *rig) promise(below int) {
+	for n := len(r.ledger.drafts); n < below; n++ {
+		r.ledger.drafts = append(r.ledger.drafts, chaintest.TermsNumber(n))
+	}
+}
+
+// fundTogether mines a block in which one transaction funds drafts.
+func (r *rig) fundTogether(from, below int) common.Hash {
+	transaction := chaintest.SomeHash()
+	var logs []*types.Log
+	for n := from; n < below; n++ {
+		log := chaintest.FundingLog(chaintest.TermsNumber(n))
+		log.TxHash = transaction
+		logs = append(logs, log)
+	}
+	r.chain.Mine(logs...)
+	return transaction
+}
+
+// lock mines until everything that was mined before is final and was asked about.
+func (r *rig) lock() {
+	r.t.Helper()
+	r.chain.MineEmpty(3)
+	r.chain.Finalize(r.chain.Head() - 1)
+	for range 3 {
+		r.mustSettle()
+		r.later()
+	}
+}
+
+func (r *rig) wantLocked(drafts ...int) {
+	r.t.Helper()
+	for _, n := range drafts {
+		if depth := r.ledger.depthOf(n); depth != "locked" {
+			r.t.Errorf("mission %d is %q, want locked", n, depth)
+		}
+	}
+}
+
+func (r *rig) wantIncidents(want ...string) {
+	r.t.Helper()
+	if got := r.ledger.incidentKinds(); !slices.Equal(got, want) {
+		r.t.Errorf("the incidents are %q, want %q", got, want)
+	}
+}
+
+// A receipt is asked for once in each stage, however many fundings its transaction holds, and not
+// at all where the gas of the transaction does not bound its size.
+func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
+	t.Parallel()
+	for fundings, most := range map[int]int{10: 4, 200: 0} {
+		r := newRig(t, 1, Finalized)
+		r.promise(fundings)
+		r.mustSettle()
+		r.fundTogether(0, fundings)
+		r.lock()
+		for n := range fundings {
+			r.wantLocked(n)
+		}
+		if got := r.nodes[0].Count("eth_getTransactionReceipt"); got > most {
+			t.Errorf("%d fundings: got %d receipts asked for, want at most %d", fundings, got, most)
+		}
+		r.canonical()
+	}
+}
+
+// Receipts that are too large to read, or that the node refuses, are not needed: log and contract
+// state say the same.
+func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
+	t.Parallel()
+	refusing := func(code int) chaintest.Lie {
+		return chaintest.About("eth_getTransactionReceipt", func([]any, map[string]any) any { return chaintest.Refuse(code, "response too large") })
+	}
+	for name, c := range map[string]struct {
+		foreign int
+		lie     chaintest.Lie
+	}{
+		"40,000 foreign logs":                     {foreign: 40_000},
+		"40,000 foreign logs, the gas is unknown": {foreign: 40_000, lie: chaintest.About("eth_getTransactionByHash", func([]any, map[string]any) any { return nil })},
+		"the node refuses by size":                {lie: refusing(-32003)},
+		"the node refuses for another reason":     {lie: refusing(-32005)},
+		"the node hangs up on every such request": {lie: chaintest.Lie{HTTP: hangsUpOn("eth_getTransactionReceipt")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 2, Finalized)
+			r.promise(20)
+			r.mustSettle()
+			for _, node := range r.nodes {
+				node.Tell(c.lie)
+			}
+			r.chain.Crowd(r.fundTogether(0, 3), c.foreign)
+			r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(3)))
+			r.lock()
+			r.wantLocked(0, 1, 2, 3)
+			r.canonical()
+			r.wantIncidents()
+			if alarms := r.alarms(); len(alarms) > 0 {
+				t.Errorf("the alarms are %v, want none", alarms)
+			}
+		})
+	}
+}
+
+func hangsUpOn(text string) func(http.ResponseWriter, *http.Request) bool {
+	return func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), text) {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+}
+
+// A node that hides a forged log in a receipt that it does not show is caught by its contract.
+func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.mustSettle()
+	r.nodes[0].Tell(chaintest.Lie{Result: func(method string, _ []any, result any) any {
+		switch method {
+		case "eth_getTransactionReceipt":
+			return chaintest.Refuse(-32003, "response too large")
+		case "eth_call":
+			return "0x" + strings.Repeat("0", 2*7*chaintest.WordBytes)
+		}
+		return result
+	}})
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	if err := r.settle(); !errors.Is(err, chain.ErrBadAnswer) {
+		t.Errorf("got %v, want the answer refused", err)
+	}
+	if depth := r.ledger.depthOf(1); depth != "" {
+		t.Errorf("it is %q, want it not to be seen", depth)
+	}
+}
+
+// One transaction that stays unverified does not hold up the chain. It is found again when the node
+// gives its receipt.
+func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range []int{1, 100} { // near the head, and where blocks are final
+		r := newRig(t, 1, Finalized)
+		r.mustSettle()
+		r.chain.MineEmpty(blocks)
+		hidden := r.fundTogether(1, 2)
+		r.nodes[0].Tell(chaintest.About("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
+			if common.HexToHash(params[0].(string)) == hidden {
+				return nil
+			}
+			return receipt
+		}))
+		r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
+		r.chain.MineEmpty(blocks)
+		r.chain.Finalize(r.chain.Head() - 1)
+		r.strive(setAsideTries + 10)
+		r.lock()
+		r.wantLocked(2)
+		if depth := r.ledger.depthOf(1); depth != "" {
+			t.Errorf("the hidden one is %q, want it to be set aside", depth)
+		}
+		r.wantIncidents(IncidentSetAside)
+
+		r.nodes[0].Tell(chaintest.Lie{})
+		if report := reconcile(t, r); report.Repaired != 1 {
+			t.Errorf("reconciling repaired %d, want 1: %+v", report.Repaired, report)
+		}
+		r.lock()
+		r.wantLocked(1, 2)
+		r.canonical()
+	}
+}
+
+// strive tries for a number of times, with time in between, and does not mind failures.
+func (r *rig) strive(times int) {
+	for range times {
+		_ = r.settle()
+		r.clock.Advance(setAsideAfter / 4)
+	}
+}
+
+// Logs of a block that are too many for one answer are read kind by kind.
+func TestLogsThatAreTooLargeTogetherAreReadByKind(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range []int{0, 100} {
+		r := newRig(t, 1, Finalized)
+		r.mustSettle()
+		r.chain.MineEmpty(blocks)
+		r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(2), 1), chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.PaymentLog(chaintest.TermsNumber(2), 2))
+		r.chain.MineEmpty(blocks)
+		r.chain.Finalize(r.chain.Head())
+		r.nodes[0].Tell(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
+			if len(logs) > 2 {
+				return chaintest.Refuse(-32005, "query returned more than 2 results")
+			}
+			return logs
+		}))
+		r.strive(20)
+		r.lock()
+		r.wantLocked(1)
+		r.canonical()
+		r.wantIncidents()
+	}
+}
+
+// Logs of a block that are not given kind by kind either are set aside; those of other kinds and
+// blocks are not.
+func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.mustSettle()
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.PaymentLog(chaintest.TermsNumber(2), 1), chaintest.PaymentLog(chaintest.TermsNumber(2), 2))
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
+	r.nodes[0].Tell(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
+		if len(logs) > 1 {
+			return chaintest.Refuse(-32003, "response too large")
+		}
+		return logs
+	}))
+	r.strive(setAsideTries + 5)
+	r.lock()
+	r.wantLocked(1, 2)
+	r.wantIncidents(IncidentSetAside)
+}
+
+// A node that gives no logs at all is no reason to follow without them: the follower is stuck.
+func TestANodeWithoutLogsMakesTheFollowerStuck(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.MineEmpty(2)
+	r.mustSettle()
+	r.nodes[0].Tell(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return chaintest.Refuse(-32601, "the method does not exist") }))
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.strive(20)
+	r.wantIncidents(IncidentStuck)
+	if rows := r.ledger.rows(); len(rows) > 0 || r.ledger.position.Tip.Number == r.chain.Head() {
+		t.Errorf("the tip is %d of %d with %d rows, want it to wait", r.ledger.position.Tip.Number, r.chain.Head(), len(rows))
+	}
+	r.nodes[0].Tell(chaintest.Lie{})
+	r.lock()
+	r.wantLocked(1)
+	r.wantIncidents()
+}
+
+// A node that is away, or lags, does not make the follower stuck.
+func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]chaintest.Lie{
+		"hangs up": {HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
+		"refuses":  chaintest.AnswersWith(429, "slow down"),
+		"lags":     {Behind: 5},
+	} {
+		r := newRig(t, 1, Finalized)
+		r.chain.MineEmpty(10)
+		r.mustSettle()
+		r.nodes[0].Tell(l)
+		r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+		r.strive(40)
+		if got := r.ledger.incidentKinds(); len(got) > 0 {
+			t.Errorf("%s: the incidents are %q, want none", name, got)
+		}
+	}
+}
+
+// The blocks of a chain that has replaced the followed one cannot be followed, for as long as that
+// lasts.
+func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.MineEmpty(lieStart)
+	r.mustSettle()
+	other := chaintest.NewMemoryChain(r.clock.Now)
+	other.MineEmpty(100)
+	r.nodes[0].Serve(other)
+	r.strive(20)
+	r.wantIncidents(IncidentStuck)
+	r.nodes[0].Serve(r.chain)
+	r.mustSettle()
+	r.wantIncidents()
+}
+
+// Items that one of two nodes contradicts, however many there are, do not hold up others. An
+// operator is told of them.
+func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
+	t.Parallel()
+	const contradicted = 3 * deepenPage
+	r := newRig(t, 2, Finalized)
+	r.promise(contradicted + 1)
+	r.mustSettle()
+	var logs []*types.Log
+	for n := range contradicted {
+		logs = append(logs, chaintest.FundingLog(chaintest.TermsNumber(n)))
+	}
+	hidden := r.chain.Mine(logs...)
+	r.nodes[1].Tell(chaintest.About("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
+		if receipt["blockHash"] == hidden.Hash {
+			return nil
+		}
+		return receipt
+	}))
+	r.lock()
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(contradicted)))
+	r.lock()
+	r.wantLocked(contradicted)
+	if depth := r.ledger.depthOf(0); depth != "confirmed" {
+		t.Errorf("a contradicted one is %q, want confirmed", depth)
+	}
+	for range unverifiedTries {
+		r.clock.Advance(unverifiedAfter)
+		r.mustSettle()
+	}
+	r.wantIncidents(IncidentUnverified)
+	r.nodes[1].Tell(chaintest.Lie{})
+	r.later()
+	r.mustSettle()
+	r.wantLocked(0, contradicted-1)
+}
+
+// Nodes answer a batch up to a number of bytes and refuse the rest of it, as go-ethereum does, or
+// all of it.
+func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
+	t.Parallel()
+	const limit = 20_000
+	for name, l := range map[string]chaintest.Lie{
+		"the rest is refused": envelope(func(replies []map[string]any) any {
+			size := 0
+			for _, reply := range replies {
+				text, _ := json.Marshal(reply)
+				if size += len(text); size > limit && len(replies) > 1 {
+					delete(reply, "result")
+					reply["error"] = map[string]any{"code": -32003, "message": "response too large"}
+				}
+			}
+			return single(replies)
+		}),
+		"all is refused": envelope(func(replies []map[string]any) any {
+			if text, _ := json.Marshal(replies); len(text) > limit && len(replies) > 1 {
+				return map[string]any{"id": nil, "error": map[string]any{"code": -32003, "message": "response too large"}}
+			}
+			return single(replies)
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 1, Finalized)
+			r.mustSettle()
+			r.nodes[0].Tell(l)
+			for i := range 100 {
+				r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(2), i), chaintest.PaymentLog(chaintest.TermsNumber(3), i))
+			}
+			r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+			for range 3 { // not one step fails for it
+				r.mustSettle()
+				r.later()
+			}
+			r.lock()
+			r.wantLocked(1)
+			r.canonical()
+		})
+	}
+}
+
+// single is what a node answers to a request that is no batch.
+func single(replies []map[string]any) any {
+	if len(replies) == 1 {
+		return replies[0]
+	}
+	return replies
+}
+
+// endStep ends the time of the current step of a follower, as a clock would.
+func (r *rig) endStep() func() {
+	var mutex sync.Mutex
+	end := func() {}
+	r.follower.within = func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		mutex.Lock()
+		defer mutex.Unlock()
+		end = cancel
+		return ctx, cancel
+	}
+	return func() {
+		mutex.Lock()
+		defer mutex.Unlock()
+		end()
+	}
+}
+
+// hangsOn is a node that does not answer a method before the time of the step is over.
+func hangsOn(method string, endStep func()) chaintest.Lie {
+	return chaintest.Lie{HTTP: func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		if !bytes.Contains(body, []byte(method)) {
+			return false
+		}
+		endStep()
+		<-r.Context().Done()
+		return true
+	}}
+}
+
+// Nodes that show new blocks and use up the time of each step without giving logs make the follower
+// stuck.
+func TestStepsThatUseUpTheirTimeMakeTheFollowerStuck(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.MineEmpty(2)
+	r.mustSettle()
+	end := r.endStep()
+	for _, node := range r.nodes {
+		node.Tell(hangsOn("eth_getLogs", end))
+	}
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.strive(20)
+	r.wantIncidents(IncidentStuck)
+	for _, node := range r.nodes {
+		node.Tell(chaintest.Lie{})
+	}
+	r.lock()
+	r.wantLocked(1)
+	r.wantIncidents()
+}
+
+// A step that the caller ends says nothing about the nodes.
+func TestAStepThatTheCallerEndsDoesNotMakeTheFollowerStuck(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.MineEmpty(2)
+	r.mustSettle()
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	for range 20 {
+		ctx, cancel := context.WithCancel(context.Background())
+		r.nodes[0].Tell(hangsOn("eth_getLogs", cancel))
+		if _, err := r.follower.Converge(ctx); err == nil {
+			t.Error("a step that was ended: got no error, want one")
+		}
+		cancel()
+		r.clock.Advance(cannotFollowAfter)
+	}
+	r.wantIncidents()
+}
+
+// A block that one node cannot prove is passed although another node uses up the time of each step.
+func TestAnObstacleIsPassedWhenStepsUseUpTheirTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.mustSettle()
+	hidden := r.fundTogether(1, 2)
+	first := slices.IndexFunc(r.nodes, func(n *chaintest.MemoryNode) bool { return n.URL == r.follower.current.Name() })
+	if first < 0 {
+		t.Fatal("the node that served last: got none, want one of the two")
+	}
+	r.nodes[first].Tell(chaintest.About("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
+		if common.HexToHash(params[0].(string)) == hidden {
+			return nil
+		}
+		return receipt
+	}))
+	r.nodes[1-first].Tell(hangsOn("eth_", r.endStep()))
+	for range setAsideTries {
+		r.follower.moved = r.clock.Now() // so that the node that served last is asked first
+		_ = r.settle()
+		r.clock.Advance(setAsideAfter / 4)
+	}
+	r.follower.moved = r.clock.Now()
+	_ = r.settle()
+	r.wantIncidents(IncidentSetAside)
+}

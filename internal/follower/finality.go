@@ -1,0 +1,138 @@
+package follower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// youngChain is how many blocks a chain may have before it is odd that none of them is final.
+const youngChain = 256
+
+// claims is the newest block that a node says is final; false when it says none that can be.
+func (f *Follower) claims(v sight) (uint64, bool) {
+	if depth := uint64(f.config.Finality); depth > 0 {
+		return v.head.Number + 1 - min(depth, v.head.Number+1), v.head.Number >= depth
+	}
+	if v.final == nil || v.final.Number == 0 || v.final.Number > v.head.Number || (v.final.Number == v.head.Number && v.final.Hash != v.head.Hash) {
+		return 0, false
+	}
+	return v.final.Number, true
+}
+
+// noteFinality raises an alarm when what the followed node says about finality cannot be, and
+// believes it for this step otherwise, where no second node has to. What is final never becomes
+// less.
+func (f *Follower) noteFinality(v sight, was onchain.Position) {
+	alone := f.nodes.Required() < 2
+	if alone {
+		f.final = was.Final
+	}
+	claim, sound := f.claims(v)
+	if f.config.Finality == Finalized {
+		switch {
+		case v.unfinal != nil:
+			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s names no final block, so that nothing locks: %v", v.node.Name(), v.unfinal))
+			return
+		case v.final.Number < was.Final:
+			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s says that block %d is final, after block %d was", v.node.Name(), v.final.Number, was.Final))
+			return
+		case v.final.Number == 0 && v.head.Number >= youngChain:
+			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s says that nothing is final of %d blocks, so that nothing locks", v.node.Name(), v.head.Number))
+			return
+		case v.final.Number > 0 && !sound:
+			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s says that block %d is final and block %d its newest", v.node.Name(), v.final.Number, v.head.Number))
+			return
+		}
+		f.monitor.clear("", AlarmNoFinality, AlarmFinality)
+	}
+	if sound && alone {
+		f.final = max(f.final, claim)
+	}
+}
+
+// finalAt is what is final once a piece of the chain is stored. Only blocks that were followed
+// count: a node could name any number. It is less than before only where finality was broken.
+func (f *Follower) finalAt(position onchain.Position, piece stretch) uint64 {
+	final := piece.tip().Number
+	if depth := uint64(f.config.Finality); depth > 0 {
+		final = final + 1 - min(depth, final+1)
+	}
+	return max(min(f.final, final), min(position.Final, piece.after.Number))
+}
+
+// agreeOnFinal moves what counts as final to the newest block that the followed node and another
+// one call final and have the same hash of. Until then what one node says moves nothing: whoever
+// can forge finality can publish.
+func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
+	claim, sound := f.claims(v)
+	if !sound || claim <= f.final || f.nodes.Required() < 2 {
+		return
+	}
+	votes := pollNodes(ctx, f, func(ctx context.Context, node *chain.Node) (onchain.Block, error) {
+		if node == v.node {
+			return onchain.Block{}, errNoVote
+		}
+		return f.finalOf(ctx, node, claim)
+	})
+	agreed, err := f.matchFinal(ctx, v.node, votes)
+	f.monitor.settle(aboutFinality, err)
+	f.final = max(f.final, agreed)
+}
+
+// finalOf is the newest block that a node calls final, but none above a limit.
+func (f *Follower) finalOf(ctx context.Context, node *chain.Node, limit uint64) (onchain.Block, error) {
+	v, err := f.look(ctx, node, limit)
+	if err != nil {
+		return onchain.Block{}, err
+	}
+	claim, sound := f.claims(v)
+	switch {
+	case !sound:
+		return onchain.Block{}, fmt.Errorf("%s names no final block: %w", node.Name(), chain.ErrAbsent)
+	case claim >= limit && v.tip == nil:
+		return onchain.Block{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), limit, chain.ErrAbsent)
+	case claim >= limit:
+		return v.tip.Block, nil
+	case f.config.Finality == Finalized:
+		return v.final.Block, nil
+	}
+	headers, err := node.Headers(ctx, []uint64{claim})
+	if err != nil {
+		return onchain.Block{}, err
+	}
+	return headers[0].Block, nil
+}
+
+// matchFinal gives the newest of the other nodes' final blocks that the followed node has, too.
+func (f *Follower) matchFinal(ctx context.Context, node *chain.Node, votes []chain.Vote[onchain.Block]) (agreed uint64, err error) {
+	var theirs []onchain.Block
+	var numbers []uint64
+	err = chain.ErrQuorumMissing
+	for _, v := range votes {
+		switch {
+		case v.Err == nil:
+			theirs, numbers = append(theirs, v.Value), append(numbers, v.Value.Number)
+		case !errors.Is(v.Err, errNoVote):
+			err = fmt.Errorf("%w; %w", err, v.Err)
+		}
+	}
+	if len(theirs) == 0 {
+		return 0, err
+	}
+	ours, err := node.Headers(ctx, numbers)
+	if err != nil {
+		return 0, nil // the next step will find out what is wrong with it
+	}
+	for i, h := range ours {
+		if h.Hash != theirs[i].Hash {
+			err = fmt.Errorf("%w: they have different blocks %d, which both call final", chain.ErrNodesDisagree, h.Number)
+			continue
+		}
+		agreed = max(agreed, h.Number)
+	}
+	return agreed, err
+}

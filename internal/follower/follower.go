@@ -1,0 +1,385 @@
+// Package follower brings what a chain holds into a ledger, and takes back what it no longer holds.
+//
+// It reads blocks and events through internal/chain, checks them against each other, and has several
+// nodes confirm what money depends on. What an event means for a mission is decided by the ledger.
+package follower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// Ledger is where a follower keeps what it learns of a chain. Each method that writes is one
+// transaction.
+type Ledger interface {
+	// Position is how far the chain was followed, [onchain.ErrNotFound] before the first.
+	Position(ctx context.Context, chainID uint64) (onchain.Position, error)
+	// Begin stores the first position.
+	Begin(ctx context.Context, chainID uint64, start onchain.Block) error
+	// EarliestInterest is a time before which nothing on the chain can concern the service.
+	EarliestInterest(ctx context.Context) (time.Time, error)
+	// Tail gives followed blocks below a number, newest first.
+	Tail(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error)
+	// Factories are the contracts whose events count.
+	Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error)
+	// Advance moves the position, with all that follows. It fails with [onchain.ErrConflict] when
+	// somebody else moved it.
+	Advance(ctx context.Context, advance onchain.Advance) (onchain.Position, error)
+	// PendingConfirmations lists in pages what the chain may confirm now, Confirm stores that it did. The next
+	// page begins at next, which is zero after the last.
+	PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error)
+	Confirm(ctx context.Context, deepenings []onchain.Deepening) error
+	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was
+	// missed.
+	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []onchain.Expected, next string, err error)
+	Adopt(ctx context.Context, chainID uint64, event onchain.Event) error
+	Retract(ctx context.Context, chainID uint64, event onchain.Event) error
+	// SetAside reports, before Advance moves past a block, that a part of its events is left out.
+	// PassPage lists the unfunded drafts that are to be compared for that, PassCompared stores that
+	// a page was.
+	SetAside(ctx context.Context, chainID uint64, block onchain.Block, detail string) error
+	PassPage(ctx context.Context, chainID uint64, limit int) (onchain.PassPage, error)
+	PassCompared(ctx context.Context, chainID uint64, page onchain.PassPage, settled bool) (more bool, err error)
+	// ReportIncident opens what a person must look at. ResolveIncidents ends those of a kind whose
+	// cause is gone.
+	ReportIncident(ctx context.Context, kind, detail string, halting bool) error
+	ResolveIncidents(ctx context.Context, kind string) error
+}
+
+// Finality says when a block counts as final: when it is at least so many blocks deep, the newest
+// being one deep. [Finalized] leaves it to the chain.
+type Finality uint64
+
+// Finalized is the finality of chains whose nodes know the "finalized" tag.
+const Finalized Finality = 0
+
+// ParseFinality reads "finalized" or a number of blocks.
+func ParseFinality(text string) (Finality, error) {
+	if text == chain.TagFinalized {
+		return Finalized, nil
+	}
+	blocks, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || blocks == 0 {
+		return 0, fmt.Errorf("finality %.20q: want finalized, or a number of blocks from 1", text)
+	}
+	return Finality(blocks), nil
+}
+
+// String is what [ParseFinality] reads.
+func (f Finality) String() string {
+	if f == Finalized {
+		return chain.TagFinalized
+	}
+	return strconv.FormatUint(uint64(f), 10)
+}
+
+// FollowerConfig says what to follow and where to keep it. Nodes, Ledger and ChainID are required.
+type FollowerConfig struct {
+	Nodes         *chain.Nodes
+	Ledger        Ledger
+	ChainID       uint64
+	Confirmations uint64 // blocks that a funding needs, its own included, before it is confirmed; 0: 2
+	Finality      Finality
+	// MaxClockLead is how far ahead of this machine's clock a block may claim to be; 0: 15 minutes.
+	// A development chain that jumps in time needs more.
+	MaxClockLead time.Duration
+	Clock        func() time.Time // nil: time.Now
+	Logger       *slog.Logger     // nil: slog.Default()
+	// OnHead is called with the number and time of a node's newest block, whenever one is asked;
+	// nil: it is not told.
+	OnHead     func(number uint64, at time.Time)
+	OnProgress func(Progress) // nil: it is not told; called by Run after each step that changed something
+}
+
+func (c FollowerConfig) withDefaults() FollowerConfig {
+	if c.Confirmations == 0 {
+		c.Confirmations = 2
+	}
+	if c.MaxClockLead == 0 {
+		c.MaxClockLead = 15 * time.Minute
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.OnHead == nil {
+		c.OnHead = func(uint64, time.Time) {}
+	}
+	if c.OnProgress == nil {
+		c.OnProgress = func(Progress) {}
+	}
+	return c
+}
+
+// Follower brings what a chain holds into the ledger, and takes back what it no longer holds. It
+// follows one node as long as that serves, and another when not; what money depends on it asks of
+// as many as [Nodes.Required].
+//
+// Whatever nodes answer, the ledger gets only blocks that are linked to those it has. An answer
+// that cannot be true is refused as a whole, raises an alarm, and is asked for again.
+//
+// Converge and Run are for one goroutine; Status, Wake and Reconcile for any.
+type Follower struct {
+	config  FollowerConfig
+	nodes   *chain.Nodes
+	ledger  Ledger
+	chainID uint64
+	monitor *monitor
+	wake    chan struct{}
+	after   func(time.Duration) <-chan time.Time // tests replace time
+	within  func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+
+	current   *chain.Node // that served last
+	moved     time.Time   // when a block was last applied
+	lagging   time.Time   // since when no node has had the tip; zero: they have
+	pace      pace
+	tipSize   adaptive // blocks to read at once near the head
+	rangeSize adaptive // blocks to read at once where they are final
+	sieve     *chain.LogFilter
+	final     uint64 // newest block that enough nodes agree is final
+	deepened  struct {
+		tip, final uint64
+		at         time.Time
+	} // what was last tried to go deeper, and when
+	obstacles  obstacles
+	passing    sortie.Hash // the block that is followed now without what cannot be verified of it; zero: none
+	stuck      stuck
+	unverified map[string]*failing // items that nodes contradict, by draft
+}
+
+// NewFollower makes a follower. It asks nobody anything yet.
+func NewFollower(config FollowerConfig) *Follower {
+	config = config.withDefaults()
+	return &Follower{
+		config: config, nodes: config.Nodes, ledger: config.Ledger, chainID: config.ChainID,
+		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After, within: context.WithTimeout,
+		moved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
+		sieve: chain.NewLogFilter(nil), unverified: make(map[string]*failing),
+	}
+}
+
+// Status says how following goes. It is safe for concurrent use.
+func (f *Follower) Status() Status { return f.monitor.snapshot() }
+
+// Progress is what one step changed.
+type Progress struct {
+	Position onchain.Position
+	Head     uint64 // the node's newest block
+	Blocks   uint64 // applied
+	Events   int    // applied
+	Reorg    uint64 // blocks taken back
+	Deepened int
+	More     bool // there is more to do at once
+}
+
+func (p Progress) changed() bool { return p.Blocks > 0 || p.Reorg > 0 || p.Deepened > 0 }
+
+var (
+	// errLedger marks what went wrong on our side, for which no node is to blame.
+	errLedger = errors.New("ledger")
+	// errLagging says that a node does not have the tip yet. That is no reorganization.
+	errLagging = errors.New("the node does not have the newest followed block yet")
+)
+
+func ledgerFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errLedger, err)
+}
+
+// maxStep is the time that one step may take. Each request has a limit of its own, too.
+const maxStep = time.Minute
+
+// Converge does one step towards what the chain holds now: it asks a node, reads a stretch of
+// blocks and stores it. A node that cannot serve is passed over for the next. It fails when none
+// served, or when the ledger did not take what was read; nothing has changed then, and a later call
+// goes on from there. That every node lags behind is no failure.
+func (f *Follower) Converge(caller context.Context) (Progress, error) {
+	ctx, cancel := f.within(caller, maxStep)
+	defer cancel()
+	progress, err := f.converge(caller, ctx)
+	if errors.Is(err, errLedger) && ctx.Err() == nil && !errors.Is(err, onchain.ErrConflict) {
+		f.monitor.raise(AlarmLedger, "", err.Error())
+	} else if err == nil {
+		f.monitor.clear("", AlarmLedger)
+	}
+	return progress, err
+}
+
+// converge works in ctx, which ends with the time of the step. The caller's context lives on then.
+func (f *Follower) converge(caller, ctx context.Context) (Progress, error) {
+	position, err := f.ledger.Position(ctx, f.chainID)
+	if errors.Is(err, onchain.ErrNotFound) {
+		position, err = f.begin(ctx)
+	} else {
+		err = ledgerFault(err)
+	}
+	if err != nil {
+		return Progress{}, err
+	}
+	f.monitor.moved(position, 0)
+	progress, err := f.stepOnSome(caller, ctx, position)
+	f.noteStep(caller, position, err)
+	if errors.Is(err, errLagging) {
+		f.noteLag()
+		return Progress{Position: position}, nil
+	}
+	if err != nil {
+		return Progress{Position: position}, err
+	}
+	return progress, nil
+}
+
+// stepOnSome does one step with a node that serves. When an obstacle has kept all of them from it
+// often enough, the step is done without what cannot be verified. That the time of a step is over
+// does not keep it from that: only the caller's end does, and the second try has its own time.
+func (f *Follower) stepOnSome(caller, ctx context.Context, position onchain.Position) (progress Progress, err error) {
+	f.stuck.news = false
+	var blocked *obstacle // of any node: that another one lags does not hide it
+	step := func(node *chain.Node) (err error) {
+		progress, err = f.stepOn(ctx, node, position)
+		_ = errors.As(err, &blocked)
+		return err
+	}
+	err = f.onSomeNode(ctx, step)
+	if err != nil && blocked != nil && caller.Err() == nil && f.exhausted(blocked) {
+		var cancel context.CancelFunc
+		ctx, cancel = f.within(caller, maxStep)
+		defer cancel()
+		f.passing = blocked.block.Hash
+		err = f.onSomeNode(ctx, step)
+		f.passing = sortie.Hash{}
+	}
+	return progress, err
+}
+
+// onSomeNode does something with the node that served last, or with the next one if it does not.
+// Nodes that fail are blamed. When none served, the error is errLagging if at least one had nothing
+// worse to be said about it.
+func (f *Follower) onSomeNode(ctx context.Context, do func(*chain.Node) error) error {
+	var failures, lagging error
+	for _, node := range f.candidates() {
+		err := do(node)
+		switch {
+		case err == nil:
+			f.served(node)
+			return nil
+		case errors.Is(err, errLedger) || ctx.Err() != nil:
+			return err
+		case errors.Is(err, errLagging):
+			lagging = err
+		case failures == nil:
+			f.blame(node, err)
+			failures = err
+		default:
+			f.blame(node, err)
+			failures = fmt.Errorf("%w; %w", failures, err)
+		}
+	}
+	if lagging != nil {
+		return lagging
+	}
+	if failures == nil {
+		failures = fmt.Errorf("%w: no node is in use: %s", chain.ErrUnreachable, f.nodes.Problem())
+	}
+	f.monitor.raise(AlarmUnreachable, "", failures.Error())
+	return failures
+}
+
+// candidates are the nodes in use, the one that served last first. When that has had no new block
+// for long, others come first: it may be the only one that is stuck.
+func (f *Follower) candidates() []*chain.Node {
+	nodes := f.nodes.InUse()
+	first := max(0, slices.Index(nodes, f.current))
+	if len(nodes) > 1 && f.config.Clock().Sub(f.moved) > suspectAfter {
+		first = (first + 1) % len(nodes)
+	}
+	return append(slices.Clone(nodes[min(first, len(nodes)):]), nodes[:min(first, len(nodes))]...)
+}
+
+func (f *Follower) served(node *chain.Node) {
+	if f.current != node {
+		if f.current != nil {
+			f.config.Logger.Info("following another node", "node", node.Name())
+		}
+		f.current = node
+	}
+	f.lagging = time.Time{}
+	f.monitor.clear("", AlarmUnreachable, AlarmBehind)
+	f.monitor.clear(node.Name(), AlarmUnreachable, AlarmNodeError, AlarmBadAnswer, AlarmWrongChain, AlarmClock, AlarmReplaced,
+		AlarmDisagree, AlarmQuorumMissing)
+	f.monitor.update(func(s *Status) { s.Node, s.LastAnswer = node.Name(), f.config.Clock() })
+}
+
+// blame raises the alarm that an error of a node calls for.
+func (f *Follower) blame(node *chain.Node, err error) {
+	kind := AlarmUnreachable
+	switch {
+	case errors.Is(err, chain.ErrWrongChain):
+		kind = AlarmWrongChain
+		f.nodes.Distrust(node, err.Error())
+	case errors.Is(err, errFromTheFuture):
+		kind = AlarmClock
+	case errors.Is(err, errReplaced):
+		kind = AlarmReplaced
+	case errors.Is(err, chain.ErrNodesDisagree):
+		kind = AlarmDisagree
+	case errors.Is(err, chain.ErrQuorumMissing):
+		kind = AlarmQuorumMissing
+	case errors.Is(err, chain.ErrBadAnswer), errors.Is(err, chain.ErrAbsent):
+		kind = AlarmBadAnswer
+	case chain.IsRefusal(err):
+		kind = AlarmNodeError
+	}
+	f.monitor.raise(kind, node.Name(), err.Error())
+}
+
+// pollNodes asks every node in use at once, like poll, and notes which of them can be asked.
+func pollNodes[T any](ctx context.Context, f *Follower, ask func(context.Context, *chain.Node) (T, error)) []chain.Vote[T] {
+	votes := chain.Poll(ctx, f.nodes, ask)
+	for _, v := range votes {
+		switch {
+		case v.Err == nil:
+			f.monitor.clear(v.Node.Name(), AlarmUnreachable, AlarmNodeError)
+		case ctx.Err() == nil && !errors.Is(v.Err, errNoVote) && !errors.Is(v.Err, chain.ErrAbsent):
+			f.blame(v.Node, v.Err)
+		}
+	}
+	return votes
+}
+
+// quorumOf is [Quorum], and notes which nodes can be asked.
+func quorumOf[T comparable](ctx context.Context, f *Follower, ask func(context.Context, *chain.Node) (T, error)) (T, error) {
+	return chain.Tally(pollNodes(ctx, f, ask), f.nodes.Required())
+}
+
+// errNoVote is of a node that was passed over.
+var errNoVote = errors.New("not asked")
+
+const (
+	suspectAfter = 30 * time.Second // without a new block, after which other nodes are asked
+	lagAfter     = time.Minute      // without a node that has the tip, after which it is an alarm
+	stallAfter   = 5 * time.Minute  // without a new block, after which it is an alarm
+)
+
+func (f *Follower) noteLag() {
+	now := f.config.Clock()
+	if f.lagging.IsZero() {
+		f.lagging = now
+	}
+	if now.Sub(f.lagging) >= lagAfter {
+		f.monitor.raise(AlarmBehind, "", fmt.Sprintf("no node has had the followed blocks since %s: the nodes are syncing, or went back", f.lagging.Format(time.RFC3339)))
+	}
+}

@@ -1,0 +1,80 @@
+package follower
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// keysAtOnce is how many missions are asked for in one request.
+const keysAtOnce = 48
+
+// prove asks a node for proof of fundings and closings. For each it gives nil, or what is wrong
+// with the node's answer.
+func (f *Follower) prove(ctx context.Context, node *chain.Node, events []*onchain.Event) ([]error, error) {
+	seen := make(map[sortie.Hash]bool, len(events))
+	var transactions []sortie.Hash
+	for _, event := range events {
+		if !seen[event.Transaction] {
+			seen[event.Transaction] = true
+			transactions = append(transactions, event.Transaction)
+		}
+	}
+	readings, err := node.Receipts(ctx, transactions)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := make([]error, len(events))
+	var without []int // a receipt that can be read
+	for i, event := range events {
+		reading := readings[event.Transaction]
+		switch {
+		case errors.Is(reading.Err, chain.ErrReceiptTooLarge):
+			without = append(without, i)
+		case reading.Err != nil:
+			verdicts[i] = reading.Err
+		default:
+			verdicts[i] = reading.Receipt.HasEvent(event)
+		}
+	}
+	return verdicts, f.proveByKey(ctx, node, events, without, verdicts)
+}
+
+// proveByKey looks at the logs of events and at the contract's state, where there is no receipt to
+// read.
+func (f *Follower) proveByKey(ctx context.Context, node *chain.Node, events []*onchain.Event, which []int, verdicts []error) error {
+	for len(which) > 0 {
+		first, end := events[which[0]], 1
+		for end < min(len(which), keysAtOnce) && inOneFilter(first, events[which[end]]) {
+			end++
+		}
+		part := make([]*onchain.Event, end)
+		calls := make([]chain.Call, 1, 1+end)
+		for at, i := range which[:end] {
+			part[at] = events[i]
+			calls = append(calls, chain.MissionCall(events[i].Factory, events[i].MissionKey, chain.TagLatest))
+		}
+		calls[0] = chain.MissionLogsCall(part)
+		replies, err := f.ask(ctx, node, calls)
+		if err != nil {
+			return err
+		}
+		logs, err := replies[0].LogsByKey()
+		for at, i := range which[:end] {
+			verdicts[i] = err
+			if err == nil {
+				verdicts[i] = errors.Join(chain.IsLogged(part[at], logs), replies[1+at].Holds(part[at]))
+			}
+		}
+		which = which[end:]
+	}
+	return nil
+}
+
+// inOneFilter reports whether the logs of two events can be asked for together.
+func inOneFilter(a, b *onchain.Event) bool {
+	return a.BlockHash == b.BlockHash && a.Factory == b.Factory && a.Kind == b.Kind
+}

@@ -1,0 +1,299 @@
+package follower
+
+import (
+	"errors"
+	"math/big"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/chaintest"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+func reconcile(t *testing.T, r *rig) Report {
+	t.Helper()
+	report, err := r.follower.Reconcile(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestReconcileFindsNothingToDo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
+	r.chain.Mine(chaintest.ClosingLog(chaintest.TermsNumber(2)))
+	r.chain.MineEmpty(3)
+	r.mustSettle()
+	before := r.ledger.rows()
+	report := reconcile(t, r)
+	if report.Checked != rigDrafts || report.Repaired != 0 || len(report.Alarms) > 0 || report.Block != r.chain.Head() {
+		t.Errorf("the report is %+v", report)
+	}
+	if !slices.Equal(before, r.ledger.rows()) {
+		t.Error("it changed something")
+	}
+}
+
+// A node that hides logs makes the follower miss what the contract holds.
+func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.MineEmpty(5)
+	r.mustSettle()
+	r.nodes[0].Tell(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)), chaintest.PaymentLog(chaintest.TermsNumber(2), 1))
+	r.chain.Mine(chaintest.ClosingLog(chaintest.TermsNumber(2)))
+	r.chain.MineEmpty(5000)
+	r.chain.Finalize(r.chain.Head())
+	r.mustSettle()
+	if len(r.ledger.rows()) != 0 {
+		t.Fatal("nothing was missed")
+	}
+	report := reconcile(t, r)
+	if report.Repaired != 0 || len(report.Alarms) != 2 || !slices.Contains(r.ledger.incidentKinds(), IncidentLogMissing) {
+		t.Errorf("while the logs are hidden: %+v, incidents %v", report, r.ledger.incidentKinds())
+	}
+	r.nodes[0].Tell(chaintest.Lie{})
+	report = reconcile(t, r)
+	if report.Repaired != 2 || len(report.Alarms) > 0 {
+		t.Errorf("the report is %+v", report)
+	}
+	r.later()
+	r.mustSettle()
+	if r.ledger.depthOf(1) != "locked" || r.ledger.depthOf(2) != "refunded" {
+		t.Errorf("they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+	}
+	if again := reconcile(t, r); again.Repaired != 0 {
+		t.Errorf("the second time: %+v", again)
+	}
+}
+
+func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.MineEmpty(5)
+	r.mustSettle()
+	ghost, err := chaintest.DecodeLog(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ghost.Block, ghost.BlockHash, ghost.Transaction = 3, onchain.Block{}.Hash, onchain.Block{Hash: [32]byte{9}}.Hash
+	r.ledger.add(ghost)
+
+	r.nodes[1].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	report := reconcile(t, r)
+	if report.Repaired != 0 || len(report.Alarms) != 1 || r.ledger.depthOf(1) == "" {
+		t.Errorf("on the word of one of two: %+v", report)
+	}
+	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
+		t.Errorf("the alarms are %v", r.alarms())
+	}
+	r.nodes[1].Tell(chaintest.Lie{})
+	report = reconcile(t, r)
+	if report.Repaired != 1 || len(report.Alarms) > 0 || r.ledger.depthOf(1) != "" {
+		t.Errorf("the report is %+v, it is %q", report, r.ledger.depthOf(1))
+	}
+	r.canonical()
+}
+
+func TestReconcileReopensWhatIsNotClosed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, Finalized)
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.MineEmpty(3)
+	r.mustSettle()
+	ghost, err := chaintest.DecodeLog(chaintest.ClosingLog(chaintest.TermsNumber(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ghost.Block, ghost.LogIndex, ghost.Transaction = 2, 8, onchain.Block{Hash: [32]byte{9}}.Hash
+	r.ledger.add(ghost)
+	r.nodes[1].Tell(chaintest.About("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "1" }))
+	if report := reconcile(t, r); report.Repaired != 0 || len(report.Alarms) != 1 {
+		t.Errorf("while one of two says it is closed: %+v", report)
+	}
+	r.nodes[1].Tell(chaintest.Lie{})
+	if report := reconcile(t, r); report.Repaired != 1 || len(report.Alarms) > 0 {
+		t.Errorf("the report is %+v", report)
+	}
+	r.canonical()
+	if r.ledger.fundings["mission-1"].Closed != nil {
+		t.Error("it is still closed")
+	}
+}
+
+func TestReconcileReportsOtherTerms(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	other := chaintest.TermsNumber(1)
+	other.Reward = big.NewInt(1)
+	r.chain.Mine(chaintest.FundingLog(other))
+	r.chain.Mine()
+	r.mustSettle()
+	report := reconcile(t, r)
+	if report.Repaired != 0 || len(report.Alarms) != 1 || !slices.Contains(r.ledger.incidentKinds(), IncidentTermsDiffer) {
+		t.Errorf("the report is %+v, the incidents %v", report, r.ledger.incidentKinds())
+	}
+}
+
+// A node on another fork would see fundings missing that are there.
+func TestReconcileAsksAboutTheFollowedChain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.MineEmpty(3)
+	fork := r.chain.Fork()
+	fork.MineEmpty(10)
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.MineEmpty(3)
+	r.mustSettle()
+	r.nodes[0].Serve(fork)
+	report, err := r.follower.Reconcile(t.Context())
+	if err == nil || report.Checked > 0 || r.ledger.depthOf(1) == "" {
+		t.Errorf("the report is %+v, %v", report, err)
+	}
+}
+
+func TestReconcileNeedsANode(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, onchain.ErrNotFound) {
+		t.Errorf("before following began: %v", err)
+	}
+	r.mustSettle()
+	r.nodes[0].Tell(chaintest.AnswersWith(500, ""))
+	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, chain.ErrUnreachable) {
+		t.Errorf("without a node: %v", err)
+	}
+}
+
+// A log with a receipt, of which the contract knows nothing.
+func TestAForgedLogOutlivesNoLie(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.chain.MineEmpty(100)
+	r.mustSettle()
+	r.chain.MineEmpty(200)
+	r.chain.Finalize(r.chain.Head() - 1)
+	target := r.chain.Blocks[150]
+	log := chaintest.FundingLog(chaintest.TermsNumber(1))
+	log.BlockNumber, log.BlockHash, log.TxHash = target.Number, target.Hash, chaintest.SomeHash()
+	bloom := types.CreateBloom(&types.Receipt{Logs: []*types.Log{log}})
+	r.nodes[0].Tell(chaintest.Lie{Result: func(method string, params []any, result any) any {
+		switch {
+		case method == "eth_getLogs" && wide(params) > 1:
+			return []*types.Log{log}
+		case method == "eth_getBlockByNumber" && params[0] == chain.HexNumber(target.Number):
+			result.(map[string]any)["logsBloom"] = bloom
+		case method == "eth_getTransactionReceipt":
+			return chaintest.ReceiptJSON(target, log)
+		}
+		return result
+	}})
+	r.mustSettle()
+	if r.ledger.depthOf(1) != "seen" {
+		t.Errorf("it is %q", r.ledger.depthOf(1))
+	}
+	if !slices.Contains(r.alarms(), AlarmBadAnswer) {
+		t.Errorf("the alarms are %v", r.alarms())
+	}
+	r.nodes[0].Tell(chaintest.Lie{})
+	r.later()
+	r.mustSettle()
+	r.canonical()
+	r.later()
+	r.mustSettle()
+	if alarms := r.alarms(); len(alarms) > 0 {
+		t.Errorf("in the end the alarms are %v", alarms)
+	}
+}
+
+// missedIn makes a rig whose ledger was not told of the fundings of some drafts, in a block that
+// was set aside, and whose ordinary walk does not come to them.
+func missedIn(t *testing.T, drafts int, missed ...int) *rig {
+	t.Helper()
+	r := newRig(t, 1, Finalized)
+	r.promise(drafts)
+	r.mustSettle()
+	r.nodes[0].Tell(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	var logs []*types.Log
+	for _, n := range missed {
+		logs = append(logs, chaintest.FundingLog(chaintest.TermsNumber(n)))
+	}
+	block := r.chain.Mine(logs...)
+	r.chain.MineEmpty(2)
+	r.chain.Finalize(r.chain.Head())
+	r.mustSettle()
+	r.nodes[0].Tell(chaintest.Lie{})
+	r.ledger.listless = true
+	if err := r.ledger.SetAside(t.Context(), chaintest.ChainID, onchain.Block{Number: block.Number}, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// After events were set aside all unfunded drafts are compared, in as many runs as that takes.
+func TestReconcileComparesAllDraftsAfterASetAside(t *testing.T) {
+	t.Parallel()
+	const drafts = maxPassPages*passPage + 3
+	r := missedIn(t, drafts, 1, drafts-1)
+	first := reconcile(t, r)
+	if first.Repaired != 1 || !first.More || first.Checked != maxPassPages*passPage {
+		t.Errorf("the first run: got %+v, want one of %d repaired and more to do", first, maxPassPages*passPage)
+	}
+	second := reconcile(t, r)
+	if second.Repaired != 1 || second.More || second.Checked != 3 {
+		t.Errorf("the second run: got %+v, want one of 3 repaired and nothing more to do", second)
+	}
+	if third := reconcile(t, r); third.Checked != 0 || third.More {
+		t.Errorf("the third run: got %+v, want nothing to do", third)
+	}
+	if slices.Contains(r.ledger.passes, false) {
+		t.Errorf("the pages are %v, want all settled", r.ledger.passes)
+	}
+}
+
+// What the contract held before the block that was set aside says nothing about that block.
+func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
+	t.Parallel()
+	r := missedIn(t, rigDrafts, 1)
+	if err := r.ledger.SetAside(t.Context(), chaintest.ChainID, onchain.Block{Number: r.chain.Head() + 1}, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	if report := reconcile(t, r); report.Checked != 0 || len(r.ledger.passes) != 0 || report.More {
+		t.Errorf("before the block is followed: got %+v and pages %v, want none compared", report, r.ledger.passes)
+	}
+	r.chain.MineEmpty(1)
+	r.mustSettle()
+	if report := reconcile(t, r); report.Checked != rigDrafts || report.Repaired != 1 {
+		t.Errorf("when it is followed: got %+v, want one of %d repaired", report, rigDrafts)
+	}
+}
+
+// A page of which something could not be adopted is not settled, whatever the reason.
+func TestAFullPassIsNotSettledByWhatIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	for name, hinder := range map[string]func(*rig){
+		"the chain moves meanwhile": func(r *rig) { r.ledger.refusal = onchain.ErrConflict },
+		"no node gives the log": func(r *rig) {
+			r.nodes[0].Tell(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := missedIn(t, rigDrafts, 3)
+			hinder(r)
+			reconcile(t, r)
+			if want := []bool{true, false, true}; !slices.Equal(r.ledger.passes, want) {
+				t.Errorf("pages settled: got %v, want %v", r.ledger.passes, want)
+			}
+		})
+	}
+}

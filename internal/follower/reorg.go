@@ -1,0 +1,75 @@
+package follower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// errReplaced says that a node's chain has none of the blocks that were followed. Whatever it is,
+// it is not a reorganization.
+var errReplaced = errors.New("the node's chain has no block in common with the one that was followed: is it a new chain under an old id?")
+
+// lastCommon finds the newest block that the node's chain shares with ours, whose tips differ.
+// Going back behind a final block takes the word of as many nodes as money does.
+func (f *Follower) lastCommon(ctx context.Context, v sight, was onchain.Position) (onchain.Block, error) {
+	gone, instead := was.Tip, v.tip // our lowest block that is not on the node's chain, and the node's at its height
+	for page := 8; ; page = chain.MaxCalls {
+		tail, err := f.ledger.Tail(ctx, f.chainID, gone.Number, page)
+		if err != nil {
+			return onchain.Block{}, ledgerFault(err)
+		}
+		if len(tail) == 0 {
+			return onchain.Block{}, fmt.Errorf("%s: %w", v.node.Name(), errReplaced)
+		}
+		numbers := make([]uint64, len(tail))
+		for i, block := range tail {
+			numbers[i] = block.Number
+		}
+		headers, err := v.node.Headers(ctx, numbers)
+		if err != nil {
+			return onchain.Block{}, err
+		}
+		for i, ours := range tail {
+			if headers[i].Hash != ours.Hash {
+				gone, instead = ours, headers[i]
+				continue
+			}
+			if ours.Number < was.Final {
+				err = f.finalityIsBroken(ctx, ours, instead)
+			}
+			return ours, err
+		}
+	}
+}
+
+// finalityIsBroken wants enough nodes to say that the chain goes on from a block, below one that
+// was final, with another block than ours.
+func (f *Follower) finalityIsBroken(ctx context.Context, common onchain.Block, instead *chain.Header) error {
+	hashes, err := quorumOf(ctx, f, func(ctx context.Context, node *chain.Node) (said [2]sortie.Hash, err error) {
+		replies, err := f.ask(ctx, node, []chain.Call{chain.HeaderCall(chain.HexNumber(common.Number)), chain.HeaderCall(chain.HexNumber(instead.Number))})
+		if err != nil {
+			return said, err
+		}
+		for i, number := range []uint64{common.Number, instead.Number} {
+			h, err := replies[i].Header(number)
+			if err != nil {
+				return said, fmt.Errorf("%s: %w", node.Name(), err)
+			}
+			said[i] = h.Hash
+		}
+		return said, nil
+	})
+	if err == nil && hashes != [2]sortie.Hash{common.Hash, instead.Hash} {
+		err = chain.ErrNodesDisagree
+	}
+	if err != nil {
+		return fmt.Errorf("the chain below final block %d was replaced, says one node: %w", common.Number+1, err)
+	}
+	f.final = min(f.final, common.Number)
+	return nil
+}

@@ -1,0 +1,218 @@
+package follower
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/chaintest"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// waits stands in for time: it hands every wait to the test, which ends it.
+type waits struct{ asked chan wait }
+
+type wait struct {
+	length time.Duration
+	over   chan time.Time
+}
+
+func (w waits) after(d time.Duration) <-chan time.Time {
+	one := wait{d, make(chan time.Time, 1)}
+	w.asked <- one
+	return one.over
+}
+
+// running is a rig whose follower runs.
+type running struct {
+	*rig
+	waits  waits
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+func run(t *testing.T, r *rig) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	run := &running{r, waits{make(chan wait)}, cancel, make(chan error, 1)}
+	r.follower.after = run.waits.after
+	go func() { run.ended <- r.follower.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		for {
+			select {
+			case <-run.waits.asked:
+			case err := <-run.ended:
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+		}
+	})
+	return run
+}
+
+// next is the wait after the step that is under way.
+func (r *running) next() wait { return <-r.waits.asked }
+
+func (w wait) end() { w.over <- time.Time{} }
+
+func TestRunFollowsAndCanBeWoken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	var told []uint64
+	r.follower.config.OnProgress = func(p Progress) { told = append(told, p.Position.Tip.Number) }
+	r.chain.MineEmpty(3)
+	running := run(t, r)
+	pause := running.next()
+	r.canonical()
+	if pause.length != minInterval {
+		t.Errorf("it waits %s", pause.length)
+	}
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	pause.end()
+	running.next()
+	r.canonical()
+
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
+	for range 10 { // many hints are one
+		r.follower.Wake()
+	}
+	if gap := running.next(); gap.length != minGap {
+		t.Errorf("woken, it waits %s", gap.length)
+	} else {
+		gap.end()
+	}
+	running.next().end()
+	r.canonical()
+	running.next()
+	if !slices.Equal(told, []uint64{3, 4, 5}) {
+		t.Errorf("it told of %v", told)
+	}
+}
+
+// However long nodes are down, requests become fewer, hints change nothing, and it ends when they
+// are back.
+func TestRunBacksOff(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.mustSettle()
+	r.nodes[0].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	running := run(t, r)
+	longest := time.Duration(0)
+	for i := range 20 {
+		r.follower.Wake()
+		pause := running.next()
+		if ideal := min(minInterval<<i, maxBackoff); pause.length < ideal/2 || pause.length > ideal {
+			t.Errorf("wait %d is %s, want about %s", i, pause.length, ideal)
+		}
+		longest = max(longest, pause.length)
+		pause.end()
+	}
+	if longest < maxBackoff/2 {
+		t.Errorf("the longest wait is %s", longest)
+	}
+	r.nodes[0].Tell(chaintest.Lie{})
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	running.next().end() // one more that failed before
+	for {
+		pause := running.next()
+		if pause.length <= minInterval {
+			break
+		}
+		pause.end()
+	}
+	r.canonical()
+}
+
+func TestRunGoesOnAfterAConflict(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, Finalized)
+	r.mustSettle()
+	r.ledger.failure = onchain.ErrConflict
+	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	running := run(t, r)
+	pause := running.next()
+	if pause.length > minInterval {
+		t.Errorf("it waits %s", pause.length)
+	}
+	r.ledger.mutex.Lock()
+	r.ledger.failure = nil
+	r.ledger.mutex.Unlock()
+	pause.end()
+	running.next()
+	r.canonical()
+}
+
+func TestIntervalFollowsTheBlocks(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1_790_000_000, 0)
+	for blockTime, want := range map[time.Duration]time.Duration{
+		250 * time.Millisecond: minInterval, time.Second: 250 * time.Millisecond, 2 * time.Second: 500 * time.Millisecond,
+		12 * time.Second: maxInterval, 24 * time.Hour: maxInterval, -time.Hour: minInterval,
+	} {
+		var p pace
+		for i := range uint64(100) {
+			p.observe(onchain.Block{Number: i, Time: at}, onchain.Block{Number: i + 1, Time: at.Add(blockTime)})
+		}
+		if got := p.interval(); got < want-want/50 || got > want+want/50 {
+			t.Errorf("for blocks every %s it looks every %s, want %s", blockTime, got, want)
+		}
+	}
+}
+
+// The first block of a chain may be dated long before the second, and a chain may have been
+// stopped.
+func TestAGapIsNoPace(t *testing.T) {
+	t.Parallel()
+	var p pace
+	at := time.Unix(1_790_000_000, 0)
+	step := func(number uint64, gap time.Duration) {
+		p.observe(onchain.Block{Number: number, Time: at}, onchain.Block{Number: number + 1, Time: at.Add(gap)})
+	}
+	step(0, 300*24*time.Hour)
+	for i := range uint64(5) {
+		step(1+i, time.Second)
+	}
+	if got := p.interval(); got > 300*time.Millisecond {
+		t.Errorf("five blocks after a gap it looks every %s", got)
+	}
+	step(6, time.Hour)
+	if got := p.interval(); got > 500*time.Millisecond {
+		t.Errorf("one gap made it look every %s", got)
+	}
+}
+
+func TestFinalityIsReadAndWritten(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Finality{"finalized": Finalized, "1": 1, "64": 64} {
+		got, err := ParseFinality(text)
+		if err != nil || got != want || got.String() != text {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "1.5", "latest", "99999999999"} {
+		if got, err := ParseFinality(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+func TestStateIsTheWorstOfTheAlarms(t *testing.T) {
+	t.Parallel()
+	for want, kinds := range map[string][]string{
+		StateOK: {AlarmNoFinality}, StateBehind: {AlarmStalled, AlarmBehind}, StateUnavailable: {AlarmBehind, AlarmUnreachable},
+		StateDisagreement: {AlarmUnreachable, AlarmBadAnswer, AlarmStalled},
+	} {
+		var status Status
+		for _, kind := range kinds {
+			status.Alarms = append(status.Alarms, Alarm{Kind: kind})
+		}
+		if got := status.State(); got != want {
+			t.Errorf("%v is %s, want %s", kinds, got, want)
+		}
+	}
+}

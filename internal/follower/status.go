@@ -1,0 +1,209 @@
+package follower
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// The kinds of an [Alarm].
+const (
+	AlarmUnreachable   = "unreachable"    // a node, or with no name every node, does not answer
+	AlarmNodeError     = "node_error"     // a node answers that it will not
+	AlarmBadAnswer     = "bad_answer"     // a node's answer cannot be true, and was refused
+	AlarmWrongChain    = "wrong_chain"    // a node is of another chain now
+	AlarmClock         = "clock_ahead"    // blocks claim to be from the future
+	AlarmBehind        = "behind"         // no node has the blocks that were followed already
+	AlarmStalled       = "stalled"        // no new block for long
+	AlarmReplaced      = "chain_replaced" // a node's chain has no block in common with the one that was followed
+	AlarmDisagree      = "nodes_disagree" // nodes contradict each other: what depends on it waits
+	AlarmQuorumMissing = "quorum_missing" // too few nodes answer: what depends on it waits
+	AlarmNoFinality    = "no_finality"    // the node does not say what is final: nothing locks
+	AlarmFinality      = "bad_finality"   // what the node says is final cannot be: it was ignored
+	AlarmLedger        = "ledger"         // what was read could not be stored
+)
+
+// AlarmKinds lists all of them, for metrics that start at 0.
+var AlarmKinds = []string{
+	AlarmUnreachable, AlarmNodeError, AlarmBadAnswer, AlarmWrongChain, AlarmClock, AlarmBehind, AlarmStalled, AlarmReplaced,
+	AlarmDisagree, AlarmQuorumMissing, AlarmNoFinality, AlarmFinality, AlarmLedger,
+}
+
+// alarmLife is how long an alarm about a node lasts that is neither repeated nor disproved, because
+// the node is not asked.
+const alarmLife = 5 * time.Minute
+
+// Alarm is something wrong with the chain or its nodes that still holds. It ends by itself when the
+// cause does.
+type Alarm struct {
+	Kind    string
+	Subject string // the name of a node, or what nodes were asked about; empty: the chain
+	Detail  string // for people
+	Since   time.Time
+	Last    time.Time // when it was noticed last
+	Count   int       // how often it was noticed
+}
+
+// Status says how following goes.
+type Status struct {
+	Node         string    // that was asked last and served
+	Head         uint64    // newest block of that node
+	Tip          uint64    // newest block whose events are applied
+	TipTime      time.Time // that the tip's block claims
+	Final        uint64
+	Lag          uint64 // blocks that the node has and that are not applied yet
+	Interval     time.Duration
+	LastAnswer   time.Time // when a node served last; zero: never
+	LastProgress time.Time // when a new block was applied; zero: never
+	Blocks       uint64    // applied by this process, like the counters below
+	Events       uint64
+	Reorgs       uint64
+	DeepestReorg uint64 // blocks
+	Deepened     uint64 // fundings and refunds that went deeper
+	Alarms       []Alarm
+	AlarmCounts  map[string]uint64 // how often each kind was raised, those that ended included
+}
+
+// Words of [Status.State].
+const (
+	StateOK           = "ok"
+	StateUnavailable  = "unavailable"
+	StateBehind       = "behind"
+	StateDisagreement = "disagreement"
+)
+
+// State is the status in one word. While nodes disagree, or give what cannot be true, that is the
+// word, whatever else is wrong.
+func (s Status) State() string {
+	rank := map[string]int{StateOK: 0, StateBehind: 1, StateUnavailable: 2, StateDisagreement: 3}
+	worst := StateOK
+	for _, alarm := range s.Alarms {
+		state := StateDisagreement
+		switch alarm.Kind {
+		case AlarmUnreachable, AlarmNodeError, AlarmLedger, AlarmQuorumMissing:
+			state = StateUnavailable
+		case AlarmBehind, AlarmStalled:
+			state = StateBehind
+		case AlarmNoFinality:
+			state = StateOK // a chain may be too young for it; what waits for it says so itself
+		}
+		if rank[state] > rank[worst] {
+			worst = state
+		}
+	}
+	return worst
+}
+
+// monitor is what a follower lets others see while it works.
+type monitor struct {
+	now func() time.Time
+	log *slog.Logger
+
+	mutex  sync.Mutex
+	status Status
+	alarms map[alarmKey]*Alarm
+	counts map[string]uint64
+}
+
+type alarmKey struct{ kind, subject string }
+
+func newMonitor(now func() time.Time, log *slog.Logger) *monitor {
+	return &monitor{now: now, log: log, alarms: make(map[alarmKey]*Alarm), counts: make(map[string]uint64)}
+}
+
+// raise notes that something is wrong. The log tells of it once, until it has ended.
+func (m *monitor) raise(kind, subject, detail string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.expire()
+	now := m.now()
+	m.counts[kind]++
+	key := alarmKey{kind, subject}
+	alarm, known := m.alarms[key]
+	if !known {
+		alarm = &Alarm{Kind: kind, Subject: subject, Since: now}
+		m.alarms[key] = alarm
+		m.log.Warn("chain alarm", "kind", kind, "subject", subject, "detail", chain.OneLine(detail))
+	}
+	alarm.Detail, alarm.Last = chain.OneLine(detail), now
+	alarm.Count++
+}
+
+// clear ends alarms of these kinds about a subject.
+func (m *monitor) clear(subject string, kinds ...string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	for _, kind := range kinds {
+		key := alarmKey{kind, subject}
+		if alarm, known := m.alarms[key]; known {
+			m.log.Info("chain alarm ended", "kind", kind, "subject", subject, "count", alarm.Count)
+			delete(m.alarms, key)
+		}
+	}
+}
+
+// What nodes are asked about together.
+const (
+	aboutFinality = "finality"
+	aboutFundings = "fundings"
+	aboutMissions = "missions"
+)
+
+// settle raises the alarms that doubts about a subject call for, and ends those that they no longer
+// do.
+func (m *monitor) settle(subject string, doubts error) {
+	for kind, class := range map[string]error{
+		AlarmDisagree: chain.ErrNodesDisagree, AlarmQuorumMissing: chain.ErrQuorumMissing, AlarmBadAnswer: chain.ErrBadAnswer,
+	} {
+		if errors.Is(doubts, class) {
+			m.raise(kind, subject, doubts.Error())
+		} else {
+			m.clear(subject, kind)
+		}
+	}
+}
+
+// expire forgets alarms about what nobody looks at any more. Those about the whole chain are ended
+// by who raised them.
+func (m *monitor) expire() {
+	now := m.now()
+	maps.DeleteFunc(m.alarms, func(key alarmKey, alarm *Alarm) bool { return key.subject != "" && now.Sub(alarm.Last) > alarmLife })
+}
+
+func (m *monitor) update(change func(*Status)) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	change(&m.status)
+}
+
+func (m *monitor) moved(position onchain.Position, head uint64) {
+	m.update(func(s *Status) {
+		s.Tip, s.TipTime, s.Final, s.Head = position.Tip.Number, position.Tip.Time, position.Final, max(head, position.Tip.Number)
+		s.Lag = s.Head - s.Tip
+	})
+}
+
+func (m *monitor) snapshot() Status {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.expire()
+	status := m.status
+	status.AlarmCounts = maps.Clone(m.counts)
+	for _, alarm := range m.alarms {
+		status.Alarms = append(status.Alarms, *alarm)
+	}
+	slices.SortFunc(status.Alarms, func(a, b Alarm) int {
+		if order := strings.Compare(a.Kind, b.Kind); order != 0 {
+			return order
+		}
+		return strings.Compare(a.Subject, b.Subject)
+	})
+	return status
+}

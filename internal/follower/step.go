@@ -1,0 +1,231 @@
+package follower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/onchain"
+)
+
+// sight is what a node says about its chain at one moment.
+type sight struct {
+	node    *chain.Node
+	head    *chain.Header
+	tip     *chain.Header // its block at the height of ours; nil: it has none
+	final   *chain.Header // with its finalized tag; nil: see unfinal
+	unfinal error         // why it names no final block
+}
+
+var errFromTheFuture = errors.New("a block claims to be from the future: check this machine's clock")
+
+// ask sends calls to a node that must be on the followed chain.
+func (f *Follower) ask(ctx context.Context, node *chain.Node, calls []chain.Call) ([]chain.Reply, error) {
+	return node.BatchOn(ctx, f.chainID, calls)
+}
+
+// look asks a node for its head, its final block and its block at the height of our tip.
+func (f *Follower) look(ctx context.Context, node *chain.Node, tip uint64) (sight, error) {
+	calls := []chain.Call{chain.HeaderCall(chain.TagLatest), chain.HeaderCall(chain.HexNumber(tip))}
+	if f.config.Finality == Finalized { // others may not know the tag, and refuse everything for it
+		calls = append(calls, chain.HeaderCall(chain.TagFinalized))
+	}
+	replies, err := f.ask(ctx, node, calls)
+	if err != nil {
+		return sight{}, err
+	}
+	v := sight{node: node}
+	if v.head, err = replies[0].AnyHeader(); err != nil {
+		return sight{}, fmt.Errorf("%s: the newest block: %w", node.Name(), err)
+	}
+	if v.tip, err = replies[1].Header(tip); err != nil && !errors.Is(err, chain.ErrAbsent) {
+		return sight{}, fmt.Errorf("%s: %w", node.Name(), err)
+	}
+	if len(replies) > 2 {
+		v.final, v.unfinal = replies[2].AnyHeader()
+	}
+	f.config.OnHead(v.head.Number, v.head.Time)
+	return v, f.plausible(v.head)
+}
+
+// plausible refuses a block from the future.
+func (f *Follower) plausible(h *chain.Header) error {
+	if lead := h.Time.Sub(f.config.Clock()); lead > f.config.MaxClockLead {
+		return fmt.Errorf("%w: block %d is %s ahead", errFromTheFuture, h.Number, lead.Round(time.Second))
+	}
+	return nil
+}
+
+// stepOn does one step with a node.
+func (f *Follower) stepOn(ctx context.Context, node *chain.Node, was onchain.Position) (Progress, error) {
+	v, err := f.look(ctx, node, was.Tip.Number)
+	if err != nil {
+		return Progress{}, err
+	}
+	switch {
+	case v.head.Number < was.Tip.Number:
+		return Progress{}, errLagging
+	case v.tip == nil:
+		return Progress{}, fmt.Errorf("%s: block %d, below its newest: %w", node.Name(), was.Tip.Number, chain.ErrAbsent)
+	case v.tip.Number == v.head.Number && v.tip.Hash != v.head.Hash:
+		return Progress{}, chain.BadAnswer("%s: two blocks %d at the same time", node.Name(), v.head.Number)
+	}
+	f.stuck.news = f.stuck.news || v.head.Number > was.Tip.Number || v.tip.Hash != was.Tip.Hash
+	f.noteFinality(v, was)
+
+	after, err := f.meet(ctx, v, was)
+	if err != nil {
+		return Progress{}, err
+	}
+	progress := Progress{Position: was, Head: v.head.Number, Reorg: was.Tip.Number - after.Number}
+	for s, err := range f.stretches(ctx, v, after) {
+		if err == nil {
+			err = f.apply(ctx, v, s, &progress)
+		}
+		if err != nil && (progress.Blocks == 0 || errors.Is(err, errLedger)) {
+			return progress, err
+		}
+		if err != nil { // the next step begins with what failed
+			break
+		}
+	}
+	progress.More = progress.Position.Tip.Number < v.head.Number
+	f.noteProgress(v, was, progress)
+	f.agreeOnFinal(ctx, v)
+	err = f.deepen(ctx, v, &progress)
+	return progress, err
+}
+
+// stretch is a piece of the chain that was read and checked: what is to be added behind a block
+// that the ledger has.
+type stretch struct {
+	after  onchain.Block
+	blocks []onchain.Block
+	events []onchain.Event
+}
+
+func (s stretch) tip() onchain.Block {
+	if len(s.blocks) == 0 {
+		return s.after
+	}
+	return s.blocks[len(s.blocks)-1]
+}
+
+// meet finds the block behind which the node's chain is to be read: our tip, or the last that both
+// have. It looks up the factories, too: after the head, because a quote's factory is stored before
+// the quote can be paid.
+func (f *Follower) meet(ctx context.Context, v sight, was onchain.Position) (onchain.Block, error) {
+	factories, err := f.ledger.Factories(ctx, f.chainID)
+	if err != nil {
+		return onchain.Block{}, ledgerFault(err)
+	}
+	if !slices.Equal(factories, f.sieve.Factories) {
+		f.sieve = chain.NewLogFilter(factories)
+	}
+	if v.tip.Hash == was.Tip.Hash {
+		return was.Tip, nil
+	}
+	return f.lastCommon(ctx, v, was)
+}
+
+// maxEvents is how many events go into one transaction, so that other writers need not wait for
+// long.
+const maxEvents = 8192
+
+// apply hands a stretch to the ledger, in pieces that end with a block.
+func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Progress) error {
+	for first := true; first || len(s.blocks) > 0; first = false {
+		position, piece := progress.Position, s.cut(maxEvents)
+		final := f.finalAt(position, piece)
+		advance := onchain.Advance{
+			ChainID: f.chainID, Was: position, After: piece.after, Blocks: worthKeeping(piece.blocks, final), Events: piece.events,
+			Head: v.head.Number, Final: final,
+		}
+		idle := len(piece.blocks) == 0 && piece.after.Number == position.Tip.Number
+		if idle && (advance.Final == position.Final || f.config.Clock().Sub(f.moved) < finalAfter) {
+			return nil
+		}
+		moved, err := f.ledger.Advance(ctx, advance)
+		if err != nil {
+			return ledgerFault(err)
+		}
+		progress.Position = moved
+		progress.Blocks += moved.Tip.Number - piece.after.Number
+		progress.Events += len(piece.events)
+	}
+	return nil
+}
+
+// keptBlocks is how many final blocks are worth keeping for finding the last common one, should
+// finality break after all.
+const keptBlocks = 1024
+
+// worthKeeping leaves out blocks that are final for so long that the ledger would forget them at
+// once, but never the last.
+func worthKeeping(blocks []onchain.Block, final uint64) []onchain.Block {
+	for len(blocks) > 1 && blocks[0].Number+keptBlocks < final {
+		blocks = blocks[1:]
+	}
+	return blocks
+}
+
+// finalAfter is how long a new final block waits for company: the next block stores it along.
+const finalAfter = 2 * time.Second
+
+// cut takes the blocks off the front of a stretch whose events do not exceed a limit, but at least
+// one block.
+func (s *stretch) cut(limit int) stretch {
+	if len(s.events) <= limit {
+		whole := *s
+		*s = stretch{after: s.tip()}
+		return whole
+	}
+	end, blocks := 0, 0
+	for _, block := range s.blocks {
+		next := end
+		for next < len(s.events) && s.events[next].Block <= block.Number {
+			next++
+		}
+		if blocks > 0 && next > limit {
+			break
+		}
+		end = next
+		blocks++
+	}
+	piece := stretch{s.after, s.blocks[:blocks], s.events[:end]}
+	*s = stretch{piece.tip(), s.blocks[blocks:], s.events[end:]}
+	return piece
+}
+
+func (f *Follower) noteProgress(v sight, was onchain.Position, progress Progress) {
+	now := f.config.Clock()
+	switch {
+	case progress.Blocks > 0:
+		f.moved = now
+		f.monitor.clear("", AlarmStalled)
+	case now.Sub(f.moved) >= stallAfter:
+		f.monitor.raise(AlarmStalled, "", fmt.Sprintf("there has been no block behind block %d since %s: does the chain make blocks?", was.Tip.Number, f.moved.Format(time.RFC3339)))
+	}
+	if progress.Blocks > 0 && progress.Reorg == 0 {
+		f.pace.observe(was.Tip, progress.Position.Tip)
+	}
+	if progress.Reorg > 0 {
+		f.config.Logger.Warn("chain reorganized", "depth", progress.Reorg, "ancestor", was.Tip.Number-progress.Reorg, "node", v.node.Name())
+	}
+	f.monitor.moved(progress.Position, v.head.Number)
+	f.monitor.update(func(s *Status) {
+		s.Blocks += progress.Blocks
+		s.Events += uint64(progress.Events)
+		s.Interval = f.pace.interval()
+		if progress.Blocks > 0 {
+			s.LastProgress = now
+		}
+		if progress.Reorg > 0 {
+			s.Reorgs++
+			s.DeepestReorg = max(s.DeepestReorg, progress.Reorg)
+		}
+	})
+}

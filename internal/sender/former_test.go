@@ -1,0 +1,219 @@
+package sender_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/anviltest"
+	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/leases"
+	"github.com/sortie-labs/sortie/internal/sender"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// custody is the work of a former sender, which has no key, while a new one works.
+type custody struct {
+	*rig
+	former sortie.Address
+	sender *sender.Sender
+	lease  store.Lease
+}
+
+// changeSender lets another account send from now on, and what it takes to finish what the former
+// one has begun.
+func (r *rig) changeSender() *custody {
+	r.t.Helper()
+	c := &custody{rig: r, former: r.key.Address()}
+	r.key = devnet.WalletByRole(devnet.RoleCreator2).Key
+	r.firstNonce, r.firstBlock = r.nonce(), r.Head()+1
+	r.restart()
+	c.restart()
+	r.clock.advance(-time.Hour) // which restarting took
+	return c
+}
+
+// restart gives the lease of the former account to a new process.
+func (c *custody) restart() {
+	c.t.Helper()
+	lease, err := c.db.AcquireLease(context.Background(), sender.SenderLease(c.Deployment.ChainID, c.former), rand.Text(), time.Minute)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	config := c.config
+	config.Nodes, config.Store, config.ChainID, config.Signer = c.nodes, c.db, c.Deployment.ChainID, anviltest.SignerOf(c.key)
+	config.Final, config.Clock, config.Logger = c.final, c.clock.now, quiet
+	c.lease, c.sender = lease, sender.NewFormerSender(config, c.former)
+}
+
+// step works for the former account, and then for the new one.
+func (c *custody) step() {
+	c.t.Helper()
+	if err := c.sender.Step(context.Background(), c.lease); err != nil {
+		c.t.Fatalf("step of the former sender: %v", err)
+	}
+	c.rig.step()
+}
+
+// drain makes blocks until nothing of either account is left.
+func (c *custody) drain(limit int) {
+	c.t.Helper()
+	for range limit {
+		c.step()
+		former, err := c.db.Intents(context.Background(), c.Deployment.ChainID, c.former, store.IntentQueued, store.IntentSent, store.IntentMined)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if len(former)+len(c.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) == 0 {
+			return
+		}
+		c.mine()
+	}
+	c.t.Fatalf("not done after %d blocks; the new sender: %+v; the former one: %+v", limit, c.rig.sender.Status(), c.sender.Status())
+}
+
+// wantClosedOnce counts closings on the chain since a block.
+func (c *custody) wantClosedOnce(since uint64, missions []string) {
+	c.t.Helper()
+	times := c.closings(since)
+	for _, id := range missions {
+		if times[id] != 1 {
+			c.t.Errorf("%s was closed %d times, want 1", id, times[id])
+		}
+	}
+}
+
+// Intents that are queued move to the new account; those that were sent are followed until they are
+// final, also without the key.
+func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, 20, func(t *testing.T, r *rig) {
+		since := r.firstBlock
+		r.want(r.Missions...) // eight are sent at a time
+		r.step()
+		r.mine()
+		r.step()                                // eight mined and not final, eight sent, four queued
+		r.RPC(nil, "anvil_dropAllTransactions") // the node forgets what was sent
+		c := r.changeSender()
+		c.drain(40)
+		c.wantClosedOnce(since, r.Missions)
+		if got := r.nonce() - r.firstNonce; got != 4 {
+			t.Errorf("the new account used %d nonces, want 4: those that were queued", got)
+		}
+		if left := c.sender.Status().Active(); left != 0 {
+			t.Errorf("the former sender has %d intents left, want 0", left)
+		}
+	})
+}
+
+// What the former account sent and is not mined for long is done by the new one. When the old
+// transaction is mined all the same, it has no effect, or the new one has none.
+func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
+	t.Parallel()
+	for name, revive := range map[string]bool{"the old transactions are gone": false, "the old transactions are mined late": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 5, sqliteDatabase(t))
+			since := r.firstBlock
+			r.want(r.Missions...)
+			r.step()
+			var raw [][]byte
+			for _, intent := range r.intents(store.IntentSent) {
+				raw = append(raw, intent.Attempts[0].Raw)
+			}
+			if len(raw) != 5 {
+				t.Fatalf("sent: got %d, want 5", len(raw))
+			}
+			r.front.with(func(q question) (any, bool) { // nothing of the former account reaches the chain
+				if q.Method != "eth_sendRawTransaction" {
+					return nil, false
+				}
+				for _, one := range raw {
+					if strings.Contains(string(q.Params[0]), fmt.Sprintf("%x", one)) {
+						return errors.New("it is not taken"), true
+					}
+				}
+				return nil, false
+			})
+			r.RPC(nil, "anvil_dropAllTransactions")
+			c := r.changeSender()
+			for range 30 {
+				c.step()
+				r.mine()
+			}
+			if got := r.nonce() - r.firstNonce; got != 0 {
+				t.Fatalf("the new account sent %d transactions before the time, want 0", got)
+			}
+			r.clock.advance(10 * time.Minute)
+			c.step()
+			if revive {
+				for _, one := range raw {
+					r.RPC(nil, "eth_sendRawTransaction", fmt.Sprintf("0x%x", one))
+				}
+			}
+			c.drain(60)
+			c.wantClosedOnce(since, r.Missions)
+			if got := r.nonce() - r.firstNonce; got != 5 {
+				t.Errorf("the new account used %d nonces, want 5: one for each mission", got)
+			}
+			for _, id := range r.Missions {
+				if now := r.intent(id); now.Sender != r.key.Address() || now.Status != store.IntentDone && now.Status != store.IntentVoid {
+					t.Errorf("the intent of %s: got %s of %s, want it over for %s", id, now.Status, now.Sender, r.key.Address())
+				}
+			}
+		})
+	}
+}
+
+// While another process holds the lease of the former account, its intents are left to it.
+func TestTheIntentsOfALivingSenderAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, sqliteDatabase(t))
+	r.want(r.Missions...)
+	old, oldLease := r.sender, r.lease
+	former := sender.NewFormerSender(sender.SenderConfig{
+		Nodes: r.nodes, Store: r.db, Signer: anviltest.SignerOf(otherKey), ChainID: r.Deployment.ChainID, Final: r.final, Clock: r.clock.now, Logger: quiet,
+		Prepare: map[string]sender.Prepare{"close": r.prepareClose},
+	}, r.key.Address())
+	stale := oldLease
+	stale.Epoch--
+	if err := former.Step(context.Background(), stale); !errors.Is(err, leases.ErrLeaseLost) {
+		t.Errorf("a step under the lease of another: got %v, want %v", err, leases.ErrLeaseLost)
+	}
+	if err := old.Step(context.Background(), oldLease); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(r.intents(store.IntentSent)); got != 2 {
+		t.Errorf("the living sender sent %d, want 2", got)
+	}
+}
+
+// closings counts by mission how often each was closed on the chain since a block.
+func (r *rig) closings(since uint64) map[string]int {
+	r.t.Helper()
+	logs, err := r.Client.FilterLogs(context.Background(), ethereum.FilterQuery{
+		FromBlock: new(big.Int).SetUint64(since), Addresses: []common.Address{common.Address(r.Deployment.Factory)},
+		Topics: [][]common.Hash{{anviltest.FactoryABI.GetABI().Events["MissionClosed"].ID}},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	times := make(map[string]int)
+	for _, log := range logs {
+		for _, id := range r.Missions {
+			if log.Topics[1] == common.Hash(sortie.MissionKey(id)) {
+				times[id]++
+			}
+		}
+	}
+	return times
+}

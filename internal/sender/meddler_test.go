@@ -1,0 +1,118 @@
+package sender_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// meddler is a node that passes questions on to another, unless the test answers them.
+type meddler struct {
+	*httptest.Server
+	target *rpc.Client
+	mutex  sync.Mutex
+	meddle func(question) (answer any, meddled bool)
+}
+
+// question is one JSON-RPC call. ask passes it on.
+type question struct {
+	Method string
+	Params []json.RawMessage
+	ask    func() (json.RawMessage, error)
+}
+
+func newMeddler(t testing.TB, target *rpc.Client) *meddler {
+	m := &meddler{target: target}
+	m.Server = httptest.NewServer(m)
+	t.Cleanup(m.Close)
+	return m
+}
+
+// with sets what is done with questions from now on; an answer that is an error is told as one.
+// nil: all are passed on.
+func (m *meddler) with(meddle func(question) (answer any, meddled bool)) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.meddle = meddle
+}
+
+func (m *meddler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	type call struct {
+		ID     json.RawMessage   `json:"id"`
+		Method string            `json:"method"`
+		Params []json.RawMessage `json:"params"`
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return
+	}
+	var calls []call
+	batch := bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
+	if !batch {
+		body = append(append([]byte("["), body...), ']')
+	}
+	if err := json.Unmarshal(body, &calls); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	answers := make([]map[string]any, len(calls))
+	for i, c := range calls {
+		answers[i] = map[string]any{"jsonrpc": "2.0", "id": c.ID}
+		if answer, err := m.answer(request.Context(), c.Method, c.Params); err != nil {
+			answers[i]["error"] = errorObject(err)
+		} else {
+			answers[i]["result"] = answer
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if batch {
+		_ = json.NewEncoder(w).Encode(answers)
+	} else {
+		_ = json.NewEncoder(w).Encode(answers[0])
+	}
+}
+
+func (m *meddler) answer(ctx context.Context, method string, params []json.RawMessage) (any, error) {
+	ask := func() (json.RawMessage, error) {
+		args := make([]any, len(params))
+		for i, param := range params {
+			args[i] = param
+		}
+		var answer json.RawMessage
+		err := m.target.CallContext(ctx, &answer, method, args...)
+		return answer, err
+	}
+	m.mutex.Lock()
+	meddle := m.meddle
+	m.mutex.Unlock()
+	if meddle != nil {
+		if answer, meddled := meddle(question{method, params, ask}); meddled {
+			if err, failed := answer.(error); failed {
+				return nil, err
+			}
+			return answer, nil
+		}
+	}
+	return ask()
+}
+
+func errorObject(err error) map[string]any {
+	object := map[string]any{"code": -32000, "message": err.Error()}
+	var coded rpc.Error
+	if errors.As(err, &coded) {
+		object["code"] = coded.ErrorCode()
+	}
+	var detailed rpc.DataError
+	if errors.As(err, &detailed) && detailed.ErrorData() != nil {
+		object["data"] = detailed.ErrorData()
+	}
+	return object
+}

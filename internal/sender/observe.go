@@ -1,0 +1,249 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// fate is what became of the transactions of an intent, as one node has it at its head.
+type fate int
+
+const (
+	fateUnclear   fate = iota // the node contradicts itself: it may answer from machines that know different blocks
+	fateWaiting               // the nonce is unused: any attempt may still be mined
+	fateSucceeded             // an attempt is in a block
+	fateReverted              // an attempt is in a block and did nothing
+	fateTaken                 // the nonce is used, by none of the attempts
+)
+
+// outcome is a fate, and the transaction that is mined, if one is.
+type outcome struct {
+	fate  fate
+	mined chain.MinedTx
+}
+
+// judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of
+// a block that was taken back, and is if the nonce is unused at the head. The nonce alone does not
+// either, a stranger may have used it.
+func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) outcome {
+	used := seen.nonce > *intent.Nonce
+	for _, attempt := range attemptsAt(intent, *intent.Nonce) {
+		one, found := mined[attempt.Hash]
+		switch {
+		case !found || !used:
+			continue
+		case one.Block > seen.head.Number:
+			return outcome{fate: fateUnclear}
+		case one.Succeeded:
+			return outcome{fateSucceeded, one}
+		}
+		return outcome{fateReverted, one}
+	}
+	if used {
+		return outcome{fate: fateTaken}
+	}
+	return outcome{fate: fateWaiting}
+}
+
+// attemptsAt are the intent's transactions with a nonce of its present sender.
+func attemptsAt(intent store.Intent, nonce uint64) (attempts []store.Attempt) {
+	for _, attempt := range intent.Attempts {
+		if attempt.Nonce == nonce && attempt.Sender == intent.Sender { // a former sender has nonces of its own
+			attempts = append(attempts, attempt)
+		}
+	}
+	return attempts
+}
+
+// observe stores what is new about the transactions under way.
+func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error {
+	moved := make(map[*pursuit]store.Intent)
+	for _, p := range r.pursuits {
+		if p.Nonce == nil {
+			continue
+		}
+		if next := s.next(ctx, p, r); !sameProgress(next, p.Intent) {
+			moved[p] = next
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	if err := s.checkpoint(pointObserved); err != nil {
+		return err
+	}
+	err := s.write(ctx, lease, func(tx *store.Tx) error {
+		cost := new(big.Int) // of what is final now
+		for p, next := range moved {
+			if err := tx.MoveIntent(p.Intent, next); err != nil {
+				return fmt.Errorf("move %s %s from %s to %s: %w", p.Kind, p.Subject, p.Status, next.Status, err)
+			}
+			if isOver := next.Status == store.IntentDone || next.Nonce == nil; isOver && p.mined.Cost > 0 {
+				cost.Add(cost, new(big.Int).SetUint64(p.mined.Cost))
+			}
+		}
+		if cost.Sign() == 0 {
+			return nil
+		}
+		return tx.AddGasCost(s.config.ChainID, cost.Mul(cost, big.NewInt(params.GWei)))
+	})
+	if err != nil {
+		return err
+	}
+	for p, next := range moved {
+		s.config.Logger.Info("intent", "kind", p.Kind, "subject", p.Subject, "was", p.Status, "is", next.Status,
+			"nonce", *p.Nonce, "transaction", next.MinedTransaction, "problem", next.Problem)
+		p.Intent = next
+	}
+	return nil
+}
+
+// findOutcomes asks for receipts where the head is new. At the same head they cannot have changed.
+func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
+	if s.memory.head != r.view.head.Hash {
+		s.memory.head = r.view.head.Hash
+		clear(s.memory.outcomes)
+	}
+	var ask []sortie.Hash
+	for _, p := range r.pursuits {
+		if p.Nonce == nil {
+			continue
+		}
+		if _, known := s.memory.outcomes[p.ID]; !known {
+			for _, attempt := range attemptsAt(p.Intent, *p.Nonce) {
+				ask = append(ask, attempt.Hash)
+			}
+		}
+	}
+	mined, err := r.view.node.MinedTransactions(ctx, ask)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.pursuits {
+		if p.Nonce == nil {
+			continue
+		}
+		known, found := s.memory.outcomes[p.ID]
+		if !found {
+			known = judge(p.Intent, r.view, mined)
+			s.memory.outcomes[p.ID] = known
+		}
+		p.outcome = known
+	}
+	return nil
+}
+
+// next is the intent as it should be stored, given what became of its transactions. Up to finality
+// everything can be undone.
+func (s *Sender) next(ctx context.Context, p *pursuit, r *round) store.Intent {
+	if p.fate != fateTaken {
+		delete(s.memory.takenAt, p.ID)
+	}
+	next := p.Intent
+	switch p.fate {
+	case fateSucceeded:
+		next.Status, next.Problem = store.IntentMined, ""
+		next.MinedBlock, next.MinedTransaction = p.mined.Block, p.mined.Transaction
+		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
+			next.Status = store.IntentDone
+		}
+	case fateReverted:
+		next = unmined(next)
+		next.Problem = fmt.Sprintf("transaction %s was mined and had no effect", p.mined.Transaction)
+		s.status.alarm(SenderReverted, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
+		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
+			next.Status, next.Nonce = store.IntentQueued, nil
+		}
+	case fateTaken:
+		next = unmined(next)
+		next.Problem = fmt.Sprintf("nonce %d was used by a transaction that this service did not send: is its key used elsewhere?", *p.Nonce)
+		s.status.alarm(SenderReplaced, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
+		if s.certain(p, s.takenIsFinal(ctx, p, r)) {
+			next.Status, next.Nonce = store.IntentQueued, nil
+		}
+	case fateWaiting:
+		if p.Status == store.IntentMined && r.view.head.Number >= p.MinedBlock {
+			next = unmined(next) // taken back by a reorganization; a node that is behind only does not know it yet
+		}
+	}
+	return next
+}
+
+func unmined(intent store.Intent) store.Intent {
+	intent.Status, intent.MinedBlock, intent.MinedTransaction = store.IntentSent, 0, sortie.Hash{}
+	return intent
+}
+
+func sameProgress(a, b store.Intent) bool {
+	return a.Status == b.Status && a.MinedBlock == b.MinedBlock && a.MinedTransaction == b.MinedTransaction && a.Problem == b.Problem
+}
+
+// errNotFinal says that there is nothing to be certain of yet.
+var errNotFinal = errors.New("not final yet")
+
+// certain reports whether there is no doubt about the end of an intent's nonce. Where nodes leave a
+// doubt, an operator hears of it.
+func (s *Sender) certain(p *pursuit, doubt error) bool {
+	if doubt != nil && !errors.Is(doubt, errNotFinal) {
+		s.status.doubt(fmt.Errorf("what became of %s %s: %w", p.Kind, p.Subject, doubt))
+	}
+	return doubt == nil
+}
+
+// miningIsFinal wants the block to be final, and enough nodes to have the transaction in it.
+func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error {
+	if p.mined.Block > r.final {
+		return errNotFinal
+	}
+	agreed, err := chain.Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *chain.Node) (chain.MinedTx, error) {
+		found, err := node.MinedTransactions(ctx, []sortie.Hash{p.mined.Transaction})
+		return found[p.mined.Transaction].WithoutCost(), err
+	})
+	if err == nil && agreed != p.mined.WithoutCost() {
+		return chain.ErrNodesDisagree
+	}
+	return err
+}
+
+// takenIsFinal wants the block at which the nonce was first seen used to be final, and enough nodes
+// to have that block, the nonce used, and none of the intent's transactions. The sighting is only
+// remembered, so whoever takes over waits for finality once more.
+func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, r *round) error {
+	sighting, found := s.memory.takenAt[p.ID]
+	if !found {
+		s.memory.takenAt[p.ID] = r.view.head
+		return errNotFinal
+	}
+	if sighting.Number > r.final {
+		return errNotFinal
+	}
+	var ours []sortie.Hash
+	for _, attempt := range attemptsAt(p.Intent, *p.Nonce) {
+		ours = append(ours, attempt.Hash)
+	}
+	gone, err := chain.Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *chain.Node) (bool, error) {
+		hashes, err := node.BlockHashes(ctx, []uint64{sighting.Number})
+		if err != nil || hashes[sighting.Number] != sighting.Hash {
+			return false, err
+		}
+		nonce, err := node.NonceAt(ctx, s.address, nil)
+		if err != nil {
+			return false, node.Redact(err)
+		}
+		mined, err := node.MinedTransactions(ctx, ours)
+		return nonce > *p.Nonce && len(mined) == 0, err
+	})
+	if err == nil && !gone {
+		delete(s.memory.takenAt, p.ID) // that block is no more: begin again
+		return errNotFinal
+	}
+	return err
+}

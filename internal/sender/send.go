@@ -1,0 +1,195 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/store"
+)
+
+// waiting gives the pursuits whose nonce is unused, in the order of nonces.
+func (r *round) waiting() (waiting []*pursuit) {
+	for _, p := range r.pursuits {
+		if p.Status == store.IntentSent && p.fate == fateWaiting {
+			waiting = append(waiting, p)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *pursuit) int { return cmp.Compare(*a.Nonce, *b.Nonce) })
+	return waiting
+}
+
+func (p *pursuit) newest() store.Attempt { return p.Attempts[len(p.Attempts)-1] }
+
+// keepAlive sends again what may have been dropped, for more where the price is too low.
+func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *round) error {
+	waiting := r.waiting()
+	if len(waiting) > 0 {
+		s.memory.firstInLine(*waiting[0].Nonce, r.now)
+	}
+	for i, p := range waiting {
+		newest := p.newest()
+		if since := later(attemptsAt(p.Intent, *p.Nonce)[0].SentAt, s.memory.lineMoved); i == 0 && r.now.Sub(since) > stuckAfter {
+			s.status.alarm(SenderStuck, fmt.Sprintf("%s %s waits since %s to be mined with nonce %d", p.Kind, p.Subject, sortie.FormatTime(since), *p.Nonce))
+		}
+		if s.priceIsTooLow(r, p, i == 0) {
+			better, possible := fees{newest.FeeCap, newest.TipCap}.outbid(r.view.market, s.config.MaxFeePerGas)
+			if possible {
+				if err := s.bump(ctx, lease, r, p, better); err != nil {
+					return err
+				}
+				continue
+			}
+			s.status.alarm(SenderAtCap, fmt.Sprintf("%s %s: the most that may be paid, %s wei a unit of gas, is not enough now: wait, or raise it",
+				p.Kind, p.Subject, s.config.MaxFeePerGas))
+		}
+		if r.now.Sub(s.memory.broadcast[newest.Hash]) >= rebroadcastAfter {
+			s.broadcast(ctx, r, p)
+		}
+	}
+	return nil
+}
+
+// priceIsTooLow reports whether the newest attempt should be replaced by one that pays more. For
+// want of a block only the first in line is: the others cannot be mined before it at any price.
+// Each replacement waits longer than the one before, so that a transaction which does not reach the
+// miners at all does not become dear.
+func (s *Sender) priceIsTooLow(r *round, p *pursuit, first bool) bool {
+	newest := p.newest()
+	if (fees{newest.FeeCap, newest.TipCap}).below(r.view.market) {
+		return true
+	}
+	if s.memory.outbid[p.ID] && r.now.Sub(newest.SentAt) >= rebroadcastAfter {
+		return true
+	}
+	patience := bumpAfter * time.Duration(len(attemptsAt(p.Intent, *p.Nonce)))
+	return first && r.now.Sub(later(newest.SentAt, s.memory.lineMoved)) > patience
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (s *Sender) bump(ctx context.Context, lease store.Lease, r *round, p *pursuit, price fees) error {
+	var last types.Transaction
+	if err := last.UnmarshalBinary(p.newest().Raw); err != nil {
+		return fmt.Errorf("read stored transaction %s: %w", p.newest().Hash, err)
+	}
+	s.config.Logger.Info("paying more", "kind", p.Kind, "subject", p.Subject, "nonce", *p.Nonce, "fee_cap", price.cap, "tip", price.tip)
+	err := s.attempt(ctx, lease, r, p, s.transaction(last.Nonce(), last.Gas(), *last.To(), last.Data(), price))
+	var unsigned *signError
+	if errors.As(err, &unsigned) {
+		s.status.alarm(SenderSignerFails, err.Error())
+		return nil // the attempt before lives on
+	}
+	if err == nil {
+		s.status.current.Bumps++
+	}
+	return err
+}
+
+func (s *Sender) transaction(nonce, gas uint64, to common.Address, data []byte, price fees) *types.Transaction {
+	return types.NewTx(&types.DynamicFeeTx{
+		ChainID: new(big.Int).SetUint64(s.config.ChainID), Nonce: nonce,
+		GasTipCap: price.tip, GasFeeCap: price.cap, Gas: gas, To: &to, Data: data,
+	})
+}
+
+// attempt signs a transaction, stores it, with its intent if that is new, and only then sends it.
+func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *round, p *pursuit, unsigned *types.Transaction) error {
+	signed, err := s.sign(ctx, unsigned)
+	if err != nil {
+		return err
+	}
+	raw, err := signed.MarshalBinary()
+	if err != nil {
+		return fmt.Errorf("encode transaction: %w", err)
+	}
+	if err := s.checkpoint(pointSigned); err != nil {
+		return err
+	}
+	attempt := store.Attempt{
+		Number: len(p.Attempts) + 1, Sender: s.config.Signer.Address(), Hash: sortie.Hash(signed.Hash()), Raw: raw, Nonce: signed.Nonce(),
+		FeeCap: signed.GasFeeCap(), TipCap: signed.GasTipCap(), SentAt: r.now,
+	}
+	intent := p.Intent
+	err = s.write(ctx, lease, func(tx *store.Tx) (err error) {
+		if p.ID == 0 {
+			if intent, _, err = tx.AddIntent(p.Kind, p.Subject, s.config.ChainID, s.config.Signer.Address()); err != nil {
+				return err
+			}
+		}
+		return tx.AddAttempt(intent.ID, attempt)
+	})
+	if err != nil {
+		return fmt.Errorf("store transaction for %s %s: %w", p.Kind, p.Subject, err)
+	}
+	p.Intent = intent
+	p.Attempts = append(p.Attempts, attempt)
+	p.Status, p.Nonce, p.outcome = store.IntentSent, &attempt.Nonce, outcome{fate: fateWaiting}
+	s.memory.outcomes[p.ID] = p.outcome
+	s.memory.nextNonce = max(s.memory.nextNonce, attempt.Nonce+1)
+	delete(s.memory.outbid, p.ID)
+	s.status.current.Sends++
+	if err := s.checkpoint(pointStored); err != nil {
+		return err
+	}
+	s.config.Logger.Info("sending", "kind", p.Kind, "subject", p.Subject, "transaction", attempt.Hash, "nonce", attempt.Nonce, "attempt", attempt.Number)
+	s.broadcast(ctx, r, p)
+	return s.checkpoint(pointSent)
+}
+
+// signError says that a transaction could not be signed; nothing else is wrong.
+type signError struct{ err error }
+
+func (e *signError) Error() string { return "sign transaction: " + e.err.Error() }
+func (e *signError) Unwrap() error { return e.err }
+
+// sign wants back what it gave, signed by the account: what is stored and sent must be what was
+// meant.
+func (s *Sender) sign(ctx context.Context, unsigned *types.Transaction) (*types.Transaction, error) {
+	signed, err := s.config.Signer.SignTransaction(ctx, s.config.ChainID, unsigned)
+	if err != nil {
+		return nil, &signError{err}
+	}
+	rules := types.LatestSignerForChainID(unsigned.ChainId())
+	from, err := types.Sender(rules, signed)
+	if err != nil || from != s.address || rules.Hash(signed) != rules.Hash(unsigned) {
+		return nil, &signError{fmt.Errorf("the signer of %s signed something else or with another key", s.config.Signer.Address())}
+	}
+	return signed, nil
+}
+
+// broadcast sends the newest attempt to every node. What they answer decides what to try next,
+// never what became of it.
+func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
+	newest := p.newest()
+	s.memory.broadcast[newest.Hash] = r.now
+	s.status.current.Broadcasts++
+	answers := chain.Poll(ctx, s.config.Nodes, func(ctx context.Context, node *chain.Node) (struct{}, error) {
+		return struct{}{}, node.SendRaw(ctx, newest.Raw)
+	})
+	for _, answer := range answers {
+		switch meaning := readRefusal(answer.Err); meaning {
+		case nodeHasIt, refusedNonceUsed, refusedNonceGap:
+			continue
+		case refusedReplacing, refusedPrice:
+			s.memory.outbid[p.ID] = true
+		case refusedBalance:
+			s.status.alarm(SenderBalanceLow, fmt.Sprintf("%s has %s, too little for its transactions: send it more", s.config.Signer.Address(), chain.FormatEther(r.view.balance)))
+		}
+		s.config.Logger.Warn("transaction not taken", "transaction", newest.Hash, "nonce", newest.Nonce, "node", answer.Node.Name(), "error", answer.Err)
+	}
+}
