@@ -46,7 +46,7 @@ var rooms = map[string]struct {
 	"internal/porttest": {nil, "it gives tests a port, for any program"},
 	"internal/service":  {[]string{"", "spec", "internal/api", "internal/app", "internal/chain", "internal/funding", "internal/jobs", "internal/blob", "internal/ingest", "internal/store", "internal/verify", "internal/wallet"}, "the service opens the rooms and runs their work: it reads no flags and knows no client"},
 	"internal/cli":      {[]string{"", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/ingest"}, "client commands use the API, a node and files: they never see the database or the service"},
-	"cmd/sortie":        {[]string{"", "internal/api", "internal/app", "internal/chain", "internal/cli", "internal/devnet", "internal/funding", "internal/ingest", "internal/service", "internal/verify"}, "cmd turns flags into configuration and starts what they name"},
+	"cmd/sortie":        {[]string{"", "internal/api", "internal/app", "internal/chain", "internal/cli", "internal/devnet", "internal/funding", "internal/ingest", "internal/onchain", "internal/service", "internal/verify"}, "cmd turns flags into configuration and starts what they name"},
 	"bench":             {[]string{"", "spec", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/api", "internal/app", "internal/chain", "internal/devnet", "internal/funding", "internal/blob", "internal/mission", "internal/porttest", "internal/store", "internal/wallet"}, "the benchmark measures every room next to its bare limit"},
 	"e2e":               {nil, "tests drive the binary from outside"},
 	"e2e/language":      {nil, "it reads the sources of all rooms and imports none"},

@@ -86,7 +86,7 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 	if err != nil {
 		return err
 	}
-	if client.devWallet != "" && !chain.IsDevelopment(trust.ChainID) {
+	if client.devWallet != "" && !sortie.IsDevelopmentChain(trust.ChainID) {
 		return Failed(ExitSafety, fmt.Errorf("--wallet %s is a development key, which everybody has; chain %d is no development chain", client.devWallet, trust.ChainID))
 	}
 	if err := confirm(cmd, options, status, budget, trust); err != nil {
