@@ -42,7 +42,7 @@ func (o payoutOptions) apply(config *service.Config) (err error) {
 		return cli.UsageError("--payout-interval %s: want 0 to %s", o.interval, longestPayoutInterval)
 	}
 	config.PayoutInterval = o.interval
-	if config.PayoutCaps, err = o.caps(chain.IsDevelopment(config.Deployment.ChainID)); err != nil {
+	if config.PayoutCaps, err = o.caps(sortie.IsDevelopmentChain(config.Deployment.ChainID)); err != nil {
 		return err
 	}
 	config.MinGasBalance, err = sortie.ParseUnits(o.minGasBalance, cli.EtherDecimals)
@@ -84,7 +84,7 @@ func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error)
 // checkKeys wants the three accounts of the service to be different ones, outside of development:
 // who steals one key then has one power. Where they may be the same, it says what that means.
 func (o payoutOptions) checkKeys(config *service.Config) error {
-	if chain.IsDevelopment(config.Deployment.ChainID) {
+	if sortie.IsDevelopmentChain(config.Deployment.ChainID) {
 		return nil
 	}
 	type account struct {

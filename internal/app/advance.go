@@ -30,10 +30,6 @@ var IncidentKinds = []string{
 	incidentPayoutFailed, incidentPayoutCap, incidentBooksMismatch,
 }
 
-// keptBlocks is how many final blocks are kept for finding the common ancestor of a reorganization
-// that cannot happen.
-const keptBlocks = 1024
-
 // Position says how far a chain was followed, or fails with [store.ErrNotFound] before the first
 // block.
 func (l *Ledger) Position(ctx context.Context, chainID uint64) (onchain.Position, error) {
@@ -157,8 +153,8 @@ func (tx *writeTx) advance(step onchain.Advance) (onchain.Position, error) {
 	if err := tx.applyPayments(step.ChainID, step.Events); err != nil {
 		return onchain.Position{}, err
 	}
-	if step.Final > step.Was.Final && step.Final > keptBlocks {
-		err = tx.PruneBlocks(step.ChainID, step.Final-keptBlocks)
+	if step.Final > step.Was.Final && step.Final > onchain.KeptBlocks {
+		err = tx.PruneBlocks(step.ChainID, step.Final-onchain.KeptBlocks)
 	}
 	return moved, err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -47,7 +48,7 @@ type Config struct {
 	Queue         Queue            // nil: this process does nothing that needs a job
 	Operators     []sortie.Address // who may review and clear incidents
 	AutoApprove   bool             // a confirmed funding is its own approval
-	Confirmations uint64           // blocks after which a funding is reviewed; 0: DefaultConfirmations
+	Confirmations uint64           // blocks after which a funding is reviewed; 0: [onchain.DefaultConfirmations]
 	Sender        sortie.Address   // the account that pays for the service's own transactions
 
 	OperatorLimits map[sortie.Token]*big.Int // base units that an operator accepts within an hour without an alarm; none: no limit
@@ -85,9 +86,6 @@ type Settler func(ctx context.Context, domain sortie.Domain, settlement sortie.S
 // SettlerRole asks a contract whether a key may sign settlements. Answers come from as many nodes
 // as money depends on.
 type SettlerRole func(ctx context.Context, factory, account sortie.Address) (bool, error)
-
-// DefaultConfirmations is how many blocks, its own included, a funding needs before it is reviewed.
-const DefaultConfirmations = 2
 
 // Queue takes jobs in the transaction that made them necessary: they exist exactly if it is
 // committed.
@@ -221,7 +219,7 @@ func (c Config) withDefaults() Config {
 		c.Queue = noQueue{}
 	}
 	if c.Confirmations == 0 {
-		c.Confirmations = DefaultConfirmations
+		c.Confirmations = onchain.DefaultConfirmations
 	}
 	if c.Wake == nil {
 		c.Wake = func() {}

@@ -102,7 +102,7 @@ type FollowerConfig struct {
 
 func (c FollowerConfig) withDefaults() FollowerConfig {
 	if c.Confirmations == 0 {
-		c.Confirmations = 2
+		c.Confirmations = onchain.DefaultConfirmations
 	}
 	if c.MaxClockLead == 0 {
 		c.MaxClockLead = 15 * time.Minute

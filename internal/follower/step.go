@@ -159,14 +159,10 @@ func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Prog
 	return nil
 }
 
-// keptBlocks is how many final blocks are worth keeping for finding the last common one, should
-// finality break after all.
-const keptBlocks = 1024
-
 // worthKeeping leaves out blocks that are final for so long that the ledger would forget them at
 // once, but never the last.
 func worthKeeping(blocks []onchain.Block, final uint64) []onchain.Block {
-	for len(blocks) > 1 && blocks[0].Number+keptBlocks < final {
+	for len(blocks) > 1 && blocks[0].Number+onchain.KeptBlocks < final {
 		blocks = blocks[1:]
 	}
 	return blocks
