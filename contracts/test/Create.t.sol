@@ -363,7 +363,7 @@ contract CreateTest is Fixture {
         );
     }
 
-    /// @dev What lies in the factory, of others or of nobody, funds nothing.
+    /// @dev The factory's existing balance, of other missions or of none, does not fund a mission.
     function test_create_noBalance_reverts() public {
         fund("mission-of-another", address(usdc), REWARD, TARGET);
         give(address(usdc), address(factory), REWARD * TARGET);

@@ -81,8 +81,8 @@ contract InvariantHandler is Fixture {
         }
     }
 
-    /// @dev Every action: at the handler's own time, and in a world in which no obstacle to all payments lasts, so that
-    /// a run cannot spend itself waiting behind one.
+    /// @dev Every action runs at the handler's own time, and no obstacle to all payments lasts, so that
+    /// a run does not only wait.
     modifier acts() {
         ++actions;
         vm.warp(clock);
@@ -354,7 +354,7 @@ contract InvariantHandler is Fixture {
         if (isDeferred) ++count["deferred refunds"];
     }
 
-    /// @dev For somebody who has a credit, if there is one; at times the issuer has just let them off the denylist.
+    /// @dev Claims for an account with a credit, if there is one; sometimes the issuer has just removed it from the denylist.
     function claim(uint256 seed) external acts {
         address token = tokens[draw(seed, "token") % 2];
         address account = people[seed % people.length];

@@ -181,7 +181,7 @@ contract SendersTest is Fixture, IBirthplace {
         assertFundedBy(creator);
     }
 
-    /// @dev Sharing the code of a delegation gives nobody the account.
+    /// @dev Another key with the same delegation code cannot act for the account.
     function test_create_byOtherKeyWithSameDelegation_reverts() public {
         address code = address(new BatchAccount(address(0)));
         vm.etch(creator, delegationTo(code));

@@ -198,7 +198,7 @@ contract SignatureValidatorTest is Base {
         answerRefused(abi.encode(0, MAGIC));
     }
 
-    /// @dev Its first word is the right one, so it is an answer; what matters is that nobody pays for the rest.
+    /// @dev Its first word is the right one, so it is an answer; the caller must not pay for the rest.
     function test_returnBomb_costsItsMakerOnly() public {
         accepted(address(new ReturnBombWallet()), good);
     }

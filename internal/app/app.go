@@ -18,6 +18,8 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common/lru"
+
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
@@ -127,7 +129,7 @@ type core struct {
 	now     func() time.Time
 	log     *slog.Logger
 	cursors cursorKey
-	quotes  *quoteCache
+	quotes  *lru.Cache[quoteKey, sortie.Quote]
 	stuck   stuckCache
 
 	queue         Queue
@@ -151,7 +153,7 @@ type core struct {
 	limits    operatorLimits
 	buildLink LinkBuilder
 	links     linkRing
-	verified  verifiedCache
+	verified  *verifiedCache
 	outcomes  counters[Outcome]
 	steps     counters[PayoutStep]
 	clock     *clockWatch
@@ -185,7 +187,7 @@ func New(ctx context.Context, config Config) (*Service, error) {
 	}
 	c := &core{
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
-		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
+		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(cachedQuotes), verified: newVerifiedCache(),
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
 		sender: config.Sender, wake: config.Wake, retention: config.DraftRetention,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,

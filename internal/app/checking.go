@@ -123,7 +123,7 @@ func (a *App) ingest(ctx context.Context, submission store.Submission) error {
 		if err := sameBytes(path, submission.UploadedHash); err != nil {
 			return err
 		}
-		if err.Error() != refused.Error() { // our own code gave up on the file in a way that somebody must look at
+		if errors.Is(err, ingest.ErrReaderFailed) {
 			a.log.Error("a file was refused because the code that reads it failed", "submissionId", submission.ID, "error", err)
 		}
 		return a.recordMedia(ctx, submission, nil, refused)

@@ -78,7 +78,7 @@ func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
 	}
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
 	s.must(os.Rename(away, s.mediaDir))
-	s.must(s.config.Media.Delete(ctx, s.stored(declared.SubmissionID).UploadedHash))
+	s.removeObject(s.stored(declared.SubmissionID).UploadedHash)
 	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
 }

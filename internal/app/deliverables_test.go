@@ -153,7 +153,7 @@ func TestLostFilesAreNotServed(t *testing.T) {
 	// What changes on its own, without anybody having written, is found a day later.
 	s.must(os.WriteFile(path, flipped, 0o600))
 	s.must(os.Chtimes(path, written, written))
-	s.pass(provenFor)
+	s.pass(verifiedFor)
 	link := s.deliverables(draft, DeliverablesQuery{}).Submissions[0].MediaURL
 	_, err = s.fetch(s.service, link)
 	wantCode(t, err, sortie.CodeNotFound)

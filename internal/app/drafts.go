@@ -323,7 +323,7 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 	}
 	domain := sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}
 	key := newQuoteKey(domain, terms)
-	if known, ok := a.quotes.get(key); ok {
+	if known, ok := a.quotes.Get(key); ok {
 		return known, nil
 	}
 	quote, err := a.issuer.In(domain).QuoteUntil(ctx, terms, now)
@@ -332,7 +332,7 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 		return sortie.Quote{}, sortie.NewError(sortie.CodeFundingQuoteUnavailable, "the service cannot sign funding quotes now; try again shortly").Because(err)
 	}
 	if err == nil {
-		a.quotes.keep(key, quote)
+		a.quotes.Add(key, quote)
 	}
 	return quote, err
 }

@@ -44,18 +44,37 @@ var checks = []check{
 	{name: "file_time_agrees", weight: 5, onFailure: flag, question: fileTimeAgrees, ofMedia: true},
 }
 
-// judge asks a check's question, unless there is nothing to ask it about: what was not seen has not
-// passed.
-func (c check) judge(in Input) (passed bool, reason string) {
-	if c.ofMedia && in.Media == nil {
-		return false, notChecked + whyUnseen(in)
+// result is what a check found.
+type result byte
+
+const (
+	passed result = iota
+	failed
+	notChecked // there was no media to check; another check has failed and has the reason
+)
+
+// judge runs a check, unless the input lacks what the check needs.
+func (c check) judge(in Input) (found result, reason string) {
+	if !c.hasInput(in) {
+		return notChecked, "not checked: " + whyUnseen(in)
 	}
-	return c.question(in)
+	ok, reason := c.question(in)
+	if !ok {
+		return failed, reason
+	}
+	return passed, reason
 }
 
-// notChecked begins the reasons of checks that were not asked. What kept them from it is the reason
-// of another one.
-const notChecked = "not checked: "
+// hasInput reports whether the input holds what the check needs.
+func (c check) hasInput(in Input) bool {
+	switch {
+	case c.ofMedia:
+		return in.Media != nil
+	case c.name == readableCheck:
+		return in.Media != nil || in.Problem != nil
+	}
+	return true
+}
 
 // rejects reports whether a check that failed is enough to reject. A file that was taken in, but of
 // which no picture could be made, may still be a good one for other programs: a person looks at it.
@@ -82,8 +101,6 @@ func isReadable(in Input) (bool, string) {
 		return false, "the file is in doubt: " + plainLine(in.Problem.Message)
 	case in.Problem != nil:
 		return false, "the file cannot be used: " + plainLine(in.Problem.Message)
-	case in.Media == nil:
-		return false, notChecked + whyUnseen(in)
 	}
 	return true, "the file can be read"
 }

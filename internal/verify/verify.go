@@ -156,12 +156,12 @@ func (v *Verifier) examine(in Input) (Verdict, error) {
 	}
 	var rejecting, flagging []string
 	for _, check := range checks {
-		passed, reason := check.judge(in)
-		verdict.Checks = append(verdict.Checks, sortie.SubmissionCheck{Name: check.name, Passed: passed, Reason: reason})
+		found, reason := check.judge(in)
+		verdict.Checks = append(verdict.Checks, sortie.SubmissionCheck{Name: check.name, Passed: found == passed, Reason: reason})
 		switch {
-		case passed:
+		case found == passed:
 			verdict.Score += check.weight
-		case strings.HasPrefix(reason, notChecked): // why not, another check has said
+		case found == notChecked:
 		case check.rejects(in):
 			rejecting = append(rejecting, reason)
 		default:
