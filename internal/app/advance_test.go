@@ -180,19 +180,19 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 func TestALockIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(a *testApp, draft store.Draft, list []onchain.Deepening)
+		meanwhile func(a *testApp, draft store.Draft, list []onchain.Confirmation)
 		want      mission.Depth
 	}{
-		"halted": {func(a *testApp, _ store.Draft, _ []onchain.Deepening) {
+		"halted": {func(a *testApp, _ store.Draft, _ []onchain.Confirmation) {
 			a.must(a.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 		}, mission.DepthConfirmed},
-		"money gone": {func(a *testApp, draft store.Draft, _ []onchain.Deepening) {
+		"money gone": {func(a *testApp, draft store.Draft, _ []onchain.Confirmation) {
 			a.extend([]onchain.Event{closingOf(draft, 2)})
 		}, mission.DepthConfirmed},
-		"listed for a block that is not final": {func(_ *testApp, _ store.Draft, list []onchain.Deepening) {
+		"listed for a block that is not final": {func(_ *testApp, _ store.Draft, list []onchain.Confirmation) {
 			list[0].Block++ // the row's block counts
 		}, mission.DepthConfirmed},
-		"nothing": {func(*testApp, store.Draft, []onchain.Deepening) {}, mission.DepthLocked},
+		"nothing": {func(*testApp, store.Draft, []onchain.Confirmation) {}, mission.DepthLocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +218,7 @@ func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	draft := a.fund(alice, "k", mission.DepthConfirmed)
 	funding, err := a.db.FundingOf(context.Background(), draft.ID)
 	a.must(err)
-	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked}}
+	forged := []onchain.Confirmation{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked}}
 	a.must(a.ledger.Confirm(context.Background(), forged))
 	a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
 }
@@ -231,7 +231,7 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	a.extend([]onchain.Event{closingOf(draft, 2)})
 	funding, err := a.db.FundingOf(context.Background(), draft.ID)
 	a.must(err)
-	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked, Refund: true}}
+	forged := []onchain.Confirmation{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked, Refund: true}}
 	a.must(a.ledger.Confirm(context.Background(), forged))
 	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
 }
@@ -240,16 +240,16 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(a *testApp, draft store.Draft, list []onchain.Deepening)
+		meanwhile func(a *testApp, draft store.Draft, list []onchain.Confirmation)
 		refunded  bool
 	}{
-		"another close": {func(a *testApp, draft store.Draft, _ []onchain.Deepening) {
+		"another close": {func(a *testApp, draft store.Draft, _ []onchain.Confirmation) {
 			a.advance(a.step(a.position.Tip.Number-1, []onchain.Event{closingOf(draft, 1)}))
 		}, false},
-		"no close": {func(a *testApp, _ store.Draft, _ []onchain.Deepening) {
+		"no close": {func(a *testApp, _ store.Draft, _ []onchain.Confirmation) {
 			a.advance(a.step(a.position.Tip.Number-1, nil))
 		}, false},
-		"nothing": {func(*testApp, store.Draft, []onchain.Deepening) {}, true},
+		"nothing": {func(*testApp, store.Draft, []onchain.Confirmation) {}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -262,7 +262,7 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 				t.Fatalf("listed %+v before it is final", list)
 			}
 			a.finalize(a.position.Tip.Number)
-			list := slices.DeleteFunc(a.toDeepen(), func(d onchain.Deepening) bool { return !d.Refund })
+			list := slices.DeleteFunc(a.toDeepen(), func(d onchain.Confirmation) bool { return !d.Refund })
 			if len(list) != 1 {
 				t.Fatalf("listed %+v", list)
 			}

@@ -20,7 +20,7 @@ const maxDeepenings = 256
 // that are final and not yet counted as refunds. Nothing is locked while the service is halted. A
 // funding that is both new and final is listed twice, so that one step does not wait for the other.
 // The next page begins at next, which is zero after the last.
-func (l *Ledger) PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error) {
+func (l *Ledger) PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.ConfirmationPlace) (page []onchain.Confirmation, next onchain.ConfirmationPlace, err error) {
 	halted, err := l.store.Halted(ctx)
 	if err != nil {
 		return nil, next, err
@@ -38,24 +38,24 @@ func (l *Ledger) PendingConfirmations(ctx context.Context, chainID, confirmedUpT
 		return nil, next, err
 	}
 	for _, funded := range seen {
-		page = append(page, onchain.Deepening{Terms: funded.Terms(), Funding: funded.Funding, To: mission.DepthConfirmed})
+		page = append(page, onchain.Confirmation{Terms: funded.Terms(), Funding: funded.Funding, To: mission.DepthConfirmed})
 	}
 	for _, funded := range slices.Concat(seen, confirmed) {
 		if !halted && funded.Block <= lockedUpTo && mayLock(funded.Draft, &funded.Funding, l.now()) {
-			page = append(page, onchain.Deepening{Terms: funded.Terms(), Funding: funded.Funding, To: mission.DepthLocked})
+			page = append(page, onchain.Confirmation{Terms: funded.Terms(), Funding: funded.Funding, To: mission.DepthLocked})
 		}
 	}
 	for _, funded := range closed {
-		page = append(page, onchain.Deepening{Terms: funded.Terms(), Funding: funded.Funding, To: mission.DepthLocked, Refund: true})
+		page = append(page, onchain.Confirmation{Terms: funded.Terms(), Funding: funded.Funding, To: mission.DepthLocked, Refund: true})
 	}
 	return page, placeAfter(seen, confirmed, closed), nil
 }
 
 // placeAfter is where the next page begins: after the last of each list that may have more, and
 // after everything for the others, as long as one has more.
-func placeAfter(seen, confirmed, closed []store.FundedDraft) onchain.DeepenPlace {
+func placeAfter(seen, confirmed, closed []store.FundedDraft) onchain.ConfirmationPlace {
 	end := onchain.Place{Block: math.MaxInt64}
-	next := onchain.DeepenPlace{Seen: end, Confirmed: end, Closed: end}
+	next := onchain.ConfirmationPlace{Seen: end, Confirmed: end, Closed: end}
 	if len(seen) == maxDeepenings {
 		next.Seen = onchain.Place{Block: seen[maxDeepenings-1].Block, Index: seen[maxDeepenings-1].LogIndex}
 	}
@@ -67,7 +67,7 @@ func placeAfter(seen, confirmed, closed []store.FundedDraft) onchain.DeepenPlace
 		next.Closed = onchain.Place{Block: last.Closed.Block, Index: uint64(last.Draft.Seq)}
 	}
 	if next.Seen == end && next.Confirmed == end && next.Closed == end {
-		return onchain.DeepenPlace{}
+		return onchain.ConfirmationPlace{}
 	}
 	return next
 }
@@ -81,7 +81,7 @@ func mayLock(draft store.Draft, funding *onchain.Funding, now time.Time) bool {
 
 // Deepen moves the drafts whose fundings, or refunds, the chain was asked about again and
 // confirmed. What changed since it was listed is left as it is.
-func (l *Ledger) Confirm(ctx context.Context, deepenings []onchain.Deepening) error {
+func (l *Ledger) Confirm(ctx context.Context, deepenings []onchain.Confirmation) error {
 	if len(deepenings) == 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (l *Ledger) Confirm(ctx context.Context, deepenings []onchain.Deepening) er
 	return nil
 }
 
-func (tx *writeTx) confirm(deepening onchain.Deepening, halted bool) error {
+func (tx *writeTx) confirm(deepening onchain.Confirmation, halted bool) error {
 	state, err := tx.load(deepening.Terms.DraftID)
 	if err != nil {
 		return err

@@ -68,8 +68,8 @@ type model struct {
 	drafts  []*modelDraft
 	chain   []modelEvent // on the canonical chain, in its order
 	halted  bool
-	listed  []onchain.Deepening // by an earlier look
-	retired []onchain.Advance   // made for positions that are past
+	listed  []onchain.Confirmation // by an earlier look
+	retired []onchain.Advance      // made for positions that are past
 }
 
 type modelEvent struct {
@@ -315,7 +315,7 @@ func (m *model) act() {
 	})
 }
 
-func (m *model) actOn(draft *modelDraft, item onchain.Deepening) {
+func (m *model) actOn(draft *modelDraft, item onchain.Confirmation) {
 	deep := draft.funding.Block+testConfirmations-1 <= m.position.Head || draft.funding.Block <= m.position.Final
 	switch {
 	case item.Refund && draft.closing != nil && draft.closing.Transaction == item.Closed.Transaction:

@@ -283,13 +283,13 @@ func (a *testApp) finalize(number uint64) {
 }
 
 // toDeepen asks as the follower does.
-func (a *testApp) toDeepen() []onchain.Deepening {
+func (a *testApp) toDeepen() []onchain.Confirmation {
 	a.t.Helper()
 	confirmedUpTo := uint64(0)
 	if a.position.Head+1 > testConfirmations {
 		confirmedUpTo = a.position.Head + 1 - testConfirmations
 	}
-	list, _, err := a.ledger.PendingConfirmations(context.Background(), testChain, confirmedUpTo, a.position.Final, onchain.DeepenPlace{})
+	list, _, err := a.ledger.PendingConfirmations(context.Background(), testChain, confirmedUpTo, a.position.Final, onchain.ConfirmationPlace{})
 	a.must(err)
 	return list
 }

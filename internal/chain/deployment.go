@@ -14,8 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
-// Decimals are those of the reward tokens. Amounts are computed with them everywhere; a token that
-// says otherwise is refused.
+// Decimals are those of the reward tokens. All amounts use them; a token with other decimals is
+// refused.
 func Decimals(token sortie.Token) int {
 	if token == sortie.TokenUSDC {
 		return 6
@@ -23,7 +23,7 @@ func Decimals(token sortie.Token) int {
 	return 18
 }
 
-// Deployment is the contracts that a service works with, and the keys it signs with.
+// Deployment names the contracts that a service works with, and the accounts of its keys.
 type Deployment struct {
 	ChainID      uint64
 	Factory      sortie.Address
@@ -33,19 +33,19 @@ type Deployment struct {
 	Settler      sortie.Address // zero: not checked
 }
 
-// ErrUnreachable says that a node could not be asked: nothing was found wrong, and nothing right.
+// ErrUnreachable says that a node did not answer, so that nothing is known.
 var ErrUnreachable = errors.New("the node cannot be reached")
 
-// Reader is what checks ask of a chain. An *ethclient.Client is one.
+// Reader has the methods of a chain that checks need. *ethclient.Client implements it.
 type Reader interface {
 	ChainID(ctx context.Context) (*big.Int, error)
 	CodeAt(ctx context.Context, account common.Address, blockNumber *big.Int) ([]byte, error)
 	CallContract(ctx context.Context, call ethereum.CallMsg, blockNumber *big.Int) ([]byte, error)
 }
 
-// Check compares the deployment with the chain: its id, the contracts' code, the tokens the factory
-// pays with and their decimals, and that the keys have their roles. The error is one line that says
-// which value is wrong; it wraps [ErrUnreachable] when the node did not answer.
+// Check compares the deployment with the chain: its id, the contracts' code, the factory's tokens
+// and their decimals, and the roles of the keys. The error is one line that names the wrong value;
+// it wraps [ErrUnreachable] if the node did not answer.
 func (d Deployment) Check(ctx context.Context, node Reader) error {
 	chainID, err := node.ChainID(ctx)
 	if err != nil {
@@ -117,8 +117,8 @@ func (d Deployment) checkRole(ctx context.Context, node Reader, flag string, acc
 	return nil
 }
 
-// CheckToken refuses an address without code and a token with other decimals. The flag is where the
-// address came from.
+// CheckToken refuses an address without code and a token with other decimals. The flag names the
+// source of the address.
 func CheckToken(ctx context.Context, node Reader, flag string, token sortie.Address, decimals int) error {
 	if err := checkCode(ctx, node, flag, token); err != nil {
 		return err
@@ -147,7 +147,7 @@ func checkCode(ctx context.Context, node Reader, flag string, address sortie.Add
 	return nil
 }
 
-// ask calls a view and decodes its answer.
+// ask calls a view of a contract and decodes its answer.
 func ask[T any](ctx context.Context, node Reader, to sortie.Address, data []byte, unpack func([]byte) (T, error)) (value T, err error) {
 	address := common.Address(to)
 	answer, err := node.CallContract(ctx, ethereum.CallMsg{To: &address, Data: data}, nil)

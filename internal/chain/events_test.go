@@ -216,7 +216,7 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &Header{Block: onchain.Block{Number: log.BlockNumber, Hash: sortie.Hash(log.BlockHash)}, bloom: bloom}
-		if err := look.Belong(events, h); err != nil {
+		if err := look.CheckInBlock(events, h); err != nil {
 			t.Fatalf("refused: %v", err)
 		}
 		empty := *h
@@ -224,7 +224,7 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 		other := *h
 		other.Hash[0] ^= 1
 		for name, wrong := range map[string]*Header{"an empty filter": &empty, "another block": &other} {
-			if err := look.Belong(events, wrong); !errors.Is(err, ErrBadAnswer) {
+			if err := look.CheckInBlock(events, wrong); !errors.Is(err, ErrBadAnswer) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}

@@ -10,9 +10,9 @@ import (
 func TestErrorsOfNodesHaveTheirKinds(t *testing.T) {
 	t.Parallel()
 	clock := chaintest.NewClock()
-	node := chaintest.NewMemoryNode(t, chaintest.NewMemoryChain(clock.Now))
+	node := chaintest.NewNode(t, chaintest.NewChain(clock.Now))
 	ask := func(l chaintest.Lie) error {
-		node.Tell(l)
+		node.SetLie(l)
 		_, err := nodesOn(t, node.URL).InUse()[0].Batch(t.Context(), []Call{{"eth_chainId", "[]"}, HeaderCall(TagLatest)})
 		return err
 	}

@@ -47,7 +47,7 @@ func canonicalRows(t *testing.T, client *ethclient.Client, factory sortie.Addres
 	t.Helper()
 	var topics []common.Hash
 	for _, name := range []string{"MissionFunded", "SubmissionPaid", "PayoutDeferred", "MissionClosed"} {
-		topics = append(topics, anviltest.FactoryABI.GetABI().Events[name].ID)
+		topics = append(topics, anviltest.Factory.GetABI().Events[name].ID)
 	}
 	logs, err := client.FilterLogs(t.Context(), ethereum.FilterQuery{
 		FromBlock: new(big.Int), Addresses: []common.Address{common.Address(factory)}, Topics: [][]common.Hash{topics},
@@ -83,7 +83,7 @@ func settle(t *testing.T, f *follower.Follower) {
 // A chain of another maker, with the real contract, is reorganized again and again.
 func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	t.Parallel()
-	r := anviltest.StartAnvil(t, 3)
+	r := anviltest.Start(t, 3)
 	nodes, err := chain.OpenNodes(t.Context(), []string{r.URL}, r.Deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -91,10 +91,10 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	t.Cleanup(nodes.Close)
 	ledger := follower.NewMemoryLedger(time.Now)
 	ledger.SetFactories(r.Deployment.Factory)
-	config := follower.FollowerConfig{
+	config := follower.Config{
 		Nodes: nodes, Ledger: ledger, ChainID: r.Deployment.ChainID, Finality: 40, MaxClockLead: 24 * time.Hour, Logger: quiet,
 	}
-	f := follower.NewFollower(config)
+	f := follower.New(config)
 	settle(t, f)
 	creator := devnet.WalletByRole(devnet.RoleCreator).Address
 	seed := rand.Uint64()
@@ -105,7 +105,7 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 			nonce := crypto.Keccak256Hash(fmt.Append(nil, i, random.Uint64()))
 			r.RPC(nil, "eth_sendTransaction", map[string]any{
 				"from": common.Address(creator), "to": common.Address(r.Deployment.Factory), "gas": "0x186a0",
-				"data": "0x" + hex.EncodeToString(anviltest.FactoryABI.PackRevokeAuthorization(common.Address(creator), nonce)),
+				"data": "0x" + hex.EncodeToString(anviltest.Factory.PackRevokeAuthorization(common.Address(creator), nonce)),
 			})
 		}
 		r.Mine()
@@ -116,7 +116,7 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 		switch random.IntN(4) {
 		case 0: // it looks later
 		case 1: // it died
-			f = follower.NewFollower(config)
+			f = follower.New(config)
 			fallthrough
 		default:
 			if _, err := f.Converge(context.Background()); err != nil {
@@ -151,7 +151,7 @@ func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	go func() { ended <- nodes.Run(ctx) }()
 	ledger := follower.NewMemoryLedger(time.Now)
 	ledger.SetFactories(deployment.Factory)
-	f := follower.NewFollower(follower.FollowerConfig{Nodes: nodes, Ledger: ledger, ChainID: deployment.ChainID, Logger: quiet})
+	f := follower.New(follower.Config{Nodes: nodes, Ledger: ledger, ChainID: deployment.ChainID, Logger: quiet})
 	go func() { ended <- f.Run(ctx) }()
 	chaintest.Await(t, func() bool { return f.Status().Tip > 0 && f.Status().Lag == 0 })
 

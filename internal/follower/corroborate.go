@@ -13,27 +13,27 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// retryDeepening is how long something waits that could not go deeper, when no new block comes.
-const retryDeepening = 2 * time.Second
+// retryConfirm is how long something waits that could not go deeper, when no new block comes.
+const retryConfirm = 2 * time.Second
 
-// deepen lets fundings and refunds go deeper that the chain confirms: asked for the block, the
+// confirmPending lets fundings and refunds go deeper that the chain confirms: asked for the block, the
 // transaction's receipt and the contract's own state, all of which must say what the log said. For
 // the review to begin the followed node's word is enough; for what money depends on as many nodes
 // as [Nodes.Required] must say it, each of a block that is final to itself.
-func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) error {
+func (f *Follower) confirmPending(ctx context.Context, v headView, progress *Progress) error {
 	position := progress.Position
 	now := f.config.Clock()
-	final := f.finalAt(position, stretch{after: position.Tip})
-	if position.Tip.Number == f.deepened.tip && final == f.deepened.final && now.Sub(f.deepened.at) < retryDeepening {
+	final := f.finalAt(position, blockRange{after: position.Tip})
+	if position.Tip.Number == f.lastConfirm.tip && final == f.lastConfirm.final && now.Sub(f.lastConfirm.at) < retryConfirm {
 		return nil
 	}
-	f.deepened.tip, f.deepened.final, f.deepened.at = position.Tip.Number, final, now
+	f.lastConfirm.tip, f.lastConfirm.final, f.lastConfirm.at = position.Tip.Number, final, now
 
 	confirmed := position.Tip.Number + 1 - min(f.config.Confirmations, position.Tip.Number+1)
-	var place onchain.DeepenPlace
+	var place onchain.ConfirmationPlace
 	var doubts error
 	defer func() { f.monitor.settle(aboutFundings, doubts) }()
-	for page := 0; page < maxDeepenPages; page++ { // items that nodes contradict stay at the front; others come after them
+	for page := 0; page < maxConfirmPages; page++ { // items that nodes contradict stay at the front; others come after them
 		due, next, err := f.ledger.PendingConfirmations(ctx, f.chainID, confirmed, final, place)
 		if err != nil {
 			return ledgerFault(err)
@@ -43,21 +43,21 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 		f.noteUnverified(ctx, found)
 		f.reconsider(ctx, found.contradicted, progress)
 		if len(found.agreed) > 0 {
-			return f.storeDeepened(ctx, v, final, found.agreed, progress)
+			return f.storeConfirmed(ctx, v, final, found.agreed, progress)
 		}
-		if place = next; place == (onchain.DeepenPlace{}) {
+		if place = next; place == (onchain.ConfirmationPlace{}) {
 			break
 		}
 	}
 	return nil
 }
 
-// maxDeepenPages is how many pages of items without a single one that is confirmed are asked about
+// maxConfirmPages is how many pages of items without a single one that is confirmed are asked about
 // in one step.
-const maxDeepenPages = 16
+const maxConfirmPages = 16
 
-// storeDeepened stores what the chain confirms.
-func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agreed []onchain.Deepening, progress *Progress) (err error) {
+// storeConfirmed stores what the chain confirms.
+func (f *Follower) storeConfirmed(ctx context.Context, v headView, final uint64, agreed []onchain.Confirmation, progress *Progress) (err error) {
 	position := progress.Position
 	if final > position.Final { // the ledger locks nothing beyond what it knows to be final
 		progress.Position, err = f.ledger.Advance(ctx, onchain.Advance{
@@ -71,16 +71,16 @@ func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agr
 	if err := f.ledger.Confirm(ctx, agreed); err != nil {
 		return ledgerFault(err)
 	}
-	progress.Deepened = len(agreed)
+	progress.Confirmed = len(agreed)
 	progress.More = true // a list may have been longer
-	f.deepened.at = time.Time{}
-	f.monitor.update(func(s *Status) { s.Deepened += uint64(len(agreed)) })
+	f.lastConfirm.at = time.Time{}
+	f.monitor.update(func(s *Status) { s.Confirmed += uint64(len(agreed)) })
 	return nil
 }
 
 // reconsider compares what a node contradicts with the contract at once, rather than when
 // everything is compared next: a row that a lie made must not outlive it.
-func (f *Follower) reconsider(ctx context.Context, contradicted []onchain.Deepening, progress *Progress) {
+func (f *Follower) reconsider(ctx context.Context, contradicted []onchain.Confirmation, progress *Progress) {
 	page := make([]onchain.Expected, 0, min(len(contradicted), reconcilePage))
 	for i := range contradicted[:cap(page)] {
 		page = append(page, onchain.Expected{Terms: contradicted[i].Terms, Funding: &contradicted[i].Funding})
@@ -94,13 +94,13 @@ func (f *Follower) reconsider(ctx context.Context, contradicted []onchain.Deepen
 
 // findings are what nodes say about items.
 type findings struct {
-	agreed       []onchain.Deepening // enough nodes confirm them
-	contradicted []onchain.Deepening // a node contradicts them
-	unverified   []onchain.Deepening // a node that answers does not confirm them
-	doubts       error               // all of them
+	agreed       []onchain.Confirmation // enough nodes confirm them
+	contradicted []onchain.Confirmation // a node contradicts them
+	unverified   []onchain.Confirmation // a node that answers does not confirm them
+	doubts       error                  // all of them
 }
 
-func (f *findings) note(item onchain.Deepening, enough bool, doubt error, verdict error) {
+func (f *findings) note(item onchain.Confirmation, enough bool, doubt error, verdict error) {
 	f.doubts = errors.Join(f.doubts, doubt)
 	if enough {
 		f.agreed = append(f.agreed, item)
@@ -116,8 +116,8 @@ func (f *findings) note(item onchain.Deepening, enough bool, doubt error, verdic
 
 // corroborate asks nodes about items. What money depends on comes first: a funding that may be
 // locked is confirmed with it, and need not be asked about again.
-func (f *Follower) corroborate(ctx context.Context, followed *chain.Node, due []onchain.Deepening) (found findings) {
-	var begin, money []onchain.Deepening
+func (f *Follower) corroborate(ctx context.Context, followed *chain.Node, due []onchain.Confirmation) (found findings) {
+	var begin, money []onchain.Confirmation
 	for _, item := range due {
 		if item.To == mission.DepthConfirmed && !item.Refund {
 			begin = append(begin, item)
@@ -136,7 +136,7 @@ func (f *Follower) corroborate(ctx context.Context, followed *chain.Node, due []
 	for _, item := range found.agreed {
 		done[item.Terms.DraftID] = true
 	}
-	begin = slices.DeleteFunc(begin, func(item onchain.Deepening) bool { return done[item.Terms.DraftID] })
+	begin = slices.DeleteFunc(begin, func(item onchain.Confirmation) bool { return done[item.Terms.DraftID] })
 	verdicts, err := f.examine(ctx, followed, begin)
 	found.doubts = errors.Join(found.doubts, err)
 	for i, verdict := range verdicts {
@@ -185,8 +185,8 @@ func (f *Follower) enough(votes []chain.Vote[[]error], i int) (enough bool, doub
 var errNotFinalYet = errors.New("not final to the node yet")
 
 // examineFinal is examine for what must be final to the node itself.
-func (f *Follower) examineFinal(ctx context.Context, node *chain.Node, items []onchain.Deepening) ([]error, error) {
-	v, err := f.look(ctx, node, eventOf(&items[0]).Block)
+func (f *Follower) examineFinal(ctx context.Context, node *chain.Node, items []onchain.Confirmation) ([]error, error) {
+	v, err := f.readHead(ctx, node, eventOf(&items[0]).Block)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (f *Follower) examineFinal(ctx context.Context, node *chain.Node, items []o
 
 // eventOf is the event that the chain must have for an item to be true: what the ledger noted of
 // it, with the terms that the draft promised.
-func eventOf(item *onchain.Deepening) *onchain.Event {
+func eventOf(item *onchain.Confirmation) *onchain.Event {
 	event := &onchain.Event{Factory: item.Factory, MissionKey: item.MissionKey}
 	if item.Refund {
 		event.Kind, event.Block, event.BlockHash, event.Transaction = onchain.EventMissionClosed, item.Closed.Block, item.Closed.BlockHash, item.Closed.Transaction
@@ -224,7 +224,7 @@ func eventOf(item *onchain.Deepening) *onchain.Event {
 // examine asks a node about each item and says what of its answers contradicts the ledger: nil for
 // an item that it confirms. It fails only when the node cannot be asked: what the node does not say
 // about one item is that item's verdict.
-func (f *Follower) examine(ctx context.Context, node *chain.Node, items []onchain.Deepening) ([]error, error) {
+func (f *Follower) examine(ctx context.Context, node *chain.Node, items []onchain.Confirmation) ([]error, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
@@ -252,7 +252,7 @@ func (f *Follower) examine(ctx context.Context, node *chain.Node, items []onchai
 		}
 		for i := range part {
 			at := len(verdicts)
-			verdict := confirm(&part[i], headers[expected[at].Block], replies[i])
+			verdict := compareWithNode(&part[i], headers[expected[at].Block], replies[i])
 			if verdict == nil {
 				verdict = proofs[at]
 			}
@@ -291,8 +291,8 @@ func (f *Follower) headersOf(ctx context.Context, node *chain.Node, events []*on
 	return headers, nil
 }
 
-// confirm holds a node's block and its contract's state against an item.
-func confirm(item *onchain.Deepening, block, state chain.Reply) error {
+// compareWithNode holds a node's block and its contract's state against an item.
+func compareWithNode(item *onchain.Confirmation, block, state chain.Reply) error {
 	expected := eventOf(item)
 	h, err := block.Header(expected.Block)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 const youngChain = 256
 
 // claims is the newest block that a node says is final; false when it says none that can be.
-func (f *Follower) claims(v sight) (uint64, bool) {
+func (f *Follower) claims(v headView) (uint64, bool) {
 	if depth := uint64(f.config.Finality); depth > 0 {
 		return v.head.Number + 1 - min(depth, v.head.Number+1), v.head.Number >= depth
 	}
@@ -26,7 +26,7 @@ func (f *Follower) claims(v sight) (uint64, bool) {
 // noteFinality raises an alarm when what the followed node says about finality cannot be, and
 // believes it for this step otherwise, where no second node has to. What is final never becomes
 // less.
-func (f *Follower) noteFinality(v sight, was onchain.Position) {
+func (f *Follower) noteFinality(v headView, was onchain.Position) {
 	alone := f.nodes.Required() < 2
 	if alone {
 		f.final = was.Final
@@ -34,8 +34,8 @@ func (f *Follower) noteFinality(v sight, was onchain.Position) {
 	claim, sound := f.claims(v)
 	if f.config.Finality == Finalized {
 		switch {
-		case v.unfinal != nil:
-			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s names no final block, so that nothing locks: %v", v.node.Name(), v.unfinal))
+		case v.finalErr != nil:
+			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s names no final block, so that nothing locks: %v", v.node.Name(), v.finalErr))
 			return
 		case v.final.Number < was.Final:
 			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s says that block %d is final, after block %d was", v.node.Name(), v.final.Number, was.Final))
@@ -56,7 +56,7 @@ func (f *Follower) noteFinality(v sight, was onchain.Position) {
 
 // finalAt is what is final once a piece of the chain is stored. Only blocks that were followed
 // count: a node could name any number. It is less than before only where finality was broken.
-func (f *Follower) finalAt(position onchain.Position, piece stretch) uint64 {
+func (f *Follower) finalAt(position onchain.Position, piece blockRange) uint64 {
 	final := piece.tip().Number
 	if depth := uint64(f.config.Finality); depth > 0 {
 		final = final + 1 - min(depth, final+1)
@@ -67,7 +67,7 @@ func (f *Follower) finalAt(position onchain.Position, piece stretch) uint64 {
 // agreeOnFinal moves what counts as final to the newest block that the followed node and another
 // one call final and have the same hash of. Until then what one node says moves nothing: whoever
 // can forge finality can publish.
-func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
+func (f *Follower) agreeOnFinal(ctx context.Context, v headView) {
 	claim, sound := f.claims(v)
 	if !sound || claim <= f.final || f.nodes.Required() < 2 {
 		return
@@ -85,7 +85,7 @@ func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
 
 // finalOf is the newest block that a node calls final, but none above a limit.
 func (f *Follower) finalOf(ctx context.Context, node *chain.Node, limit uint64) (onchain.Block, error) {
-	v, err := f.look(ctx, node, limit)
+	v, err := f.readHead(ctx, node, limit)
 	if err != nil {
 		return onchain.Block{}, err
 	}

@@ -36,8 +36,8 @@ type Ledger interface {
 	Advance(ctx context.Context, advance onchain.Advance) (onchain.Position, error)
 	// PendingConfirmations lists in pages what the chain may confirm now, Confirm stores that it did. The next
 	// page begins at next, which is zero after the last.
-	PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error)
-	Confirm(ctx context.Context, deepenings []onchain.Deepening) error
+	PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.ConfirmationPlace) (page []onchain.Confirmation, next onchain.ConfirmationPlace, err error)
+	Confirm(ctx context.Context, deepenings []onchain.Confirmation) error
 	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was
 	// missed.
 	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []onchain.Expected, next string, err error)
@@ -82,8 +82,8 @@ func (f Finality) String() string {
 	return strconv.FormatUint(uint64(f), 10)
 }
 
-// FollowerConfig says what to follow and where to keep it. Nodes, Ledger and ChainID are required.
-type FollowerConfig struct {
+// Config says what to follow and where to keep it. Nodes, Ledger and ChainID are required.
+type Config struct {
 	Nodes         *chain.Nodes
 	Ledger        Ledger
 	ChainID       uint64
@@ -100,7 +100,7 @@ type FollowerConfig struct {
 	OnProgress func(Progress) // nil: it is not told; called by Run after each step that changed something
 }
 
-func (c FollowerConfig) withDefaults() FollowerConfig {
+func (c Config) withDefaults() Config {
 	if c.Confirmations == 0 {
 		c.Confirmations = onchain.DefaultConfirmations
 	}
@@ -131,7 +131,7 @@ func (c FollowerConfig) withDefaults() FollowerConfig {
 //
 // Converge and Run are for one goroutine; Status, Wake and Reconcile for any.
 type Follower struct {
-	config  FollowerConfig
+	config  Config
 	nodes   *chain.Nodes
 	ledger  Ledger
 	chainID uint64
@@ -140,15 +140,15 @@ type Follower struct {
 	after   func(time.Duration) <-chan time.Time // tests replace time
 	within  func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 
-	current   *chain.Node // that served last
-	moved     time.Time   // when a block was last applied
-	lagging   time.Time   // since when no node has had the tip; zero: they have
-	pace      pace
-	tipSize   adaptive // blocks to read at once near the head
-	rangeSize adaptive // blocks to read at once where they are final
-	sieve     *chain.LogFilter
-	final     uint64 // newest block that enough nodes agree is final
-	deepened  struct {
+	current     *chain.Node // that served last
+	moved       time.Time   // when a block was last applied
+	lagging     time.Time   // since when no node has had the tip; zero: they have
+	pace        pace
+	tipSize     adaptive // blocks to read at once near the head
+	rangeSize   adaptive // blocks to read at once where they are final
+	filter      *chain.LogFilter
+	final       uint64 // newest block that enough nodes agree is final
+	lastConfirm struct {
 		tip, final uint64
 		at         time.Time
 	} // what was last tried to go deeper, and when
@@ -158,14 +158,14 @@ type Follower struct {
 	unverified map[string]*failing // items that nodes contradict, by draft
 }
 
-// NewFollower makes a follower. It asks nobody anything yet.
-func NewFollower(config FollowerConfig) *Follower {
+// New makes a follower. It asks nobody anything yet.
+func New(config Config) *Follower {
 	config = config.withDefaults()
 	return &Follower{
 		config: config, nodes: config.Nodes, ledger: config.Ledger, chainID: config.ChainID,
 		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After, within: context.WithTimeout,
 		moved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
-		sieve: chain.NewLogFilter(nil), unverified: make(map[string]*failing),
+		filter: chain.NewLogFilter(nil), unverified: make(map[string]*failing),
 	}
 }
 
@@ -174,16 +174,16 @@ func (f *Follower) Status() Status { return f.monitor.snapshot() }
 
 // Progress is what one step changed.
 type Progress struct {
-	Position onchain.Position
-	Head     uint64 // the node's newest block
-	Blocks   uint64 // applied
-	Events   int    // applied
-	Reorg    uint64 // blocks taken back
-	Deepened int
-	More     bool // there is more to do at once
+	Position  onchain.Position
+	Head      uint64 // the node's newest block
+	Blocks    uint64 // applied
+	Events    int    // applied
+	Reorg     uint64 // blocks taken back
+	Confirmed int
+	More      bool // there is more to do at once
 }
 
-func (p Progress) changed() bool { return p.Blocks > 0 || p.Reorg > 0 || p.Deepened > 0 }
+func (p Progress) changed() bool { return p.Blocks > 0 || p.Reorg > 0 || p.Confirmed > 0 }
 
 var (
 	// errLedger marks what went wrong on our side, for which no node is to blame.

@@ -16,33 +16,33 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// rig is a follower of a chain in memory through nodes that can lie.
-type rig struct {
+// testChain is a follower of a chain in memory through nodes that can lie.
+type testChain struct {
 	t        testing.TB
 	clock    *chaintest.Clock
-	chain    *chaintest.MemoryChain
-	nodes    []*chaintest.MemoryNode
+	chain    *chaintest.Chain
+	nodes    []*chaintest.Node
 	ledger   *memoryLedger
 	follower *Follower
 }
 
-const rigDrafts = 6
+const testDrafts = 6
 
-func newRig(t testing.TB, nodeCount int, finality Finality) *rig {
+func newTestChain(t testing.TB, nodeCount int, finality Finality) *testChain {
 	t.Helper()
-	r := &rig{t: t, clock: chaintest.NewClock()}
-	r.chain = chaintest.NewMemoryChain(r.clock.Now)
+	r := &testChain{t: t, clock: chaintest.NewClock()}
+	r.chain = chaintest.NewChain(r.clock.Now)
 	var drafts []onchain.Terms
-	for n := range rigDrafts {
-		drafts = append(drafts, chaintest.TermsNumber(n))
+	for n := range testDrafts {
+		drafts = append(drafts, chaintest.Terms(n))
 	}
 	r.ledger = newMemoryLedger(r.clock.Now, drafts...)
 	var urls []string
 	for range nodeCount {
-		node := chaintest.NewMemoryNode(t, r.chain)
+		node := chaintest.NewNode(t, r.chain)
 		r.nodes, urls = append(r.nodes, node), append(urls, node.URL)
 	}
-	r.follower = NewFollower(FollowerConfig{
+	r.follower = New(Config{
 		Nodes: nodesOn(t, urls...), Ledger: r.ledger, ChainID: chaintest.ChainID, Finality: finality, Clock: r.clock.Now,
 		Logger: slog.New(slog.DiscardHandler),
 	})
@@ -50,7 +50,7 @@ func newRig(t testing.TB, nodeCount int, finality Finality) *rig {
 }
 
 // settle converges until there is nothing more to do.
-func (r *rig) settle() error {
+func (r *testChain) settle() error {
 	for range 1000 {
 		progress, err := r.follower.Converge(context.Background())
 		if err != nil {
@@ -63,7 +63,7 @@ func (r *rig) settle() error {
 	return errors.New("it never comes to rest")
 }
 
-func (r *rig) mustSettle() {
+func (r *testChain) mustSettle() {
 	r.t.Helper()
 	if err := r.settle(); err != nil {
 		r.t.Fatal(err)
@@ -71,10 +71,10 @@ func (r *rig) mustSettle() {
 }
 
 // later lets time pass, so that what waits is tried again.
-func (r *rig) later() { r.clock.Advance(3 * time.Second) }
+func (r *testChain) later() { r.clock.Advance(3 * time.Second) }
 
 // canonical fails the test unless the ledger holds exactly what the chain does.
-func (r *rig) canonical() {
+func (r *testChain) canonical() {
 	r.t.Helper()
 	want := r.chain.Events(r.t, r.ledger.position.Start)
 	if got := r.ledger.rows(); !slices.Equal(got, want) {
@@ -85,7 +85,7 @@ func (r *rig) canonical() {
 	}
 }
 
-func (r *rig) alarms() []string {
+func (r *testChain) alarms() []string {
 	var kinds []string
 	for _, alarm := range r.follower.Status().Alarms {
 		kinds = append(kinds, alarm.Kind)
@@ -98,11 +98,11 @@ func TestFollowingFromFundingToLock(t *testing.T) {
 	for _, nodeCount := range []int{1, 2, 3} {
 		t.Run(fmt.Sprint(nodeCount), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, nodeCount, Finalized)
+			r := newTestChain(t, nodeCount, Finalized)
 			r.chain.MineEmpty(10)
 			r.mustSettle()
 			r.canonical()
-			r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.PaymentLog(chaintest.TermsNumber(1), 1))
+			r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)), chaintest.PaymentLog(chaintest.Terms(1), 1))
 			r.mustSettle()
 			r.canonical()
 			if depth := r.ledger.depthOf(1); depth != "seen" {
@@ -125,7 +125,7 @@ func TestFollowingFromFundingToLock(t *testing.T) {
 			if depth := r.ledger.depthOf(1); depth != "locked" {
 				t.Errorf("when its block is final it is %q", depth)
 			}
-			r.chain.Mine(chaintest.ClosingLog(chaintest.TermsNumber(1)))
+			r.chain.Mine(chaintest.ClosingLog(chaintest.Terms(1)))
 			r.chain.Finalize(r.chain.Head())
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "refunded" {
@@ -140,8 +140,8 @@ func TestFollowingFromFundingToLock(t *testing.T) {
 
 func TestFinalityOfANumberOfBlocks(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, 4)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r := newTestChain(t, 2, 4)
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	for want := range []string{"seen", "confirmed", "confirmed", "locked"} {
 		r.mustSettle()
 		got := r.ledger.depthOf(1)
@@ -154,13 +154,13 @@ func TestFinalityOfANumberOfBlocks(t *testing.T) {
 
 func TestLateFundingIsCaughtUpWith(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	r.chain.MineEmpty(3000)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	for range 1500 {
-		r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), 1), chaintest.PaymentLog(chaintest.TermsNumber(1), 2))
+		r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), 1), chaintest.PaymentLog(chaintest.Terms(1), 2))
 	}
 	r.chain.Finalize(r.chain.Head() - 10)
 	r.mustSettle()
@@ -178,12 +178,12 @@ func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(p *rapid.T) {
 		nodeCount := rapid.IntRange(1, 2).Draw(p, "nodes")
-		r := newRig(t, nodeCount, Finalized)
+		r := newTestChain(t, nodeCount, Finalized)
 		next := 0
 		logs := func() (logs []*types.Log) {
 			for range rapid.IntRange(0, 2).Draw(p, "logs") {
 				next++
-				if draft := chaintest.TermsNumber(next % rigDrafts); next%3 == 0 {
+				if draft := chaintest.Terms(next % testDrafts); next%3 == 0 {
 					logs = append(logs, chaintest.FundingLog(draft))
 				} else {
 					logs = append(logs, chaintest.PaymentLog(draft, next))
@@ -207,7 +207,7 @@ func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 				r.chain.Finalize(rapid.Uint64Range(r.chain.Final, r.chain.Head()).Draw(p, "final"))
 			case 4:
 				node := rapid.SampledFrom(r.nodes).Draw(p, "node")
-				node.Tell(chaintest.Lie{Behind: rapid.Uint64Range(0, 5).Draw(p, "behind")})
+				node.SetLie(chaintest.Lie{Behind: rapid.Uint64Range(0, 5).Draw(p, "behind")})
 			}
 			if rapid.Bool().Draw(p, "settle") {
 				if err := r.settle(); err != nil {
@@ -219,7 +219,7 @@ func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 			r.later()
 		}
 		for _, node := range r.nodes {
-			node.Tell(chaintest.Lie{})
+			node.SetLie(chaintest.Lie{})
 		}
 		r.chain.Mine()
 		r.later()

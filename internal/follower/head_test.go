@@ -9,7 +9,7 @@ import (
 // because it claims to be from the future: that is what a clock that is far behind sees.
 func TestTheHeadsTimeIsHandedOver(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, 2)
+	r := newTestChain(t, 1, 2)
 	type head struct {
 		number uint64
 		at     time.Time

@@ -65,14 +65,14 @@ func TestLiesOfTheOnlyNode(t *testing.T) {
 	for _, c := range lies() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 1, Finalized)
+			r := newTestChain(t, 1, Finalized)
 			r.chain.MineEmpty(lieStart)
 			r.chain.Finalize(lieStart - 2)
 			r.mustSettle()
 
-			r.nodes[0].Tell(c.lie)
+			r.nodes[0].SetLie(c.lie)
 			r.chain.MineEmpty(1)
-			funded := r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+			funded := r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 			r.chain.MineEmpty(2)
 			r.chain.Finalize(funded.Number)
 			if head := r.chain.Head(); head != lieHead {
@@ -86,7 +86,7 @@ func TestLiesOfTheOnlyNode(t *testing.T) {
 				t.Error("it was locked")
 			}
 
-			r.nodes[0].Tell(chaintest.Lie{})
+			r.nodes[0].SetLie(chaintest.Lie{})
 			r.recover()
 		})
 	}
@@ -102,14 +102,14 @@ func TestLiesAboutFinalBlocks(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 1, Finalized)
+			r := newTestChain(t, 1, Finalized)
 			r.chain.MineEmpty(lieStart)
 			r.chain.Finalize(lieStart - 2)
 			r.mustSettle()
-			r.nodes[0].Tell(c.lie)
+			r.nodes[0].SetLie(c.lie)
 			r.chain.MineEmpty(100)
-			r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(2), 1))
-			r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.PaymentLog(chaintest.TermsNumber(2), 2))
+			r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(2), 1))
+			r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)), chaintest.PaymentLog(chaintest.Terms(2), 2))
 			r.chain.MineEmpty(100)
 			r.chain.Finalize(r.chain.Head() - 1)
 			r.suffer(c.waits, c.mildly)
@@ -119,7 +119,7 @@ func TestLiesAboutFinalBlocks(t *testing.T) {
 			if c.alarm != "" && r.ledger.depthOf(1) == "locked" {
 				t.Error("it was locked")
 			}
-			r.nodes[0].Tell(chaintest.Lie{})
+			r.nodes[0].SetLie(chaintest.Lie{})
 			r.recover()
 		})
 	}
@@ -133,13 +133,13 @@ func TestLiesAboutPayouts(t *testing.T) {
 			continue
 		}
 		for _, blocks := range []int{2, 100} {
-			r := newRig(t, 1, Finalized)
+			r := newTestChain(t, 1, Finalized)
 			r.chain.MineEmpty(lieStart)
 			r.chain.Finalize(lieStart - 2)
 			r.mustSettle()
-			r.nodes[0].Tell(c.lie)
+			r.nodes[0].SetLie(c.lie)
 			r.chain.MineEmpty(blocks)
-			r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(2), 1), chaintest.PaymentLog(chaintest.TermsNumber(2), 2))
+			r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(2), 1), chaintest.PaymentLog(chaintest.Terms(2), 2))
 			r.chain.MineEmpty(blocks)
 			r.chain.Finalize(r.chain.Head())
 			r.suffer(0, false)
@@ -205,12 +205,12 @@ func lies() []told {
 		{name: "F19 the head is frozen", alarm: AlarmStalled, waits: 10 * time.Minute, lie: chaintest.Lie{Behind: 4}},
 		{name: "F20 the head jumps", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) {
 			number, _ := hexutil.DecodeUint64(block["number"].(string))
-			block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), chaintest.SomeHash(), chaintest.SomeHash()
+			block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), chaintest.RandomHash(), chaintest.RandomHash()
 		})},
 		{name: "F20 head and final jump", alarm: AlarmBadAnswer, lie: chaintest.About("eth_getBlockByNumber", func(params []any, block map[string]any) any {
 			if !strings.HasPrefix(params[0].(string), "0x") {
 				number, _ := hexutil.DecodeUint64(block["number"].(string))
-				block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), chaintest.SomeHash(), chaintest.SomeHash()
+				block["number"], block["hash"], block["parentHash"] = hexutil.EncodeUint64(number+1_000_000), chaintest.RandomHash(), chaintest.RandomHash()
 			}
 			return block
 		})},
@@ -219,8 +219,8 @@ func lies() []told {
 			block["timestamp"] = hexutil.EncodeUint64(seconds + 86400)
 		})},
 		{name: "F21 an age ahead", alarm: AlarmClock, lie: aboutBlocks("latest", func(block map[string]any) { block["timestamp"] = "0x7fffffffffffffff" })},
-		{name: "F22 parents that do not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("", func(block map[string]any) { block["parentHash"] = chaintest.SomeHash() })},
-		{name: "F22 a head that does not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) { block["parentHash"] = chaintest.SomeHash() })},
+		{name: "F22 parents that do not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("", func(block map[string]any) { block["parentHash"] = chaintest.RandomHash() })},
+		{name: "F22 a head that does not fit", alarm: AlarmBadAnswer, lie: aboutBlocks("latest", func(block map[string]any) { block["parentHash"] = chaintest.RandomHash() })},
 		{name: "F23 final above the head", alarm: AlarmFinality, mildly: true, lie: aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0xffffff" })},
 		{name: "F23 another final head", alarm: AlarmFinality, mildly: true, lie: chaintest.About("eth_getBlockByNumber", func(params []any, block map[string]any) any {
 			if params[0] == "finalized" {
@@ -244,8 +244,8 @@ func lies() []told {
 		{name: "F33 short data", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Data = log.Data[:len(log.Data)-1] })},
 		{name: "F34 another amount", alarm: AlarmBadAnswer, lie: aboutLogs(func(log *types.Log) { log.Data[2*chaintest.WordBytes-1] ^= 1 })},
 		{name: "F35 the transaction failed", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["status"] = "0x0" })},
-		{name: "F36 another receipt", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["transactionHash"] = chaintest.SomeHash() })},
-		{name: "F36 a receipt of another block", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["blockHash"] = chaintest.SomeHash() })},
+		{name: "F36 another receipt", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["transactionHash"] = chaintest.RandomHash() })},
+		{name: "F36 a receipt of another block", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["blockHash"] = chaintest.RandomHash() })},
 		{name: "F36 a receipt without the log", alarm: AlarmBadAnswer, lie: aboutReceipts(func(receipt map[string]any) { receipt["logs"] = []any{} })},
 		{name: "F36 no receipt", alarm: AlarmBadAnswer, lie: chaintest.About("eth_getTransactionReceipt", func([]any, map[string]any) any { return nil })},
 		{name: "F37 empty blooms", alarm: AlarmBadAnswer, lie: chaintest.About("eth_getBlockByNumber", func(_ []any, block map[string]any) any {
@@ -265,7 +265,7 @@ const (
 )
 
 // suffer converges under a lie for a time, and watches the rows.
-func (r *rig) suffer(wait time.Duration, mildly bool) {
+func (r *testChain) suffer(wait time.Duration, mildly bool) {
 	r.t.Helper()
 	for range 3 {
 		err := r.settle()
@@ -292,7 +292,7 @@ func (r *rig) suffer(wait time.Duration, mildly bool) {
 }
 
 // recover converges after a lie has ended, and wants everything to be well.
-func (r *rig) recover() {
+func (r *testChain) recover() {
 	r.t.Helper()
 	for range 4 {
 		r.later()
@@ -330,33 +330,33 @@ func endless(w http.ResponseWriter, r *http.Request) bool {
 
 func TestANodeThatAnswersTooLateIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(lieStart)
 	r.chain.Finalize(lieStart - 2)
 	r.mustSettle()
 	r.follower.nodes.InUse()[0].SetTimeout(20 * time.Millisecond) // F14, with less patience
 	release := make(chan struct{})
-	r.nodes[0].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { <-release; return false }})
-	r.chain.Finalize(r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1))).Number)
+	r.nodes[0].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { <-release; return false }})
+	r.chain.Finalize(r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1))).Number)
 	r.suffer(0, false)
 	if !slices.Contains(r.alarms(), AlarmUnreachable) {
 		t.Errorf("the alarms are %v", r.alarms())
 	}
 	close(release)
 	r.follower.nodes.InUse()[0].SetTimeout(15 * time.Second)
-	r.nodes[0].Tell(chaintest.Lie{})
+	r.nodes[0].SetLie(chaintest.Lie{})
 	r.recover()
 }
 
 func TestANodeWithTheWrongCertificateIsNotUsed(t *testing.T) {
 	t.Parallel()
-	memory := chaintest.NewMemoryChain(time.Now)
+	memory := chaintest.NewChain(time.Now)
 	server := httptest.NewUnstartedServer(chaintest.NewHandler(memory))
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	defer server.Close()
 	ledger := newMemoryLedger(time.Now)
-	follower := NewFollower(FollowerConfig{Nodes: nodesOn(t, server.URL), Ledger: ledger, ChainID: chaintest.ChainID, Logger: slog.New(slog.DiscardHandler)})
+	follower := New(Config{Nodes: nodesOn(t, server.URL), Ledger: ledger, ChainID: chaintest.ChainID, Logger: slog.New(slog.DiscardHandler)})
 	if _, err := follower.Converge(context.Background()); !errors.Is(err, chain.ErrUnreachable) || ledger.started {
 		t.Errorf("F2: %v", err)
 	}
@@ -365,13 +365,13 @@ func TestANodeWithTheWrongCertificateIsNotUsed(t *testing.T) {
 func TestANodeThatTurnsIntoAnotherChainIsPutOutOfUse(t *testing.T) {
 	t.Parallel()
 	for _, nodeCount := range []int{1, 2} {
-		r := newRig(t, nodeCount, Finalized)
+		r := newTestChain(t, nodeCount, Finalized)
 		r.chain.MineEmpty(lieStart)
 		r.chain.Finalize(lieStart - 2)
 		r.mustSettle()
 		all := r.follower.nodes.InUse()
-		r.nodes[0].Tell(chaintest.About("eth_chainId", func([]any, string) any { return "0x1" })) // F15
-		r.chain.Finalize(r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1))).Number)
+		r.nodes[0].SetLie(chaintest.About("eth_chainId", func([]any, string) any { return "0x1" })) // F15
+		r.chain.Finalize(r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1))).Number)
 		r.suffer(0, nodeCount == 2)
 		if !slices.Contains(r.alarms(), AlarmWrongChain) || r.follower.nodes.Problem() == "" {
 			t.Errorf("%d nodes: the alarms are %v, the problem %q", nodeCount, r.alarms(), r.follower.nodes.Problem())
@@ -384,7 +384,7 @@ func TestANodeThatTurnsIntoAnotherChainIsPutOutOfUse(t *testing.T) {
 		if r.nodes[0].Count("eth_getBlockByNumber") != asked {
 			t.Errorf("%d nodes: it is still asked", nodeCount)
 		}
-		r.nodes[0].Tell(chaintest.Lie{})
+		r.nodes[0].SetLie(chaintest.Lie{})
 		for _, node := range all { // as Nodes.Run does once it passes the checks again
 			r.follower.nodes.Trust(node)
 		}
@@ -397,13 +397,13 @@ func TestANodeThatTurnsIntoAnotherChainIsPutOutOfUse(t *testing.T) {
 
 func TestAnotherChainWithTheSameID(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(lieStart)
 	r.chain.Finalize(lieStart - 2)
 	r.mustSettle()
-	other := chaintest.NewMemoryChain(r.clock.Now)
+	other := chaintest.NewChain(r.clock.Now)
 	other.MineEmpty(100)
-	other.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	other.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	other.Finalize(100)
 	right := r.chain
 	r.nodes[0].Serve(other) // F16
@@ -412,6 +412,6 @@ func TestAnotherChainWithTheSameID(t *testing.T) {
 		t.Errorf("the alarms are %v, the rows %v", r.alarms(), r.ledger.rows())
 	}
 	r.nodes[0].Serve(right)
-	r.chain.Finalize(r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1))).Number)
+	r.chain.Finalize(r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1))).Number)
 	r.recover()
 }

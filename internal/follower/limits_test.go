@@ -31,17 +31,17 @@ func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 			return false
 		}},
 	} {
-		r := newRig(t, 1, Finalized)
+		r := newTestChain(t, 1, Finalized)
 		r.mustSettle()
 		for i := range 3000 {
 			if i%100 == 0 {
-				r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), i))
+				r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), i))
 			} else {
 				r.chain.Mine()
 			}
 		}
 		r.chain.Finalize(r.chain.Head())
-		r.nodes[0].Tell(l)
+		r.nodes[0].SetLie(l)
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 100 {
@@ -59,7 +59,7 @@ func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 3, 10, 50} {
-		r := newRig(t, 2, Finalized)
+		r := newTestChain(t, 2, Finalized)
 		r.chain.MineEmpty(30)
 		limited := envelope(func(replies []map[string]any) any {
 			switch {
@@ -71,12 +71,12 @@ func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 			return replies
 		})
 		for _, node := range r.nodes {
-			node.Tell(limited)
+			node.SetLie(limited)
 		}
 		for range 60 {
-			r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), 1))
+			r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), 1))
 		}
-		r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+		r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 		r.chain.MineEmpty(200)
 		r.chain.Finalize(r.chain.Head() - 1)
 		failures := 0
@@ -113,18 +113,18 @@ func wideText(body string) uint64 {
 func TestListsThatWereCutOffAreCompleted(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1000, 1001, 2500} {
-		r := newRig(t, 1, Finalized)
+		r := newTestChain(t, 1, Finalized)
 		r.mustSettle()
 		for i := range 500 {
 			logs := make([]*types.Log, 7)
 			for j := range logs {
-				logs[j] = chaintest.PaymentLog(chaintest.TermsNumber(1), 7*i+j)
+				logs[j] = chaintest.PaymentLog(chaintest.Terms(1), 7*i+j)
 			}
 			r.chain.Mine(logs...)
 		}
 		r.chain.Finalize(r.chain.Head())
 		cuts := 0
-		r.nodes[0].Tell(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
+		r.nodes[0].SetLie(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 			if len(logs) > limit {
 				cuts++
 				return logs[:limit]

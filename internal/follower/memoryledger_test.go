@@ -170,10 +170,10 @@ func (l *memoryLedger) remove(gone onchain.Event) {
 	}
 }
 
-// deepenPage is small, so that there are several pages.
-const deepenPage = 40
+// confirmPage is small, so that there are several pages.
+const confirmPage = 40
 
-func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (due []onchain.Deepening, next onchain.DeepenPlace, err error) {
+func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after onchain.ConfirmationPlace) (due []onchain.Confirmation, next onchain.ConfirmationPlace, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for i, draft := range l.drafts {
@@ -181,10 +181,10 @@ func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo,
 		if funding == nil || uint64(i) < after.Seen.Index {
 			continue
 		}
-		if len(due) >= deepenPage {
-			return due, onchain.DeepenPlace{Seen: onchain.Place{Index: uint64(i)}}, nil
+		if len(due) >= confirmPage {
+			return due, onchain.ConfirmationPlace{Seen: onchain.Place{Index: uint64(i)}}, nil
 		}
-		item := onchain.Deepening{Terms: draft, Funding: *funding}
+		item := onchain.Confirmation{Terms: draft, Funding: *funding}
 		depth := l.depth[draft.MissionID]
 		if depth == "seen" && funding.Block <= confirmedUpTo {
 			item.To = "confirmed"
@@ -199,10 +199,10 @@ func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo,
 			due = append(due, item)
 		}
 	}
-	return due, onchain.DeepenPlace{}, nil
+	return due, onchain.ConfirmationPlace{}, nil
 }
 
-func (l *memoryLedger) Confirm(_ context.Context, items []onchain.Deepening) error {
+func (l *memoryLedger) Confirm(_ context.Context, items []onchain.Confirmation) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, item := range items {
@@ -333,7 +333,7 @@ func (l *memoryLedger) rows() []string {
 func (l *memoryLedger) depthOf(n int) string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.depth[chaintest.TermsNumber(n).MissionID]
+	return l.depth[chaintest.Terms(n).MissionID]
 }
 
 func (l *memoryLedger) incidentKinds() []string {

@@ -157,7 +157,7 @@ func (f *Follower) noteUnverified(ctx context.Context, found findings) {
 	}
 }
 
-func (f *Follower) reportUnverified(ctx context.Context, item *onchain.Deepening) {
+func (f *Follower) reportUnverified(ctx context.Context, item *onchain.Confirmation) {
 	what := "funding"
 	if item.Refund {
 		what = "refund"

@@ -37,7 +37,7 @@ func (f *Follower) prove(ctx context.Context, node *chain.Node, events []*onchai
 		case reading.Err != nil:
 			verdicts[i] = reading.Err
 		default:
-			verdicts[i] = reading.Receipt.HasEvent(event)
+			verdicts[i] = reading.Receipt.CheckEvent(event)
 		}
 	}
 	return verdicts, f.proveByKey(ctx, node, events, without, verdicts)
@@ -66,7 +66,7 @@ func (f *Follower) proveByKey(ctx context.Context, node *chain.Node, events []*o
 		for at, i := range which[:end] {
 			verdicts[i] = err
 			if err == nil {
-				verdicts[i] = errors.Join(chain.IsLogged(part[at], logs), replies[1+at].Holds(part[at]))
+				verdicts[i] = errors.Join(chain.CheckLogged(part[at], logs), replies[1+at].CheckMission(part[at]))
 			}
 		}
 		which = which[end:]

@@ -260,7 +260,7 @@ func (f *Follower) searchRange(ctx context.Context, node *chain.Node, one *chain
 	if err != nil {
 		return nil, err
 	}
-	return events[:1], one.Belong(events[:1], headers[0])
+	return events[:1], one.CheckInBlock(events[:1], headers[0])
 }
 
 // fundingOf and closingOf are what the ledger holds, as events.

@@ -14,7 +14,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-func reconcile(t *testing.T, r *rig) Report {
+func reconcile(t *testing.T, r *testChain) Report {
 	t.Helper()
 	report, err := r.follower.Reconcile(t.Context())
 	if err != nil {
@@ -25,15 +25,15 @@ func reconcile(t *testing.T, r *rig) Report {
 
 func TestReconcileFindsNothingToDo(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
-	r.chain.Mine(chaintest.ClosingLog(chaintest.TermsNumber(2)))
+	r := newTestChain(t, 2, Finalized)
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
+	r.chain.Mine(chaintest.ClosingLog(chaintest.Terms(2)))
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	before := r.ledger.rows()
 	report := reconcile(t, r)
-	if report.Checked != rigDrafts || report.Repaired != 0 || len(report.Alarms) > 0 || report.Block != r.chain.Head() {
+	if report.Checked != testDrafts || report.Repaired != 0 || len(report.Alarms) > 0 || report.Block != r.chain.Head() {
 		t.Errorf("the report is %+v", report)
 	}
 	if !slices.Equal(before, r.ledger.rows()) {
@@ -44,13 +44,13 @@ func TestReconcileFindsNothingToDo(t *testing.T) {
 // A node that hides logs makes the follower miss what the contract holds.
 func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(5)
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)), chaintest.PaymentLog(chaintest.TermsNumber(2), 1))
-	r.chain.Mine(chaintest.ClosingLog(chaintest.TermsNumber(2)))
+	r.nodes[0].SetLie(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)), chaintest.PaymentLog(chaintest.Terms(2), 1))
+	r.chain.Mine(chaintest.ClosingLog(chaintest.Terms(2)))
 	r.chain.MineEmpty(5000)
 	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
@@ -61,7 +61,7 @@ func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
 	if report.Repaired != 0 || len(report.Alarms) != 2 || !slices.Contains(r.ledger.incidentKinds(), IncidentLogMissing) {
 		t.Errorf("while the logs are hidden: %+v, incidents %v", report, r.ledger.incidentKinds())
 	}
-	r.nodes[0].Tell(chaintest.Lie{})
+	r.nodes[0].SetLie(chaintest.Lie{})
 	report = reconcile(t, r)
 	if report.Repaired != 2 || len(report.Alarms) > 0 {
 		t.Errorf("the report is %+v", report)
@@ -78,17 +78,17 @@ func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
 
 func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	r.chain.MineEmpty(5)
 	r.mustSettle()
-	ghost, err := chaintest.DecodeLog(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	ghost, err := chaintest.DecodeLog(chaintest.FundingLog(chaintest.Terms(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ghost.Block, ghost.BlockHash, ghost.Transaction = 3, onchain.Block{}.Hash, onchain.Block{Hash: [32]byte{9}}.Hash
 	r.ledger.add(ghost)
 
-	r.nodes[1].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	r.nodes[1].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	report := reconcile(t, r)
 	if report.Repaired != 0 || len(report.Alarms) != 1 || r.ledger.depthOf(1) == "" {
 		t.Errorf("on the word of one of two: %+v", report)
@@ -96,7 +96,7 @@ func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
 		t.Errorf("the alarms are %v", r.alarms())
 	}
-	r.nodes[1].Tell(chaintest.Lie{})
+	r.nodes[1].SetLie(chaintest.Lie{})
 	report = reconcile(t, r)
 	if report.Repaired != 1 || len(report.Alarms) > 0 || r.ledger.depthOf(1) != "" {
 		t.Errorf("the report is %+v, it is %q", report, r.ledger.depthOf(1))
@@ -106,21 +106,21 @@ func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 
 func TestReconcileReopensWhatIsNotClosed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r := newTestChain(t, 2, Finalized)
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.chain.MineEmpty(3)
 	r.mustSettle()
-	ghost, err := chaintest.DecodeLog(chaintest.ClosingLog(chaintest.TermsNumber(1)))
+	ghost, err := chaintest.DecodeLog(chaintest.ClosingLog(chaintest.Terms(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ghost.Block, ghost.LogIndex, ghost.Transaction = 2, 8, onchain.Block{Hash: [32]byte{9}}.Hash
 	r.ledger.add(ghost)
-	r.nodes[1].Tell(chaintest.About("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "1" }))
+	r.nodes[1].SetLie(chaintest.About("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "1" }))
 	if report := reconcile(t, r); report.Repaired != 0 || len(report.Alarms) != 1 {
 		t.Errorf("while one of two says it is closed: %+v", report)
 	}
-	r.nodes[1].Tell(chaintest.Lie{})
+	r.nodes[1].SetLie(chaintest.Lie{})
 	if report := reconcile(t, r); report.Repaired != 1 || len(report.Alarms) > 0 {
 		t.Errorf("the report is %+v", report)
 	}
@@ -132,8 +132,8 @@ func TestReconcileReopensWhatIsNotClosed(t *testing.T) {
 
 func TestReconcileReportsOtherTerms(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
-	other := chaintest.TermsNumber(1)
+	r := newTestChain(t, 1, Finalized)
+	other := chaintest.Terms(1)
 	other.Reward = big.NewInt(1)
 	r.chain.Mine(chaintest.FundingLog(other))
 	r.chain.Mine()
@@ -147,11 +147,11 @@ func TestReconcileReportsOtherTerms(t *testing.T) {
 // A node on another fork would see fundings missing that are there.
 func TestReconcileAsksAboutTheFollowedChain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(3)
 	fork := r.chain.Fork()
 	fork.MineEmpty(10)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	r.nodes[0].Serve(fork)
@@ -163,12 +163,12 @@ func TestReconcileAsksAboutTheFollowedChain(t *testing.T) {
 
 func TestReconcileNeedsANode(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, onchain.ErrNotFound) {
 		t.Errorf("before following began: %v", err)
 	}
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.AnswersWith(500, ""))
+	r.nodes[0].SetLie(chaintest.AnswersWith(500, ""))
 	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, chain.ErrUnreachable) {
 		t.Errorf("without a node: %v", err)
 	}
@@ -177,16 +177,16 @@ func TestReconcileNeedsANode(t *testing.T) {
 // A log with a receipt, of which the contract knows nothing.
 func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(100)
 	r.mustSettle()
 	r.chain.MineEmpty(200)
 	r.chain.Finalize(r.chain.Head() - 1)
 	target := r.chain.Blocks[150]
-	log := chaintest.FundingLog(chaintest.TermsNumber(1))
-	log.BlockNumber, log.BlockHash, log.TxHash = target.Number, target.Hash, chaintest.SomeHash()
+	log := chaintest.FundingLog(chaintest.Terms(1))
+	log.BlockNumber, log.BlockHash, log.TxHash = target.Number, target.Hash, chaintest.RandomHash()
 	bloom := types.CreateBloom(&types.Receipt{Logs: []*types.Log{log}})
-	r.nodes[0].Tell(chaintest.Lie{Result: func(method string, params []any, result any) any {
+	r.nodes[0].SetLie(chaintest.Lie{Result: func(method string, params []any, result any) any {
 		switch {
 		case method == "eth_getLogs" && wide(params) > 1:
 			return []*types.Log{log}
@@ -204,7 +204,7 @@ func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	if !slices.Contains(r.alarms(), AlarmBadAnswer) {
 		t.Errorf("the alarms are %v", r.alarms())
 	}
-	r.nodes[0].Tell(chaintest.Lie{})
+	r.nodes[0].SetLie(chaintest.Lie{})
 	r.later()
 	r.mustSettle()
 	r.canonical()
@@ -217,21 +217,21 @@ func TestAForgedLogOutlivesNoLie(t *testing.T) {
 
 // missedIn makes a rig whose ledger was not told of the fundings of some drafts, in a block that
 // was set aside, and whose ordinary walk does not come to them.
-func missedIn(t *testing.T, drafts int, missed ...int) *rig {
+func missedIn(t *testing.T, drafts int, missed ...int) *testChain {
 	t.Helper()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.promise(drafts)
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	r.nodes[0].SetLie(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
 	var logs []*types.Log
 	for _, n := range missed {
-		logs = append(logs, chaintest.FundingLog(chaintest.TermsNumber(n)))
+		logs = append(logs, chaintest.FundingLog(chaintest.Terms(n)))
 	}
 	block := r.chain.Mine(logs...)
 	r.chain.MineEmpty(2)
 	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.Lie{})
+	r.nodes[0].SetLie(chaintest.Lie{})
 	r.ledger.listless = true
 	if err := r.ledger.SetAside(t.Context(), chaintest.ChainID, onchain.Block{Number: block.Number}, "a test"); err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestReconcileComparesAllDraftsAfterASetAside(t *testing.T) {
 // What the contract held before the block that was set aside says nothing about that block.
 func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
 	t.Parallel()
-	r := missedIn(t, rigDrafts, 1)
+	r := missedIn(t, testDrafts, 1)
 	if err := r.ledger.SetAside(t.Context(), chaintest.ChainID, onchain.Block{Number: r.chain.Head() + 1}, "a test"); err != nil {
 		t.Fatal(err)
 	}
@@ -272,23 +272,23 @@ func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
 	}
 	r.chain.MineEmpty(1)
 	r.mustSettle()
-	if report := reconcile(t, r); report.Checked != rigDrafts || report.Repaired != 1 {
-		t.Errorf("when it is followed: got %+v, want one of %d repaired", report, rigDrafts)
+	if report := reconcile(t, r); report.Checked != testDrafts || report.Repaired != 1 {
+		t.Errorf("when it is followed: got %+v, want one of %d repaired", report, testDrafts)
 	}
 }
 
 // A page of which something could not be adopted is not settled, whatever the reason.
 func TestAFullPassIsNotSettledByWhatIsNotAdopted(t *testing.T) {
 	t.Parallel()
-	for name, hinder := range map[string]func(*rig){
-		"the chain moves meanwhile": func(r *rig) { r.ledger.refusal = onchain.ErrConflict },
-		"no node gives the log": func(r *rig) {
-			r.nodes[0].Tell(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
+	for name, hinder := range map[string]func(*testChain){
+		"the chain moves meanwhile": func(r *testChain) { r.ledger.refusal = onchain.ErrConflict },
+		"no node gives the log": func(r *testChain) {
+			r.nodes[0].SetLie(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return []*types.Log{} }))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := missedIn(t, rigDrafts, 3)
+			r := missedIn(t, testDrafts, 3)
 			hinder(r)
 			reconcile(t, r)
 			if want := []bool{true, false, true}; !slices.Equal(r.ledger.passes, want) {

@@ -16,7 +16,7 @@ var errReplaced = errors.New("the node's chain has no block in common with the o
 
 // lastCommon finds the newest block that the node's chain shares with ours, whose tips differ.
 // Going back behind a final block takes the word of as many nodes as money does.
-func (f *Follower) lastCommon(ctx context.Context, v sight, was onchain.Position) (onchain.Block, error) {
+func (f *Follower) lastCommon(ctx context.Context, v headView, was onchain.Position) (onchain.Block, error) {
 	gone, instead := was.Tip, v.tip // our lowest block that is not on the node's chain, and the node's at its height
 	for page := 8; ; page = chain.MaxCalls {
 		tail, err := f.ledger.Tail(ctx, f.chainID, gone.Number, page)

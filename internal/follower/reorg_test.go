@@ -17,16 +17,16 @@ import (
 
 func TestAReorganizationTakesBackAndBringsAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(10)
 	r.mustSettle()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.FundingLog(chaintest.TermsNumber(2)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)), chaintest.FundingLog(chaintest.Terms(2)))
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	if r.ledger.depthOf(1) != "confirmed" || r.ledger.depthOf(2) != "confirmed" {
 		t.Fatalf("they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
 	}
-	r.chain.Reorganize(4, chaintest.FundingLog(chaintest.TermsNumber(2)))
+	r.chain.Reorganize(4, chaintest.FundingLog(chaintest.Terms(2)))
 	r.mustSettle()
 	r.canonical()
 	if r.ledger.depthOf(1) != "" || r.ledger.depthOf(2) != "confirmed" {
@@ -40,11 +40,11 @@ func TestAReorganizationTakesBackAndBringsAgain(t *testing.T) {
 // Blocks that were caught up with are known only here and there.
 func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
 	for i := range 400 {
 		if i%50 == 7 {
-			r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), i))
+			r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), i))
 		} else {
 			r.chain.Mine()
 		}
@@ -55,7 +55,7 @@ func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 		t.Fatalf("%d blocks are known: the test shows nothing", len(r.ledger.blocks))
 	}
 	r.chain.Final = 0
-	r.chain.Reorganize(120, chaintest.PaymentLog(chaintest.TermsNumber(2), 1))
+	r.chain.Reorganize(120, chaintest.PaymentLog(chaintest.Terms(2), 1))
 	r.mustSettle()
 	r.canonical()
 	if !slices.Contains(r.ledger.incidentKinds(), "finality_broken") {
@@ -65,11 +65,11 @@ func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 
 func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, 3)
+	r := newTestChain(t, 2, 3)
 	r.chain.MineEmpty(20)
 	r.mustSettle()
 	r.chain.Finalize(0)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.chain.MineEmpty(6)
 	r.mustSettle()
 	r.later()
@@ -84,7 +84,7 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	forged.Reorganize(7)
 	forged.MineEmpty(4)
 	r.nodes[0].Serve(forged)
-	r.nodes[1].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	r.nodes[1].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	if err := r.settle(); !errors.Is(err, chain.ErrNoQuorum) {
 		t.Errorf("on the word of one of two: %v", err)
 	}
@@ -93,7 +93,7 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	}
 
 	// The other says so, too.
-	r.nodes[1].Tell(chaintest.Lie{})
+	r.nodes[1].SetLie(chaintest.Lie{})
 	r.nodes[1].Serve(forged)
 	r.chain = forged
 	r.later()
@@ -108,12 +108,12 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	if final, head := r.ledger.position.Final, forged.Head(); final > head-2 {
 		t.Errorf("after it was broken, block %d of %d counts as final", final, head)
 	}
-	forged.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	forged.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	forged.MineEmpty(4)
 	r.recoverDespite("finality_broken")
 }
 
-func (r *rig) recoverDespite(incident string) {
+func (r *testChain) recoverDespite(incident string) {
 	r.t.Helper()
 	r.ledger.incidents = slices.DeleteFunc(r.ledger.incidents, func(kind string) bool { return kind == incident })
 	r.recover()
@@ -122,10 +122,10 @@ func (r *rig) recoverDespite(incident string) {
 // Two nodes agree, on what the one that is followed denies.
 func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, 3)
+	r := newTestChain(t, 3, 3)
 	r.chain.MineEmpty(20)
 	r.mustSettle()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.chain.MineEmpty(6)
 	r.mustSettle()
 	r.later()
@@ -148,7 +148,7 @@ func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
 func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 	t.Parallel()
 	for _, nodeCount := range []int{1, 2} {
-		r := newRig(t, nodeCount, Finalized)
+		r := newTestChain(t, nodeCount, Finalized)
 		r.chain.MineEmpty(20)
 		r.chain.Finalize(20)
 		r.mustSettle()
@@ -158,7 +158,7 @@ func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 			t.Fatalf("%d nodes: block %d is final", nodeCount, r.ledger.position.Final)
 		}
 		r.chain.Finalize(8)
-		r.chain.Reorganize(10, chaintest.FundingLog(chaintest.TermsNumber(1)))
+		r.chain.Reorganize(10, chaintest.FundingLog(chaintest.Terms(1)))
 		r.later()
 		r.mustSettle()
 		r.canonical()
@@ -173,7 +173,7 @@ func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 func TestAStretchIsCutBehindBlocks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var s stretch
+		var s blockRange
 		for i := range rapid.Uint64Range(0, 20).Draw(t, "blocks") {
 			s.blocks = append(s.blocks, onchain.Block{Number: i + 1})
 			for j := range rapid.Uint64Range(0, 9).Draw(t, "events") {
@@ -207,18 +207,18 @@ func TestAStretchIsCutBehindBlocks(t *testing.T) {
 
 func TestALaggingNodeIsNoReorganization(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	r.chain.MineEmpty(10)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.Lie{Behind: 3})
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
+	r.nodes[0].SetLie(chaintest.Lie{Behind: 3})
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
 	r.mustSettle() // the other one serves
 	r.canonical()
 	if status := r.follower.Status(); status.Reorgs != 0 || status.Node != r.follower.nodes.InUse()[1].Name() {
 		t.Errorf("%d reorganizations, following %s", status.Reorgs, status.Node)
 	}
-	r.nodes[1].Tell(chaintest.Lie{Behind: 3})
+	r.nodes[1].SetLie(chaintest.Lie{Behind: 3})
 	progress, err := r.follower.Converge(t.Context())
 	if err != nil || progress.Blocks != 0 || progress.Reorg != 0 {
 		t.Errorf("when all lag: %+v, %v", progress, err)
@@ -228,12 +228,12 @@ func TestALaggingNodeIsNoReorganization(t *testing.T) {
 
 func TestANodeThatIsStuckIsLeftForAnother(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	r.chain.MineEmpty(10)
 	r.mustSettle()
 	stuck := r.chain.Fork()
 	r.nodes[0].Serve(stuck)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.clock.Advance(suspectAfter + 1)
 	r.mustSettle()
 	r.canonical()
@@ -242,10 +242,10 @@ func TestANodeThatIsStuckIsLeftForAnother(t *testing.T) {
 // Another process moves the position, or the database fails, in the middle of a step.
 func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(5)
 	r.mustSettle()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.ledger.failure = store.ErrUnavailable
 	if err := r.settle(); !errors.Is(err, store.ErrUnavailable) || !slices.Contains(r.alarms(), AlarmLedger) {
 		t.Errorf("a database that fails: %v, alarms %v", err, r.alarms())
@@ -263,12 +263,12 @@ func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 func TestTwoFollowersOfOneLedger(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(p *rapid.T) {
-		r := newRig(t, 1, Finalized)
-		other := NewFollower(r.follower.config)
+		r := newTestChain(t, 1, Finalized)
+		other := New(r.follower.config)
 		for i := range 10 {
 			var logs []*types.Log
 			if rapid.Bool().Draw(p, "log") {
-				logs = append(logs, chaintest.PaymentLog(chaintest.TermsNumber(1), i))
+				logs = append(logs, chaintest.PaymentLog(chaintest.Terms(1), i))
 			}
 			if depth := rapid.IntRange(0, 3).Draw(p, "depth"); depth > 0 && uint64(depth) < r.chain.Head() {
 				r.chain.Reorganize(depth, logs...)
@@ -296,10 +296,10 @@ func TestTwoFollowersOfOneLedger(t *testing.T) {
 
 func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	for range 200 { // a block a minute
 		r.clock.Advance(60e9)
-		r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), 1))
+		r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), 1))
 	}
 	r.ledger.interest = r.clock.Now().Add(-30 * 60e9)
 	r.chain.Finalize(r.chain.Head())
@@ -309,15 +309,15 @@ func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 		t.Errorf("it began after block %d", start)
 	}
 
-	disagreeing := newRig(t, 2, Finalized)
-	disagreeing.nodes[1].Serve(chaintest.NewMemoryChain(disagreeing.clock.Now))
+	disagreeing := newTestChain(t, 2, Finalized)
+	disagreeing.nodes[1].Serve(chaintest.NewChain(disagreeing.clock.Now))
 	if err := disagreeing.settle(); !errors.Is(err, chain.ErrNodesDisagree) || disagreeing.ledger.started {
 		t.Errorf("between two chains: %v", err)
 	}
 
-	outvoted := newRig(t, 3, Finalized)
+	outvoted := newTestChain(t, 3, Finalized)
 	forged := outvoted.nodes[0]
-	forged.Serve(chaintest.NewMemoryChain(outvoted.clock.Now))
+	forged.Serve(chaintest.NewChain(outvoted.clock.Now))
 	outvoted.mustSettle() // with another node
 	outvoted.canonical()
 	if !slices.Contains(outvoted.alarms(), AlarmDisagree) {
@@ -327,19 +327,19 @@ func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 
 func TestFactoriesMayBeAdded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.ledger.factories = nil
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	if asked := r.nodes[0].Count("eth_getLogs"); asked != 0 {
 		t.Errorf("%d requests for logs of nobody", asked)
 	}
-	second := chaintest.TermsNumber(2)
+	second := chaintest.Terms(2)
 	second.Factory[0] = 0xfa
 	r.ledger.drafts[2] = second
 	r.ledger.factories = append(r.ledger.factories, chaintest.Factory, second.Factory)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.FundingLog(second))
-	stranger := chaintest.TermsNumber(3)
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)), chaintest.FundingLog(second))
+	stranger := chaintest.Terms(3)
 	stranger.Factory[0] = 0xfb
 	r.chain.MineEmpty(2)
 	r.mustSettle()

@@ -27,13 +27,13 @@ func (w waits) after(d time.Duration) <-chan time.Time {
 
 // running is a rig whose follower runs.
 type running struct {
-	*rig
+	*testChain
 	waits  waits
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-func run(t *testing.T, r *rig) *running {
+func run(t *testing.T, r *testChain) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	run := &running{r, waits{make(chan wait)}, cancel, make(chan error, 1)}
@@ -62,7 +62,7 @@ func (w wait) end() { w.over <- time.Time{} }
 
 func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	var told []uint64
 	r.follower.config.OnProgress = func(p Progress) { told = append(told, p.Position.Tip.Number) }
 	r.chain.MineEmpty(3)
@@ -72,12 +72,12 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	if pause.length != minInterval {
 		t.Errorf("it waits %s", pause.length)
 	}
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	pause.end()
 	running.next()
 	r.canonical()
 
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
 	for range 10 { // many hints are one
 		r.follower.Wake()
 	}
@@ -98,9 +98,9 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 // are back.
 func TestRunBacksOff(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	r.nodes[0].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	running := run(t, r)
 	longest := time.Duration(0)
 	for i := range 20 {
@@ -115,8 +115,8 @@ func TestRunBacksOff(t *testing.T) {
 	if longest < maxBackoff/2 {
 		t.Errorf("the longest wait is %s", longest)
 	}
-	r.nodes[0].Tell(chaintest.Lie{})
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.nodes[0].SetLie(chaintest.Lie{})
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	running.next().end() // one more that failed before
 	for {
 		pause := running.next()
@@ -130,10 +130,10 @@ func TestRunBacksOff(t *testing.T) {
 
 func TestRunGoesOnAfterAConflict(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
 	r.ledger.failure = onchain.ErrConflict
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	running := run(t, r)
 	pause := running.next()
 	if pause.length > minInterval {

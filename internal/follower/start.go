@@ -51,7 +51,7 @@ func (f *Follower) begin(ctx context.Context) (onchain.Position, error) {
 // lastBefore finds the last settled block that is not younger than a time, or the first block of
 // all.
 func (f *Follower) lastBefore(ctx context.Context, node *chain.Node, moment time.Time) (onchain.Block, error) {
-	v, err := f.look(ctx, node, 0)
+	v, err := f.readHead(ctx, node, 0)
 	if err != nil {
 		return onchain.Block{}, err
 	}

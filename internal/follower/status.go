@@ -66,7 +66,7 @@ type Status struct {
 	Events       uint64
 	Reorgs       uint64
 	DeepestReorg uint64 // blocks
-	Deepened     uint64 // fundings and refunds that went deeper
+	Confirmed    uint64 // fundings and refunds that went deeper
 	Alarms       []Alarm
 	AlarmCounts  map[string]uint64 // how often each kind was raised, those that ended included
 }

@@ -39,15 +39,15 @@ type shape struct{ blocks, logs, everyBlock, everyFunding int }
 
 func record(t testing.TB, s shape) *recorded {
 	t.Helper()
-	chain := chaintest.NewMemoryChain(time.Now)
+	chain := chaintest.NewChain(time.Now)
 	count := 0
 	for i := range s.blocks {
 		var logs []*types.Log
 		for j := 0; j < s.logs && i%s.everyBlock == 0; j++ {
 			if count++; count%s.everyFunding == 0 {
-				logs = append(logs, chaintest.FundingLog(chaintest.TermsNumber(count)))
+				logs = append(logs, chaintest.FundingLog(chaintest.Terms(count)))
 			} else {
-				logs = append(logs, chaintest.PaymentLog(chaintest.TermsNumber(1), count))
+				logs = append(logs, chaintest.PaymentLog(chaintest.Terms(1), count))
 			}
 		}
 		chain.Mine(logs...)
@@ -186,8 +186,8 @@ func (l *plainLedger) Advance(ctx context.Context, a onchain.Advance) (moved onc
 	return moved, err
 }
 
-func (l *plainLedger) PendingConfirmations(context.Context, uint64, uint64, uint64, onchain.DeepenPlace) ([]onchain.Deepening, onchain.DeepenPlace, error) {
-	return nil, onchain.DeepenPlace{}, nil
+func (l *plainLedger) PendingConfirmations(context.Context, uint64, uint64, uint64, onchain.ConfirmationPlace) ([]onchain.Confirmation, onchain.ConfirmationPlace, error) {
+	return nil, onchain.ConfirmationPlace{}, nil
 }
 
 // bare fetches, decodes and inserts each range, and checks nothing: what no follower can do without.
@@ -216,7 +216,7 @@ func bare(t testing.TB, c *recorded, db *store.DB) {
 
 func follow(t testing.TB, c *recorded, ledger *plainLedger) *Follower {
 	ledger.interest = time.Unix(0, 0)
-	follower := NewFollower(FollowerConfig{
+	follower := New(Config{
 		Nodes: nodesOn(t, c.URL), Ledger: ledger, ChainID: chaintest.ChainID, Logger: slog.New(slog.DiscardHandler),
 	})
 	for {

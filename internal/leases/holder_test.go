@@ -54,7 +54,7 @@ type process struct {
 	cause  chan error // why work had to end
 }
 
-func (h *holders) start(id string, leaseStore leases.LeaseStore) *process {
+func (h *holders) start(id string, leaseStore leases.Store) *process {
 	p := &process{timer: make(chan chan time.Time, 100), begun: make(chan store.Lease, 10), ended: make(chan error, 1), cause: make(chan error, 10)}
 	after := func(time.Duration) <-chan time.Time {
 		fire := make(chan time.Time, 1)
@@ -161,7 +161,7 @@ func TestWorkEndsBeforeALeaseThatCannotBeRenewed(t *testing.T) {
 			t.Fatal("one failed renewal ended the work")
 		}
 		h.tick(first)
-		if cause := <-first.cause; !errors.Is(cause, leases.ErrLeaseLost) {
+		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
 			t.Errorf("the work ended because of %v", cause)
 		}
 		if passed := h.clock.now().Sub(renewed); passed >= leaseTTL {
@@ -190,7 +190,7 @@ func TestALeaseTakenTooEarlyEndsTheWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.tick(first)
-		if cause := <-first.cause; !errors.Is(cause, leases.ErrLeaseLost) {
+		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
 			t.Errorf("the work ended because of %v", cause)
 		}
 	})
@@ -210,7 +210,7 @@ func TestALeaseThatWasTakenEndsTheWork(t *testing.T) {
 			t.Errorf("a write of the old holder: %v", err)
 		}
 		h.tick(first)
-		if cause := <-first.cause; !errors.Is(cause, leases.ErrLeaseLost) {
+		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
 			t.Errorf("the work ended because of %v", cause)
 		}
 		if len(second.cause) > 0 {
@@ -223,7 +223,7 @@ func TestWorkThatFailsGivesTheLeaseBack(t *testing.T) {
 	t.Parallel()
 	leasesOnBothEngines(t, func(t *testing.T, h *holders) {
 		broken := errors.New("broken")
-		err := leases.WhileLeased(t.Context(), h.db, "work", "first", leaseTTL, func(context.Context, store.Lease) error { return broken })
+		err := leases.Run(t.Context(), h.db, "work", "first", leaseTTL, func(context.Context, store.Lease) error { return broken })
 		if !errors.Is(err, broken) {
 			t.Errorf("Run: %v", err)
 		}

@@ -22,9 +22,9 @@ const sendMethod = "eth_sendRawTransaction"
 // A node that takes a transaction and loses it cannot be told from one that keeps it.
 func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 20, func(t *testing.T, r *rig) {
+	onBothEngines(t, 20, func(t *testing.T, r *testSender) {
 		sent, dropped := 0, 0
-		r.front.with(func(q question) (any, bool) {
+		r.front.with(func(q request) (any, bool) {
 			if q.Method != sendMethod {
 				return nil, false
 			}
@@ -47,7 +47,7 @@ func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 // Transactions that were in the pool and are thrown out of it, as under pressure.
 func TestEvictedTransactionsAreSentAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 8, sqliteDatabase(t))
+	r := newTestSender(t, 8, sqliteDatabase(t))
 	r.want(r.Missions...)
 	r.step()
 	for i, id := range r.Missions {
@@ -67,7 +67,7 @@ func TestFeeSpike(t *testing.T) {
 	for name, limit := range map[string]int64{"cap above the spike": 500 * anviltest.Gwei, "cap below the spike": 20 * anviltest.Gwei} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBothEngines(t, 12, func(t *testing.T, r *rig) {
+			onBothEngines(t, 12, func(t *testing.T, r *testSender) {
 				r.config.MaxFeePerGas = big.NewInt(limit)
 				r.restart()
 				r.want(r.Missions[:6]...)
@@ -101,8 +101,8 @@ func TestFeeSpike(t *testing.T) {
 // says so once it has it.
 func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, sqliteDatabase(t))
-	r.front.with(func(q question) (any, bool) {
+	r := newTestSender(t, 3, sqliteDatabase(t))
+	r.front.with(func(q request) (any, bool) {
 		if q.Method == sendMethod {
 			_, _ = q.ask()
 		}
@@ -125,7 +125,7 @@ func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 // feesPaid compares what the account's transactions cost with base fee and one gwei of tip, and
 // counts the most attempts of an intent. No attempt may offer more than the limit, or less than a
 // tenth more than the one before.
-func (r *rig) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
+func (r *testSender) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
 	r.t.Helper()
 	for _, tx := range r.minedTransactions() {
 		receipt, err := r.Client.TransactionReceipt(context.Background(), tx.Hash())
@@ -164,7 +164,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 	for _, moment := range []string{"signed", "stored", "sent", "observed"} {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
-			onBothEngines(t, 12, func(t *testing.T, r *rig) {
+			onBothEngines(t, 12, func(t *testing.T, r *testSender) {
 				r.want(r.Missions...)
 				deaths, bumps := 0, int64(0)
 				for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
@@ -217,7 +217,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 var errDied = errors.New("died")
 
 // stranger sends a transaction of the same account from elsewhere, that pays well.
-func (r *rig) stranger(nonce uint64, to common.Address, data []byte) common.Hash {
+func (r *testSender) stranger(nonce uint64, to common.Address, data []byte) common.Hash {
 	r.t.Helper()
 	tx, err := anviltest.SignerOf(r.key).SignTransaction(context.Background(), r.Deployment.ChainID, types.NewTx(&types.DynamicFeeTx{
 		ChainID: new(big.Int).SetUint64(r.Deployment.ChainID), Nonce: nonce, Gas: 200_000,
@@ -234,7 +234,7 @@ func (r *rig) stranger(nonce uint64, to common.Address, data []byte) common.Hash
 
 func TestReplacedByAStranger(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 3, func(t *testing.T, r *rig) {
+	onBothEngines(t, 3, func(t *testing.T, r *testSender) {
 		r.want(r.Missions...)
 		r.step()
 		second := r.intent(r.Missions[1])
@@ -242,7 +242,7 @@ func TestReplacedByAStranger(t *testing.T) {
 		r.mine()
 		r.step()
 		for range r.depth {
-			r.wantAlarm(sender.SenderReplaced, true)
+			r.wantAlarm(sender.AlarmReplaced, true)
 			if now := r.intent(r.Missions[1]); now.Status != store.IntentSent || *now.Nonce != *second.Nonce || len(now.Attempts) != 1 {
 				t.Errorf("before that is final, the intent has let go of its nonce: %+v", now)
 			}
@@ -253,7 +253,7 @@ func TestReplacedByAStranger(t *testing.T) {
 			t.Errorf("when that is final, the intent is not sent again: %+v", now)
 		}
 		r.step()
-		r.wantAlarm(sender.SenderReplaced, false)
+		r.wantAlarm(sender.AlarmReplaced, false)
 		r.drain(20)
 		r.checkExactlyOnce(r.Missions, 1)
 		if now := r.intent(r.Missions[1]); len(now.Attempts) != 2 || *now.Nonce == *second.Nonce {
@@ -265,9 +265,9 @@ func TestReplacedByAStranger(t *testing.T) {
 // A node's pool holds a stranger's transaction that nobody mines: ours must pay more than that one.
 func TestOutbiddingAStranger(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	const strangers = 10 * anviltest.Gwei // offered by the stranger; ours begin with three
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		var raw sortie.Bytes
 		var tx types.Transaction
 		if q.Method != sendMethod || json.Unmarshal(q.Params[0], &raw) != nil || tx.UnmarshalBinary(raw) != nil {
@@ -284,7 +284,7 @@ func TestOutbiddingAStranger(t *testing.T) {
 // Somebody else may close a mission with the very same call: then there is nothing left to do.
 func TestCarriedOutByAStranger(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	r.want(r.Missions...)
 	r.step()
 	first := r.intent(r.Missions[0])
@@ -303,7 +303,7 @@ func TestCarriedOutByAStranger(t *testing.T) {
 // A mission that its creator took back: the close is mined and reverts, and is not tried again.
 func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	// The same close from another account is mined first, in the same block.
 	r.want(r.Missions...)
 	r.step()
@@ -318,7 +318,7 @@ func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	r.key = other
 	r.mine()
 	r.step()
-	r.wantAlarm(sender.SenderReverted, true)
+	r.wantAlarm(sender.AlarmReverted, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentSent || now.Problem == "" {
 		t.Errorf("the reverted intent: %+v", now)
 	}
@@ -333,7 +333,7 @@ func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 // finality.
 func TestReorganizations(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 16, func(t *testing.T, r *rig) {
+	onBothEngines(t, 16, func(t *testing.T, r *testSender) {
 		r.depth = 6
 		r.want(r.Missions...)
 		back := 0
@@ -356,7 +356,7 @@ func TestReorganizations(t *testing.T) {
 }
 
 // reorg replaces blocks at the top by empty ones and one more.
-func (r *rig) reorg(depth uint64) {
+func (r *testSender) reorg(depth uint64) {
 	r.t.Helper()
 	r.RPC(nil, "anvil_reorg", depth, []any{})
 	r.mine()
@@ -365,9 +365,9 @@ func (r *rig) reorg(depth uint64) {
 // Some endpoints remember receipts for good, those of blocks that were taken back too.
 func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
+	r := newTestSender(t, 1, sqliteDatabase(t))
 	remembered := map[string]json.RawMessage{}
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		if q.Method != "eth_getTransactionReceipt" {
 			return nil, false
 		}
@@ -394,7 +394,7 @@ func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 // between.
 func TestNonceGapIsClosed(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 2, func(t *testing.T, r *rig) {
+	onBothEngines(t, 2, func(t *testing.T, r *testSender) {
 		stranger := r.stranger(r.nonce(), common.Address{19: 1}, nil)
 		r.mine()
 		r.want(r.Missions...)
@@ -413,9 +413,9 @@ func TestNonceGapIsClosed(t *testing.T) {
 // over.
 func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 6, func(t *testing.T, r *rig) {
+	onBothEngines(t, 6, func(t *testing.T, r *testSender) {
 		seen := 0
-		r.front.with(func(q question) (any, bool) {
+		r.front.with(func(q request) (any, bool) {
 			if q.Method != sendMethod {
 				return nil, false
 			}
@@ -444,9 +444,9 @@ func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 // A node says no in its own words, whether or not it has taken the transaction.
 func TestEveryDialectOfNodes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, len(nodeDialects)*2, sqliteDatabase(t))
+	r := newTestSender(t, len(nodeDialects)*2, sqliteDatabase(t))
 	sent := 0
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		if q.Method != sendMethod || sent >= len(nodeDialects)*4 {
 			return nil, false
 		}
@@ -465,7 +465,7 @@ func TestEveryDialectOfNodes(t *testing.T) {
 // out twice.
 func TestANodeThatFallsBehind(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 12, sqliteDatabase(t))
+	r := newTestSender(t, 12, sqliteDatabase(t))
 	r.depth = 6
 	r.want(r.Missions[:4]...)
 	r.step()
@@ -503,8 +503,8 @@ func TestANodeThatFallsBehind(t *testing.T) {
 // The first node is behind and the second is not: the second's view counts.
 func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
-	second := newMeddler(t, r.Client.Client())
+	r := newTestSender(t, 2, sqliteDatabase(t))
+	second := newProxyNode(t, r.Client.Client())
 	r.useNodes(r.front.URL, second.URL)
 	r.depth = 10
 	r.restart()
@@ -524,8 +524,8 @@ func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
 }
 
 // behind is a node that knows nothing above a block.
-func behind(frozen uint64) func(question) (any, bool) {
-	return func(q question) (any, bool) {
+func behind(frozen uint64) func(request) (any, bool) {
+	return func(q request) (any, bool) {
 		switch q.Method {
 		case "eth_getBlockByNumber", "eth_getTransactionCount", "eth_getBalance":
 			for i, param := range q.Params {

@@ -14,16 +14,16 @@ import (
 )
 
 // setBalance makes the sender as rich as that, in wei.
-func (r *rig) setBalance(wei *big.Int) {
+func (r *testSender) setBalance(wei *big.Int) {
 	r.t.Helper()
 	r.RPC(nil, "anvil_setBalance", r.key.Address().String(), fmt.Sprintf("0x%x", wei))
 	r.mine()
 }
 
-func (r *rig) gasAlarm() string {
+func (r *testSender) gasAlarm() string {
 	r.t.Helper()
 	for _, alarm := range r.sender.Status().Alarms {
-		if alarm.Kind == sender.SenderGasLow {
+		if alarm.Kind == sender.AlarmGasLow {
 			return alarm.Detail
 		}
 	}
@@ -34,7 +34,7 @@ func (r *rig) gasAlarm() string {
 // it lasts once that can be known.
 func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 6, func(t *testing.T, r *rig) {
+	onBothEngines(t, 6, func(t *testing.T, r *testSender) {
 		tenth := big.NewInt(params.Ether / 10)
 		r.config.MinBalance = tenth
 		r.restart()
@@ -72,7 +72,7 @@ func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 	})
 }
 
-func (r *rig) balance() *big.Int {
+func (r *testSender) balance() *big.Int {
 	r.t.Helper()
 	var text string
 	r.RPC(&text, "eth_getBalance", r.key.Address().String(), "latest")
@@ -83,9 +83,9 @@ func (r *rig) balance() *big.Int {
 // An idle sender asks for its balance once a minute and not with every look.
 func TestAnIdleSenderAsksRarely(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
+	r := newTestSender(t, 1, sqliteDatabase(t))
 	asked := 0
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		if q.Method == "eth_getBalance" {
 			asked++
 		}

@@ -23,9 +23,9 @@ import (
 // A node that asks for an absurd amount of gas is not paid it, and others are not kept.
 func TestAbsurdGasIsRefused(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	absurd := true
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		first := strings.TrimPrefix(sortie.MissionKey(r.Missions[0]).String(), "0x")
 		if absurd && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) {
 			return "0x1000000000000000", true // 2^60
@@ -34,7 +34,7 @@ func TestAbsurdGasIsRefused(t *testing.T) {
 	})
 	r.want(r.Missions...)
 	r.step()
-	r.wantAlarm(sender.SenderGasAboveLimit, true)
+	r.wantAlarm(sender.AlarmGasAboveLimit, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, "1152921504606846976 gas") {
 		t.Errorf("the intent: %+v", now)
 	}
@@ -43,14 +43,14 @@ func TestAbsurdGasIsRefused(t *testing.T) {
 	}
 	absurd = false
 	r.drain(20)
-	r.wantAlarm(sender.SenderGasAboveLimit, false)
+	r.wantAlarm(sender.AlarmGasAboveLimit, false)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
 func TestGasHasSomeToSpare(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
-	r.front.with(func(q question) (any, bool) { return "0x186a0", q.Method == "eth_estimateGas" })
+	r := newTestSender(t, 1, sqliteDatabase(t))
+	r.front.with(func(q request) (any, bool) { return "0x186a0", q.Method == "eth_estimateGas" })
 	r.want(r.Missions...)
 	r.step()
 	var tx types.Transaction
@@ -62,7 +62,7 @@ func TestGasHasSomeToSpare(t *testing.T) {
 // An account without ether is an alarm, and everything goes on once it has some.
 func TestAnEmptyAccount(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 4, sqliteDatabase(t))
+	r := newTestSender(t, 4, sqliteDatabase(t))
 	r.want(r.Missions[:2]...)
 	r.step()
 	r.RPC(nil, "anvil_setBalance", r.key.Address(), "0x0")
@@ -70,14 +70,14 @@ func TestAnEmptyAccount(t *testing.T) {
 	for range 3 {
 		r.mine()
 		r.step()
-		r.wantAlarm(sender.SenderBalanceLow, true)
+		r.wantAlarm(sender.AlarmBalanceLow, true)
 	}
 	if queued := len(r.intents(store.IntentQueued)); queued != 2 {
 		t.Errorf("%d intents wait, want those that nobody can pay for", queued)
 	}
 	r.RPC(nil, "anvil_setBalance", r.key.Address(), "0x8ac7230489e80000") // ten ether
 	r.drain(20)
-	r.wantAlarm(sender.SenderBalanceLow, false)
+	r.wantAlarm(sender.AlarmBalanceLow, false)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
@@ -85,7 +85,7 @@ func TestAnEmptyAccount(t *testing.T) {
 // watched.
 func TestNothingIsSentWhileHalted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, sqliteDatabase(t))
+	r := newTestSender(t, 3, sqliteDatabase(t))
 	halted := false
 	r.config.Halted = func(context.Context) (bool, error) { return halted, nil }
 	r.restart()
@@ -98,7 +98,7 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 		r.mine()
 		r.step()
 	}
-	r.wantAlarm(sender.SenderHalted, true)
+	r.wantAlarm(sender.AlarmHalted, true)
 	if after := r.sender.Status().Broadcasts; after != before {
 		t.Errorf("%d transactions were sent", after-before)
 	}
@@ -114,9 +114,9 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 // time, up to the cap; then an operator hears of it.
 func TestATransactionThatNobodyMines(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, sqliteDatabase(t))
+	r := newTestSender(t, 3, sqliteDatabase(t))
 	swallow := true
-	r.front.with(func(q question) (any, bool) { return common.Hash{31: 1}, swallow && q.Method == sendMethod })
+	r.front.with(func(q request) (any, bool) { return common.Hash{31: 1}, swallow && q.Method == sendMethod })
 	r.want(r.Missions...)
 	r.step()
 	begun, stuckAfter := r.clock.now(), time.Duration(0)
@@ -137,15 +137,15 @@ func TestATransactionThatNobodyMines(t *testing.T) {
 	swallow = false
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
-	r.wantAlarm(sender.SenderStuck, false)
+	r.wantAlarm(sender.AlarmStuck, false)
 }
 
 // What stood behind another in the line did not wait for a better price.
 func TestTheNextInLineIsGivenTime(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	lowest := r.firstNonce // of the transactions that are swallowed
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		var raw sortie.Bytes
 		var tx types.Transaction
 		if q.Method != sendMethod || json.Unmarshal(q.Params[0], &raw) != nil || tx.UnmarshalBinary(raw) != nil {
@@ -173,7 +173,7 @@ func TestTheNextInLineIsGivenTime(t *testing.T) {
 // An intent that cannot be prepared rests longer each time and does not keep the others.
 func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	asked := 0
 	var problem error = errors.New("the settler does not answer")
 	r.config.Prepare = map[string]sender.Prepare{"close": func(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
@@ -191,7 +191,7 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 		r.mine()
 		r.step()
 	}
-	r.wantAlarm(sender.SenderUnprepared, true)
+	r.wantAlarm(sender.AlarmUnprepared, true)
 	if status := r.sender.Status(); status.Stuck || status.Queued != 1 || !status.Oldest.Equal(r.intent(r.Missions[0]).CreatedAt) {
 		t.Errorf("the status after ten minutes: %+v", status)
 	}
@@ -203,7 +203,7 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	}
 	r.clock.advance(time.Hour)
 	r.step()
-	r.wantAlarm(sender.SenderStuck, true)
+	r.wantAlarm(sender.AlarmStuck, true)
 	problem = nil
 	r.clock.advance(time.Hour)
 	r.drain(20)
@@ -214,9 +214,9 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 // and others are not kept.
 func TestMinedInVainAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	meagre := true
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		first := strings.TrimPrefix(sortie.MissionKey(r.Missions[0]).String(), "0x")
 		return "0xfa0", meagre && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) // 4,000: too little, also with what is to spare
 	})
@@ -237,7 +237,7 @@ func TestMinedInVainAgainAndAgain(t *testing.T) {
 
 func TestAnUnknownKindOfIntentIsKept(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
+	r := newTestSender(t, 1, sqliteDatabase(t))
 	r.config.Prepare = map[string]sender.Prepare{}
 	r.restart()
 	r.want(r.Missions...)
@@ -270,12 +270,12 @@ func (u *unsteady) SignTransaction(ctx context.Context, chainID uint64, tx *type
 
 func TestASignerThatFailsHalfTheTime(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 6, sqliteDatabase(t))
+	r := newTestSender(t, 6, sqliteDatabase(t))
 	r.config.Signer = &unsteady{TransactionSigner: anviltest.SignerOf(r.key)}
 	r.restart()
 	r.want(r.Missions...)
 	r.step()
-	r.wantAlarm(sender.SenderSignerFails, true)
+	r.wantAlarm(sender.AlarmSignerFails, true)
 	r.drain(40)
 	r.checkExactlyOnce(r.Missions, 0)
 }
@@ -284,24 +284,24 @@ func TestASignerThatFailsHalfTheTime(t *testing.T) {
 // open and is an alarm.
 func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 	t.Parallel()
-	for name, lie := range map[string]func(question) (any, bool){
-		"denies the receipt": func(q question) (any, bool) {
+	for name, lie := range map[string]func(request) (any, bool){
+		"denies the receipt": func(q request) (any, bool) {
 			return nil, q.Method == "eth_getTransactionReceipt"
 		},
-		"calls it reverted": func(q question) (any, bool) {
+		"calls it reverted": func(q request) (any, bool) {
 			return altered(q, "status", "0x0")
 		},
-		"puts it into another block": func(q question) (any, bool) {
+		"puts it into another block": func(q request) (any, bool) {
 			return altered(q, "blockHash", common.Hash{31: 9}.Hex())
 		},
-		"does not answer": func(q question) (any, bool) {
+		"does not answer": func(q request) (any, bool) {
 			return errors.New("busy"), q.Method == "eth_getTransactionReceipt"
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 1, sqliteDatabase(t))
-			second := newMeddler(t, r.Client.Client())
+			r := newTestSender(t, 1, sqliteDatabase(t))
+			second := newProxyNode(t, r.Client.Client())
 			r.useNodes(r.front.URL, second.URL)
 			r.restart()
 			second.with(lie)
@@ -313,9 +313,9 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 			if now := r.intent(r.Missions[0]); now.Status != store.IntentMined || len(now.Attempts) != 1 {
 				t.Errorf("the intent: %+v", now)
 			}
-			kind := sender.SenderDisagreement
+			kind := sender.AlarmDisagreement
 			if name == "does not answer" {
-				kind = sender.SenderNoQuorum
+				kind = sender.AlarmNoQuorum
 			}
 			r.wantAlarm(kind, true)
 			second.with(nil)
@@ -329,19 +329,19 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 // given another nonce.
 func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
-	second := newMeddler(t, r.Client.Client())
+	r := newTestSender(t, 1, sqliteDatabase(t))
+	second := newProxyNode(t, r.Client.Client())
 	r.useNodes(r.front.URL, second.URL)
 	r.restart()
 	r.want(r.Missions...)
 	r.step()
-	r.front.with(func(q question) (any, bool) { return nil, q.Method == "eth_getTransactionReceipt" })
+	r.front.with(func(q request) (any, bool) { return nil, q.Method == "eth_getTransactionReceipt" })
 	for range 10 {
 		r.mine()
 		r.step()
 	}
-	r.wantAlarm(sender.SenderReplaced, true)
-	r.wantAlarm(sender.SenderDisagreement, true)
+	r.wantAlarm(sender.AlarmReplaced, true)
+	r.wantAlarm(sender.AlarmDisagreement, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentSent || len(now.Attempts) != 1 {
 		t.Errorf("the intent: %+v", now)
 	}
@@ -351,7 +351,7 @@ func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 }
 
 // altered changes a member of receipts.
-func altered(q question, member, value string) (any, bool) {
+func altered(q request, member, value string) (any, bool) {
 	if q.Method != "eth_getTransactionReceipt" {
 		return nil, false
 	}
@@ -370,13 +370,13 @@ func TestForgedNonces(t *testing.T) {
 	for name, forged := range map[string]string{"too high": "0x3e8", "too low": "0x0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 2, sqliteDatabase(t))
+			r := newTestSender(t, 2, sqliteDatabase(t))
 			r.stranger(r.nonce(), common.Address{19: 1}, nil) // so that 0 is too low
 			r.mine()
-			second := newMeddler(t, r.Client.Client())
+			second := newProxyNode(t, r.Client.Client())
 			r.useNodes(r.front.URL, second.URL)
 			r.restart()
-			r.front.with(func(q question) (any, bool) { return forged, q.Method == "eth_getTransactionCount" })
+			r.front.with(func(q request) (any, bool) { return forged, q.Method == "eth_getTransactionCount" })
 			r.want(r.Missions...)
 			for range 5 {
 				if err := r.sender.Step(context.Background(), r.lease); !errors.Is(err, chain.ErrNoQuorum) {

@@ -26,7 +26,7 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 	for _, payments := range []int{1, 3} {
 		t.Run(fmt.Sprint("settle", payments), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 1, sqliteDatabase(t))
+			r := newTestSender(t, 1, sqliteDatabase(t))
 			mission, token := r.Missions[0], servicetoken.NewServiceToken()
 			settlement := sortie.Settlement{MissionKey: sortie.MissionKey(mission)}
 			for slot := range payments {
@@ -57,13 +57,13 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 					t.Errorf("slot %d: the recipient has %s, want 1000: its balance was emptied before, and the settlement paid it", payment.Slot, left)
 				}
 			}
-			r.wantAlarm(sender.SenderReverted, false)
+			r.wantAlarm(sender.AlarmReverted, false)
 		})
 	}
 }
 
 // transfer lets an account call the service token, for more than the sender pays.
-func (r *rig) transfer(from sortie.Address, data []byte) {
+func (r *testSender) transfer(from sortie.Address, data []byte) {
 	r.t.Helper()
 	r.RPC(nil, "anvil_impersonateAccount", from)
 	r.RPC(nil, "anvil_setBalance", from, "0x8ac7230489e80000")
@@ -73,7 +73,7 @@ func (r *rig) transfer(from sortie.Address, data []byte) {
 	})
 }
 
-func (r *rig) tokensOf(account sortie.Address) *big.Int {
+func (r *testSender) tokensOf(account sortie.Address) *big.Int {
 	r.t.Helper()
 	token, to := servicetoken.NewServiceToken(), common.Address(r.Deployment.ServiceToken)
 	answer, err := r.Client.CallContract(context.Background(), ethereum.CallMsg{To: &to, Data: token.PackBalanceOf(common.Address(account))}, nil)

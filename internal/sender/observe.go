@@ -13,27 +13,27 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// fate is what became of the transactions of an intent, as one node has it at its head.
-type fate int
+// outcome is what became of the transactions of an intent, as one node has it at its head.
+type outcome int
 
 const (
-	fateUnclear   fate = iota // the node contradicts itself: it may answer from machines that know different blocks
-	fateWaiting               // the nonce is unused: any attempt may still be mined
-	fateSucceeded             // an attempt is in a block
-	fateReverted              // an attempt is in a block and did nothing
-	fateTaken                 // the nonce is used, by none of the attempts
+	outcomeUnclear   outcome = iota // the node contradicts itself: it may answer from machines that know different blocks
+	outcomeWaiting                  // the nonce is unused: any attempt may still be mined
+	outcomeSucceeded                // an attempt is in a block
+	outcomeReverted                 // an attempt is in a block and did nothing
+	outcomeTaken                    // the nonce is used, by none of the attempts
 )
 
-// outcome is a fate, and the transaction that is mined, if one is.
-type outcome struct {
-	fate  fate
-	mined chain.MinedTx
+// observation is a fate, and the transaction that is mined, if one is.
+type observation struct {
+	outcome outcome
+	mined   chain.MinedTx
 }
 
 // judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of
 // a block that was taken back, and is if the nonce is unused at the head. The nonce alone does not
 // either, a stranger may have used it.
-func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) outcome {
+func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) observation {
 	used := seen.nonce > *intent.Nonce
 	for _, attempt := range attemptsAt(intent, *intent.Nonce) {
 		one, found := mined[attempt.Hash]
@@ -41,16 +41,16 @@ func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) 
 		case !found || !used:
 			continue
 		case one.Block > seen.head.Number:
-			return outcome{fate: fateUnclear}
+			return observation{outcome: outcomeUnclear}
 		case one.Succeeded:
-			return outcome{fateSucceeded, one}
+			return observation{outcomeSucceeded, one}
 		}
-		return outcome{fateReverted, one}
+		return observation{outcomeReverted, one}
 	}
 	if used {
-		return outcome{fate: fateTaken}
+		return observation{outcome: outcomeTaken}
 	}
-	return outcome{fate: fateWaiting}
+	return observation{outcome: outcomeWaiting}
 }
 
 // attemptsAt are the intent's transactions with a nonce of its present sender.
@@ -64,9 +64,9 @@ func attemptsAt(intent store.Intent, nonce uint64) (attempts []store.Attempt) {
 }
 
 // observe stores what is new about the transactions under way.
-func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error {
-	moved := make(map[*pursuit]store.Intent)
-	for _, p := range r.pursuits {
+func (s *Sender) observe(ctx context.Context, lease store.Lease, r *tick) error {
+	moved := make(map[*txIntent]store.Intent)
+	for _, p := range r.intents {
 		if p.Nonce == nil {
 			continue
 		}
@@ -107,17 +107,17 @@ func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error
 }
 
 // findOutcomes asks for receipts where the head is new. At the same head they cannot have changed.
-func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
-	if s.memory.head != r.view.head.Hash {
-		s.memory.head = r.view.head.Hash
-		clear(s.memory.outcomes)
+func (s *Sender) findOutcomes(ctx context.Context, r *tick) error {
+	if s.state.head != r.view.head.Hash {
+		s.state.head = r.view.head.Hash
+		clear(s.state.observations)
 	}
 	var ask []sortie.Hash
-	for _, p := range r.pursuits {
+	for _, p := range r.intents {
 		if p.Nonce == nil {
 			continue
 		}
-		if _, known := s.memory.outcomes[p.ID]; !known {
+		if _, known := s.state.observations[p.ID]; !known {
 			for _, attempt := range attemptsAt(p.Intent, *p.Nonce) {
 				ask = append(ask, attempt.Hash)
 			}
@@ -127,49 +127,49 @@ func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range r.pursuits {
+	for _, p := range r.intents {
 		if p.Nonce == nil {
 			continue
 		}
-		known, found := s.memory.outcomes[p.ID]
+		known, found := s.state.observations[p.ID]
 		if !found {
 			known = judge(p.Intent, r.view, mined)
-			s.memory.outcomes[p.ID] = known
+			s.state.observations[p.ID] = known
 		}
-		p.outcome = known
+		p.observation = known
 	}
 	return nil
 }
 
 // next is the intent as it should be stored, given what became of its transactions. Up to finality
 // everything can be undone.
-func (s *Sender) next(ctx context.Context, p *pursuit, r *round) store.Intent {
-	if p.fate != fateTaken {
-		delete(s.memory.takenAt, p.ID)
+func (s *Sender) next(ctx context.Context, p *txIntent, r *tick) store.Intent {
+	if p.outcome != outcomeTaken {
+		delete(s.state.takenAt, p.ID)
 	}
 	next := p.Intent
-	switch p.fate {
-	case fateSucceeded:
+	switch p.outcome {
+	case outcomeSucceeded:
 		next.Status, next.Problem = store.IntentMined, ""
 		next.MinedBlock, next.MinedTransaction = p.mined.Block, p.mined.Transaction
 		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
 			next.Status = store.IntentDone
 		}
-	case fateReverted:
+	case outcomeReverted:
 		next = unmined(next)
 		next.Problem = fmt.Sprintf("transaction %s was mined and had no effect", p.mined.Transaction)
-		s.status.alarm(SenderReverted, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
+		s.status.alarm(AlarmReverted, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
 		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
 			next.Status, next.Nonce = store.IntentQueued, nil
 		}
-	case fateTaken:
+	case outcomeTaken:
 		next = unmined(next)
 		next.Problem = fmt.Sprintf("nonce %d was used by a transaction that this service did not send: is its key used elsewhere?", *p.Nonce)
-		s.status.alarm(SenderReplaced, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
+		s.status.alarm(AlarmReplaced, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
 		if s.certain(p, s.takenIsFinal(ctx, p, r)) {
 			next.Status, next.Nonce = store.IntentQueued, nil
 		}
-	case fateWaiting:
+	case outcomeWaiting:
 		if p.Status == store.IntentMined && r.view.head.Number >= p.MinedBlock {
 			next = unmined(next) // taken back by a reorganization; a node that is behind only does not know it yet
 		}
@@ -191,7 +191,7 @@ var errNotFinal = errors.New("not final yet")
 
 // certain reports whether there is no doubt about the end of an intent's nonce. Where nodes leave a
 // doubt, an operator hears of it.
-func (s *Sender) certain(p *pursuit, doubt error) bool {
+func (s *Sender) certain(p *txIntent, doubt error) bool {
 	if doubt != nil && !errors.Is(doubt, errNotFinal) {
 		s.status.doubt(fmt.Errorf("what became of %s %s: %w", p.Kind, p.Subject, doubt))
 	}
@@ -199,7 +199,7 @@ func (s *Sender) certain(p *pursuit, doubt error) bool {
 }
 
 // miningIsFinal wants the block to be final, and enough nodes to have the transaction in it.
-func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error {
+func (s *Sender) miningIsFinal(ctx context.Context, p *txIntent, r *tick) error {
 	if p.mined.Block > r.final {
 		return errNotFinal
 	}
@@ -216,10 +216,10 @@ func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error 
 // takenIsFinal wants the block at which the nonce was first seen used to be final, and enough nodes
 // to have that block, the nonce used, and none of the intent's transactions. The sighting is only
 // remembered, so whoever takes over waits for finality once more.
-func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, r *round) error {
-	sighting, found := s.memory.takenAt[p.ID]
+func (s *Sender) takenIsFinal(ctx context.Context, p *txIntent, r *tick) error {
+	sighting, found := s.state.takenAt[p.ID]
 	if !found {
-		s.memory.takenAt[p.ID] = r.view.head
+		s.state.takenAt[p.ID] = r.view.head
 		return errNotFinal
 	}
 	if sighting.Number > r.final {
@@ -242,7 +242,7 @@ func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, r *round) error {
 		return nonce > *p.Nonce && len(mined) == 0, err
 	})
 	if err == nil && !gone {
-		delete(s.memory.takenAt, p.ID) // that block is no more: begin again
+		delete(s.state.takenAt, p.ID) // that block is no more: begin again
 		return errNotFinal
 	}
 	return err

@@ -22,8 +22,8 @@ import (
 
 const (
 	window           = 8                // transactions that may wait to be mined at once
-	senderPoll       = time.Second      // between looks
-	senderMaxPause   = 15 * time.Second // between looks that fail
+	pollInterval     = time.Second      // between looks
+	maxPause         = 15 * time.Second // between looks that fail
 	rebroadcastAfter = 6 * time.Second  // a transaction may have been dropped
 	bumpAfter        = 30 * time.Second // the first transaction in line is not mined at this price; times its attempts
 	stuckAfter       = 10 * time.Minute // the first in line is not mined at all: an operator should know
@@ -52,8 +52,8 @@ var ErrHeld = errors.New("held back by the operator")
 // intent queued, to be prepared again later.
 type Prepare = func(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error)
 
-// SenderConfig says for whom and with what a [Sender] works.
-type SenderConfig struct {
+// Config says for whom and with what a [Sender] works.
+type Config struct {
 	Nodes        *chain.Nodes
 	Store        *store.DB
 	Signer       chain.TransactionSigner
@@ -84,19 +84,19 @@ type SenderConfig struct {
 //     to sending it; and finally only where enough nodes agree ([Quorum]).
 //   - Every write checks the lease.
 type Sender struct {
-	config  SenderConfig
+	config  Config
 	address common.Address
 	wake    chan struct{}
-	memory  memory
-	status  senderStatus
+	state   state
+	status  monitor
 
 	successor  sortie.Address    // zero, except for a sender without a key: who gets what the account did not finish
 	interval   time.Duration     // between looks
 	checkpoint func(point) error // tests abandon the sender at it
 }
 
-// NewSender makes a sender of transactions of the signer's account.
-func NewSender(config SenderConfig) *Sender {
+// New makes a sender of transactions of the signer's account.
+func New(config Config) *Sender {
 	if config.MaxFeePerGas == nil {
 		config.MaxFeePerGas = DefaultMaxFeePerGas()
 	}
@@ -116,14 +116,14 @@ func NewSender(config SenderConfig) *Sender {
 		config:     config,
 		address:    common.Address(config.Signer.Address()),
 		wake:       make(chan struct{}, 1),
-		memory:     newMemory(),
-		interval:   senderPoll,
+		state:      newState(),
+		interval:   pollInterval,
 		checkpoint: func(point) error { return nil },
 	}
 }
 
-// SenderLease is the name of the lease that the sender of an account holds.
-func SenderLease(chainID uint64, account sortie.Address) string {
+// LeaseName is the name of the lease that the sender of an account holds.
+func LeaseName(chainID uint64, account sortie.Address) string {
 	return fmt.Sprintf("sender:%d:%s", chainID, account)
 }
 
@@ -139,17 +139,17 @@ func (s *Sender) Wake() {
 // Everything else that goes wrong is tried again. That of a former sender also ends when nothing of
 // its account is left to do.
 func (s *Sender) Run(ctx context.Context, lease store.Lease) error {
-	s.memory = newMemory() // somebody else may have sent since
+	s.state = newState() // somebody else may have sent since
 	pause := s.interval
 	for {
 		err := s.Step(ctx, lease)
 		switch {
 		case ctx.Err() != nil, err == nil && s.isFormer() && s.Status().Active() == 0:
 			return nil
-		case errors.Is(err, leases.ErrLeaseLost):
+		case errors.Is(err, leases.ErrLost):
 			return err
 		case err != nil:
-			pause = min(2*pause, senderMaxPause)
+			pause = min(2*pause, maxPause)
 			s.config.Logger.Warn("sender could not work", "error", err, "again_in", pause)
 		default:
 			pause = s.interval
@@ -170,66 +170,66 @@ func (s *Sender) Step(ctx context.Context, lease store.Lease) error {
 	round, err := s.load(ctx)
 	switch {
 	case err != nil:
-	case len(round.pursuits) > 0:
-		err = s.pursue(ctx, lease, round)
+	case len(round.intents) > 0:
+		err = s.work(ctx, lease, round)
 	default:
-		s.lookIdly(ctx, round)
+		s.readBalance(ctx, round)
 	}
 	s.watchGas(ctx, round)
 	s.status.end(round, err, s.config.Logger)
 	return err
 }
 
-// round is the work of one step.
-type round struct {
-	now      time.Time
-	final    uint64     // the newest block that cannot be taken back
-	pursuits []*pursuit // in the order of their nonces, then those without in the order of their age
-	full     bool       // there are more mined intents than one step looks at
-	view     view
+// tick is the work of one step.
+type tick struct {
+	now     time.Time
+	final   uint64      // the newest block that cannot be taken back
+	intents []*txIntent // in the order of their nonces, then those without in the order of their age
+	full    bool        // there are more mined intents than one step looks at
+	view    view
 }
 
-// pursuit is an intent in one step, with what became of it so far.
-type pursuit struct {
+// txIntent is an intent in one step, with what became of it so far.
+type txIntent struct {
 	store.Intent
-	outcome
+	observation
 }
 
 // load reads the intents that are not over. Each status is read for itself, so that many of one do
 // not hide the others.
-func (s *Sender) load(ctx context.Context) (*round, error) {
-	r := &round{now: s.config.Clock(), final: s.config.Final()}
+func (s *Sender) load(ctx context.Context) (*tick, error) {
+	r := &tick{now: s.config.Clock(), final: s.config.Final()}
 	for _, status := range []store.IntentStatus{store.IntentMined, store.IntentSent, store.IntentQueued} {
 		intents, err := s.config.Store.Intents(ctx, s.config.ChainID, s.config.Signer.Address(), status)
 		if err != nil {
 			return r, fmt.Errorf("read %s intents: %w", status, err)
 		}
 		for _, intent := range intents {
-			r.pursuits = append(r.pursuits, &pursuit{Intent: intent})
+			r.intents = append(r.intents, &txIntent{Intent: intent})
 		}
 		r.full = r.full || (status == store.IntentMined && len(intents) >= store.MaxIntents)
 	}
 	return r, nil
 }
 
-func (s *Sender) pursue(ctx context.Context, lease store.Lease, r *round) error {
-	if err := s.look(ctx, r); err != nil {
+func (s *Sender) work(ctx context.Context, lease store.Lease, r *tick) error {
+	if err := s.readChain(ctx, r); err != nil {
 		return err
 	}
 	if err := s.observe(ctx, lease, r); err != nil {
 		return err
 	}
-	s.memory.forget(r)
+	s.state.forget(r)
 	halted, err := s.config.Halted(ctx)
 	if err != nil {
 		return fmt.Errorf("ask whether to halt: %w", err)
 	}
 	if halted {
-		s.status.alarm(SenderHalted, "nothing is sent until an operator clears the incident")
+		s.status.alarm(AlarmHalted, "nothing is sent until an operator clears the incident")
 		return nil
 	}
 	if s.isFormer() {
-		return s.handOver(ctx, lease, r)
+		return s.reassign(ctx, lease, r)
 	}
 	if err := s.keepAlive(ctx, lease, r); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (s *Sender) write(ctx context.Context, lease store.Lease, fn func(*store.Tx
 	return s.config.Store.Tx(ctx, func(tx *store.Tx) error {
 		err := tx.CheckLease(lease)
 		if errors.Is(err, store.ErrConflict) {
-			return fmt.Errorf("%w: %w", leases.ErrLeaseLost, err)
+			return fmt.Errorf("%w: %w", leases.ErrLost, err)
 		}
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 
 func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 20, func(t *testing.T, r *rig) {
+	onBothEngines(t, 20, func(t *testing.T, r *testSender) {
 		r.want(r.Missions...)
 		blocks := r.drain(20)
 		r.checkExactlyOnce(r.Missions, 0)
@@ -34,13 +34,13 @@ func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 // became of one.
 func TestAnOldHolderWritesNothing(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 3, func(t *testing.T, r *rig) {
+	onBothEngines(t, 3, func(t *testing.T, r *testSender) {
 		r.want(r.Missions[:1]...)
 		r.step()
 		r.mine()
 		old, oldLease := r.sender, r.lease
 		r.restart() // somebody else has it now
-		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
+		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
 			t.Errorf("recording what was mined: %v", err)
 		}
 		if now := r.intent(r.Missions[0]); now.Status != store.IntentSent {
@@ -48,7 +48,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 		}
 		r.step()
 		r.want(r.Missions[1:]...)
-		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
+		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
 			t.Errorf("a new attempt: %v", err)
 		}
 		for _, id := range r.Missions[1:] {
@@ -56,7 +56,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 				t.Errorf("the old holder began: %+v", now)
 			}
 		}
-		if err := old.Run(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
+		if err := old.Run(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
 			t.Errorf("Run: %v", err)
 		}
 		r.drain(20)
@@ -68,7 +68,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 // twice.
 func TestHandOverInTheMiddle(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 16, func(t *testing.T, r *rig) {
+	onBothEngines(t, 16, func(t *testing.T, r *testSender) {
 		r.want(r.Missions...)
 		lost := atomic.Int64{}
 		for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
@@ -79,7 +79,7 @@ func TestHandOverInTheMiddle(t *testing.T) {
 			work := func(sender *sender.Sender, lease store.Lease) {
 				group.Go(func() {
 					err := sender.Step(context.Background(), lease)
-					if errors.Is(err, leases.ErrLeaseLost) {
+					if errors.Is(err, leases.ErrLost) {
 						lost.Add(1)
 					} else if err != nil {
 						t.Error(err)
@@ -101,7 +101,7 @@ func TestHandOverInTheMiddle(t *testing.T) {
 
 func TestRunWorksUntilItIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	looked := make(chan struct{}, 100)
 	r.config.Halted = func(context.Context) (bool, error) {
 		looked <- struct{}{}

@@ -17,12 +17,12 @@ const (
 	poorFor     = 10 * time.Second // that nothing is begun because the account cannot pay
 )
 
-// memory is what a sender knows only while it runs. Losing it costs time, never a transaction.
-type memory struct {
-	head      sortie.Hash       // at which the outcomes were found
-	outcomes  map[int64]outcome // by intent
-	nextNonce uint64            // all below are used or given out
-	counted   bool              // the chain was asked for that, by quorum
+// state is what a sender knows only while it runs. Losing it costs time, never a transaction.
+type state struct {
+	head         sortie.Hash           // at which the outcomes were found
+	observations map[int64]observation // by intent
+	nextNonce    uint64                // all below are used or given out
+	counted      bool                  // the chain was asked for that, by quorum
 
 	broadcast map[sortie.Hash]time.Time // when a transaction was last handed to the nodes
 	outbid    map[int64]bool            // intents whose newest transaction a node refused for another that pays as much
@@ -51,23 +51,23 @@ type rest struct {
 	length time.Duration
 }
 
-func newMemory() memory {
-	return memory{
-		outcomes: map[int64]outcome{}, broadcast: map[sortie.Hash]time.Time{}, outbid: map[int64]bool{},
+func newState() state {
+	return state{
+		observations: map[int64]observation{}, broadcast: map[sortie.Hash]time.Time{}, outbid: map[int64]bool{},
 		takenAt: map[int64]onchain.Block{}, resting: map[int64]rest{},
 	}
 }
 
 // forget drops what is about intents that are over.
-func (m *memory) forget(r *round) {
+func (m *state) forget(r *tick) {
 	active, transactions := map[int64]bool{}, map[sortie.Hash]bool{}
-	for _, p := range r.pursuits {
+	for _, p := range r.intents {
 		active[p.ID] = true
 		for _, attempt := range p.Attempts {
 			transactions[attempt.Hash] = true
 		}
 	}
-	keep(m.outcomes, active)
+	keep(m.observations, active)
 	keep(m.outbid, active)
 	keep(m.takenAt, active)
 	keep(m.resting, active)
@@ -84,7 +84,7 @@ func keep[K comparable, V any](memories map[K]V, wanted map[K]bool) {
 
 // firstInLine notes since when a nonce is the lowest that waits. What stood behind another did not
 // wait for a better price.
-func (m *memory) firstInLine(nonce uint64, now time.Time) {
+func (m *state) firstInLine(nonce uint64, now time.Time) {
 	if m.inLine && m.line != nonce {
 		m.lineMoved = now
 	}
@@ -92,7 +92,7 @@ func (m *memory) firstInLine(nonce uint64, now time.Time) {
 }
 
 // gapLasts reports whether a gap has been there for so long that it will not close by itself.
-func (m *memory) gapLasts(nonce uint64, found bool, now time.Time) bool {
+func (m *state) gapLasts(nonce uint64, found bool, now time.Time) bool {
 	if !found {
 		m.gapSince = time.Time{}
 		return false
@@ -104,19 +104,19 @@ func (m *memory) gapLasts(nonce uint64, found bool, now time.Time) bool {
 }
 
 // rest lets an intent that could not be prepared wait, each time for longer.
-func (m *memory) rest(intent int64, now time.Time) {
+func (m *state) rest(intent int64, now time.Time) {
 	length := min(max(2*m.resting[intent].length, firstRest), longestRest)
 	m.resting[intent] = rest{now.Add(length), length}
 }
 
 // restBriefly lets an intent wait that is held back, for as long every time.
-func (m *memory) restBriefly(intent int64, now time.Time) {
+func (m *state) restBriefly(intent int64, now time.Time) {
 	m.resting[intent] = rest{until: now.Add(firstRest)}
 }
 
 // rests reports whether an intent waits. One whose transactions were mined in vain waits longer
 // after each of them, counted by their nonces, because each has cost gas.
-func (m *memory) rests(intent store.Intent, now time.Time) bool {
+func (m *state) rests(intent store.Intent, now time.Time) bool {
 	if now.Before(m.resting[intent.ID].until) {
 		return true
 	}

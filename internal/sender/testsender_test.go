@@ -30,12 +30,12 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// rig is a chain whose blocks the test makes, funded missions on it, a database, and a sender that
+// testSender is a chain whose blocks the test makes, funded missions on it, a database, and a sender that
 // closes them.
-type rig struct {
+type testSender struct {
 	t testing.TB
-	*anviltest.AnvilChain
-	front      *meddler    // what the sender takes for its node
+	*anviltest.Chain
+	front      *proxyNode  // what the sender takes for its node
 	key        *sortie.Key // of the sender's account
 	firstBlock uint64      // of the sender's work
 	firstNonce uint64
@@ -45,29 +45,29 @@ type rig struct {
 	clock    *movableClock
 	db       *store.DB
 	nodes    *chain.Nodes
-	config   sender.SenderConfig
+	config   sender.Config
 	sender   *sender.Sender
 	lease    store.Lease
 }
 
 // onBothEngines runs a test on a rig with each database.
-func onBothEngines(t *testing.T, missions int, test func(t *testing.T, r *rig)) {
+func onBothEngines(t *testing.T, missions int, test func(t *testing.T, r *testSender)) {
 	t.Helper()
 	for name, database := range map[string]func(testing.TB) string{"SQLite": sqliteDatabase, "PostgreSQL": pgtest.Database} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newRig(t, missions, database(t)))
+			test(t, newTestSender(t, missions, database(t)))
 		})
 	}
 }
 
 func sqliteDatabase(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
 
-func newRig(t testing.TB, missions int, database string) *rig {
+func newTestSender(t testing.TB, missions int, database string) *testSender {
 	t.Helper()
-	r := &rig{t: t, AnvilChain: anviltest.StartAnvil(t, missions), depth: 3, database: database, clock: &movableClock{time: time.Now()}}
+	r := &testSender{t: t, Chain: anviltest.Start(t, missions), depth: 3, database: database, clock: &movableClock{time: time.Now()}}
 	r.clock.advance(blockTime)
-	r.front = newMeddler(t, r.Client.Client())
+	r.front = newProxyNode(t, r.Client.Client())
 	r.key = devnet.WalletByRole(devnet.RoleSender).Key
 	r.firstNonce, r.firstBlock = r.nonce(), r.Head()+1
 	r.openStore()
@@ -77,13 +77,13 @@ func newRig(t testing.TB, missions int, database string) *rig {
 }
 
 // mine makes a block, and lets the time of one pass.
-func (r *rig) mine() {
+func (r *testSender) mine() {
 	r.t.Helper()
-	r.AnvilChain.Mine()
+	r.Chain.Mine()
 	r.clock.advance(blockTime)
 }
 
-func (r *rig) nonce() uint64 {
+func (r *testSender) nonce() uint64 {
 	r.t.Helper()
 	nonce, err := r.Client.NonceAt(context.Background(), common.Address(r.key.Address()), nil)
 	if err != nil {
@@ -92,10 +92,10 @@ func (r *rig) nonce() uint64 {
 	return nonce
 }
 
-func (r *rig) final() uint64 { return r.Head() - min(r.Head(), r.depth) }
+func (r *testSender) final() uint64 { return r.Head() - min(r.Head(), r.depth) }
 
 // openStore opens the database, once more after a death.
-func (r *rig) openStore() {
+func (r *testSender) openStore() {
 	r.t.Helper()
 	var err error
 	if r.db, err = store.Open(context.Background(), r.database, store.Options{Clock: r.clock.now, Logger: quiet}); err != nil {
@@ -105,7 +105,7 @@ func (r *rig) openStore() {
 	r.t.Cleanup(func() { _ = db.Close() })
 }
 
-func (r *rig) useNodes(urls ...string) {
+func (r *testSender) useNodes(urls ...string) {
 	r.t.Helper()
 	nodes, err := chain.OpenNodes(context.Background(), urls, r.Deployment, quiet)
 	if err != nil {
@@ -117,10 +117,10 @@ func (r *rig) useNodes(urls ...string) {
 
 // restart gives the lease to a new sender, as after a crash: nothing remains of the old one but
 // what is stored.
-func (r *rig) restart() {
+func (r *testSender) restart() {
 	r.t.Helper()
 	r.clock.advance(time.Hour) // the old lease expires
-	lease, err := r.db.AcquireLease(context.Background(), sender.SenderLease(r.Deployment.ChainID, r.key.Address()), rand.Text(), time.Minute)
+	lease, err := r.db.AcquireLease(context.Background(), sender.LeaseName(r.Deployment.ChainID, r.key.Address()), rand.Text(), time.Minute)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -133,10 +133,10 @@ func (r *rig) restart() {
 	if config.Prepare == nil {
 		config.Prepare = map[string]sender.Prepare{"close": r.prepareClose}
 	}
-	r.lease, r.sender = lease, sender.NewSender(config)
+	r.lease, r.sender = lease, sender.New(config)
 }
 
-func (r *rig) prepareClose(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
+func (r *testSender) prepareClose(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
 	mission := r.Mission(intent.Subject)
 	if mission.Closed != 0 {
 		return sortie.Address{}, nil, sender.ErrAlreadyDone
@@ -150,7 +150,7 @@ func (r *rig) prepareClose(ctx context.Context, intent store.Intent) (sortie.Add
 }
 
 // want asks for missions to be closed.
-func (r *rig) want(missions ...string) {
+func (r *testSender) want(missions ...string) {
 	r.t.Helper()
 	err := r.db.Tx(context.Background(), func(tx *store.Tx) error {
 		for _, id := range missions {
@@ -165,7 +165,7 @@ func (r *rig) want(missions ...string) {
 	}
 }
 
-func (r *rig) step() {
+func (r *testSender) step() {
 	r.t.Helper()
 	if err := r.sender.Step(context.Background(), r.lease); err != nil {
 		r.t.Fatalf("step: %v", err)
@@ -173,7 +173,7 @@ func (r *rig) step() {
 }
 
 // drain makes blocks until no intent is left, and says how many it took.
-func (r *rig) drain(limit int) int {
+func (r *testSender) drain(limit int) int {
 	r.t.Helper()
 	for blocks := range limit {
 		r.step()
@@ -189,7 +189,7 @@ func (r *rig) drain(limit int) int {
 	return limit
 }
 
-func (r *rig) intents(statuses ...store.IntentStatus) []store.Intent {
+func (r *testSender) intents(statuses ...store.IntentStatus) []store.Intent {
 	r.t.Helper()
 	intents, err := r.db.Intents(context.Background(), r.Deployment.ChainID, r.key.Address(), statuses...)
 	if err != nil {
@@ -198,7 +198,7 @@ func (r *rig) intents(statuses ...store.IntentStatus) []store.Intent {
 	return intents
 }
 
-func (r *rig) intent(mission string) store.Intent {
+func (r *testSender) intent(mission string) store.Intent {
 	r.t.Helper()
 	intent, err := r.db.IntentOf(context.Background(), "close", mission)
 	if err != nil {
@@ -207,7 +207,7 @@ func (r *rig) intent(mission string) store.Intent {
 	return intent
 }
 
-func (r *rig) wantAlarm(kind string, present bool) {
+func (r *testSender) wantAlarm(kind string, present bool) {
 	r.t.Helper()
 	alarms := r.sender.Status().Alarms
 	found := false
@@ -222,12 +222,12 @@ func (r *rig) wantAlarm(kind string, present bool) {
 // checkExactlyOnce counts on the chain: every mission that was wanted closed once, by as many
 // transactions of the account as there were closes and others (of strangers, or in vain), and
 // nothing of it left in the pool.
-func (r *rig) checkExactlyOnce(closed []string, others int) {
+func (r *testSender) checkExactlyOnce(closed []string, others int) {
 	r.t.Helper()
 	ctx := context.Background()
 	logs, err := r.Client.FilterLogs(ctx, ethereum.FilterQuery{
 		FromBlock: new(big.Int).SetUint64(r.firstBlock), Addresses: []common.Address{common.Address(r.Deployment.Factory)},
-		Topics: [][]common.Hash{{anviltest.FactoryABI.GetABI().Events["MissionClosed"].ID}},
+		Topics: [][]common.Hash{{anviltest.Factory.GetABI().Events["MissionClosed"].ID}},
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -256,7 +256,7 @@ func (r *rig) checkExactlyOnce(closed []string, others int) {
 }
 
 // minedTransactions are those of the account since the rig was made.
-func (r *rig) minedTransactions() (mined []*types.Transaction) {
+func (r *testSender) minedTransactions() (mined []*types.Transaction) {
 	r.t.Helper()
 	rules := types.LatestSignerForChainID(new(big.Int).SetUint64(r.Deployment.ChainID))
 	for number := r.firstBlock; number <= r.Head(); number++ {

@@ -31,10 +31,10 @@ type view struct {
 	balance *big.Int
 }
 
-// look takes the view of the first node that can tell what became of the transactions under way,
+// readChain takes the view of the first node that can tell what became of the transactions under way,
 // those that are behind asked last. A node that has not even reached the final block is not asked:
 // to it, nonces that are used up seem free.
-func (s *Sender) look(ctx context.Context, r *round) error {
+func (s *Sender) readChain(ctx context.Context, r *tick) error {
 	candidates, tip, failures := s.candidates(ctx)
 	for _, candidate := range candidates {
 		node, head := candidate.Node, candidate.Value.Block

@@ -30,7 +30,7 @@ type chainWork struct {
 	nodes        *chain.Nodes
 	follower     *follower.Follower
 	sender       *sender.Sender // nil: refunds and payouts are off
-	senderConfig sender.SenderConfig
+	senderConfig sender.Config
 	account      sortie.Address // of the sender
 	settler      funding.Signer
 	chainID      uint64
@@ -46,20 +46,20 @@ func newChainWork(s *Service) *chainWork {
 	w := &chainWork{
 		app: s.app, ledger: s.ledger, store: s.store, nodes: s.nodes, settler: config.Settler, chainID: config.Deployment.ChainID, log: config.Logger, sends: config.Roles.Chain,
 		holder: newHolder(s.store.Stats().Engine),
-		follower: follower.NewFollower(follower.FollowerConfig{
+		follower: follower.New(follower.Config{
 			Nodes: s.nodes, Ledger: s.ledger, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations,
 			Finality: config.Finality, Logger: config.Logger, OnHead: s.ledger.ObserveBlock,
 		}),
 	}
 	if config.Refunds() {
 		w.account = config.Sender.Address()
-		w.senderConfig = sender.SenderConfig{
+		w.senderConfig = sender.Config{
 			Nodes: s.nodes, Store: s.store, Signer: funding.TransactionSigner{Signer: config.Sender}, ChainID: config.Deployment.ChainID,
 			MaxFeePerGas: config.MaxFeePerGas, MinBalance: config.MinGasBalance,
 			Prepare: map[string]sender.Prepare{app.IntentClose: holdable(w.prepareClose), store.IntentSettle: holdable(w.prepareSettle)},
 			Halted:  s.ledger.Halted, Final: w.finalBlock, Logger: config.Logger,
 		}
-		w.sender = sender.NewSender(w.senderConfig)
+		w.sender = sender.New(w.senderConfig)
 	}
 	return w
 }
@@ -105,7 +105,7 @@ func (w *chainWork) send(ctx context.Context) error {
 	if w.sender == nil {
 		return nil
 	}
-	return w.whileLeased(ctx, sender.SenderLease(w.chainID, w.account), &w.sending, w.sendAndTell)
+	return w.whileLeased(ctx, sender.LeaseName(w.chainID, w.account), &w.sending, w.sendAndTell)
 }
 
 func (w *chainWork) whileLeased(ctx context.Context, name string, held *atomic.Bool, work func(context.Context, store.Lease) error) error {

@@ -80,8 +80,8 @@ func (w *chainWork) senderHealth() string {
 	health := "ok"
 	for _, alarm := range w.sender.Status().Alarms {
 		switch alarm.Kind {
-		case sender.SenderHalted: // which the chain's part tells
-		case sender.SenderGasLow: // it still sends
+		case sender.AlarmHalted: // which the chain's part tells
+		case sender.AlarmGasLow: // it still sends
 			health = alarm.Kind
 		default:
 			return "stuck"

@@ -124,12 +124,12 @@ func (c chainFigures) Collect(figures chan<- prometheus.Metric) {
 }
 
 func (c chainFigures) collectSender(gauge, counter func(*prometheus.Desc, float64, ...string)) {
-	var status sender.SenderStatus
+	var status sender.Status
 	isSending := c.sending.Load()
 	if isSending {
 		status = c.sender.Status()
 	}
-	alarms := zeros[int](sender.SenderAlarmKinds)
+	alarms := zeros[int](sender.AlarmKinds)
 	for _, alarm := range status.Alarms { // one of each kind
 		alarms[alarm.Kind] = 1
 	}

@@ -25,7 +25,7 @@ func TestListsOfKindsAreComplete(t *testing.T) {
 		kinds             []string
 	}{
 		"chain.AlarmKinds":       {"../../internal/chain/*.go", `Alarm[A-Z]\w*`, follower.AlarmKinds},
-		"chain.SenderAlarmKinds": {"../../internal/chain/*.go", `Sender[A-Z]\w*`, sender.SenderAlarmKinds},
+		"chain.SenderAlarmKinds": {"../../internal/chain/*.go", `Sender[A-Z]\w*`, sender.AlarmKinds},
 		"chain.IncidentKinds":    {"../../internal/chain/*.go", `Incident[A-Z]\w*`, follower.IncidentKinds},
 		"app.IncidentKinds":      {"../../internal/app/*.go", `incident[A-Z]\w*`, app.IncidentKinds},
 	} {

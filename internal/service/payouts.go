@@ -36,10 +36,10 @@ const (
 // troublesInWords are the alarms of the sender that say what payouts wait for, in words for
 // contributors and creators.
 var troublesInWords = map[string]string{
-	sender.SenderBalanceLow:  "The account that pays the fees of the service has too little; its operator was told.",
-	sender.SenderAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
-	sender.SenderSignerFails: "The service cannot sign transactions now; its operator was told.",
-	sender.SenderStuck:       "Transactions of the service are not mined; its operator was told.",
+	sender.AlarmBalanceLow:  "The account that pays the fees of the service has too little; its operator was told.",
+	sender.AlarmAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
+	sender.AlarmSignerFails: "The service cannot sign transactions now; its operator was told.",
+	sender.AlarmStuck:       "Transactions of the service are not mined; its operator was told.",
 }
 
 // sendAndTell sends transactions, and keeps what they struggle with for the other processes.

@@ -63,8 +63,8 @@ func isClosed(done chan struct{}) bool {
 // finish waits for the lease of a former sender and works under it until nothing of that account is
 // left.
 func (w *chainWork) finish(ctx context.Context, account sortie.Address) {
-	former := sender.NewFormerSender(w.senderConfig, account)
-	leased := leases.Holder{Leases: w.store, Name: sender.SenderLease(w.chainID, account), ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}
+	former := sender.NewFormer(w.senderConfig, account)
+	leased := leases.Holder{Leases: w.store, Name: sender.LeaseName(w.chainID, account), ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}
 	err := leased.Run(ctx, func(ctx context.Context, lease store.Lease) error {
 		w.log.Warn("another account was the sender before: its transactions are followed, and what it has not sent is handed over", "former", account.String(), "sender", w.account.String())
 		err := former.Run(ctx, lease)
@@ -74,7 +74,7 @@ func (w *chainWork) finish(ctx context.Context, account sortie.Address) {
 		w.sender.Wake()
 		return err
 	})
-	if err != nil && !errors.Is(err, leases.ErrLeaseLost) {
+	if err != nil && !errors.Is(err, leases.ErrLost) {
 		w.log.Warn("the work of a former sender stopped; it begins again", "former", account.String(), "error", err)
 	}
 }
