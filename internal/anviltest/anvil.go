@@ -44,7 +44,7 @@ type Chain struct {
 	BaseFee    int64    // of the next block
 }
 
-// Start starts anvil, deploys the contracts and funds so many missions.
+// Start starts anvil, deploys the contracts and funds missions.
 func Start(t testing.TB, missions int) *Chain {
 	t.Helper()
 	c := &Chain{t: t, URL: startAnvil(t), BaseFee: Gwei}
@@ -71,7 +71,7 @@ func startAnvil(t testing.TB) string {
 		t.Fatalf("anvil is not installed: run `make setup` (%v)", err)
 	}
 	anvil := exec.Command(anvilPath, "--port", "0", "--chain-id", "31337", "--preserve-historical-states")
-	anvil.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is a script around the program: both must end
+	anvil.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is a script that starts the program: both must end
 	output, err := anvil.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func (c *Chain) developmentKey(role devnet.Role) funding.Signer {
 	return signer
 }
 
-// fundMissions creates missions of the deployer, who owns all service tokens, and turns automatic
+// fundMissions funds missions as the deployer, who owns all service tokens, and turns automatic
 // mining off.
 func (c *Chain) fundMissions(missions int) {
 	c.t.Helper()

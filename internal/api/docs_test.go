@@ -15,7 +15,7 @@ func TestDocsAreServed(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			got := s.send(testRequest{method: method, target: target, unsigned: true})
 			if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != contentType {
-				t.Errorf("%s %s: %d %s", method, target, got.StatusCode, got.Header.Get("Content-Type"))
+				t.Errorf("%s %s: got %d %s, want 200 %s", method, target, got.StatusCode, got.Header.Get("Content-Type"), contentType)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func TestCreateDraft(t *testing.T) {
 		s := newService(t, serviceOptions{database: database})
 		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission})
 		if a.StatusCode != http.StatusCreated {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
+			t.Fatalf("create: got %d %s, want 201", a.StatusCode, a.body)
 		}
 		draft := decode[sortie.DraftCreated](t, a)
 		if draft.Status != "pending_funding" || draft.ReviewStatus != "draft" || draft.FundingStatus != "pending_funding" ||
@@ -42,7 +42,7 @@ func TestCreateDraft(t *testing.T) {
 	})
 }
 
-// The answers are written by hand; the wire types say what they must be.
+// Answers that are encoded by hand equal the JSON of the wire types.
 func TestAnswersAreWhatTheWireTypesSay(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -57,10 +57,10 @@ func TestAnswersAreWhatTheWireTypesSay(t *testing.T) {
 		} {
 			a := s.send(testRequest{target: target})
 			if a.StatusCode != http.StatusOK {
-				t.Fatalf("%s: %d %s", target, a.StatusCode, a.body)
+				t.Fatalf("%s: got %d %s, want 200", target, a.StatusCode, a.body)
 			}
 			if err := json.Unmarshal(a.body, value); err != nil {
-				t.Fatalf("%s: %v", target, err)
+				t.Fatalf("%s: decode: %v", target, err)
 			}
 			encoded, err := json.Marshal(value)
 			if err != nil {
@@ -95,7 +95,7 @@ func TestReplayReturnsTheDraft(t *testing.T) {
 		} {
 			a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: body})
 			if a.StatusCode != http.StatusOK || a.Header.Get("Idempotent-Replayed") != "true" {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s: got %d %s, want 200 and a replay", name, a.StatusCode, a.body)
 				continue
 			}
 			again := decode[sortie.DraftCreated](t, a)
@@ -110,7 +110,7 @@ func TestReplayReturnsTheDraft(t *testing.T) {
 		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1",
 			body: `{"title":"Photo of the back door","reward":{"token":"USDC","amount":2.5},"targetCount":5}`})
 		if a.StatusCode != http.StatusConflict || a.code() != sortie.CodeIdempotencyConflict {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
+			t.Fatalf("another mission under the same key: got %d %s, want 409 idempotency_conflict", a.StatusCode, a.body)
 		}
 		if got := fmt.Sprintf("%v %v", a.details()["draftId"], a.details()["fields"]); got != first.DraftID+" [title targetCount]" {
 			t.Errorf("details %s", got)
@@ -168,7 +168,7 @@ func TestQuotesAdvanceInSteps(t *testing.T) {
 		s := newService(t, serviceOptions{database: database})
 		draft := s.create("k1", goodMission)
 		target := "/api/external/missions/" + draft.DraftID
-		s.clock.advance(15*time.Minute - time.Duration(s.clock.Now().UnixNano())%(15*time.Minute) + time.Second) // just behind a step
+		s.clock.advance(15*time.Minute - time.Duration(s.clock.Now().UnixNano())%(15*time.Minute) + time.Second) // just after a step
 		first := s.send(testRequest{target: target})
 		s.clock.advance(14 * time.Minute)
 		if second := s.send(testRequest{target: target}); string(second.body) != string(first.body) {
@@ -191,7 +191,7 @@ func TestStatusTakesEitherID(t *testing.T) {
 		byDraft := s.send(testRequest{target: "/api/external/missions/" + draft.DraftID})
 		byMission := s.send(testRequest{target: "/api/external/missions/" + draft.MissionID})
 		if byDraft.StatusCode != http.StatusOK || string(byDraft.body) != string(byMission.body) {
-			t.Errorf("%s\n%s", byDraft.body, byMission.body)
+			t.Errorf("status by both ids: got %s\nand %s, want the same", byDraft.body, byMission.body)
 		}
 	})
 }
@@ -242,7 +242,7 @@ func TestCursorsAreBoundToTheirList(t *testing.T) {
 		list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions?limit=1"}))
 		cursor := *list.Summary.NextCursor
 		if a := s.send(testRequest{target: "/api/external/missions?limit=1&cursor=" + cursor}); a.StatusCode != http.StatusOK {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
+			t.Fatalf("own cursor: got %d %s, want 200", a.StatusCode, a.body)
 		}
 		bad := map[string]testRequest{
 			"another wallet": {target: "/api/external/missions?limit=1&cursor=" + cursor, signer: stranger},
@@ -259,7 +259,7 @@ func TestCursorsAreBoundToTheirList(t *testing.T) {
 		}
 		for name, r := range bad {
 			if a := s.send(r); a.StatusCode != http.StatusBadRequest || a.code() != sortie.CodeInvalidCursor {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("cursor with %s: got %d %s, want 400 invalid_cursor", name, a.StatusCode, a.body)
 			}
 		}
 	})
@@ -271,7 +271,7 @@ func TestPreview(t *testing.T) {
 	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/preview", body: goodMission})
 	preview := decode[sortie.Preview](t, a)
 	if a.StatusCode != http.StatusOK || preview.TotalBudget != (sortie.Budget{Token: "USDC", Amount: "10", BaseUnits: "10000000"}) || preview.Warnings == nil {
-		t.Errorf("%d %s", a.StatusCode, a.body)
+		t.Errorf("preview: got %d %s, want 200, a budget of 10 USDC and a list of warnings", a.StatusCode, a.body)
 	}
 	if list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions"})); len(list.Drafts) != 0 {
 		t.Error("a preview was stored")
@@ -292,7 +292,7 @@ func TestACreatorHoldsSoManyUnfundedDrafts(t *testing.T) {
 	group.Wait()
 	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "one more", body: goodMission})
 	if a.StatusCode != http.StatusConflict || a.code() != sortie.CodeWrongState {
-		t.Errorf("%d %s", a.StatusCode, a.body)
+		t.Errorf("one draft too many: got %d %s, want 409 wrong_state", a.StatusCode, a.body)
 	}
 	if a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "1", body: goodMission}); a.StatusCode != http.StatusOK {
 		t.Errorf("a replay at the limit: %d %s", a.StatusCode, a.body)

@@ -6,7 +6,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Addresses that take each other's place are still written as they are.
+// Addresses that share a cache entry are still encoded correctly.
 func TestAddressesAreRememberedRight(t *testing.T) {
 	t.Parallel()
 	var first, second sortie.Address

@@ -18,7 +18,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// moodySigner signs with the right key, if it is in the mood.
+// moodySigner signs with the right key, or fails as the test tells it to.
 type moodySigner struct {
 	funding.Signer
 	mood atomic.Pointer[func(context.Context) error] // nil: good
@@ -50,16 +50,16 @@ func (m *moodySigner) set(mood func(context.Context) error) {
 	m.mood.Store(&mood)
 }
 
-// unavailable checks that an answer says "try again later".
+// unavailable checks that an answer is 503 with Retry-After.
 func unavailable(t *testing.T, what string, a answer, code sortie.Code) {
 	t.Helper()
 	if a.StatusCode != http.StatusServiceUnavailable || a.code() != code || a.Header.Get("Retry-After") == "" {
-		t.Errorf("%s: %d %v %s", what, a.StatusCode, a.Header, a.body)
+		t.Errorf("%s: got %d %v %s, want 503 %s and Retry-After", what, a.StatusCode, a.Header, a.body, code)
 	}
 	checkError(t, a)
 }
 
-// eventually waits for something that gives no signal.
+// eventually polls until a condition holds.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	again, deadline := time.NewTicker(2*time.Millisecond), time.After(patience)
@@ -121,7 +121,7 @@ func TestOverloadIsShed(t *testing.T) {
 	}
 }
 
-// halfSent begins a request and leaves out the end of its body.
+// halfSent sends a request without the end of its body.
 func (s *testService) halfSent(text string) *wire {
 	s.t.Helper()
 	w := s.dial()
@@ -129,9 +129,8 @@ func (s *testService) halfSent(text string) *wire {
 	return w
 }
 
-// Bodies that take their time keep no other client from being served: when there are too many, the
-// oldest gives way.
-func TestSlowBodiesTakeNoPlace(t *testing.T) {
+// Slow bodies do not block other clients: at the bound the oldest is displaced.
+func TestSlowBodiesDoNotBlockOtherRequests(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: func(config *Config) { config.MaxInFlight, config.BodyTimeout = 1, time.Minute }})
 	bodies := s.Config.Handler.(*Server).bodies.signed
@@ -157,8 +156,7 @@ func TestSlowBodiesTakeNoPlace(t *testing.T) {
 	}
 }
 
-// Half-sent bodies without a valid signature keep operators from nothing, whichever path and wallet
-// they name.
+// Half-sent bodies without a valid signature do not block operators, for any path and wallet.
 func TestHalfSentBodiesDoNotKeepOperatorsOut(t *testing.T) {
 	t.Parallel()
 	const share = 8
@@ -191,8 +189,7 @@ func TestHalfSentBodiesDoNotKeepOperatorsOut(t *testing.T) {
 	mustBe(t, "a creator", s.send(testRequest{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
 }
 
-// A neighbour at an operator's address, as at the exit of one company, keeps the operator out with
-// no half-sent bodies.
+// Half-sent bodies from an operator's own address do not block the operator.
 func TestHalfSentBodiesOfANeighbourDoNotKeepOperatorsOut(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: DefaultLimits(), config: func(config *Config) { config.BodyTimeout = time.Minute }})
@@ -206,8 +203,7 @@ func TestHalfSentBodiesOfANeighbourDoNotKeepOperatorsOut(t *testing.T) {
 	mustBe(t, "the operator", s.decide(reviewer, draft.DraftID, "reject", goodReason), http.StatusOK)
 }
 
-// One network has a share of the bodies: the oldest of its own gives way to a new one, and none of
-// others.
+// A new body displaces the oldest of its own network, not those of others.
 func TestBodiesOfOneAddress(t *testing.T) {
 	t.Parallel()
 	const share = 3
@@ -255,7 +251,7 @@ func addresses(n int, address func(i int) string) (all []string) {
 	return all
 }
 
-// The time for a body to arrive is not time for the work on it.
+// The body timeout does not apply to the work after the body.
 func TestTheBodyTimeoutEndsWithTheBody(t *testing.T) {
 	t.Parallel()
 	const timeout = 5 * time.Second // in which a busy machine sends the body
@@ -293,13 +289,13 @@ func TestPanicsAreContained(t *testing.T) {
 		} {
 			a := s.send(r)
 			if a.StatusCode != http.StatusInternalServerError || a.code() != sortie.CodeInternal || strings.Contains(string(a.body), "out of order") || strings.Contains(string(a.body), "mood") {
-				t.Errorf("%s: %d %s", r.target, a.StatusCode, a.body)
+				t.Errorf("%s: got %d %s, want 500 internal_error without the cause", r.target, a.StatusCode, a.body)
 			}
 			checkError(t, a)
 			line := logs.next(t)
 			if line["id"] != a.Header.Get("X-Request-Id") || line["level"] != "ERROR" || line["code"] != "internal_error" ||
 				!strings.Contains(fmt.Sprint(line["error"]), "panic: ") || !strings.Contains(fmt.Sprint(line["error"]), "faults_test.go") {
-				t.Errorf("%v", line)
+				t.Errorf("log line: got %v, want the panic with its stack", line)
 			}
 		}
 	}
@@ -313,8 +309,8 @@ func TestPanicsAreContained(t *testing.T) {
 	mustBe(t, "create afterwards", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
 }
 
-// Half an answer must not look like a whole one, and must be heard of.
-func TestAPanicBehindHalfAnAnswerCutsIt(t *testing.T) {
+// A truncated answer must be recognizable, and is logged.
+func TestAPanicAfterHalfAnAnswerClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	logs := newLogBook()
 	s := newService(t, serviceOptions{config: func(config *Config) { config.Logger = logs.logger() }})
@@ -342,7 +338,7 @@ func TestAPanicBehindHalfAnAnswerCutsIt(t *testing.T) {
 			t.Errorf("%s: the connection is still open", path)
 		}
 		if line := logs.next(t); line["level"] != "ERROR" || !strings.Contains(fmt.Sprint(line["error"]), reason) {
-			t.Errorf("%s: %v", path, line)
+			t.Errorf("%s: got log line %v, want an error with %q", path, line, reason)
 		}
 		if got := s.metric(fmt.Sprintf(`sortie_http_requests_total{code="200",route="GET %s"}`, path)); got != "1" {
 			t.Errorf("%s was counted %q times", path, got)
@@ -377,7 +373,7 @@ func TestStoreUnavailable(t *testing.T) {
 	}
 }
 
-// Without a signature there is no draft: nobody could fund it.
+// Without a signature there is no draft, because it could not be funded.
 func TestSignerUnavailable(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -407,8 +403,8 @@ func TestSignerUnavailable(t *testing.T) {
 	})
 }
 
-// A node that is away is held against nobody: plain keys need none, and contract wallets may try
-// again.
+// A node that is unavailable does not count as a failed authentication: plain keys need no node,
+// and contract wallets may try again.
 func TestNodeUnavailable(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool
@@ -426,7 +422,7 @@ func TestNodeUnavailable(t *testing.T) {
 		a := s.send(account(http.MethodPost, draftsPath, "k1", goodMission))
 		unavailable(t, "contract wallet", a, sortie.CodeSignatureVerificationUnavailable)
 		if strings.Contains(string(a.body), "10.0.0.5") || a.Header.Get("WWW-Authenticate") != "" {
-			t.Errorf("%v %s", a.Header, a.body)
+			t.Errorf("got %v %s, want neither the address of the node nor a challenge", a.Header, a.body)
 		}
 	}
 	s.storesNothing(t)
@@ -435,13 +431,13 @@ func TestNodeUnavailable(t *testing.T) {
 	mustBe(t, "contract wallet afterwards", s.send(account(http.MethodGet, listPath, "", "")), http.StatusOK)
 }
 
-// A client that leaves while it is being worked for is no failure of ours.
+// A request whose client disconnects is not an error of the service.
 func TestAbandonedRequests(t *testing.T) {
 	t.Parallel()
 	logs, signer := newLogBook(), newMoodySigner(t)
 	s := newService(t, serviceOptions{signer: signer, config: func(config *Config) { config.Logger = logs.logger() }})
 	waiting := make(chan struct{})
-	for _, outcome := range []error{context.Canceled, nil} { // a signer that gives up too, and one that goes on for the store to see it
+	for _, outcome := range []error{context.Canceled, nil} { // a signer that stops too, and one that continues until the store notices
 		signer.set(func(ctx context.Context) error {
 			waiting <- struct{}{}
 			<-ctx.Done()
@@ -459,7 +455,7 @@ func TestAbandonedRequests(t *testing.T) {
 			checkError(t, *a)
 		}
 		if line := logs.next(t); line["status"] != float64(statusAbandoned) || line["level"] != "DEBUG" || line["error"] != nil {
-			t.Errorf("%v", line)
+			t.Errorf("log line: got %v, want status 499 and no error", line)
 		}
 	}
 	if got := s.metric(`sortie_http_requests_total{code="499",route="POST /api/external/missions/drafts"}`); got != "2" {
@@ -470,7 +466,7 @@ func TestAbandonedRequests(t *testing.T) {
 	mustBe(t, "afterwards", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission}), http.StatusCreated)
 }
 
-// The service stops with requests under way if they take too long.
+// The service can stop while requests are in flight.
 func TestStoreClosed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

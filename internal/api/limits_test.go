@@ -14,8 +14,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// limited checks that an answer is a refusal by the named limit, with everything a client needs to
-// wait.
+// limited checks that an answer is 429 of the named limit, with the RateLimit headers.
 func limited(t *testing.T, a answer, limit string, quota, seconds int) {
 	t.Helper()
 	if a.StatusCode != http.StatusTooManyRequests || a.code() != sortie.CodeRateLimited {
@@ -56,7 +55,7 @@ func TestLimitOfAnAddress(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/docs"} {
 		mustBe(t, path, s.send(testRequest{target: path, unsigned: true}), http.StatusOK)
 	}
-	// Without a proxy that is trusted, a client cannot talk itself out of its address.
+	// X-Forwarded-For of an untrusted peer does not change the client address.
 	for i := range 3 {
 		header := http.Header{"X-Forwarded-For": {fmt.Sprint("203.0.113.", i)}, "X-Real-Ip": {"203.0.113.9"}, "Forwarded": {"for=203.0.113.9"}}
 		limited(t, s.send(testRequest{target: listPath, header: header}), "address", 3, 20)
@@ -87,9 +86,9 @@ func TestLimitsComeBeforeTheBody(t *testing.T) {
 	limited(t, *a, "address", 1, 60)
 }
 
-// An address that failed too often is refused further failures and questions to contract wallets.
-// Its other clients are served: those with a valid signature, operators, readers of the public
-// feed, and clients with a valid link.
+// For an address with too many failures, further failures and checks of contract wallets are
+// refused. Its other clients are served: valid signatures, operators, readers of the public feed,
+// and valid links.
 func TestFailedAuthenticationsLockOutNoValidClient(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -124,7 +123,7 @@ func TestFailedAuthenticationsLockOutNoValidClient(t *testing.T) {
 	limited(t, s.send(testRequest{target: listPath, unsigned: true}), "failed-authentication", 2, 30)
 }
 
-// A large answer, and one with many quotes, counts as several requests, of the wallet and of the
+// A large answer, and one with many quotes, counts as several requests of the wallet and of the
 // address.
 func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 	t.Parallel()
@@ -162,8 +161,8 @@ func TestCostlyAnswersCountAsSeveralRequests(t *testing.T) {
 	}
 }
 
-// A client that asks for many lists at a time and does not receive them is refused more; its other
-// requests are not, and neither are operators.
+// A client with many unread lists in flight is refused more lists. Its other requests are served,
+// and so are operators.
 func TestListsAtATime(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]*Limits{"wallet": {WalletLists: 2}, "address": {AddressLists: 2}} {
@@ -218,7 +217,7 @@ func TestAddressesOfOneIPv6NetworkShareALimit(t *testing.T) {
 	}
 }
 
-// A proxy that is not trusted makes all its clients one. That is logged once, with what to do.
+// The first X-Forwarded-For of an untrusted peer is logged, once, with what to do.
 func TestForwardedForOfAnUntrustedPeerIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	logs := newLogBook()
@@ -237,7 +236,7 @@ func TestForwardedForOfAnUntrustedPeerIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// Wallets cost nothing, so one address could fill the disk with drafts of wallets that it makes up.
+// Bytes of drafts are limited by address, because an address can use any number of wallets.
 func TestLimitOfDraftBytesOfAnAddress(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{AddressDraftKiB: 60}})
@@ -253,8 +252,8 @@ func TestLimitOfDraftBytesOfAnAddress(t *testing.T) {
 	mustBe(t, "a minute later", s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k", body: large, signer: wallet}), http.StatusCreated)
 }
 
-// What is not stored uses up nothing: a stranger at the same address must not lock out creators
-// with posts that are refused.
+// A draft that is not stored uses no quota, so that refused requests lock out no creator of the
+// same address.
 func TestDraftsThatAreNotStoredUseUpNoDraftBytes(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{AddressDraftKiB: 128}})
@@ -273,7 +272,7 @@ func TestDraftsThatAreNotStoredUseUpNoDraftBytes(t *testing.T) {
 	mustBe(t, "another draft", post("k2", large), http.StatusCreated)
 }
 
-// Drafts count from when they are taken in, so posts at the same time get no more than others.
+// Draft bytes count before the draft is stored, so that concurrent requests are limited too.
 func TestDraftBytesCountBeforeTheDraftIsStored(t *testing.T) {
 	t.Parallel()
 	waiting, proceed, signer := make(chan struct{}), make(chan struct{}), newMoodySigner(t)
@@ -331,7 +330,7 @@ func TestLimitsOfAWallet(t *testing.T) {
 	a := create("k1", creator)
 	mustBe(t, "first draft", a, http.StatusCreated)
 	if policy, left := a.Header.Get("RateLimit-Policy"), a.Header.Get("RateLimit"); policy != `"drafts";q=2;w=60` || left != `"drafts";r=1;t=30` {
-		t.Errorf("%s %s", policy, left)
+		t.Errorf("headers of the first draft: got %s %s, want 1 of 2 left", policy, left)
 	}
 	mustBe(t, "replay", create("k1", creator), http.StatusOK)
 	limited(t, create("k2", creator), "drafts", 2, 30)
@@ -341,7 +340,7 @@ func TestLimitsOfAWallet(t *testing.T) {
 	a = s.send(testRequest{target: listPath})
 	mustBe(t, "first read", a, http.StatusOK)
 	if policy, left := a.Header.Get("RateLimit-Policy"), a.Header.Get("RateLimit"); policy != `"reads";q=3;w=60` || left != `"reads";r=2;t=20` {
-		t.Errorf("%s %s", policy, left)
+		t.Errorf("headers of the first read: got %s %s, want 2 of 3 left", policy, left)
 	}
 	mustBe(t, "preview", s.send(testRequest{method: http.MethodPost, target: previewPath, body: goodMission}), http.StatusOK)
 	mustBe(t, "not found", s.send(testRequest{target: listPath + "/x"}), http.StatusNotFound)
@@ -359,7 +358,7 @@ func TestLimitsOfAWallet(t *testing.T) {
 	}
 }
 
-// What follows, reviews and asks to look counts as reading.
+// Reads, reviews and confirm-funding count as reads.
 func TestLimitsOfFollowingAndReviewing(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{WalletDrafts: 1, WalletReads: 3}})
@@ -384,7 +383,7 @@ func TestNoLimits(t *testing.T) {
 		s := newService(t, serviceOptions{limits: limits})
 		for range 400 {
 			if a := s.roundTrip(s.build(testRequest{target: listPath, unsigned: true})); a.StatusCode != http.StatusUnauthorized {
-				t.Fatalf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Fatalf("limits %s: got %d %s, want 401", name, a.StatusCode, a.body)
 			}
 		}
 		a := s.send(testRequest{target: listPath})
@@ -450,7 +449,7 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// However many clients there are, a limiter stays small, and still limits each of the last.
+// A limiter stays bounded for any number of clients, and still limits the last ones.
 func TestLimitersAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_770_000_000, 0)

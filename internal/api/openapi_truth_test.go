@@ -22,8 +22,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// These tests hold openapi.yaml against the code and the vectors, so that what it says, examples
-// included, is true.
+// These tests compare openapi.yaml, its examples included, with the code and the vectors.
 
 func TestRoutesAndDocumentedPathsAreTheSame(t *testing.T) {
 	t.Parallel()
@@ -81,7 +80,7 @@ func TestDocumentedCodesAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// codesInOperations are the statuses under which each code is documented.
+// codesInOperations returns the statuses under which each code is documented.
 func codesInOperations(document *openapi3.T) map[string]map[string]bool {
 	mentioned := make(map[string]map[string]bool)
 	var search func(status string, schema *openapi3.SchemaRef)
@@ -275,7 +274,7 @@ func TestDocumentedObjectsAreTheWireTypes(t *testing.T) {
 	sameSet(t, "Mission", slices.Collect(maps.Keys(inside("Mission").Properties)), append(members(reflect.TypeOf(sortie.Mission{})), "creator"))
 }
 
-// vector is what these tests need of spec/vectors.json.
+// vector is the part of spec/vectors.json that these tests use.
 type vector struct {
 	Requests []struct{ Body, Text, Digest, Signature string }
 	Keys     struct {
@@ -413,7 +412,7 @@ func TestErrorExamplesAreWhatTheServiceSays(t *testing.T) {
 		_, err := mission.Normalize([]byte(body), creator)
 		var said *sortie.Error
 		if !errors.As(err, &said) {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("example %s: got error %v, want a sortie.Error", name, err)
 		}
 		said.RequestID = "req_5f0c6b1de5a94c0f8e21a7b3"
 		want, _ := json.Marshal(map[string]any{"ok": false, "error": said})
@@ -465,7 +464,7 @@ func texts(values []any) []string {
 	return list
 }
 
-// members are the JSON names of a struct's fields.
+// members returns the JSON names of a struct's fields.
 func members(structure reflect.Type) []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(structure) {

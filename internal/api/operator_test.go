@@ -22,7 +22,7 @@ const (
 
 const goodReason = `{"reason":"The place is private."}`
 
-// decide posts a decision of an operator.
+// decide sends an operator's decision.
 func (s *testService) decide(signer sortie.Signer, id, verdict, body string) answer {
 	s.t.Helper()
 	return s.send(testRequest{method: http.MethodPost, target: decidePath + "/" + id + "/" + verdict, body: body, signer: signer})
@@ -33,7 +33,7 @@ func (s *testService) status(id string) sortie.MissionStatus {
 	return decode[sortie.MissionStatus](s.t, s.send(testRequest{target: listPath + "/" + id}))
 }
 
-// eventTypes are the types of the creator's events, oldest first.
+// eventTypes returns the types of the creator's events, oldest first.
 func (s *testService) eventTypes() string {
 	s.t.Helper()
 	var types []string
@@ -128,7 +128,7 @@ func TestFromRejectionToRefund(t *testing.T) {
 		page := decode[sortie.EventPage](t, s.send(testRequest{target: eventsPath}))
 		last := page.Events[len(page.Events)-1]
 		if last.Type != sortie.EventRefundConfirmed || !strings.Contains(string(last.Data), `"refundBaseUnits":"10000000"`) {
-			t.Errorf("%+v %s", last, last.Data)
+			t.Errorf("last event: got %+v %s, want the refund", last, last.Data)
 		}
 		unfunded := s.create("k2", goodMission)
 		mustBe(t, "reject unfunded", s.decide(reviewer, unfunded.DraftID, "reject", goodReason), http.StatusOK)
@@ -140,8 +140,8 @@ func TestFromRejectionToRefund(t *testing.T) {
 	})
 }
 
-// A decision is made once. Sent again by whoever made it, it is the same answer; everybody else
-// learns what it was.
+// A decision is made once. The operator who repeats it gets the same answer; other operators get a
+// conflict that names it.
 func TestDecisionsAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -161,7 +161,7 @@ func TestDecisionsAreMadeOnce(t *testing.T) {
 			"by another, the other": s.decide(colleague, draft.DraftID, "approve", ""),
 		} {
 			if a.StatusCode != http.StatusConflict || a.code() != sortie.CodeWrongState || a.details()["decidedBy"] != reviewer.Address().String() || a.details()["reviewStatus"] != "rejected" {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s: got %d %s, want 409 wrong_state that names the first decision", name, a.StatusCode, a.body)
 			}
 			checkError(t, a)
 		}
@@ -175,7 +175,7 @@ func TestDecisionsAreMadeOnce(t *testing.T) {
 	})
 }
 
-// A reason must be something to read, and no more than the document says.
+// A reason must have visible text, within the documented length.
 func TestReasonsOfDecisions(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -205,15 +205,16 @@ func TestReasonsOfDecisions(t *testing.T) {
 		}
 	}
 	if status := s.status(draft.DraftID); status.ReviewStatus != sortie.ReviewInReview {
-		t.Errorf("%+v", status)
+		t.Errorf("status: got %+v, want in_review", status)
 	}
 	a := s.decide(reviewer, draft.DraftID, "approve", `{"reason":"`+long+`"}`)
 	if review := decode[sortie.ReviewDetail](t, a).Review; a.StatusCode != http.StatusOK || review.Decision.Reason != long {
-		t.Errorf("%d %.300s", a.StatusCode, a.body)
+		t.Errorf("approve with the longest reason: got %d %.300s, want 200 and the reason", a.StatusCode, a.body)
 	}
 }
 
-// A reorganization below what was final halts what moves money, until a person has looked.
+// A reorganization below finality halts everything that moves money until an operator clears the
+// incident.
 func TestHaltAndClear(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -235,14 +236,14 @@ func TestHaltAndClear(t *testing.T) {
 		cleared := clear(reviewer, incident, goodReason)
 		mustBe(t, "clear", cleared, http.StatusOK)
 		if got := decode[sortie.IncidentCleared](t, cleared); got.ID != incident || got.Halted {
-			t.Errorf("%+v", got)
+			t.Errorf("clear: got %+v, want the incident and no halt", got)
 		}
 		if again := clear(colleague, incident, goodReason); again.StatusCode != http.StatusConflict || again.code() != sortie.CodeWrongState {
 			t.Errorf("cleared again: %d %s", again.StatusCode, again.body)
 		}
 		overview := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 		if overview.Halted || slices.ContainsFunc(overview.Incidents, func(i sortie.Incident) bool { return i.ID == incident }) {
-			t.Errorf("%+v", overview)
+			t.Errorf("overview after the clear: got %+v, want no incident and no halt", overview)
 		}
 	})
 }
@@ -256,7 +257,7 @@ func TestChainOverview(t *testing.T) {
 	s := newService(t, serviceOptions{config: func(config *Config) { config.Follower = func() *sortie.FollowerStatus { return following } }})
 	before := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 	if before.Position != nil || before.Halted || before.LastReconcile != nil || before.Follower.Alarms[0].Kind != "nodes_disagree" {
-		t.Errorf("%+v", before)
+		t.Errorf("overview at the start: got %+v, want no position and the alarm of the follower", before)
 	}
 	s.chain.mine()
 	asked := s.send(testRequest{method: http.MethodPost, target: reconcilePath, signer: reviewer})
@@ -269,16 +270,16 @@ func TestChainOverview(t *testing.T) {
 	}
 	after := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 	if after.Position == nil || after.Position.Tip != 101 || after.ChainID != testDomain.ChainID || after.LastReconcile == nil || after.LastReconcile.Repaired != 1 {
-		t.Errorf("%+v", after)
+		t.Errorf("overview after a block: got %+v, want position 101 and the report", after)
 	}
 	for _, entry := range decode[sortie.AuditPage](t, s.send(testRequest{target: auditPath, signer: reviewer})).Entries {
 		if entry.ID == 0 || entry.Action == "" {
-			t.Errorf("%+v", entry)
+			t.Errorf("audit entry: got %+v, want an id and an action", entry)
 		}
 	}
 }
 
-// Asking to look at the chain makes the follower look, and believes nothing.
+// Confirm-funding makes the follower read the chain; the hint in its body is not trusted.
 func TestConfirmFunding(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -290,7 +291,7 @@ func TestConfirmFunding(t *testing.T) {
 			mustBe(t, "confirm", a, http.StatusOK)
 			check := decode[sortie.FundingCheck](t, a)
 			if check.Funding.Seen || check.FundingStatus != sortie.FundingPending || check.NextAction != sortie.ActionSendTransaction || check.DraftID != draft.DraftID {
-				t.Errorf("%q: %+v", body, check)
+				t.Errorf("confirm with body %q: got %+v, want a pending funding", body, check)
 			}
 			if s.chain.woken.Load() != int64(i+1) {
 				t.Errorf("woken %d times after %d requests", s.chain.woken.Load(), i+1)
@@ -306,7 +307,7 @@ func TestConfirmFunding(t *testing.T) {
 		s.chain.mine(fundingOf(draft))
 		check := decode[sortie.FundingCheck](t, s.send(testRequest{method: http.MethodPost, target: target}))
 		if !check.Funding.Seen || *check.Funding.BlockNumber != 101 || *check.Funding.TransactionHash != sortie.MissionKey("funding of "+draft.MissionID) {
-			t.Errorf("%+v", check)
+			t.Errorf("confirm after the funding: got %+v, want the transaction in block 101", check)
 		}
 		before := s.chain.woken.Load()
 		mustBe(t, "of another", s.send(testRequest{method: http.MethodPost, target: target, signer: stranger}), http.StatusNotFound)

@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// freshKey is one of any number of keys.
+// freshKey returns a key that is different for each number.
 func freshKey(t testing.TB, number int) *sortie.Key {
 	t.Helper()
 	var secret [32]byte
@@ -28,8 +28,7 @@ func (s *testService) declareFrom(address string, signer sortie.Signer, missionI
 		header: http.Header{"X-Forwarded-For": {address}}})
 }
 
-// One address with 50 fresh wallets takes neither the mission from others nor the mission from the
-// feed.
+// One address with 50 new wallets can neither reserve the whole mission nor hide it from the feed.
 func TestFreeReservationsAreBounded(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -72,9 +71,8 @@ func TestFreeReservationsAreBounded(t *testing.T) {
 	})
 }
 
-// The ends of a reservation that answers tell are the one that holds: in the declaration, the
-// submission and the headers of tus.
-func TestTheEndOfAReservationIsTold(t *testing.T) {
+// The end of a reservation is the same in the declaration, the submission and the tus headers.
+func TestTheEndOfAReservationIsReported(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
 	check := func(when string, want time.Time) {

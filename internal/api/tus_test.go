@@ -15,8 +15,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// tusSays sends a tus request to an upload. Headers that are given replace those of a client that
-// does all right.
+// tusSays sends a tus request to an upload. The given headers replace those of a correct client.
 func (s *testService) tusSays(method string, declared sortie.SubmissionDeclared, header http.Header, body string) answer {
 	s.t.Helper()
 	all := http.Header{"Tus-Resumable": {tusVersion}}
@@ -34,7 +33,7 @@ func (s *testService) tusSays(method string, declared sortie.SubmissionDeclared,
 
 func at(offset int) http.Header { return http.Header{"Upload-Offset": {fmt.Sprint(offset)}} }
 
-// holds checks how far an upload is.
+// holds checks the offset of an upload.
 func (s *testService) holds(t *testing.T, declared sortie.SubmissionDeclared, want int) {
 	t.Helper()
 	a := s.tusSays(http.MethodHead, declared, nil, "")
@@ -50,7 +49,7 @@ func TestResumableUploads(t *testing.T) {
 		size := len(file.data)
 		created := s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size)}, "Upload-Metadata": {"filename cGhvdG8uanBn"}}, "")
 		if created.StatusCode != http.StatusCreated || created.Header.Get("Location") != s.target(declared.Upload.TusURL) || created.Header.Get("Tus-Resumable") != tusVersion {
-			t.Fatalf("%d %v %s", created.StatusCode, created.Header, created.body)
+			t.Fatalf("create: got %d %v %s, want 201 with Location and Tus-Resumable", created.StatusCode, created.Header, created.body)
 		}
 		s.holds(t, declared, 0)
 		for offset := 0; offset < size; offset += 1000 {
@@ -63,7 +62,7 @@ func TestResumableUploads(t *testing.T) {
 		s.holds(t, declared, size)
 		s.chain.check()
 		if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
-			t.Errorf("%+v", own)
+			t.Errorf("own submission: got %+v, want it accepted", own)
 		}
 		s.holds(t, declared, size)
 		mustBe(t, "nothing more", s.tusSays(http.MethodPatch, declared, at(size), ""), http.StatusUnsupportedMediaType)
@@ -71,8 +70,7 @@ func TestResumableUploads(t *testing.T) {
 	})
 }
 
-// E8: what came before a connection broke is there when the client comes back, also to another
-// process.
+// The bytes before a lost connection are kept, also for another process.
 func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 	t.Parallel()
 	files := t.TempDir()
@@ -88,17 +86,17 @@ func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 		if _, err := io.WriteString(w.connection, m.String()+string(file.data[:most])); err != nil {
 			t.Fatal(err)
 		}
-		s.until(t, method+": what was sent does not arrive", func() bool { // whoever asks before would take the turn
+		s.until(t, method+": what was sent does not arrive", func() bool { // an earlier request would take the lock
 			info, err := os.Stat(filepath.Join(files, "incoming", declared.SubmissionID+".upload"))
 			return err == nil && info.Size() == int64(most)
 		})
 		_ = w.connection.Close()
 		s.until(t, method+": the upload is still busy", func() bool { return s.tusSays(http.MethodHead, declared, nil, "").StatusCode == http.StatusOK })
 		s.holds(t, declared, most)
-		s.isWaiting(t, declared.SubmissionID) // and no object that anybody could see
+		s.isWaiting(t, declared.SubmissionID) // and no object was stored
 	}
-	// A client that begins anew gets the same upload, at its beginning. This one goes on where it
-	// was, at a service that was restarted.
+	// A new creation would restart the upload. This client resumes it, at a service that was
+	// restarted.
 	s.stop()
 	restarted := newService(t, options)
 	declared.Upload.TusURL = restarted.URL + s.target(declared.Upload.TusURL)
@@ -106,12 +104,12 @@ func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 	mustBe(t, "the rest", restarted.tusSays(http.MethodPatch, declared, at(most), string(file.data[most:])), http.StatusNoContent)
 	restarted.chain.check()
 	if own := restarted.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
-		t.Errorf("%+v", own)
+		t.Errorf("own submission: got %+v, want it accepted", own)
 	}
 }
 
-// A client that comes back is not kept out by its own lost connection, of whose loss nobody has
-// told the service.
+// A client that reconnects is not blocked by its own lost connection, which the service has not
+// noticed.
 func TestClientsThatComeBack(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{config: func(config *Config) { config.StallTimeout = time.Minute }})
@@ -182,7 +180,7 @@ func TestBadTusRequests(t *testing.T) {
 			t.Errorf("%s: %d %v %s, want %d %s", name, row.a.StatusCode, row.a.Header, row.a.body, row.status, row.code)
 		}
 		if row.status == http.StatusPreconditionFailed && (row.a.Header.Get("Tus-Version") != tusVersion || len(row.a.body) != 0) {
-			t.Errorf("%s: %v %s", name, row.a.Header, row.a.body)
+			t.Errorf("%s: got %v %s, want Tus-Version and no body", name, row.a.Header, row.a.body)
 		}
 	}
 	s.holds(t, declared, 1000)
@@ -207,7 +205,7 @@ func TestBadTusRequests(t *testing.T) {
 	s.isWaiting(t, declared.SubmissionID)
 }
 
-// The other ways to send a file, or to send it again.
+// Other ways to send a file, or to send it again.
 func TestOtherWaysOfTus(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
@@ -236,24 +234,24 @@ func TestOtherWaysOfTus(t *testing.T) {
 	}
 	s.chain.check()
 	if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
-		t.Errorf("%+v", own)
+		t.Errorf("own submission: got %+v, want it accepted", own)
 	}
 }
 
-// The last part of another file is told from that of the declared one, and ends the submission.
+// A wrong last part is recognized by the hash, and rejects the submission.
 func TestResumableUploadsOfAnotherFile(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
 	other := bytes.Repeat([]byte{0xaa}, len(file.data))
 	if a := s.tusSays(http.MethodPatch, declared, at(0), string(other)); a.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("%d %s", a.StatusCode, a.body)
+		t.Errorf("another file: got %d %s, want 422", a.StatusCode, a.body)
 	}
 	if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionRejected {
-		t.Errorf("%+v", own)
+		t.Errorf("own submission: got %+v, want it rejected", own)
 	}
 }
 
-func TestTusSaysWhatItCan(t *testing.T) {
+func TestTusDiscovery(t *testing.T) {
 	t.Parallel()
 	s, _, declared := awaiting(t, serviceOptions{})
 	a := s.send(preflight(s.target(declared.Upload.TusURL), http.MethodPatch, page))
@@ -266,6 +264,6 @@ func TestTusSaysWhatItCan(t *testing.T) {
 		}
 	}
 	if a := s.send(preflight(s.target(declared.Upload.PutURL), http.MethodPut, page)); a.Header.Get("Access-Control-Allow-Methods") != "PUT, OPTIONS" || a.Header.Get("Tus-Resumable") != "" {
-		t.Errorf("%v", a.Header)
+		t.Errorf("preflight of a PUT: got headers %v, want PUT, OPTIONS and no tus", a.Header)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// together runs functions at the same moment and returns their errors.
+// together runs functions concurrently and returns their errors.
 func together(calls ...func() error) []error {
 	failures := make([]error, len(calls))
 	var ready, done sync.WaitGroup
@@ -32,7 +32,7 @@ func together(calls ...func() error) []error {
 	return failures
 }
 
-// Two processes may believe that they follow the chain. One of them moves it.
+// Of several processes that follow the chain, one advances it.
 func TestOneOfManyFollowersWins(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -79,8 +79,8 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 	})
 }
 
-// Operators, the chain and the finality of a funding meet at one draft. Whatever comes first, the
-// outcome is one that could have come about one after the other.
+// Operators, the chain and finality change one draft concurrently. The outcome is the same as one
+// after the other.
 func TestDecisionsRaceTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -92,7 +92,7 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 			draft = a.bury(draft, mission.DepthConfirmed)
 			fundedIn := a.position.Tip.Number - testConfirmations + 1
 			a.finalize(fundedIn) // it may be locked now, and is not yet
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			reorg := a.step(fundedIn - 1)
 			reorg.Blocks, reorg.Head, reorg.Final = []onchain.Block{a.mine(fundedIn)}, a.position.Head, fundedIn
 			var moved onchain.Position
@@ -117,8 +117,7 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 	})
 }
 
-// checkRace holds a draft against what must be true after its funding is gone and operators tried
-// to decide.
+// checkRace checks a draft after its funding was removed and operators tried to decide.
 func (a *testApp) checkRace(draft store.Draft, failures []error) {
 	a.t.Helper()
 	after := a.checkDraft(draft.ID)
@@ -155,7 +154,7 @@ func (a *testApp) checkRace(draft store.Draft, failures []error) {
 	}
 }
 
-// The limit of unfunded drafts and the chain change the same number.
+// Drafts and the chain change the count of unfunded drafts concurrently.
 func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -168,7 +167,7 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 			fundings = append(fundings, fundingOf(drafts[i]))
 		}
 		a.extend(fundings, nil, nil)
-		list := a.toDeepen()
+		list := a.pendingConfirmations()
 		calls := []func() error{func() error { return a.ledger.Confirm(ctx, list) }}
 		for _, draft := range drafts[:4] {
 			calls = append(calls, func() error { _, err := a.operators.Reject(ctx, reviewer, draft.ID, "No."); return err })
@@ -192,8 +191,7 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 	})
 }
 
-// A close that vanishes just when the mission is rejected leaves a refund to be done: one of the
-// two must see the other.
+// A reorganization removes a closing while the mission is rejected. The refund must be queued.
 func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -219,7 +217,8 @@ func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 	})
 }
 
-// A refund that is confirmed just when it vanishes must not be left as confirmed.
+// A reorganization removes a closing while its refund is confirmed. The refund must not stay
+// confirmed.
 func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -230,7 +229,7 @@ func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 			a.reject(draft)
 			a.extend([]onchain.Event{closingOf(draft, 1)})
 			a.finalize(a.position.Tip.Number)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			reorg := a.step(a.position.Tip.Number-1, nil)
 			var moved onchain.Position
 			for _, err := range together(

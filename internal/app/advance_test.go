@@ -44,7 +44,7 @@ func wantCode(t testing.TB, err error, code sortie.Code) {
 	}
 }
 
-// The whole story, and what its events say.
+// A draft from its creation to publication, with all its events.
 func TestFromFundingToPublication(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -92,7 +92,7 @@ func TestEverythingIsApprovedOnRequest(t *testing.T) {
 	}
 }
 
-// A funding that differs in anything is not the draft's, and somebody should know.
+// A funding that differs from the quote is not recorded and opens an incident.
 func TestFundingsThatDoNotCount(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -134,7 +134,7 @@ func TestAMissionIsFundedOnce(t *testing.T) {
 	a.wantState(draft, mission.Created())
 }
 
-// What is acted on was asked about a moment ago. Meanwhile the chain may have changed.
+// Confirm ignores what changed since it was listed.
 func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	const seen, confirmed = mission.DepthSeen, mission.DepthConfirmed
@@ -166,7 +166,7 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 			draft := a.create(alice, "k")
 			a.extend([]onchain.Event{fundingOf(draft)}, nil, nil)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != confirmed {
 				t.Fatalf("listed %+v", list)
 			}
@@ -199,7 +199,7 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 			a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
 			draft := a.fund(alice, "k", mission.DepthConfirmed)
 			a.finalize(a.position.Tip.Number)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != mission.DepthLocked {
 				t.Fatalf("listed %+v", list)
 			}
@@ -210,8 +210,7 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 	}
 }
 
-// Whoever says that a funding may be locked, it is not before the position says that its block is
-// final.
+// A funding is locked only when its block is final, whatever the caller of Confirm passes.
 func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
@@ -223,7 +222,7 @@ func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
 }
 
-// Nor is a refund counted before its block is final.
+// A refund is counted only when its block is final.
 func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -236,7 +235,7 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
 }
 
-// A refund counts when its block is final, and then only the one that was asked about.
+// A refund counts when its block is final, and only the closing that was confirmed.
 func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -258,11 +257,11 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 			_, err := a.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
 			a.must(err)
 			a.extend([]onchain.Event{closingOf(draft, 1)})
-			if list := a.toDeepen(); len(list) != 0 {
+			if list := a.pendingConfirmations(); len(list) != 0 {
 				t.Fatalf("listed %+v before it is final", list)
 			}
 			a.finalize(a.position.Tip.Number)
-			list := slices.DeleteFunc(a.toDeepen(), func(d onchain.Confirmation) bool { return !d.Refund })
+			list := slices.DeleteFunc(a.pendingConfirmations(), func(d onchain.Confirmation) bool { return !d.Refund })
 			if len(list) != 1 {
 				t.Fatalf("listed %+v", list)
 			}
@@ -285,7 +284,7 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 		_, err := a.operators.Approve(ctx, reviewer, draft.ID, "")
 		a.must(err)
 	}
-	// From here on the fundings of the first two are gone, and only bob's comes back.
+	// The fundings of the first two are removed, and only bob's is added again.
 	a.advance(a.step(testStart, []onchain.Event{fundingOf(approved), fundingOf(locked)}, nil, nil, nil, nil, nil))
 	a.wantState(published, mission.State{Depth: mission.DepthNone, Decision: mission.DecisionApproved})
 	halted, err := a.ledger.Halted(ctx)
@@ -322,7 +321,7 @@ func (a *testApp) clearIncidents() {
 	}
 }
 
-// A mission whose creator took the money back before anybody decided is rejected by that.
+// A mission that its creator reclaimed before a decision is rejected.
 func TestAReclaimDecides(t *testing.T) {
 	t.Parallel()
 	for reason, wantActor := range map[uint8]string{2: "reclaim", 1: "chain"} {
@@ -408,7 +407,7 @@ func TestStepsThatContradictThemselves(t *testing.T) {
 	a.wantState(draft, mission.Created())
 }
 
-// A job that cannot be queued takes everything with it that made it necessary.
+// When a job cannot be queued, its transaction fails.
 func TestNothingHappensWithoutItsJob(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -427,8 +426,8 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 			t.Errorf("a review is left: %v", err)
 		}
 		a.extend([]onchain.Event{fundingOf(late)}, nil, nil)
-		if err := a.ledger.Confirm(ctx, a.toDeepen()); !errors.Is(err, broken) {
-			t.Errorf("deepen: %v", err)
+		if err := a.ledger.Confirm(ctx, a.pendingConfirmations()); !errors.Is(err, broken) {
+			t.Errorf("Confirm: got error %v, want the error of the queue", err)
 		}
 		a.wantState(late, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionRejected})
 		a.queue.fail = nil

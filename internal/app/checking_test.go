@@ -18,7 +18,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
-// A check that ends in the middle, wherever that is, goes on in another process, and decides once.
+// A check that is interrupted continues in another process, and decides once.
 func TestAnInterruptedCheckGoesOn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -41,8 +41,7 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 		if submission := s.stored(declared.SubmissionID); submission.Media == nil || submission.Status != sortie.SubmissionPending {
 			t.Errorf("looked at: %+v", submission)
 		}
-		// Whoever looked at the same file meanwhile has lost nothing, and the rest goes on from
-		// there.
+		// A concurrent check of the same file changes nothing, and the rest continues from there.
 		restarted := s.another(func(config *Config) { config.Ingester = nil }) // it cannot look again
 		s.must(restarted.App.CheckSubmission(ctx, declared.SubmissionID))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionAccepted)
@@ -52,8 +51,8 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 	})
 }
 
-// When the place for files is gone as the last byte comes, what came is kept, and the upload is
-// finished when it is back.
+// When the media store fails at the last byte, the upload is kept, and finished when the store
+// works again.
 func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -83,7 +82,7 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, link)
 		wantCode(t, err, sortie.CodeServiceUnavailable)
 		s.must(os.Rename(away, s.mediaDir))
-		// Whoever asks how far it came finishes it.
+		// A request for the offset finishes the upload.
 		resumed, err := s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, link)
 		s.must(err)
 		if !resumed.Done() || resumed.Offset() != int64(len(file)) {
@@ -100,8 +99,8 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 	})
 }
 
-// A client that goes away in the middle leaves what it sent; one that goes away at the end has sent
-// its file.
+// A client that disconnects in the middle leaves what it sent; one that disconnects at the end has
+// sent its file.
 func TestClientsThatGoAway(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -140,8 +139,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// A verifier gets links to what it judges. While it does not answer the check is tried again; after
-// an hour a person decides.
+// A verifier gets links to the media. While it does not answer the check is tried again; after an
+// hour a person decides.
 func TestTheVerifierIsAsked(t *testing.T) {
 	t.Parallel()
 	var answer atomic.Value
@@ -196,7 +195,7 @@ func TestTheVerifierIsAsked(t *testing.T) {
 	s.wantStatus(second.SubmissionID, sortie.SubmissionFlagged)
 }
 
-// A file that cannot be looked at for an hour is a person's, who can only refuse it.
+// A file that cannot be read for an hour is flagged, and an operator can only reject it.
 func TestFilesThatAreLost(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)

@@ -18,8 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/links"
 )
 
-// Whoever pages through deliverables while submissions are accepted and taken back sees every one
-// that stays exactly once, in the order of acceptance.
+// Pages of deliverables, read while submissions are accepted and revoked, have every remaining
+// submission exactly once, in the order of acceptance.
 func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 	t.Parallel()
 	const first, during = 60, 24
@@ -105,7 +105,7 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 			t.Errorf("%s: got error %v, want code %s", name, err, refused.want)
 		}
 	}
-	// Both names of a mission stand for one list.
+	// Both ids of a mission give the same list.
 	if _, err := s.app.Deliverables(ctx, alice, draft.MissionID, DeliverablesQuery{Cursor: cursor}, func(Deliverable) {}); err != nil {
 		t.Error(err)
 	}
@@ -118,8 +118,7 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A file that has changed, was cut, or is gone, is never served as if it were the one that was
-// kept.
+// A file that was changed, truncated or removed is never served.
 func TestLostFilesAreNotServed(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -150,7 +149,7 @@ func TestLostFilesAreNotServed(t *testing.T) {
 			s.must(err)
 		}
 	}
-	// What changes on its own, without anybody having written, is found a day later.
+	// A change on disk without a new modification time is found a day later.
 	s.must(os.WriteFile(path, flipped, 0o600))
 	s.must(os.Chtimes(path, written, written))
 	s.pass(verifiedFor)
@@ -166,7 +165,7 @@ func TestLostFilesAreNotServed(t *testing.T) {
 	}
 }
 
-// What no submission needs is removed: uploads that were taken in, and everything of rejected and
+// Files that no submission needs are removed: uploads with a served copy, and files of rejected and
 // withdrawn submissions.
 func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
 	t.Parallel()

@@ -37,14 +37,14 @@ func (a *testApp) halt() {
 	a.must(a.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 }
 
-// endedLongAgo lets 40 days pass: a mission without an end of its own takes submissions for 30. The
-// chain goes on.
+// endedLongAgo lets 40 days pass: a mission without an end takes submissions for 30. The chain
+// continues.
 func (a *testApp) endedLongAgo() {
 	a.pass(40 * 24 * time.Hour)
 	a.extend(nil)
 }
 
-// Each row of the protocol's table of states, and what may befall a mission in it.
+// Each row of the protocol's table of states, and what can happen to a mission in it.
 func TestTheDoctorKnowsEveryState(t *testing.T) {
 	t.Parallel()
 	const (
@@ -129,7 +129,7 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 	}
 }
 
-// Of a published mission the doctor says how far its contributors are.
+// The doctor of a published mission reports its progress.
 func TestTheDoctorCountsSubmissions(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -158,7 +158,7 @@ func TestTheDoctorCountsSubmissions(t *testing.T) {
 	want(sortie.PartyNone, "what was left of its money went back.")
 }
 
-// checkAdvice holds what everybody reads to its form: sentences, and something to do.
+// checkAdvice checks the form of an answer: sentences, and an action.
 func (a *testApp) checkAdvice(answer sortie.Doctor) {
 	a.t.Helper()
 	sentences := append([]string{answer.Summary}, answer.Actions...)
@@ -185,8 +185,7 @@ func (a *testApp) refund(draft store.Draft, deferred bool) {
 	a.settle()
 }
 
-// A mission with an end of its own may be over before it is funded, or before anybody decided about
-// it.
+// A mission with an end may end before it is funded or decided.
 func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})

@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Earnings sums up what a contributor was paid and will be, by token.
+// Earnings returns what a contributor was paid and will be paid, by token.
 func (a *App) Earnings(ctx context.Context, contributor sortie.Address) (sortie.Earnings, error) {
 	stored, err := a.store.EarningsOf(ctx, contributor)
 	if err != nil {

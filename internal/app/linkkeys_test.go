@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// keyOf is the id of the key that a fresh link is signed with.
+// keyOf is the id of the key that signs a new link.
 func (s *testMedia) keyOf(service *Service, draft store.Draft) (link, key string) {
 	s.t.Helper()
 	defer s.use(s.service)
@@ -22,7 +22,7 @@ func (s *testMedia) keyOf(service *Service, draft store.Draft) (link, key string
 	return link, query.Get("kid")
 }
 
-// A new key takes over day by day, when every process knows it, and no live link dies by it.
+// A new key signs each day when every process has read it, and valid links stay valid.
 func TestLinkKeysRotate(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -37,7 +37,7 @@ func TestLinkKeysRotate(t *testing.T) {
 			t.Errorf("signed with key %s", key)
 		}
 		s.pass(time.Second)
-		for range 3 { // whoever comes first makes it
+		for range 3 { // the first call makes the key
 			s.must(s.app.RotateLinkKeys(ctx))
 			s.must(other.App.RotateLinkKeys(ctx))
 		}
@@ -69,11 +69,12 @@ func TestLinkKeysRotate(t *testing.T) {
 			t.Errorf("%d keys are left, %v", len(keys), err)
 		}
 		_, err = s.fetch(s.service, old)
-		wantCode(t, err, sortie.CodeMediaURLInvalid) // nobody knows the key any more
+		wantCode(t, err, sortie.CodeMediaURLInvalid) // the key is retired
 	})
 }
 
-// An operator can make every link die at once, those of uploads too, and new ones work everywhere.
+// An operator can invalidate all links at once, including those of uploads, and new links work in
+// every process.
 func TestAllLinksDie(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -97,7 +98,7 @@ func TestAllLinksDie(t *testing.T) {
 			t.Errorf("signed with key %s", key)
 		}
 		s.pass(time.Second)
-		if _, err := s.fetch(other, fresh); err != nil { // it reads the keys when it meets one that it does not know
+		if _, err := s.fetch(other, fresh); err != nil { // it reads the keys for a key that it does not know
 			t.Error(err)
 		}
 		_, err = s.fetch(other, link)

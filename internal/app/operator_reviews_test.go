@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Every use case of operators refuses everybody else, before it looks at anything.
+// Every use case of operators refuses other wallets before it reads anything.
 func TestOnlyOperatorsOperate(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -47,7 +47,7 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 	if decision == nil || decision.DecidedBy != reviewer.String() || decision.Reason != "The place is private." || first.Review.ReviewStatus != sortie.ReviewRejected {
 		t.Errorf("decided %+v", first.Review)
 	}
-	// The same request again is answered as before, and does nothing.
+	// The same request again gets the same answer and changes nothing.
 	again, err := a.operators.Reject(ctx, reviewer, draft.ID, "The place is private.")
 	if err != nil || *again.Review.Decision != *decision {
 		t.Errorf("again: %+v, %v", again.Review.Decision, err)

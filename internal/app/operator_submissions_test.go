@@ -10,8 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// During the hold an operator may take an acceptance back. From that moment on nothing of it can be
-// seen.
+// During the hold an operator may revoke an acceptance. From then on its media cannot be read.
 func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -76,7 +75,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 	})
 }
 
-// wantDead says that a live link leads nowhere any more, and that nothing is delivered.
+// wantDead checks that a link is refused and nothing is delivered.
 func (s *testMedia) wantDead(draft store.Draft, link string) {
 	s.t.Helper()
 	_, err := s.fetch(s.service, link)
@@ -86,7 +85,7 @@ func (s *testMedia) wantDead(draft store.Draft, link string) {
 	}
 }
 
-// Where people decide, everything that passes waits in their queue, oldest first.
+// In mode curate every submission that passes the checks waits in the queue, oldest first.
 func TestTheQueueOfOperators(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -128,7 +127,7 @@ func TestTheQueueOfOperators(t *testing.T) {
 	})
 }
 
-// A link of an operator is no link of a creator, and the other way round.
+// A link for operators is not valid for creators, and the other way round.
 func TestLinksAreForOneUse(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), curated)
@@ -159,7 +158,7 @@ func TestLinksAreForOneUse(t *testing.T) {
 	wantCode(t, err, sortie.CodeMediaURLExpired)
 }
 
-// Decisions about submissions are for operators, with a reason, about what is there to decide.
+// Decisions about submissions need an operator, a reason and a status that allows them.
 func TestDecisionsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), curated)
@@ -220,7 +219,8 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// What was flagged before anybody looked at it cannot be delivered, until somebody has.
+	// A submission that was flagged before its file was read cannot be accepted until the file is
+	// read.
 	s.upload(declared, photo(2))
 	_, err = s.operators.FlagSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Wait.")
 	s.must(err)

@@ -18,8 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Whatever the chain does and whoever decides in between, every draft is where the canonical chain
-// and the decision say.
+// For any chain and any decisions, every draft has the state that the canonical chain and the
+// decision give it.
 func TestDraftsFollowTheCanonicalChain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -60,8 +60,8 @@ func runModel(t *rapid.T, database string, steps int) {
 	}
 }
 
-// model is a simple account of what must be true: the canonical chain as a list of events, and what
-// was decided.
+// model is a simple model of the expected state: the canonical chain as a list of events, and the
+// decisions.
 type model struct {
 	*testApp
 	t       *rapid.T
@@ -88,7 +88,7 @@ type modelDraft struct {
 
 func (d *modelDraft) due() bool { return d.state.RefundDue(d.closing != nil) }
 
-// change makes a change, and expects a job for every refund that is due by it.
+// change makes a change, and expects a job for every refund that becomes due.
 func (m *model) change(change func()) {
 	due := make(map[*modelDraft]bool)
 	for _, draft := range m.drafts {
@@ -102,7 +102,7 @@ func (m *model) change(change func()) {
 	}
 }
 
-// content draws the events of a block: what happens, and what should not.
+// content draws the events of a block, valid and invalid ones.
 func (m *model) content() (events []onchain.Event, meanings []modelEvent) {
 	for range rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(m.t, "events") {
 		draft := rapid.SampledFrom(m.drafts).Draw(m.t, "draft")
@@ -133,7 +133,7 @@ func (m *model) content() (events []onchain.Event, meanings []modelEvent) {
 	return events, meanings
 }
 
-// mismatch is a funding that differs from the promised one in one thing.
+// mismatch is a funding that differs from the quote in one field.
 func (m *model) mismatch(draft store.Draft) onchain.Event {
 	event := fundingOf(draft)
 	switch rapid.SampledFrom([]string{"factory", "key", "creator", "token", "reward", "count", "nonce"}).Draw(m.t, "mismatch") {
@@ -234,8 +234,8 @@ func (m *model) replay(after uint64, step onchain.Advance, meanings []modelEvent
 	}
 }
 
-// place notes where a draft's funding and closing are. What is in another block now starts anew;
-// broken tells that what was final did.
+// place records the blocks of a draft's funding and closing. An event in another block starts
+// again; broken reports that a final one did.
 func (d *modelDraft) place(funding, closing *onchain.Event) (broken bool) {
 	before := d.state
 	if funding != d.funding {
@@ -254,7 +254,7 @@ func (d *modelDraft) place(funding, closing *onchain.Event) (broken bool) {
 	return broken
 }
 
-// settle lets everything go as deep as it may.
+// settle confirms everything that can be confirmed.
 func (m *model) settle() {
 	m.change(func() {
 		m.testApp.settle()
@@ -297,11 +297,11 @@ func (m *model) refund(draft *modelDraft) {
 	draft.state.Decision, draft.state.Refunded = mission.DecisionRejected, true
 }
 
-// look lists what may go deeper, for later.
-func (m *model) look() { m.listed = m.toDeepen() }
+// look lists pending confirmations, for later.
+func (m *model) look() { m.listed = m.pendingConfirmations() }
 
-// act does what was listed a while ago, as far as it is still true: the funding in the same block,
-// the depth still reached.
+// act confirms what was listed before, as far as it is still true: the funding is in the same
+// block, and deep enough.
 func (m *model) act() {
 	m.change(func() {
 		m.must(m.ledger.Confirm(context.Background(), m.listed))
@@ -388,7 +388,7 @@ func (m *model) clear() {
 	m.halted = false
 }
 
-// loseRace makes a move again that was made before: somebody else was faster.
+// loseRace repeats an earlier step: another process was faster.
 func (m *model) loseRace() {
 	if len(m.retired) == 0 {
 		return
@@ -464,8 +464,7 @@ func (m *model) checkReview(draft *modelDraft) {
 	}
 }
 
-// checkChain compares the stored events with those of the canonical chain: none missing, none too
-// many.
+// checkChain compares the stored events with those of the canonical chain.
 func (m *model) checkChain() {
 	stored, err := m.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 	m.must(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// completions counts how often the creator was told that a mission is complete.
+// completions counts the completion events of a mission.
 func (s *testMedia) completions(draft store.Draft) (told int) {
 	s.t.Helper()
 	for _, event := range s.typesOf(draft) {
@@ -21,8 +21,8 @@ func (s *testMedia) completions(draft store.Draft) (told int) {
 	return told
 }
 
-// A closing that the chain takes back ends nothing for good: the money is in the contract, so the
-// mission takes submissions again, and what is paid to its end is closed again.
+// When a reorganization removes a closing, the money is in the contract again: the mission takes
+// submissions, and is closed again when it is paid.
 func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -68,7 +68,8 @@ func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 		_, err := s.declare(contributor(2), draft, "late", photo(2))
 		wantCode(t, err, sortie.CodeMissionClosed)
 
-		// Not even a final block is for ever. An operator looks at it, and the end is told again.
+		// A final block can be replaced, too. An operator clears the incident, and the mission
+		// completes again.
 		broken := s.step(beneath, nil)
 		broken.Final = beneath
 		s.advance(broken)

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Contributors are let in when a mission is published, kept out when its money leaves the contract,
-// and let in again when the chain takes that back.
+// A mission takes submissions when it is published, none when its money leaves the contract, and
+// again when a reorganization removes the closing.
 func TestSlotsFollowTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -63,7 +63,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 	})
 }
 
-// checkDraftMoves says that what happens to submissions counts for no transition of the draft.
+// checkDraftMoves checks that submissions do not change the version of the draft.
 func (s *testMedia) checkDraftMoves(draft store.Draft) {
 	s.t.Helper()
 	types := slices.DeleteFunc(s.typesOf(draft), func(event sortie.EventType) bool {
@@ -77,7 +77,7 @@ func (s *testMedia) checkDraftMoves(draft store.Draft) {
 	}
 }
 
-// Missions that were published before there were contributors are opened to them at the next start.
+// Missions that were published before slots existed are opened to contributors at the next start.
 func TestOlderMissionsAreOpened(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -111,7 +111,7 @@ func TestOlderMissionsAreOpened(t *testing.T) {
 	})
 }
 
-// The feed shows what takes submissions now, to everybody, in pages.
+// The feed lists missions that take submissions, in pages.
 func TestTheFeed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

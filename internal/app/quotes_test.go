@@ -14,7 +14,7 @@ func someTerms() (sortie.Domain, sortie.MissionAuthorization) {
 	}
 }
 
-// A quote that differs in anything is another quote.
+// Quotes that differ in one term have different keys.
 func TestTheCacheTellsQuotesApart(t *testing.T) {
 	t.Parallel()
 	cache := newQuoteCache(100)

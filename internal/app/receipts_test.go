@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// However many receipts the signer refuses, those behind them are signed.
+// Receipts that the signer refuses do not delay the others.
 func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
 	refused := make(map[sortie.Hash]bool)
@@ -45,8 +45,7 @@ func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	s.wantEverySlotPaidOnce(draft, maxDue+2)
 }
 
-// A signer that takes its time keeps nobody's reservation alive, and signs several receipts at
-// once.
+// A slow signer does not delay the expiry of reservations, and several receipts are signed at once.
 func TestNothingWaitsForASlowSigner(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -94,8 +93,7 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 	})
 }
 
-// A mission is paid by the contract that it was funded in, also by a service that works with
-// another one since.
+// A mission is paid by the factory that it was funded in, also when the service has a new factory.
 func TestReceiptsAreForTheFactoryOfTheirMission(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// missed is an event of a block that was followed, which the node left out.
+// missed is an event of a followed block that the node left out.
 func (a *testApp) missed(number uint64, event onchain.Event) onchain.Event {
 	event.Block, event.BlockHash, event.LogIndex, event.Transaction = number, a.blocks[number].Hash, 7, testHash('t', number, 7)
 	return event
@@ -38,7 +38,7 @@ func TestAMissedFundingIsAdoptedOnce(t *testing.T) {
 		if stored := a.storedEvents(); stored != 1 {
 			t.Errorf("%d events are stored", stored)
 		}
-		// A follower that had read the position before finds it changed.
+		// A follower that read the position before finds it changed.
 		if _, err := a.ledger.Advance(context.Background(), a.step(a.position.Tip.Number, nil)); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("the follower went on: %v", err)
 		}
@@ -57,7 +57,7 @@ func TestAMissedFundingIsAdoptedOnce(t *testing.T) {
 	})
 }
 
-// What is adopted must be on the chain as it was followed.
+// An adopted event must be on the followed chain.
 func TestNothingIsAdoptedFromAnotherChain(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -98,8 +98,7 @@ func TestAnEventIsNotAdoptedInThePlaceOfAnother(t *testing.T) {
 	a.wantState(second, mission.Created())
 }
 
-// A funding that the chain does not have is taken back. Had it been final, that is an incident that
-// halts.
+// A funding that is not on the chain is retracted. If it was final, that is an incident that halts.
 func TestAGhostIsRetracted(t *testing.T) {
 	t.Parallel()
 	for depth, incidents := range map[mission.Depth][]string{
@@ -129,7 +128,7 @@ func TestAGhostIsRetracted(t *testing.T) {
 	}
 }
 
-// A close that the chain does not have leaves the refund to be done.
+// After a closing is retracted its refund is due again.
 func TestAGhostCloseIsRetracted(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})

@@ -49,7 +49,7 @@ func TestARefundIsIntendedOnce(t *testing.T) {
 	})
 }
 
-// By the time its job runs, a refund may have become unnecessary.
+// A refund may be unnecessary when its job runs.
 func TestARefundThatIsNotDue(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(*testApp, store.Draft){
@@ -86,8 +86,8 @@ func TestARefundThatIsNotDue(t *testing.T) {
 	}
 }
 
-// A close that vanishes in a reorganization is due again; one that is in the new chain, too, is
-// not.
+// A refund is due again when a reorganization removes its closing, unless the new chain has the
+// closing, too.
 func TestARefundThatVanishesIsDueAgain(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})

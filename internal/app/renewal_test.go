@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// roleTable is who has the settler role in every contract, and whether the contract can be asked.
+// roleTable is the account with the settler role in every contract, and whether the contract
+// answers.
 type roleTable struct {
 	mu    sync.Mutex
 	holds map[sortie.Address]bool
@@ -41,7 +42,8 @@ func (r *roleTable) set(holds ...sortie.Address) {
 	}
 }
 
-// rotation is a studio with open receipts of one settler, and a second process with the next one.
+// rotation is a testMedia with open receipts of one settler, and a second process with the next
+// one.
 type rotation struct {
 	*testMedia
 	roles                 *roleTable
@@ -93,8 +95,8 @@ func (s *testMedia) paymentOf(id string) onchain.Event {
 	}
 }
 
-// wantSigners compares who signed the receipts of the paid, the open and the third submission. Each
-// must name its own slot and contributor, with a signature by the key that it says.
+// wantSigners compares the signers of the receipts of the paid, the open and the third submission.
+// Each receipt must have its slot, its contributor and a signature by that key.
 func (r *rotation) wantSigners(when string, paid, open, gone sortie.Address) {
 	r.t.Helper()
 	for id, want := range map[string]sortie.Address{r.paid: paid, r.open: open, r.gone: gone} {
@@ -113,8 +115,8 @@ func (r *rotation) wantLeft(when string, ledger *Ledger, want int64, known bool)
 	}
 }
 
-// Receipts move to the next settler as long as their slot is unpaid, keep their recipient, and do
-// not move back.
+// Receipts move to the next settler while their slot is unpaid, keep their recipient, and do not
+// move back.
 func TestOpenReceiptsAreSignedAgainByTheNextSettler(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -173,7 +175,7 @@ func TestReceiptsAreNotRenewedByAKeyWithoutTheRole(t *testing.T) {
 	})
 }
 
-// A payment that a reorganization takes back leaves the receipt open again.
+// After a reorganization removes a payment the receipt is open again.
 func TestReceiptsOfPaymentsThatWereTakenBackAreRenewed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -185,8 +187,8 @@ func TestReceiptsOfPaymentsThatWereTakenBackAreRenewed(t *testing.T) {
 	})
 }
 
-// Receipts from before signers were stored get one, and the contract is not asked when nothing is
-// to be renewed.
+// Receipts without a stored signer get one, and the contract is not asked when there is nothing to
+// renew.
 func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -206,8 +208,8 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 	})
 }
 
-// More receipts than one call looks at are renewed by the calls after it, and those that the signer
-// refuses hold no others up.
+// More receipts than one call reads are renewed by the next calls, and receipts that the signer
+// refuses do not delay others.
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -253,8 +255,8 @@ func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	}
 }
 
-// An incident that begins to halt the service while a receipt is being signed keeps it from being
-// handed out, new or renewed.
+// A receipt that is signed while an incident begins to halt the service is not stored, new or
+// renewed.
 func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -302,8 +304,8 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 	})
 }
 
-// An incident that begins to halt the service after the acceptances that are due were read makes
-// none of them final.
+// An incident that halts the service after the due acceptances were read keeps them from becoming
+// final.
 func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -326,7 +328,7 @@ func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 	})
 }
 
-// The reader of a receipt is told what it depends on.
+// A receipt states what it depends on.
 func TestReceiptsSayWhatTheyDependOn(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)

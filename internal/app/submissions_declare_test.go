@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Whoever is refused learns whether it helps to come again.
+// A refusal states whether and when a retry can succeed.
 func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -43,7 +43,7 @@ func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 	refused(bob, patient, "five", sortie.CodeContributorLimit, "this wallet has 2 submissions to the mission", "a submission")
 }
 
-// A key that stands for something else says in what the two differ.
+// An idempotency key that was used for another declaration is refused with the differences.
 func TestAKeyOfAnotherDeclaration(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)

@@ -71,7 +71,7 @@ func OpenObjects(ctx context.Context, url string) (*Objects, error) {
 	case scheme == "file":
 		o.store, err = openDirectory(strings.TrimPrefix(rest, "//"))
 	case scheme == "s3" && strings.HasPrefix(rest, "//"):
-		o.store, err = openBucket(ctx, url)
+		o.store, err = openBucket(url)
 	default:
 		return nil, fmt.Errorf("media store %.20q: want file:DIR or s3://BUCKET", scheme)
 	}

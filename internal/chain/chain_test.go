@@ -87,7 +87,7 @@ func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
 	if err != nil {
-		t.Fatal(err) // a node that is down stops nobody
+		t.Fatal(err) // a node that is down is no error
 	}
 	defer nodes.Close()
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) || nodes.Problem() == "" {
@@ -158,7 +158,7 @@ func TestANodeThatTurnsIntoAnotherIsPutOutOfUse(t *testing.T) {
 	}
 }
 
-// Providers put keys into paths and queries of their URLs.
+// Provider URLs have keys in paths and queries.
 func TestErrorsKeepURLsSecret(t *testing.T) {
 	t.Parallel()
 	_, deployment := startChain(t)

@@ -94,8 +94,8 @@ func TestTopicsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-// A log that differs from what the contract writes in one byte is refused, or is what the generated
-// code makes of it.
+// A log that differs from a valid one in one byte is refused, or decoded like the generated code
+// does.
 func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 	t.Parallel()
 	refused, read := 0, 0
@@ -235,7 +235,7 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 	})
 }
 
-// FuzzLogs holds the hand-written reader against encoding/json and the library's own type.
+// FuzzLogs compares the decoder with encoding/json and go-ethereum's type.
 func FuzzLogs(f *testing.F) {
 	f.Add(append(append([]byte("["), chaintest.LogJSON(f, exampleLog())...), ']'))
 	f.Add([]byte(`[{"address":"0x"}, {}]`))
@@ -266,7 +266,7 @@ func FuzzLogs(f *testing.F) {
 	})
 }
 
-// FuzzReplies holds the envelope's reader against encoding/json.
+// FuzzReplies compares the reader of replies with encoding/json.
 func FuzzReplies(f *testing.F) {
 	f.Add([]byte(`[{"id":2,"result":null},{"id":1,"jsonrpc":"2.0","result":{"a":[1,"]\"",{}]}}]`))
 	f.Add([]byte(`[{"id":1,"error":{"code":-32000,"message":"no\u0000"}},{"id":2,"result":1 }]`))
@@ -292,7 +292,7 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
-// What anyone can make the contract write for the price of the gas is not asked for.
+// Events that anyone can cause for the price of gas are not requested.
 func TestEventsWithoutAUseAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	query := NewLogFilter(nil).query

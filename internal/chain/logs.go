@@ -156,9 +156,9 @@ func (s *LogFilter) Events(logs []byte, from, to uint64) ([]onchain.Event, error
 		case err != nil:
 			return 0, err
 		case l.removed:
-			return 0, BadAnswer("log %d of block %d, which it says was taken back", l.index, l.block)
+			return 0, BadAnswer("log %d of block %d, which is marked as removed", l.index, l.block)
 		case !known || !slices.Contains(s.Factories, l.address):
-			return 0, BadAnswer("log %d of block %d, which nobody asked for", l.index, l.block)
+			return 0, BadAnswer("log %d of block %d, which was not requested", l.index, l.block)
 		case l.block < from || l.block > to:
 			return 0, BadAnswer("a log of block %d in blocks %d to %d", l.block, from, to)
 		case len(events) > 0 && !follows(&event, &events[len(events)-1]):

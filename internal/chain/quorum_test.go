@@ -12,7 +12,7 @@ import (
 
 var errDown = errors.New("down")
 
-// answering makes nodes in use, each of which gives its answer, or fails when that is empty.
+// answering returns nodes in use, each with its answer; an empty answer is a failure.
 func answering(answers ...string) (*Nodes, func(context.Context, *Node) (string, error)) {
 	nodes := &Nodes{log: slog.New(slog.DiscardHandler)}
 	byNode := make(map[*Node]string)

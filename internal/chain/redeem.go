@@ -219,9 +219,9 @@ func (c *receiptCheck) slot() error {
 	case 0:
 		return nil
 	case closedByCreator:
-		return refusef(RefusedOver, "the creator reclaimed the mission's money, so the receipt pays nothing any more: ask the service's operator")
+		return refusef(RefusedOver, "the creator reclaimed the mission's money, so the receipt pays nothing: ask the service's operator")
 	default:
-		return refusef(RefusedOver, "the mission is closed, so the receipt pays nothing any more: ask the service's operator")
+		return refusef(RefusedOver, "the mission is closed, so the receipt pays nothing: ask the service's operator")
 	}
 }
 

@@ -29,7 +29,7 @@ func newTestChain(t *testing.T, count int) *testChain {
 	return c
 }
 
-// Missions are read as they were after one block, named by its hash, whatever came after it.
+// Missions are read as of one block, by hash, also after later blocks.
 func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 2)
@@ -68,7 +68,7 @@ func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 	}
 }
 
-// A node that lacks the block, or says something else, is no quorum with the other.
+// A node that lacks the block, or answers something else, is no quorum with the other.
 func TestMissionsNeedNodesThatAgree(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 2)

@@ -31,7 +31,7 @@ const ChainID = 31337
 // WordBytes is the size of one value in the contract's answers.
 const WordBytes = 32
 
-// refusalOf is a node's refusal of a call, as the result of a lie.
+// refusalOf is a JSON-RPC error of a node, as the result of a lie.
 type refusalOf struct {
 	code    int
 	message string
@@ -39,21 +39,21 @@ type refusalOf struct {
 
 func (r *refusalOf) Error() string { return r.message }
 
-// Refuse is the result of a lie that refuses a call.
+// Refuse returns a JSON-RPC error as the result of a lie.
 func Refuse(code int, message string) error { return &refusalOf{code, message} }
 
-// Chain is a chain that mines and reorganizes as it is told.
+// Chain is a chain in memory.
 type Chain struct {
 	mutex  sync.Mutex
 	id     uint64
 	Blocks []*Block // canonical, by number
 	byHash map[common.Hash]*Block
 	Final  uint64
-	mined  int         // blocks ever, for hashes that differ
-	salt   common.Hash // of the chain, likewise
+	mined  int         // all blocks ever mined, for unique hashes
+	salt   common.Hash // for hashes unlike those of other chains
 	clock  func() time.Time
 
-	foreign map[common.Hash]int // logs of other contracts that the receipts of transactions have
+	foreign map[common.Hash]int // logs of other contracts by transaction
 }
 
 type Block struct {
@@ -71,8 +71,7 @@ func NewChain(clock func() time.Time) *Chain {
 	return c
 }
 
-// Mine adds a block with logs, one transaction each. What the logs say of their place is
-// overwritten.
+// Mine adds a block with logs, one transaction each. It overwrites the position of the logs.
 func (c *Chain) Mine(logs ...*types.Log) *Block {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -107,7 +106,7 @@ func (c *Chain) MineEmpty(count int) {
 	}
 }
 
-// Reorganize replaces so many blocks by one more, the first of which has the logs.
+// Reorganize replaces the last depth blocks by depth+1 new ones, the first of which has the logs.
 func (c *Chain) Reorganize(depth int, logs ...*types.Log) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -130,7 +129,7 @@ func (c *Chain) Head() uint64 {
 	return uint64(len(c.Blocks) - 1)
 }
 
-// Events are what the ledger should hold of blocks above a number.
+// Events returns what the ledger should hold of the blocks above a number.
 func (c *Chain) Events(t testing.TB, above uint64) []string {
 	t.Helper()
 	c.mutex.Lock()
@@ -148,7 +147,7 @@ func (c *Chain) Events(t testing.TB, above uint64) []string {
 	return events
 }
 
-// Node serves a chain over HTTP, and lies as it is told.
+// Node serves a chain over HTTP, with the lies of the test.
 type Node struct {
 	*httptest.Server
 	chain *Chain
@@ -157,12 +156,12 @@ type Node struct {
 	calls map[string]int
 }
 
-// Lie is what a node does wrong. The zero value is honest.
+// Lie is a fault of a node. The zero value is no fault.
 type Lie struct {
-	HTTP     func(w http.ResponseWriter, r *http.Request) bool // true: it has answered, or hung up
-	Envelope func(replies []map[string]any) any                // instead of the list of replies
-	Result   func(method string, params []any, result any) any // instead of one result; an error becomes one
-	Behind   uint64                                            // newest blocks that it does not have
+	HTTP     func(w http.ResponseWriter, r *http.Request) bool // returns true if it has answered
+	Envelope func(replies []map[string]any) any                // replaces the list of replies
+	Result   func(method string, params []any, result any) any // replaces one result; an error becomes a JSON-RPC error
+	Behind   uint64                                            // newest blocks that the node lacks
 }
 
 // NewHandler serves a chain without lies.
@@ -243,7 +242,7 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// answer is what an honest node says, except that it may lack the newest blocks.
+// answer is the answer of an honest node that may lack the newest blocks.
 func (c *Chain) answer(method string, params []any, behind uint64) any {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -345,7 +344,7 @@ func (c *Chain) receiptOf(b *Block, transaction common.Hash) map[string]any {
 	return receipt
 }
 
-// gasOf is what a transaction may use: a little more than its logs take.
+// gasOf is the gas limit of a transaction: a little more than its logs cost.
 func (c *Chain) gasOf(b *Block, transaction common.Hash) uint64 {
 	gas := uint64(21_000 + 375*c.foreign[transaction])
 	for _, log := range b.Logs {
@@ -356,7 +355,7 @@ func (c *Chain) gasOf(b *Block, transaction common.Hash) uint64 {
 	return gas
 }
 
-// AddForeignLogs lets logs of other contracts be in a transaction.
+// AddForeignLogs adds logs of other contracts to a transaction.
 func (c *Chain) AddForeignLogs(transaction common.Hash, foreign int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -408,7 +407,7 @@ func wanted(filter map[string]any, log *types.Log) bool {
 	return true
 }
 
-// missionAt is what the contract would hold of a mission, as its events tell.
+// missionAt is the state of a mission, according to its events.
 func (c *Chain) missionAt(factoryAddress common.Address, key common.Hash, number uint64) []byte {
 	words := make([]byte, 7*WordBytes)
 	for _, b := range c.Blocks[:number+1] {
@@ -435,7 +434,7 @@ func (c *Chain) missionAt(factoryAddress common.Address, key common.Hash, number
 	return words
 }
 
-// Terms makes a draft as the ledger would hold it.
+// Terms returns the terms of the n-th draft.
 func Terms(n int) onchain.Terms {
 	return onchain.Terms{
 		DraftID: "draft_" + strconv.Itoa(n), MissionID: "mission-" + strconv.Itoa(n), Creator: sortie.Address{19: byte(n), 18: 1},
@@ -444,7 +443,7 @@ func Terms(n int) onchain.Terms {
 	}
 }
 
-// FundingLog is what the contract writes when a draft is funded.
+// FundingLog is the log of a draft's funding.
 func FundingLog(draft onchain.Terms) *types.Log {
 	data, err := FactoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack(draft.MissionID, draft.Reward,
 		big.NewInt(int64(draft.TargetCount)), [32]byte(draft.Nonce), big.NewInt(1_800_000_000))
@@ -469,7 +468,7 @@ func ClosingLog(draft onchain.Terms) *types.Log {
 	}
 }
 
-// PaymentLog is a payout, one of many in a block.
+// PaymentLog is the log of a payout.
 func PaymentLog(draft onchain.Terms, slot int) *types.Log {
 	event := FactoryABI.Events["SubmissionPaid"]
 	data, err := event.Inputs.NonIndexed().Pack(big.NewInt(int64(slot)), draft.Reward)
@@ -482,7 +481,7 @@ func PaymentLog(draft onchain.Terms, slot int) *types.Log {
 	}
 }
 
-// Clock is time that a test moves.
+// Clock is a clock that the test moves.
 type Clock struct {
 	mutex sync.Mutex
 	at    time.Time
@@ -502,7 +501,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// Fork is a chain with the same blocks that goes its own way from here.
+// Fork returns a chain with the same blocks, which diverges from here.
 func (c *Chain) Fork() *Chain {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -515,7 +514,7 @@ func (c *Chain) Fork() *Chain {
 	return other
 }
 
-// Serve makes the node one of another chain.
+// Serve switches the node to another chain.
 func (n *Node) Serve(c *Chain) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -530,7 +529,7 @@ func AnswersWith(status int, body string) Lie {
 	}}
 }
 
-// About changes what a node says to one method, where it says anything.
+// About changes the results of one method that have the type T.
 func About[T any](method string, change func(params []any, result T) any) Lie {
 	return Lie{Result: func(asked string, params []any, result any) any {
 		if said, ok := result.(T); ok && asked == method {

@@ -31,7 +31,7 @@ func Await(t *testing.T, done func() bool) {
 	}
 }
 
-// Switchable is a node in front of another, which can be down, slow to end, or of another chain.
+// Switchable is a server whose handler the test replaces. At first it closes every connection.
 type Switchable struct {
 	*httptest.Server
 	handler atomic.Pointer[http.Handler]

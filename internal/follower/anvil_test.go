@@ -42,7 +42,7 @@ func startChain(t *testing.T) (*devnet.Chain, chain.Deployment) {
 	return net, chain.Deployment{ChainID: d.ChainID, Factory: d.Factory, USDC: d.USDC, ServiceToken: d.ServiceToken}
 }
 
-// canonicalRows are the logs that a chain holds of a factory, as the ledger describes events.
+// canonicalRows describes the logs of a factory on a chain, as the ledger describes its events.
 func canonicalRows(t *testing.T, client *ethclient.Client, factory sortie.Address) []string {
 	t.Helper()
 	var topics []common.Hash
@@ -80,7 +80,7 @@ func settle(t *testing.T, f *follower.Follower) {
 	t.Fatal("it never comes to rest")
 }
 
-// A chain of another maker, with the real contract, is reorganized again and again.
+// A chain of anvil with the real contract is reorganized many times.
 func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	t.Parallel()
 	r := anviltest.Start(t, 3)
@@ -114,8 +114,8 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 			reorganizations++
 		}
 		switch random.IntN(4) {
-		case 0: // it looks later
-		case 1: // it died
+		case 0: // no step now
+		case 1: // the process died
 			f = follower.New(config)
 			fallthrough
 		default:
@@ -134,8 +134,7 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	}
 }
 
-// A node of another chain is put out of use in the middle of following, and used again when it is
-// the right one again.
+// A node that switches to another chain is put out of use, and used again after it switched back.
 func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)

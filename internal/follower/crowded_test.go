@@ -20,7 +20,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
-// promise adds drafts to the ledger, so that there are those numbered below a limit.
+// promise adds drafts to the ledger, up to a number.
 func (r *testChain) promise(below int) {
 	for n := len(r.ledger.drafts); n < below; n++ {
 		r.ledger.drafts = append(r.ledger.drafts, chaintest.Terms(n))
@@ -40,7 +40,7 @@ func (r *testChain) fundTogether(from, below int) common.Hash {
 	return transaction
 }
 
-// lock mines until everything that was mined before is final and was asked about.
+// lock mines until everything mined before is final and confirmed.
 func (r *testChain) lock() {
 	r.t.Helper()
 	r.chain.MineEmpty(3)
@@ -67,8 +67,8 @@ func (r *testChain) wantIncidents(want ...string) {
 	}
 }
 
-// A receipt is asked for once in each stage, however many fundings its transaction holds, and not
-// at all where the gas of the transaction does not bound its size.
+// A receipt is read once for each depth, for any number of fundings in it, and never if the
+// transaction's gas does not bound its size.
 func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 	t.Parallel()
 	for fundings, most := range map[int]int{10: 4, 200: 0} {
@@ -87,8 +87,7 @@ func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 	}
 }
 
-// Receipts that are too large to read, or that the node refuses, are not needed: log and contract
-// state say the same.
+// Receipts that are too large, or that the node refuses, are replaced by logs and contract state.
 func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	refusing := func(code int) chaintest.Lie {
@@ -135,7 +134,7 @@ func hangsUpOn(text string) func(http.ResponseWriter, *http.Request) bool {
 	}
 }
 
-// A node that hides a forged log in a receipt that it does not show is caught by its contract.
+// A node with a forged log and a hidden receipt is contradicted by its contract state.
 func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -158,11 +157,11 @@ func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
 	}
 }
 
-// One transaction that stays unverified does not hold up the chain. It is found again when the node
-// gives its receipt.
+// One unverified transaction does not stop the follower. It is found again when the node returns
+// its receipt.
 func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 	t.Parallel()
-	for _, blocks := range []int{1, 100} { // near the head, and where blocks are final
+	for _, blocks := range []int{1, 100} { // near the head, and below finality
 		r := newTestChain(t, 1, Finalized)
 		r.mustSettle()
 		r.chain.MineEmpty(blocks)
@@ -194,7 +193,7 @@ func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 	}
 }
 
-// strive tries for a number of times, with time in between, and does not mind failures.
+// strive converges a number of times, with time in between, and ignores failures.
 func (r *testChain) strive(times int) {
 	for range times {
 		_ = r.settle()
@@ -202,7 +201,7 @@ func (r *testChain) strive(times int) {
 	}
 }
 
-// Logs of a block that are too many for one answer are read kind by kind.
+// Logs that are too many for one answer are read kind by kind.
 func TestLogsThatAreTooLargeTogetherAreReadByKind(t *testing.T) {
 	t.Parallel()
 	for _, blocks := range []int{0, 100} {
@@ -226,8 +225,7 @@ func TestLogsThatAreTooLargeTogetherAreReadByKind(t *testing.T) {
 	}
 }
 
-// Logs of a block that are not given kind by kind either are set aside; those of other kinds and
-// blocks are not.
+// Logs that a node refuses kind by kind are set aside; those of other kinds and blocks are not.
 func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -246,7 +244,7 @@ func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
 	r.wantIncidents(IncidentSetAside)
 }
 
-// A node that gives no logs at all is no reason to follow without them: the follower is stuck.
+// A node without any logs does not cause events to be set aside: the follower is stuck.
 func TestANodeWithoutLogsMakesTheFollowerStuck(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -265,7 +263,7 @@ func TestANodeWithoutLogsMakesTheFollowerStuck(t *testing.T) {
 	r.wantIncidents()
 }
 
-// A node that is away, or lags, does not make the follower stuck.
+// A node that is unreachable or lags does not make the follower stuck.
 func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]chaintest.Lie{
@@ -285,8 +283,7 @@ func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
 	}
 }
 
-// The blocks of a chain that has replaced the followed one cannot be followed, for as long as that
-// lasts.
+// A chain that replaced the followed one makes the follower stuck, while it lasts.
 func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -302,8 +299,7 @@ func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
 	r.wantIncidents()
 }
 
-// Items that one of two nodes contradicts, however many there are, do not hold up others. An
-// operator is told of them.
+// Items that one of two nodes contradicts do not stop the others. They open an incident.
 func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
 	const contradicted = 3 * confirmPage
@@ -339,7 +335,7 @@ func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 	r.wantLocked(0, contradicted-1)
 }
 
-// Nodes answer a batch up to a number of bytes and refuse the rest of it, as go-ethereum does, or
+// Nodes answer a batch up to a number of bytes, and refuse the rest of it, as go-ethereum does, or
 // all of it.
 func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 	t.Parallel()
@@ -372,7 +368,7 @@ func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 				r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(2), i), chaintest.PaymentLog(chaintest.Terms(3), i))
 			}
 			r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
-			for range 3 { // not one step fails for it
+			for range 3 { // no step fails
 				r.mustSettle()
 				r.later()
 			}
@@ -383,7 +379,7 @@ func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 	}
 }
 
-// single is what a node answers to a request that is no batch.
+// single is the answer to a request without a batch.
 func single(replies []map[string]any) any {
 	if len(replies) == 1 {
 		return replies[0]
@@ -391,7 +387,7 @@ func single(replies []map[string]any) any {
 	return replies
 }
 
-// endStep ends the time of the current step of a follower, as a clock would.
+// endStep returns a function that ends the current step, as its timeout would.
 func (r *testChain) endStep() func() {
 	var mutex sync.Mutex
 	end := func() {}
@@ -409,7 +405,7 @@ func (r *testChain) endStep() func() {
 	}
 }
 
-// hangsOn is a node that does not answer a method before the time of the step is over.
+// hangsOn is a lie that does not answer a method before the step times out.
 func hangsOn(method string, endStep func()) chaintest.Lie {
 	return chaintest.Lie{HTTP: func(_ http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
@@ -422,7 +418,7 @@ func hangsOn(method string, endStep func()) chaintest.Lie {
 	}}
 }
 
-// Nodes that show new blocks and use up the time of each step without giving logs make the follower
+// Nodes with new blocks that use up the time of each step without returning logs make the follower
 // stuck.
 func TestStepsThatUseUpTheirTimeMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
@@ -444,7 +440,7 @@ func TestStepsThatUseUpTheirTimeMakeTheFollowerStuck(t *testing.T) {
 	r.wantIncidents()
 }
 
-// A step that the caller ends says nothing about the nodes.
+// A step that the caller ends does not count.
 func TestAStepThatTheCallerEndsDoesNotMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -481,7 +477,7 @@ func TestAnObstacleIsPassedWhenStepsUseUpTheirTime(t *testing.T) {
 	}))
 	r.nodes[1-first].SetLie(hangsOn("eth_", r.endStep()))
 	for range setAsideTries {
-		r.follower.moved = r.clock.Now() // so that the node that served last is asked first
+		r.follower.moved = r.clock.Now() // so that the last used node is first
 		_ = r.settle()
 		r.clock.Advance(setAsideAfter / 4)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// testChain is a follower of a chain in memory through nodes that can lie.
+// testChain is a chain in memory with nodes that can lie, and a follower of it.
 type testChain struct {
 	t        testing.TB
 	clock    *chaintest.Clock
@@ -49,7 +49,7 @@ func newTestChain(t testing.TB, nodeCount int, finality Finality) *testChain {
 	return r
 }
 
-// settle converges until there is nothing more to do.
+// settle converges until there is nothing left to do.
 func (r *testChain) settle() error {
 	for range 1000 {
 		progress, err := r.follower.Converge(context.Background())
@@ -70,10 +70,10 @@ func (r *testChain) mustSettle() {
 	}
 }
 
-// later lets time pass, so that what waits is tried again.
+// later moves the clock, so that delayed work is retried.
 func (r *testChain) later() { r.clock.Advance(3 * time.Second) }
 
-// canonical fails the test unless the ledger holds exactly what the chain does.
+// canonical fails the test unless the ledger has exactly the events of the chain.
 func (r *testChain) canonical() {
 	r.t.Helper()
 	want := r.chain.Events(r.t, r.ledger.position.Start)
@@ -173,7 +173,7 @@ func TestLateFundingIsCaughtUpWith(t *testing.T) {
 	}
 }
 
-// Answers of random chains with random reorganizations always end in the same rows.
+// Random chains with random reorganizations always end in the same rows.
 func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(p *rapid.T) {

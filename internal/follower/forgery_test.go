@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
-// One of two nodes lies about what only it is asked for when money depends on it.
+// One of two nodes lies about what money depends on.
 func TestLiesOfOneOfTwo(t *testing.T) {
 	t.Parallel()
 	open := "0x" + hex.EncodeToString(make([]byte, 7*chaintest.WordBytes))
@@ -85,7 +85,7 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 	}
 }
 
-// What is final to one node only is not final.
+// A block that is final to one node only is not final.
 func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 2, Finalized)
@@ -114,8 +114,8 @@ func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
 	r.recover()
 }
 
-// One of two nodes forges a chain that is sound in itself: blocks, logs, blooms, receipts, contract
-// state and finality.
+// One of two nodes forges a consistent chain: blocks, logs, blooms, receipts, contract state and
+// finality.
 func TestAForgedChainPublishesNothing(t *testing.T) {
 	t.Parallel()
 	for liar := range 2 {
@@ -149,7 +149,7 @@ func TestAForgedChainPublishesNothing(t *testing.T) {
 	}
 }
 
-// The honest node is cut off while the other forges: fewer are never enough.
+// The honest node is unreachable while the other forges: one node is never enough.
 func TestALiarGainsNothingByBeingAlone(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 2, 3)

@@ -21,9 +21,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
-// Ways of lying, to be put together.
+// Lies that tests combine.
 
-// aboutBlocks changes blocks asked for by a tag, or by number where that is empty.
+// aboutBlocks changes blocks that are read by a tag, or by number if the tag is empty.
 func aboutBlocks(tag string, change func(block map[string]any)) chaintest.Lie {
 	return chaintest.About("eth_getBlockByNumber", func(params []any, block map[string]any) any {
 		if params[0] == tag || (tag == "" && strings.HasPrefix(params[0].(string), "0x")) {
@@ -33,7 +33,7 @@ func aboutBlocks(tag string, change func(block map[string]any)) chaintest.Lie {
 	})
 }
 
-// aboutLogs changes every log of the logs that are asked for, in copies.
+// aboutLogs changes copies of the logs in each answer.
 func aboutLogs(change func(log *types.Log)) chaintest.Lie {
 	return chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 		changed := []*types.Log{}
@@ -58,8 +58,8 @@ func envelope(change func(replies []map[string]any) any) chaintest.Lie {
 	return chaintest.Lie{Envelope: change}
 }
 
-// Part F of the bad inputs: whatever a node answers, nothing wrong reaches the ledger, an alarm
-// tells of it, and following goes on by itself when the node does better.
+// For every lie of a node nothing wrong reaches the ledger, there is an alarm, and following
+// continues after the lie.
 func TestLiesOfTheOnlyNode(t *testing.T) {
 	t.Parallel()
 	for _, c := range lies() {
@@ -92,13 +92,13 @@ func TestLiesOfTheOnlyNode(t *testing.T) {
 	}
 }
 
-// The same lies about blocks that are final, which are read by ranges.
+// The same lies about final blocks, which are read by ranges.
 func TestLiesAboutFinalBlocks(t *testing.T) {
 	t.Parallel()
 	for _, c := range lies() {
 		if c.waits > 0 || c.alarm == AlarmClock || strings.HasPrefix(c.name, "F22 a head") || strings.HasPrefix(c.name, "F23 another") ||
 			c.name == "F20 the head jumps" {
-			continue // those are about the head, on which what is final does not depend
+			continue // those are about the head, which does not matter for final blocks
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -125,7 +125,7 @@ func TestLiesAboutFinalBlocks(t *testing.T) {
 	}
 }
 
-// What a log says of a payout is in no receipt that is asked for: the block's header must do.
+// No receipt is read for a payout: the block's header must be enough.
 func TestLiesAboutPayouts(t *testing.T) {
 	t.Parallel()
 	for _, c := range lies() {
@@ -150,13 +150,13 @@ func TestLiesAboutPayouts(t *testing.T) {
 	}
 }
 
-// told is a lie with what is expected of it.
+// told is a lie with the expected alarm.
 type told struct {
 	name   string
 	lie    chaintest.Lie
 	alarm  string
 	waits  time.Duration // before the alarm is expected
-	mildly bool          // following goes on correctly in spite of it
+	mildly bool          // following continues correctly despite it
 }
 
 func lies() []told {
@@ -261,10 +261,10 @@ func lies() []told {
 
 const (
 	lieStart = 20           // blocks before a lie
-	lieHead  = lieStart + 4 // blocks when it is told
+	lieHead  = lieStart + 4 // blocks at the lie
 )
 
-// suffer converges under a lie for a time, and watches the rows.
+// suffer converges under a lie for a time, and checks the rows.
 func (r *testChain) suffer(wait time.Duration, mildly bool) {
 	r.t.Helper()
 	for range 3 {
@@ -291,7 +291,7 @@ func (r *testChain) suffer(wait time.Duration, mildly bool) {
 	}
 }
 
-// recover converges after a lie has ended, and wants everything to be well.
+// recover converges after a lie, and checks that there is no alarm.
 func (r *testChain) recover() {
 	r.t.Helper()
 	for range 4 {
@@ -300,7 +300,7 @@ func (r *testChain) recover() {
 		r.mustSettle()
 	}
 	r.canonical()
-	for range 5 { // nor does an alarm come later
+	for range 5 { // no alarm is raised later
 		r.clock.Advance(stallAfter / 4)
 		r.chain.Mine()
 		r.mustSettle()
@@ -316,7 +316,7 @@ func (r *testChain) recover() {
 	}
 }
 
-// endless sends a gigabyte as long as somebody takes it.
+// endless sends a gigabyte as long as the client reads.
 func endless(w http.ResponseWriter, r *http.Request) bool {
 	_, _ = io.WriteString(w, `[{"jsonrpc":"2.0","id":1,"result":"0x`)
 	zeros := []byte(strings.Repeat("0", 1<<20))
@@ -334,7 +334,7 @@ func TestANodeThatAnswersTooLateIsNotWaitedFor(t *testing.T) {
 	r.chain.MineEmpty(lieStart)
 	r.chain.Finalize(lieStart - 2)
 	r.mustSettle()
-	r.follower.nodes.InUse()[0].SetTimeout(20 * time.Millisecond) // F14, with less patience
+	r.follower.nodes.InUse()[0].SetTimeout(20 * time.Millisecond) // a shorter timeout than in production
 	release := make(chan struct{})
 	r.nodes[0].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { <-release; return false }})
 	r.chain.Finalize(r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1))).Number)
@@ -370,7 +370,7 @@ func TestANodeThatTurnsIntoAnotherChainIsPutOutOfUse(t *testing.T) {
 		r.chain.Finalize(lieStart - 2)
 		r.mustSettle()
 		all := r.follower.nodes.InUse()
-		r.nodes[0].SetLie(chaintest.About("eth_chainId", func([]any, string) any { return "0x1" })) // F15
+		r.nodes[0].SetLie(chaintest.About("eth_chainId", func([]any, string) any { return "0x1" }))
 		r.chain.Finalize(r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1))).Number)
 		r.suffer(0, nodeCount == 2)
 		if !slices.Contains(r.alarms(), AlarmWrongChain) || r.follower.nodes.Problem() == "" {
@@ -406,7 +406,7 @@ func TestAnotherChainWithTheSameID(t *testing.T) {
 	other.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	other.Finalize(100)
 	right := r.chain
-	r.nodes[0].Serve(other) // F16
+	r.nodes[0].Serve(other)
 	r.suffer(0, false)
 	if !slices.Contains(r.alarms(), AlarmReplaced) || len(r.ledger.rows()) > 0 {
 		t.Errorf("the alarms are %v, the rows %v", r.alarms(), r.ledger.rows())

@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
-// F27: nodes limit ranges in their own ways.
+// Nodes limit ranges of blocks in different ways.
 func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]chaintest.Lie{
@@ -55,7 +55,7 @@ func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 	}
 }
 
-// Nodes limit batches, too, each at another number.
+// Nodes limit batches at different sizes.
 func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 3, 10, 50} {
@@ -109,7 +109,7 @@ func wideText(body string) uint64 {
 	return field("toBlock") - field("fromBlock") + 1
 }
 
-// F28: a list that was cut off without a word is completed.
+// A list of logs that a node truncated silently is completed.
 func TestListsThatWereCutOffAreCompleted(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1000, 1001, 2500} {

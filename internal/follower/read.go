@@ -19,8 +19,8 @@ const (
 	maxRanges      = 8 // in one step
 )
 
-// blockRanges reads what follows behind a block: near the head one stretch of blocks, where they are
-// final several, of which the next is read while the one before it is being stored.
+// blockRanges reads the blocks after a block: one range near the head, several below finality,
+// where the next range is read while the ledger stores the one before.
 func (f *Follower) blockRanges(ctx context.Context, v headView, after onchain.Block) iter.Seq2[blockRange, error] {
 	final := min(f.final, v.head.Number)
 	if final <= after.Number+maxTipBlocks {
@@ -60,8 +60,7 @@ func (f *Follower) blockRanges(ctx context.Context, v headView, after onchain.Bl
 	}
 }
 
-// adaptive is how much is asked for at once: half as much after a failure, a little more after each
-// success.
+// adaptive is the size of a request: it halves after a failure and grows after a success.
 type adaptive struct{ size, most uint64 }
 
 func newAdaptive(most uint64) adaptive { return adaptive{most, most} }
@@ -69,9 +68,8 @@ func newAdaptive(most uint64) adaptive { return adaptive{most, most} }
 func (a *adaptive) shrink() { a.size = max(1, a.size/2) }
 func (a *adaptive) grow()   { a.size = min(a.most, a.size+max(1, a.size/8)) }
 
-// adapt makes the next request smaller when an error may have come of its size. What nodes say when
-// something is too much differs too widely to be told apart; what is certainly not about size is
-// not being there, and being asked too often.
+// adapt adjusts the size of the next request. Errors about size cannot be distinguished from
+// others, except from unreachable nodes and rate limits.
 func (a *adaptive) adapt(err error) {
 	switch {
 	case err == nil:
@@ -82,9 +80,9 @@ func (a *adaptive) adapt(err error) {
 	}
 }
 
-// readTip reads blocks that may still be replaced: every header, each linked to the one before it,
-// and the logs of each by its hash. Asked by number, one of many nodes behind an address that lacks
-// the block would say that it has no logs.
+// readTip reads blocks that may still be replaced: every header, linked to its parent, and the logs
+// of each block by hash. By number, a load balancer could answer from a node that lacks the block,
+// with no logs.
 func (f *Follower) readTip(ctx context.Context, v headView, after onchain.Block) (blockRange, error) {
 	to := min(v.head.Number, after.Number+f.tipSize.size)
 	if to == after.Number {
@@ -126,7 +124,7 @@ func (f *Follower) readBlocks(ctx context.Context, v headView, after onchain.Blo
 	return f.proved(ctx, v.node, s)
 }
 
-// eventsIn reads the events of one block from the reply to its blockCall.
+// eventsIn decodes the reply to the log request of one block.
 func (f *Follower) eventsIn(ctx context.Context, node *chain.Node, r chain.Reply, h *chain.Header) ([]onchain.Event, error) {
 	logs, err := r.Value()
 	if chain.RefusedAlone(err) {
@@ -142,8 +140,8 @@ func (f *Follower) eventsIn(ctx context.Context, node *chain.Node, r chain.Reply
 	return events, f.filter.CheckInBlock(events, h)
 }
 
-// eventsByKind reads the events of a block whose logs the node does not give at once, kind by kind.
-// Logs that it does not give that way either are an obstacle.
+// eventsByKind reads the events of a block kind by kind, if the node refuses to return all at once.
+// Kinds that it still refuses are an obstacle.
 func (f *Follower) eventsByKind(ctx context.Context, node *chain.Node, h *chain.Header) (events []onchain.Event, err error) {
 	var unread error
 	for kind, one := range f.filter.ByKind() {
@@ -178,9 +176,8 @@ func (f *Follower) eventsByKind(ctx context.Context, node *chain.Node, h *chain.
 	return events, f.setAside(ctx, h.Block, fmt.Sprintf("The node does not give its logs: %v.", unread))
 }
 
-// givesLogs reports whether a node answers a question about a block's logs whose answer is small.
-// One that does not answers none, and what it does not say about one block is no property of that
-// block.
+// givesLogs reports whether a node answers a small log request about a block. If not, its refusals
+// say nothing about the block.
 func (f *Follower) givesLogs(ctx context.Context, node *chain.Node, h *chain.Header) bool {
 	one := chain.NewLogFilter(f.filter.Factories)
 	one.Only(onchain.EventMissionFunded, sortie.Hash{})
@@ -188,9 +185,9 @@ func (f *Follower) givesLogs(ctx context.Context, node *chain.Node, h *chain.Hea
 	return err == nil && replies[0].Err == nil
 }
 
-// proved has the fundings and closings of a stretch proved. One that is not makes its block an
-// obstacle. When that is to be passed, the stretch ends before it, or, where it is the first, has
-// it without what is not proved.
+// proved verifies the fundings and closings of a range. An unverified one makes its block an
+// obstacle. To pass it, the range is cut before it, or, if it is the first block, loses the
+// unverified events.
 func (f *Follower) proved(ctx context.Context, node *chain.Node, s blockRange) (blockRange, error) {
 	var money []*onchain.Event
 	for i := range s.events {
@@ -212,7 +209,7 @@ func (f *Follower) proved(ctx context.Context, node *chain.Node, s blockRange) (
 	block := onchain.Block{Number: money[doubted].Block, Hash: money[doubted].BlockHash}
 	why := fmt.Errorf("%s: transaction %s: %w", node.Name(), money[doubted].Transaction, verdicts[doubted])
 	switch {
-	case f.passing != block.Hash: // what else is wrong with the node's answers cannot be known
+	case f.passing != block.Hash: // other answers of the node may be wrong, too
 		return blockRange{}, &obstacle{block, why}
 	case block.Number > s.after.Number+1:
 		return f.before(ctx, node, s, block.Number)
@@ -227,14 +224,14 @@ func (f *Follower) proved(ctx context.Context, node *chain.Node, s blockRange) (
 	return s, f.setAside(ctx, block, fmt.Sprintf("Not verified: %v.", why))
 }
 
-// before is the part of a stretch that comes before a block.
+// before cuts a range before a block.
 func (f *Follower) before(ctx context.Context, node *chain.Node, s blockRange, number uint64) (blockRange, error) {
 	s.events = slices.DeleteFunc(s.events, func(event onchain.Event) bool { return event.Block >= number })
 	s.blocks = slices.DeleteFunc(s.blocks, func(block onchain.Block) bool { return block.Number >= number })
 	if last := s.tip().Number; last == number-1 {
 		return s, nil
 	}
-	headers, err := node.Headers(ctx, []uint64{number - 1}) // a range has only the blocks with events
+	headers, err := node.Headers(ctx, []uint64{number - 1}) // a range has only blocks with events
 	if err != nil {
 		return blockRange{}, err
 	}
@@ -242,8 +239,7 @@ func (f *Follower) before(ctx context.Context, node *chain.Node, s blockRange, n
 	return s, f.plausible(headers[0])
 }
 
-// linkedHeaders reads the headers behind a block, each of which must name the hash of the one
-// before it.
+// linkedHeaders reads the headers after a block. Each must name its parent's hash.
 func (f *Follower) linkedHeaders(ctx context.Context, v headView, after onchain.Block, to uint64) ([]*chain.Header, error) {
 	numbers := make([]uint64, 0, to-after.Number)
 	for number := after.Number + 1; number <= to && number < v.head.Number; number++ {
@@ -266,7 +262,7 @@ func (f *Follower) linkedHeaders(ctx context.Context, v headView, after onchain.
 	return headers, nil
 }
 
-// link checks that a block is the next one behind another.
+// link checks that a block is the child of another.
 func (f *Follower) link(node *chain.Node, previous onchain.Block, h *chain.Header) error {
 	if h.Parent != previous.Hash {
 		return chain.BadAnswer("%s: block %d does not follow block %d", node.Name(), h.Number, previous.Number)
@@ -274,9 +270,8 @@ func (f *Follower) link(node *chain.Node, previous onchain.Block, h *chain.Heade
 	return f.plausible(h)
 }
 
-// readRange reads blocks that are final: their logs by a range of numbers, and only the headers
-// that are needed to see that the range is behind ours, where it ends, and that the logs are in
-// their blocks.
+// readRange reads final blocks: logs by number, and only the headers of the first block, the last
+// block, and the blocks with logs.
 func (f *Follower) readRange(ctx context.Context, node *chain.Node, after onchain.Block, final uint64) (blockRange, error) {
 	s, err := f.readFinal(ctx, node, after, min(final, after.Number+f.rangeSize.size))
 	f.rangeSize.adapt(err)
@@ -322,12 +317,12 @@ func (f *Follower) readFinal(ctx context.Context, node *chain.Node, after onchai
 	return f.proved(ctx, node, s)
 }
 
-// suspicious is how many logs make a list look like one that was cut off without a word. No known
-// limit is lower.
+// suspicious is the length of a list of logs that a node may have truncated. No known limit is
+// lower.
 const suspicious = 1000
 
-// eventsOfRange reads the logs of a range. A list so long that it may have been cut off is asked
-// for again from its last block on, until that brings nothing new.
+// eventsOfRange reads the logs of a range. A list that may be truncated is requested again from its
+// last block, until there are no new logs.
 func (f *Follower) eventsOfRange(ctx context.Context, node *chain.Node, r chain.Reply, from, to uint64) ([]onchain.Event, error) {
 	logs, err := r.Value()
 	if err != nil {
@@ -360,14 +355,14 @@ func (f *Follower) eventsOfRange(ctx context.Context, node *chain.Node, r chain.
 		fresh = len(rest) - (len(events) - known)
 		events = append(events[:known], rest...)
 		if fresh > 0 {
-			fresh = suspicious // what was cut off once may be cut off again
+			fresh = suspicious // it may be truncated again
 		}
 	}
 	return events, nil
 }
 
-// blocksOf reads the headers of the blocks with events, checks the events against them, and gives
-// those blocks and the last.
+// blocksOf reads the headers of the blocks with events, checks the events, and returns those blocks
+// and the last.
 func (f *Follower) blocksOf(ctx context.Context, node *chain.Node, events []onchain.Event, first, last *chain.Header) ([]onchain.Block, error) {
 	known := map[uint64]*chain.Header{first.Number: first, last.Number: last}
 	var numbers []uint64

@@ -41,7 +41,7 @@ func TestReconcileFindsNothingToDo(t *testing.T) {
 	}
 }
 
-// A node that hides logs makes the follower miss what the contract holds.
+// A node that hides logs makes the follower miss a funding.
 func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -144,7 +144,7 @@ func TestReconcileReportsOtherTerms(t *testing.T) {
 	}
 }
 
-// A node on another fork would see fundings missing that are there.
+// A node on another fork does not have fundings that are on the chain.
 func TestReconcileAsksAboutTheFollowedChain(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -174,7 +174,7 @@ func TestReconcileNeedsANode(t *testing.T) {
 	}
 }
 
-// A log with a receipt, of which the contract knows nothing.
+// A log with a receipt that the contract state contradicts.
 func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -215,8 +215,8 @@ func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	}
 }
 
-// missedIn makes a rig whose ledger was not told of the fundings of some drafts, in a block that
-// was set aside, and whose ordinary walk does not come to them.
+// missedIn returns a chain whose ledger missed the fundings of some drafts, in a block that was set
+// aside, and does not list them as open missions.
 func missedIn(t *testing.T, drafts int, missed ...int) *testChain {
 	t.Helper()
 	r := newTestChain(t, 1, Finalized)
@@ -239,7 +239,7 @@ func missedIn(t *testing.T, drafts int, missed ...int) *testChain {
 	return r
 }
 
-// After events were set aside all unfunded drafts are compared, in as many runs as that takes.
+// After events were set aside all unfunded drafts are compared, in several runs if needed.
 func TestReconcileComparesAllDraftsAfterASetAside(t *testing.T) {
 	t.Parallel()
 	const drafts = maxPassPages*passPage + 3
@@ -260,7 +260,7 @@ func TestReconcileComparesAllDraftsAfterASetAside(t *testing.T) {
 	}
 }
 
-// What the contract held before the block that was set aside says nothing about that block.
+// The contract's state before the block that was set aside does not count.
 func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
 	t.Parallel()
 	r := missedIn(t, testDrafts, 1)
@@ -277,7 +277,7 @@ func TestAFullPassWaitsForTheBlockThatWasSetAside(t *testing.T) {
 	}
 }
 
-// A page of which something could not be adopted is not settled, whatever the reason.
+// A page with an event that could not be adopted is not settled, for any reason.
 func TestAFullPassIsNotSettledByWhatIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	for name, hinder := range map[string]func(*testChain){

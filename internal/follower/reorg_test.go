@@ -37,7 +37,7 @@ func TestAReorganizationTakesBackAndBringsAgain(t *testing.T) {
 	}
 }
 
-// Blocks that were caught up with are known only here and there.
+// Of final blocks only some are stored.
 func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -92,7 +92,7 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 		t.Errorf("on the word of one of two the rows are %v", r.ledger.rows())
 	}
 
-	// The other says so, too.
+	// The other node agrees.
 	r.nodes[1].SetLie(chaintest.Lie{})
 	r.nodes[1].Serve(forged)
 	r.chain = forged
@@ -119,7 +119,7 @@ func (r *testChain) recoverDespite(incident string) {
 	r.recover()
 }
 
-// Two nodes agree, on what the one that is followed denies.
+// Two nodes agree against the followed one.
 func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 3, 3)
@@ -144,7 +144,7 @@ func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
 	}
 }
 
-// What was final before finality broke is not what is final after it.
+// The final block after finality broke is not the one before.
 func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 	t.Parallel()
 	for _, nodeCount := range []int{1, 2} {
@@ -213,7 +213,7 @@ func TestALaggingNodeIsNoReorganization(t *testing.T) {
 	r.mustSettle()
 	r.nodes[0].SetLie(chaintest.Lie{Behind: 3})
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
-	r.mustSettle() // the other one serves
+	r.mustSettle() // the other node answers
 	r.canonical()
 	if status := r.follower.Status(); status.Reorgs != 0 || status.Node != r.follower.nodes.InUse()[1].Name() {
 		t.Errorf("%d reorganizations, following %s", status.Reorgs, status.Node)
@@ -239,7 +239,7 @@ func TestANodeThatIsStuckIsLeftForAnother(t *testing.T) {
 	r.canonical()
 }
 
-// Another process moves the position, or the database fails, in the middle of a step.
+// Another process moves the position, or the database fails, during a step.
 func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -259,7 +259,7 @@ func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 	r.recover()
 }
 
-// Two followers on one ledger, as when a lease changes hands: each loses races and none does harm.
+// Two followers on one ledger, as after a lost lease: conflicts do no harm.
 func TestTwoFollowersOfOneLedger(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(p *rapid.T) {

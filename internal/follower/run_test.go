@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// waits stands in for time: it hands every wait to the test, which ends it.
+// waits replaces time: the test receives and ends every wait.
 type waits struct{ asked chan wait }
 
 type wait struct {
@@ -25,7 +25,7 @@ func (w waits) after(d time.Duration) <-chan time.Time {
 	return one.over
 }
 
-// running is a rig whose follower runs.
+// running is a testChain whose follower runs.
 type running struct {
 	*testChain
 	waits  waits
@@ -55,7 +55,7 @@ func run(t *testing.T, r *testChain) *running {
 	return run
 }
 
-// next is the wait after the step that is under way.
+// next returns the wait after the current step.
 func (r *running) next() wait { return <-r.waits.asked }
 
 func (w wait) end() { w.over <- time.Time{} }
@@ -78,7 +78,7 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	r.canonical()
 
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
-	for range 10 { // many hints are one
+	for range 10 { // many calls count as one
 		r.follower.Wake()
 	}
 	if gap := running.next(); gap.length != minGap {
@@ -94,8 +94,7 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	}
 }
 
-// However long nodes are down, requests become fewer, hints change nothing, and it ends when they
-// are back.
+// While nodes are down, the waits grow and Wake has no effect. The backoff ends when they are back.
 func TestRunBacksOff(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
@@ -117,7 +116,7 @@ func TestRunBacksOff(t *testing.T) {
 	}
 	r.nodes[0].SetLie(chaintest.Lie{})
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
-	running.next().end() // one more that failed before
+	running.next().end() // one step that failed before
 	for {
 		pause := running.next()
 		if pause.length <= minInterval {
@@ -164,8 +163,7 @@ func TestIntervalFollowsTheBlocks(t *testing.T) {
 	}
 }
 
-// The first block of a chain may be dated long before the second, and a chain may have been
-// stopped.
+// The first block of a chain may be much older than the second, and a chain may have been stopped.
 func TestAGapIsNoPace(t *testing.T) {
 	t.Parallel()
 	var p pace

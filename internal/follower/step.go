@@ -11,12 +11,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// headView is what a node says about its chain at one moment.
+// headView is a node's view of its chain at one moment.
 type headView struct {
 	node     *chain.Node
 	head     *chain.Header
-	tip      *chain.Header // its block at the height of ours; nil: it has none
-	final    *chain.Header // with its finalized tag; nil: see unfinal
+	tip      *chain.Header // its block at the height of the ledger's tip; nil: it has none
+	final    *chain.Header // by its finalized tag; nil: see finalErr
 	finalErr error         // why it names no final block
 }
 
@@ -27,10 +27,10 @@ func (f *Follower) ask(ctx context.Context, node *chain.Node, calls []chain.Call
 	return node.BatchOn(ctx, f.chainID, calls)
 }
 
-// readHead asks a node for its head, its final block and its block at the height of our tip.
+// readHead reads a node's head, its final block and its block at the height of the tip.
 func (f *Follower) readHead(ctx context.Context, node *chain.Node, tip uint64) (headView, error) {
 	calls := []chain.Call{chain.HeaderCall(chain.TagLatest), chain.HeaderCall(chain.HexNumber(tip))}
-	if f.config.Finality == Finalized { // others may not know the tag, and refuse everything for it
+	if f.config.Finality == Finalized { // nodes without the tag may refuse the whole batch
 		calls = append(calls, chain.HeaderCall(chain.TagFinalized))
 	}
 	replies, err := f.ask(ctx, node, calls)
@@ -51,7 +51,7 @@ func (f *Follower) readHead(ctx context.Context, node *chain.Node, tip uint64) (
 	return v, f.plausible(v.head)
 }
 
-// plausible refuses a block from the future.
+// plausible refuses a block whose time is in the future.
 func (f *Follower) plausible(h *chain.Header) error {
 	if lead := h.Time.Sub(f.config.Clock()); lead > f.config.MaxClockLead {
 		return fmt.Errorf("%w: block %d is %s ahead", errFromTheFuture, h.Number, lead.Round(time.Second))
@@ -99,8 +99,7 @@ func (f *Follower) stepOn(ctx context.Context, node *chain.Node, was onchain.Pos
 	return progress, err
 }
 
-// blockRange is a piece of the chain that was read and checked: what is to be added behind a block
-// that the ledger has.
+// blockRange is a checked range of blocks after a block of the ledger.
 type blockRange struct {
 	after  onchain.Block
 	blocks []onchain.Block
@@ -114,9 +113,9 @@ func (s blockRange) tip() onchain.Block {
 	return s.blocks[len(s.blocks)-1]
 }
 
-// commonAncestor finds the block behind which the node's chain is to be read: our tip, or the last that both
-// have. It looks up the factories, too: after the head, because a quote's factory is stored before
-// the quote can be paid.
+// commonAncestor returns the block after which the node's chain must be read: the tip, or the last
+// common block. It also reads the factories: after the head, because a quote's factory is stored
+// before the quote can be paid.
 func (f *Follower) commonAncestor(ctx context.Context, v headView, was onchain.Position) (onchain.Block, error) {
 	factories, err := f.ledger.Factories(ctx, f.chainID)
 	if err != nil {
@@ -131,11 +130,10 @@ func (f *Follower) commonAncestor(ctx context.Context, v headView, was onchain.P
 	return f.lastCommon(ctx, v, was)
 }
 
-// maxEvents is how many events go into one transaction, so that other writers need not wait for
-// long.
+// maxEvents is the number of events in one transaction, so that other writers do not wait long.
 const maxEvents = 8192
 
-// apply hands a stretch to the ledger, in pieces that end with a block.
+// apply stores a range in the ledger, in parts that end with a block.
 func (f *Follower) apply(ctx context.Context, v headView, s blockRange, progress *Progress) error {
 	for first := true; first || len(s.blocks) > 0; first = false {
 		position, piece := progress.Position, s.cut(maxEvents)
@@ -159,8 +157,7 @@ func (f *Follower) apply(ctx context.Context, v headView, s blockRange, progress
 	return nil
 }
 
-// worthKeeping leaves out blocks that are final for so long that the ledger would forget them at
-// once, but never the last.
+// worthKeeping omits blocks that the ledger would prune at once, but never the last.
 func worthKeeping(blocks []onchain.Block, final uint64) []onchain.Block {
 	for len(blocks) > 1 && blocks[0].Number+onchain.KeptBlocks < final {
 		blocks = blocks[1:]
@@ -168,11 +165,11 @@ func worthKeeping(blocks []onchain.Block, final uint64) []onchain.Block {
 	return blocks
 }
 
-// finalAfter is how long a new final block waits for company: the next block stores it along.
+// finalAfter is how long a new final block waits to be stored together with the next block.
 const finalAfter = 2 * time.Second
 
-// cut takes the blocks off the front of a stretch whose events do not exceed a limit, but at least
-// one block.
+// cut removes and returns the first blocks of a range with at most so many events, but at least one
+// block.
 func (s *blockRange) cut(limit int) blockRange {
 	if len(s.events) <= limit {
 		whole := *s
@@ -203,7 +200,7 @@ func (f *Follower) noteProgress(v headView, was onchain.Position, progress Progr
 		f.moved = now
 		f.monitor.clear("", AlarmStalled)
 	case now.Sub(f.moved) >= stallAfter:
-		f.monitor.raise(AlarmStalled, "", fmt.Sprintf("there has been no block behind block %d since %s: does the chain make blocks?", was.Tip.Number, f.moved.Format(time.RFC3339)))
+		f.monitor.raise(AlarmStalled, "", fmt.Sprintf("no block after block %d since %s: does the chain make blocks?", was.Tip.Number, f.moved.Format(time.RFC3339)))
 	}
 	if progress.Blocks > 0 && progress.Reorg == 0 {
 		f.pace.observe(was.Tip, progress.Position.Tip)

@@ -16,12 +16,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// leaseTTL is measured with a clock that the test moves. The store's answers have a third of it in
-// real time, which no machine is too slow for.
+// leaseTTL is measured with the test's clock. The store has a third of it in real time.
 const leaseTTL = 24 * time.Hour
 
-// holders share a database and a clock that the test moves. A holder that waits has said so before
-// the clock moves.
+// holders share a database and the test's clock. The clock moves only while a holder waits.
 type holders struct {
 	t     *testing.T
 	clock *clock
@@ -44,7 +42,7 @@ func leasesOnBothEngines(t *testing.T, test func(t *testing.T, h *holders)) {
 	}
 }
 
-// process is one holder with its work, which runs until it is told to stop.
+// process is a holder with work that runs until it is stopped.
 type process struct {
 	holder leases.Holder
 	timer  chan chan time.Time // one for each wait
@@ -79,15 +77,14 @@ func (h *holders) start(id string, leaseStore leases.Store) *process {
 	return p
 }
 
-// tick lets the process's next wait end, a third of the lease's time later.
+// tick ends the process's next wait, a third of the TTL later.
 func (h *holders) tick(p *process) {
 	fire := <-p.timer
 	h.clock.advance(leaseTTL / 3)
 	fire <- h.clock.now()
 }
 
-// waits ends when the process waits once more: it has done what the last tick let it do. The wait
-// goes on.
+// waits returns when the process waits again, after the work of the last tick.
 func (p *process) waits() {
 	fire := <-p.timer
 	p.timer <- fire
@@ -125,7 +122,7 @@ func TestALeaseIsHeldAndHandedOver(t *testing.T) {
 	})
 }
 
-// flaky is a store whose renewals fail while the database is out of reach.
+// flaky is a store whose renewals fail while it is down.
 type flaky struct {
 	*store.DB
 	down atomic.Bool
@@ -167,7 +164,7 @@ func TestWorkEndsBeforeALeaseThatCannotBeRenewed(t *testing.T) {
 		if passed := h.clock.now().Sub(renewed); passed >= leaseTTL {
 			t.Errorf("it ended %s after the last renewal, when others may have the lease of %s", passed, leaseTTL)
 		}
-		first.waits() // it has tried in vain to give the lease back
+		first.waits() // it could not release the lease
 		flakyLeases.down.Store(false)
 		h.tick(first)
 		if again := <-first.begun; again.Epoch != lease.Epoch {
@@ -176,7 +173,7 @@ func TestWorkEndsBeforeALeaseThatCannotBeRenewed(t *testing.T) {
 	})
 }
 
-// The clock of whoever took the lease may run ahead of ours: to us it is not over yet.
+// The clock of the other process may run ahead: here the lease is not over yet.
 func TestALeaseTakenTooEarlyEndsTheWork(t *testing.T) {
 	t.Parallel()
 	leasesOnBothEngines(t, func(t *testing.T, h *holders) {
@@ -202,7 +199,7 @@ func TestALeaseThatWasTakenEndsTheWork(t *testing.T) {
 		first := h.start("first", h.db)
 		old := <-first.begun
 		first.waits()
-		h.clock.advance(2 * leaseTTL) // the process was stopped for so long
+		h.clock.advance(2 * leaseTTL) // the process was suspended
 		second := h.start("second", h.db)
 		<-second.begun
 		err := h.db.Tx(t.Context(), func(tx *store.Tx) error { return tx.CheckLease(old) })
@@ -233,7 +230,7 @@ func TestWorkThatFailsGivesTheLeaseBack(t *testing.T) {
 	})
 }
 
-// However often holders come and go, at most one works.
+// At most one of many holders works at a time.
 func TestOneWorksAtATime(t *testing.T) {
 	t.Parallel()
 	leasesOnBothEngines(t, func(t *testing.T, h *holders) {
@@ -272,7 +269,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 func sqliteDatabase(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
 
-// clock is time that the test moves.
+// clock is the test's clock.
 type clock struct {
 	mutex sync.Mutex
 	time  time.Time

@@ -18,14 +18,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// kindFill is the kind of intents whose only effect is to use up a nonce.
+// kindFill is the kind of intents that only use a nonce.
 const kindFill = "fill-nonce"
 
-// beginNew gives nonces to queued intents while the window has room.
+// beginNew assigns nonces to queued intents while the window has room.
 func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *tick) error {
 	room := window - len(r.waiting())
 	if r.full {
-		room = 0 // intents that are not looked at might hold the next nonce
+		room = 0 // intents that were not read may hold the next nonce
 	}
 	for _, p := range r.intents {
 		if p.Status != store.IntentQueued || s.state.rests(p.Intent, r.now) {
@@ -45,8 +45,8 @@ func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *tick) error
 	return nil
 }
 
-// isPoor reports whether the account could not pay for a transaction a moment ago. It is not asked
-// at every look, because preparing a call takes signatures.
+// isPoor reports whether the balance was too low a moment ago. It saves signatures for calls that
+// cannot be paid.
 func (s *Sender) isPoor(r *tick) bool {
 	if s.state.poor == "" {
 		return false
@@ -55,8 +55,8 @@ func (s *Sender) isPoor(r *tick) bool {
 	return r.now.Before(s.state.poorUntil)
 }
 
-// begin makes the first transaction of an intent with a new nonce. What is wrong with this intent
-// alone is noted with it and does not keep the others.
+// begin makes the first transaction of an intent with a new nonce. A problem of this intent is
+// stored with it and does not stop the others.
 func (s *Sender) begin(ctx context.Context, lease store.Lease, r *tick, p *txIntent) (begun bool, err error) {
 	to, data, err := s.prepare(ctx, p.Intent)
 	if errors.Is(err, ErrAlreadyDone) {
@@ -96,7 +96,7 @@ func (s *Sender) begin(ctx context.Context, lease store.Lease, r *tick, p *txInt
 
 func (s *Sender) prepare(ctx context.Context, intent store.Intent) (common.Address, []byte, error) {
 	if intent.Kind == kindFill {
-		return common.Address{}, nil, ErrAlreadyDone // its nonce was used, by whomever
+		return common.Address{}, nil, ErrAlreadyDone // its nonce was used
 	}
 	prepare, found := s.config.Prepare[intent.Kind]
 	if !found {
@@ -106,7 +106,7 @@ func (s *Sender) prepare(ctx context.Context, intent store.Intent) (common.Addre
 	return common.Address(to), data, err
 }
 
-// estimate gives the gas of a call with some to spare.
+// estimate returns the gas of a call with a margin.
 func (s *Sender) estimate(ctx context.Context, node *chain.Node, to common.Address, data []byte) (uint64, error) {
 	gas, err := node.EstimateGas(ctx, ethereum.CallMsg{From: s.address, To: &to, Data: data})
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *Sender) estimate(ctx context.Context, node *chain.Node, to common.Addre
 	return chain.WithGasMargin(gas, data), nil
 }
 
-// missingBalance is what the account lacks for everything that waits and one transaction more, nil
-// when it has enough.
+// missingBalance is what the balance lacks for all waiting transactions and one more; nil: it is
+// enough.
 func (s *Sender) missingBalance(r *tick, gas uint64, price fees) *big.Int {
 	need := new(big.Int).Mul(price.cap, new(big.Int).SetUint64(gas))
 	for _, p := range r.waiting() {
@@ -136,14 +136,14 @@ func (s *Sender) missingBalance(r *tick, gas uint64, price fees) *big.Int {
 	return need
 }
 
-// freeNonce is the nonce after all that we know to be used or given out. When the chain has used
-// more than that, on a first start or because the key is used elsewhere, enough nodes must say so:
-// a nonce too high would wait forever.
+// freeNonce returns the nonce after all known ones. If the chain has used more, on a first start or
+// because the key is used elsewhere, enough nodes must agree: a transaction with a too high nonce
+// would wait forever.
 func (s *Sender) freeNonce(ctx context.Context, r *tick) (uint64, error) {
 	next := s.state.nextNonce
 	for _, p := range r.intents {
 		for _, attempt := range p.Attempts {
-			if attempt.Sender == p.Sender { // a former sender's nonces are not ours
+			if attempt.Sender == p.Sender { // other senders have their own nonces
 				next = max(next, attempt.Nonce+1)
 			}
 		}
@@ -163,7 +163,7 @@ func (s *Sender) freeNonce(ctx context.Context, r *tick) (uint64, error) {
 	return next, nil
 }
 
-// nonceAt is the account's nonce at a block, by quorum.
+// nonceAt reads the account's nonce at a block, by quorum.
 func (s *Sender) nonceAt(ctx context.Context, block onchain.Block) (uint64, error) {
 	nonce, err := chain.Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *chain.Node) (uint64, error) {
 		nonce, err := node.NonceAtHash(ctx, s.address, common.Hash(block.Hash))
@@ -180,9 +180,8 @@ func (s *Sender) nonceAt(ctx context.Context, block onchain.Block) (uint64, erro
 	return nonce, nil
 }
 
-// closeGap uses up a nonce that nobody holds below one that waits. There is none as long as this
-// service alone uses the key: it takes a block that is taken back with somebody else's transaction,
-// or a reorganization of what was final.
+// closeGap fills an unused nonce below one that waits. A gap needs a reorganization of another
+// program's transaction with this key, or of final blocks.
 func (s *Sender) closeGap(ctx context.Context, lease store.Lease, r *tick) error {
 	nonce, found := r.gap()
 	if !s.state.gapLasts(nonce, found, r.now) || r.full {
@@ -206,7 +205,7 @@ func (s *Sender) closeGap(ctx context.Context, lease store.Lease, r *tick) error
 	return nil
 }
 
-// gap finds the lowest unused nonce that no intent holds although one holds a higher one.
+// gap returns the lowest unused nonce without an intent, below one with an intent.
 func (r *tick) gap() (uint64, bool) {
 	held := make(map[uint64]bool)
 	highest := uint64(0)
@@ -224,14 +223,14 @@ func (r *tick) gap() (uint64, bool) {
 	return 0, false
 }
 
-// end closes an intent that needs no transaction.
+// end ends an intent that needs no transaction.
 func (s *Sender) end(ctx context.Context, lease store.Lease, p *txIntent) error {
 	next := p.Intent
 	next.Status, next.Problem = store.IntentVoid, ErrAlreadyDone.Error()
 	return s.move(ctx, lease, p, next)
 }
 
-// postpone notes what is wrong with an intent and lets it rest.
+// postpone stores the problem of an intent and retries it later.
 func (s *Sender) postpone(ctx context.Context, lease store.Lease, r *tick, p *txIntent, problem error) error {
 	if errors.Is(problem, ErrHeld) {
 		s.state.restBriefly(p.ID, r.now)
@@ -254,8 +253,7 @@ func (s *Sender) move(ctx context.Context, lease store.Lease, p *txIntent, next 
 	return nil
 }
 
-// plainText is a text from elsewhere as it may be stored and shown: not long, on one line, and
-// nothing that is not text.
+// plainText makes foreign text safe to store and show: short, one line, printable.
 func plainText(text string) string {
 	const longest = 300
 	text = strings.Map(func(r rune) rune {

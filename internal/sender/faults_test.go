@@ -19,7 +19,7 @@ import (
 
 const sendMethod = "eth_sendRawTransaction"
 
-// A node that takes a transaction and loses it cannot be told from one that keeps it.
+// A node accepts transactions and loses them.
 func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 20, func(t *testing.T, r *testSender) {
@@ -44,7 +44,7 @@ func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 	})
 }
 
-// Transactions that were in the pool and are thrown out of it, as under pressure.
+// Transactions are dropped from the pool.
 func TestEvictedTransactionsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 8, sqliteDatabase(t))
@@ -59,8 +59,8 @@ func TestEvictedTransactionsAreSentAgain(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// The base fee rises a hundredfold for fifty blocks. With a generous cap everything is mined
-// meanwhile; with a cap below the spike everything waits at the cap and is mined afterwards.
+// The base fee rises a hundredfold for fifty blocks. With a high limit everything is mined
+// meanwhile; with a limit below the spike everything waits and is mined afterwards.
 func TestFeeSpike(t *testing.T) {
 	t.Parallel()
 	const usual, spike, spikeBlocks = anviltest.Gwei, 100 * anviltest.Gwei, 50
@@ -97,8 +97,8 @@ func TestFeeSpike(t *testing.T) {
 	}
 }
 
-// A transaction below the base fee cannot be mined, whatever its place in the line, and no node
-// says so once it has it.
+// A transaction below the base fee cannot be mined at any place in the line, and nodes do not
+// report it.
 func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 3, sqliteDatabase(t))
@@ -122,7 +122,7 @@ func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// feesPaid compares what the account's transactions cost with base fee and one gwei of tip, and
+// feesPaid compares the cost of the account's transactions with base fee and one gwei of tip, and
 // counts the most attempts of an intent. No attempt may offer more than the limit, or less than a
 // tenth more than the one before.
 func (r *testSender) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
@@ -157,8 +157,8 @@ func tenthMore(now, before *big.Int) bool {
 	return new(big.Int).Mul(now, big.NewInt(10)).Cmp(new(big.Int).Mul(before, big.NewInt(11))) >= 0
 }
 
-// The process dies at every moment at which it can, again and again, while prices rise and
-// transactions must be replaced.
+// The process dies at every possible moment, many times, while prices rise and transactions must be
+// replaced.
 func TestDeathAtEveryMoment(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{"signed", "stored", "sent", "observed"} {
@@ -172,7 +172,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 						t.Fatal("never done")
 					}
 					reached, fatal := 0, 1+round%3
-					if moment == "observed" { // comes once in a step
+					if moment == "observed" { // once in a step
 						fatal = 1 + round%2
 					}
 					r.sender.AbandonWhen(func(now string) error {
@@ -198,7 +198,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 						t.Fatal(err)
 					}
 					if round%8 == 1 && r.BaseFee < 256*anviltest.Gwei {
-						r.BaseFee *= 4 // more than what waits offers: all of it must be replaced
+						r.BaseFee *= 4 // more than all offers: all must be replaced
 					}
 					if round%2 == 1 {
 						r.mine()
@@ -216,7 +216,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 
 var errDied = errors.New("died")
 
-// stranger sends a transaction of the same account from elsewhere, that pays well.
+// stranger sends a transaction of the same account from elsewhere, at a high price.
 func (r *testSender) stranger(nonce uint64, to common.Address, data []byte) common.Hash {
 	r.t.Helper()
 	tx, err := anviltest.SignerOf(r.key).SignTransaction(context.Background(), r.Deployment.ChainID, types.NewTx(&types.DynamicFeeTx{
@@ -262,11 +262,11 @@ func TestReplacedByAStranger(t *testing.T) {
 	})
 }
 
-// A node's pool holds a stranger's transaction that nobody mines: ours must pay more than that one.
+// A node's pool has a foreign transaction that is never mined: the service must pay more.
 func TestOutbiddingAStranger(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
-	const strangers = 10 * anviltest.Gwei // offered by the stranger; ours begin with three
+	const strangers = 10 * anviltest.Gwei // offered by the foreign transaction; ours begin with three
 	r.front.with(func(q request) (any, bool) {
 		var raw sortie.Bytes
 		var tx types.Transaction
@@ -281,7 +281,7 @@ func TestOutbiddingAStranger(t *testing.T) {
 	t.Logf("%d blocks, %d attempts", blocks, len(r.intent(r.Missions[0]).Attempts))
 }
 
-// Somebody else may close a mission with the very same call: then there is nothing left to do.
+// Another program may close a mission with the same call: then nothing is left to do.
 func TestCarriedOutByAStranger(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
@@ -294,13 +294,13 @@ func TestCarriedOutByAStranger(t *testing.T) {
 	}
 	r.stranger(*first.Nonce, common.Address(to), data)
 	r.drain(20)
-	r.checkExactlyOnce(r.Missions, 0) // the stranger's is one of the two
+	r.checkExactlyOnce(r.Missions, 0) // one of the two is foreign
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
 		t.Errorf("the intent: %+v", now)
 	}
 }
 
-// A mission that its creator took back: the close is mined and reverts, and is not tried again.
+// The creator reclaimed the mission: the close is mined and reverts, and is not tried again.
 func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
@@ -323,14 +323,13 @@ func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 		t.Errorf("the reverted intent: %+v", now)
 	}
 	r.drain(20)
-	r.checkExactlyOnce(r.Missions, 0) // one mined in vain, one closed by the other account
+	r.checkExactlyOnce(r.Missions, 0) // one mined without effect, one closed by the other account
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
 		t.Errorf("the reverted intent: %+v", now)
 	}
 }
 
-// Blocks with the account's transactions are taken back, again and again, at every depth above
-// finality.
+// Blocks with the account's transactions are replaced many times, at every depth above finality.
 func TestReorganizations(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 16, func(t *testing.T, r *testSender) {
@@ -362,7 +361,7 @@ func (r *testSender) reorg(depth uint64) {
 	r.mine()
 }
 
-// Some endpoints remember receipts for good, those of blocks that were taken back too.
+// Some endpoints return receipts of replaced blocks.
 func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 1, sqliteDatabase(t))
@@ -390,8 +389,7 @@ func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 	}
 }
 
-// A stranger's transaction is taken back after a higher nonce was given out: nobody holds the nonce
-// between.
+// A foreign transaction is replaced after a higher nonce was assigned: the nonce between is unused.
 func TestNonceGapIsClosed(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 2, func(t *testing.T, r *testSender) {
@@ -409,8 +407,7 @@ func TestNonceGapIsClosed(t *testing.T) {
 	})
 }
 
-// Whatever a node is handed was stored before: nothing that may be mined is unknown to who takes
-// over.
+// Every transaction is stored before it is sent.
 func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 6, func(t *testing.T, r *testSender) {
@@ -441,7 +438,7 @@ func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 	})
 }
 
-// A node says no in its own words, whether or not it has taken the transaction.
+// Nodes refuse transactions in different words, also those that they have.
 func TestEveryDialectOfNodes(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, len(nodeDialects)*2, sqliteDatabase(t))
@@ -461,8 +458,7 @@ func TestEveryDialectOfNodes(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// A node answers from a machine that is behind: what is mined stays mined, and no nonce is given
-// out twice.
+// A node answers from a lagging machine: what is mined stays mined, and no nonce is assigned twice.
 func TestANodeThatFallsBehind(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 12, sqliteDatabase(t))
@@ -500,7 +496,7 @@ func TestANodeThatFallsBehind(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// The first node is behind and the second is not: the second's view counts.
+// The first node lags and the second does not: the view of the second counts.
 func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))

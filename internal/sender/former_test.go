@@ -21,7 +21,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// custody is the work of a former sender, which has no key, while a new one works.
+// custody is a former sender, without its key, next to the new sender.
 type custody struct {
 	*testSender
 	former sortie.Address
@@ -29,8 +29,7 @@ type custody struct {
 	lease  store.Lease
 }
 
-// changeSender lets another account send from now on, and what it takes to finish what the former
-// one has begun.
+// changeSender changes the sender's account, and returns the former sender.
 func (r *testSender) changeSender() *custody {
 	r.t.Helper()
 	c := &custody{testSender: r, former: r.key.Address()}
@@ -38,7 +37,7 @@ func (r *testSender) changeSender() *custody {
 	r.firstNonce, r.firstBlock = r.nonce(), r.Head()+1
 	r.restart()
 	c.restart()
-	r.clock.advance(-time.Hour) // which restarting took
+	r.clock.advance(-time.Hour) // restart has moved it
 	return c
 }
 
@@ -55,7 +54,7 @@ func (c *custody) restart() {
 	c.lease, c.sender = lease, sender.NewFormer(config, c.former)
 }
 
-// step works for the former account, and then for the new one.
+// step does a step of the former sender, and one of the new sender.
 func (c *custody) step() {
 	c.t.Helper()
 	if err := c.sender.Step(context.Background(), c.lease); err != nil {
@@ -64,7 +63,7 @@ func (c *custody) step() {
 	c.testSender.step()
 }
 
-// drain makes blocks until nothing of either account is left.
+// drain mines until neither account has active intents.
 func (c *custody) drain(limit int) {
 	c.t.Helper()
 	for range limit {
@@ -81,7 +80,7 @@ func (c *custody) drain(limit int) {
 	c.t.Fatalf("not done after %d blocks; the new sender: %+v; the former one: %+v", limit, c.testSender.sender.Status(), c.sender.Status())
 }
 
-// wantClosedOnce counts closings on the chain since a block.
+// wantClosedOnce checks the closings on the chain since a block.
 func (c *custody) wantClosedOnce(since uint64, missions []string) {
 	c.t.Helper()
 	times := c.closings(since)
@@ -92,8 +91,8 @@ func (c *custody) wantClosedOnce(since uint64, missions []string) {
 	}
 }
 
-// Intents that are queued move to the new account; those that were sent are followed until they are
-// final, also without the key.
+// Queued intents move to the new account; sent ones are followed until they are final, without the
+// key.
 func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 20, func(t *testing.T, r *testSender) {
@@ -102,7 +101,7 @@ func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
 		r.step()
 		r.mine()
 		r.step()                                // eight mined and not final, eight sent, four queued
-		r.RPC(nil, "anvil_dropAllTransactions") // the node forgets what was sent
+		r.RPC(nil, "anvil_dropAllTransactions") // the node forgets the transactions
 		c := r.changeSender()
 		c.drain(40)
 		c.wantClosedOnce(since, r.Missions)
@@ -115,8 +114,8 @@ func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
 	})
 }
 
-// What the former account sent and is not mined for long is done by the new one. When the old
-// transaction is mined all the same, it has no effect, or the new one has none.
+// The new account takes over transactions of the former one that are not mined for long. If the old
+// transaction is mined later, one of the two has no effect.
 func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 	t.Parallel()
 	for name, revive := range map[string]bool{"the old transactions are gone": false, "the old transactions are mined late": true} {
@@ -133,7 +132,7 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 			if len(raw) != 5 {
 				t.Fatalf("sent: got %d, want 5", len(raw))
 			}
-			r.front.with(func(q request) (any, bool) { // nothing of the former account reaches the chain
+			r.front.with(func(q request) (any, bool) { // no transaction of the former account reaches the chain
 				if q.Method != "eth_sendRawTransaction" {
 					return nil, false
 				}
@@ -174,7 +173,7 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 	}
 }
 
-// While another process holds the lease of the former account, its intents are left to it.
+// While another process holds the lease of the former account, its intents are not touched.
 func TestTheIntentsOfALivingSenderAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
@@ -197,7 +196,7 @@ func TestTheIntentsOfALivingSenderAreLeftAlone(t *testing.T) {
 	}
 }
 
-// closings counts by mission how often each was closed on the chain since a block.
+// closings counts the closings on the chain by mission, since a block.
 func (r *testSender) closings(since uint64) map[string]int {
 	r.t.Helper()
 	logs, err := r.Client.FilterLogs(context.Background(), ethereum.FilterQuery{

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	balanceEvery = time.Minute // between looks at the balance while there is nothing to send
-	gasCostEvery = time.Minute // between reads of what transactions cost
-	shortestPace = time.Hour   // a pace is not told from less
+	balanceEvery = time.Minute // between reads of the balance while idle
+	gasCostEvery = time.Minute // between reads of the cost of transactions
+	shortestPace = time.Hour   // shorter times give no useful rate
 )
 
-// DefaultMinBalance is below what the account's balance is an alarm where nothing else is
-// configured: a twentieth of the chain's coin.
+// DefaultMinBalance is the default balance below which there is an alarm: a twentieth of the
+// chain's coin.
 func DefaultMinBalance() *big.Int { return big.NewInt(params.Ether / 20) }
 
-// readBalance reads the balance from time to time while there is nothing to send. A failure does not
-// matter yet: the follower tells of nodes that are away.
+// readBalance reads the balance periodically while there is nothing to send. The follower reports
+// unreachable nodes, so a failure is only logged.
 func (s *Sender) readBalance(ctx context.Context, r *tick) {
 	if s.isFormer() || r.now.Sub(s.state.balanceAt) < balanceEvery {
 		return
 	}
 	if err := s.readChain(ctx, r); err != nil {
-		s.state.balanceAt = r.now // it is tried again with the next turn
+		s.state.balanceAt = r.now // retried after balanceEvery
 		s.config.Logger.Debug("the sender's balance could not be read", "error", err)
 	}
 }
 
-// watchGas shows the balance and how long it lasts, and alarms when it is low.
+// watchGas shows the balance and how long it lasts, and raises an alarm if it is low.
 func (s *Sender) watchGas(ctx context.Context, r *tick) {
 	if s.isFormer() {
 		return
@@ -57,7 +57,7 @@ func (s *Sender) watchGas(ctx context.Context, r *tick) {
 	}
 }
 
-// daysLeft is for how long a balance lasts if transactions cost what they cost lately.
+// daysLeft is how long a balance lasts at the recent rate.
 func (s *Sender) daysLeft(balance *big.Int, now time.Time) *float64 {
 	cost := s.state.gasCost
 	if cost.Since.IsZero() || cost.Wei.Sign() == 0 {
@@ -68,7 +68,7 @@ func (s *Sender) daysLeft(balance *big.Int, now time.Time) *float64 {
 	return &days
 }
 
-// lasts puts into words for how long a balance lasts.
+// lasts describes how long a balance lasts.
 func lasts(days *float64) string {
 	switch {
 	case days == nil:

@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/sender"
 )
 
-// setBalance makes the sender as rich as that, in wei.
+// setBalance sets the balance of the sender, in wei.
 func (r *testSender) setBalance(wei *big.Int) {
 	r.t.Helper()
 	r.RPC(nil, "anvil_setBalance", r.key.Address().String(), fmt.Sprintf("0x%x", wei))
@@ -30,8 +30,8 @@ func (r *testSender) gasAlarm() string {
 	return ""
 }
 
-// The balance is known while nothing is sent. Below the minimum it is an alarm, which says how long
-// it lasts once that can be known.
+// The balance is read while nothing is sent. Below the minimum there is an alarm, with the days
+// left once they are known.
 func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 6, func(t *testing.T, r *testSender) {
@@ -80,7 +80,7 @@ func (r *testSender) balance() *big.Int {
 	return balance
 }
 
-// An idle sender asks for its balance once a minute and not with every look.
+// An idle sender reads its balance once a minute, not with every step.
 func TestAnIdleSenderAsksRarely(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 1, sqliteDatabase(t))

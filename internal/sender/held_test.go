@@ -11,8 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// An intent that the operator holds back waits without an alarm, and is sent soon after it may be,
-// however long it waited.
+// An intent that the operator holds waits without an alarm, and is sent soon after its release.
 func TestAnIntentThatIsHeldBack(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 1, sqliteDatabase(t))

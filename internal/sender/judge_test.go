@@ -39,7 +39,7 @@ func TestFatesOfTransactions(t *testing.T) {
 	}
 }
 
-// After a reorganization intents that were mined wait again, beside those that never were.
+// After a reorganization mined intents wait again, next to those that were never mined.
 func TestTheLineIsInTheOrderOfNonces(t *testing.T) {
 	t.Parallel()
 	r := &tick{}
@@ -53,8 +53,8 @@ func TestTheLineIsInTheOrderOfNonces(t *testing.T) {
 	}
 }
 
-// Two accounts count their nonces by themselves: a mined transaction of the former one says nothing
-// about the nonce of the present one.
+// Each account counts its own nonces: a mined transaction of the former account does not count for
+// the current one.
 func TestAFormerSendersTransactionIsNotTakenForOurs(t *testing.T) {
 	t.Parallel()
 	former, present := sortie.Address{19: 1}, sortie.Address{19: 2}

@@ -20,7 +20,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A node that asks for an absurd amount of gas is not paid it, and others are not kept.
+// A node that estimates too much gas is refused, and other intents continue.
 func TestAbsurdGasIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
@@ -59,7 +59,7 @@ func TestGasHasSomeToSpare(t *testing.T) {
 	}
 }
 
-// An account without ether is an alarm, and everything goes on once it has some.
+// An account without ether raises an alarm, and continues once it has some.
 func TestAnEmptyAccount(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 4, sqliteDatabase(t))
@@ -81,8 +81,7 @@ func TestAnEmptyAccount(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// While an incident is open nothing is signed or sent, not even again; what was sent is still
-// watched.
+// While an incident is open nothing is signed or sent, not even again; outcomes are still observed.
 func TestNothingIsSentWhileHalted(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 3, sqliteDatabase(t))
@@ -110,8 +109,8 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// A transaction that nodes claim to have and nobody mines is replaced after a while, later each
-// time, up to the cap; then an operator hears of it.
+// A transaction that nodes have and never mine is replaced, later each time, up to the limit; then
+// there is an alarm.
 func TestATransactionThatNobodyMines(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 3, sqliteDatabase(t))
@@ -140,11 +139,11 @@ func TestATransactionThatNobodyMines(t *testing.T) {
 	r.wantAlarm(sender.AlarmStuck, false)
 }
 
-// What stood behind another in the line did not wait for a better price.
+// Transactions that wait for a lower nonce do not wait for a better price.
 func TestTheNextInLineIsGivenTime(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
-	lowest := r.firstNonce // of the transactions that are swallowed
+	lowest := r.firstNonce // of the transactions that are lost
 	r.front.with(func(q request) (any, bool) {
 		var raw sortie.Bytes
 		var tx types.Transaction
@@ -170,7 +169,7 @@ func TestTheNextInLineIsGivenTime(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// An intent that cannot be prepared rests longer each time and does not keep the others.
+// An intent that cannot be prepared is delayed longer each time and does not stop the others.
 func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
@@ -210,15 +209,15 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// A transaction that is mined in vain again and again costs gas each time: the waits between grow,
-// and others are not kept.
+// A transaction that is mined without effect costs gas each time: the delays grow, and others
+// continue.
 func TestMinedInVainAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
 	meagre := true
 	r.front.with(func(q request) (any, bool) {
 		first := strings.TrimPrefix(sortie.MissionKey(r.Missions[0]).String(), "0x")
-		return "0xfa0", meagre && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) // 4,000: too little, also with what is to spare
+		return "0xfa0", meagre && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) // 4,000: too little, also with the margin
 	})
 	r.want(r.Missions...)
 	for range 100 { // twenty minutes
@@ -247,8 +246,8 @@ func TestAnUnknownKindOfIntentIsKept(t *testing.T) {
 	}
 }
 
-// unsteady fails every other time, once by giving the signature of another key and once by signing
-// something else.
+// unsteady fails every other time: once with the signature of another key, once with another
+// transaction.
 type unsteady struct {
 	chain.TransactionSigner
 	asked int
@@ -280,8 +279,8 @@ func TestASignerThatFailsHalfTheTime(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// Two nodes must agree before an intent is over. One that denies a receipt, or forges one, keeps it
-// open and is an alarm.
+// Two nodes must agree before an intent is over. One that denies or forges a receipt keeps it open
+// and raises an alarm.
 func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]func(request) (any, bool){
@@ -325,8 +324,7 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 	}
 }
 
-// The node that is asked first denies what it has mined. The other keeps the intent from being
-// given another nonce.
+// The first node denies what it has mined. The other prevents another nonce for the intent.
 func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 1, sqliteDatabase(t))
@@ -364,7 +362,7 @@ func altered(q request, member, value string) (any, bool) {
 	return receipt, true
 }
 
-// A node that forges a nonce can delay, but neither make a gap nor have an intent sent twice.
+// A node that forges a nonce can delay, but cannot cause a gap or a second transaction.
 func TestForgedNonces(t *testing.T) {
 	t.Parallel()
 	for name, forged := range map[string]string{"too high": "0x3e8", "too low": "0x0"} {

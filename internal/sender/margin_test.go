@@ -18,9 +18,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A recipient can make a payment dearer after its gas was estimated: a balance that is empty again
-// takes more gas to fill. Where that let the transaction fail, one wallet could burn the sender's
-// gas, and keep its settlement waiting, as often as it likes.
+// A recipient can make a payment more expensive after its gas was estimated, by emptying its
+// balance. Without a margin one wallet could burn the sender's gas and delay its settlement, as
+// often as it likes.
 func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T) {
 	t.Parallel()
 	for _, payments := range []int{1, 3} {
@@ -49,7 +49,7 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 			}
 			r.step() // it is estimated and sent
 			for _, payment := range settlement.Payments {
-				r.transfer(payment.Recipient, token.PackTransfer(common.Address{0xdd}, big.NewInt(1))) // mined before it: it pays more
+				r.transfer(payment.Recipient, token.PackTransfer(common.Address{0xdd}, big.NewInt(1))) // mined before it, at a higher price
 			}
 			r.mine()
 			for _, payment := range settlement.Payments {
@@ -62,7 +62,7 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 	}
 }
 
-// transfer lets an account call the service token, for more than the sender pays.
+// transfer makes an account call the service token, at a higher price than the sender's.
 func (r *testSender) transfer(from sortie.Address, data []byte) {
 	r.t.Helper()
 	r.RPC(nil, "anvil_impersonateAccount", from)

@@ -13,26 +13,26 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// outcome is what became of the transactions of an intent, as one node has it at its head.
+// outcome is the outcome of an intent's transactions, at the head of one node.
 type outcome int
 
 const (
-	outcomeUnclear   outcome = iota // the node contradicts itself: it may answer from machines that know different blocks
+	outcomeUnclear   outcome = iota // the node contradicts itself: a load balancer may use nodes with different blocks
 	outcomeWaiting                  // the nonce is unused: any attempt may still be mined
 	outcomeSucceeded                // an attempt is in a block
-	outcomeReverted                 // an attempt is in a block and did nothing
-	outcomeTaken                    // the nonce is used, by none of the attempts
+	outcomeReverted                 // an attempt is in a block and had no effect
+	outcomeTaken                    // the nonce is used by a foreign transaction
 )
 
-// observation is a fate, and the transaction that is mined, if one is.
+// observation is an outcome, and the mined transaction, if there is one.
 type observation struct {
 	outcome outcome
 	mined   chain.MinedTx
 }
 
-// judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of
-// a block that was taken back, and is if the nonce is unused at the head. The nonce alone does not
-// either, a stranger may have used it.
+// judge returns the outcome of the intent's nonce. A receipt is not enough: its block may have been
+// replaced, if the nonce is unused at the head. The nonce is not enough: a foreign transaction may
+// have used it.
 func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) observation {
 	used := seen.nonce > *intent.Nonce
 	for _, attempt := range attemptsAt(intent, *intent.Nonce) {
@@ -53,17 +53,17 @@ func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) 
 	return observation{outcome: outcomeWaiting}
 }
 
-// attemptsAt are the intent's transactions with a nonce of its present sender.
+// attemptsAt returns the intent's transactions with a nonce of its current sender.
 func attemptsAt(intent store.Intent, nonce uint64) (attempts []store.Attempt) {
 	for _, attempt := range intent.Attempts {
-		if attempt.Nonce == nonce && attempt.Sender == intent.Sender { // a former sender has nonces of its own
+		if attempt.Nonce == nonce && attempt.Sender == intent.Sender { // a former sender has its own nonces
 			attempts = append(attempts, attempt)
 		}
 	}
 	return attempts
 }
 
-// observe stores what is new about the transactions under way.
+// observe stores new outcomes.
 func (s *Sender) observe(ctx context.Context, lease store.Lease, r *tick) error {
 	moved := make(map[*txIntent]store.Intent)
 	for _, p := range r.intents {
@@ -106,7 +106,7 @@ func (s *Sender) observe(ctx context.Context, lease store.Lease, r *tick) error 
 	return nil
 }
 
-// findOutcomes asks for receipts where the head is new. At the same head they cannot have changed.
+// findOutcomes reads receipts if the head is new.
 func (s *Sender) findOutcomes(ctx context.Context, r *tick) error {
 	if s.state.head != r.view.head.Hash {
 		s.state.head = r.view.head.Hash
@@ -141,8 +141,7 @@ func (s *Sender) findOutcomes(ctx context.Context, r *tick) error {
 	return nil
 }
 
-// next is the intent as it should be stored, given what became of its transactions. Up to finality
-// everything can be undone.
+// next returns the intent as it should be stored. Everything can be reverted until finality.
 func (s *Sender) next(ctx context.Context, p *txIntent, r *tick) store.Intent {
 	if p.outcome != outcomeTaken {
 		delete(s.state.takenAt, p.ID)
@@ -171,7 +170,7 @@ func (s *Sender) next(ctx context.Context, p *txIntent, r *tick) store.Intent {
 		}
 	case outcomeWaiting:
 		if p.Status == store.IntentMined && r.view.head.Number >= p.MinedBlock {
-			next = unmined(next) // taken back by a reorganization; a node that is behind only does not know it yet
+			next = unmined(next) // a reorganization; a lagging node does not count
 		}
 	}
 	return next
@@ -186,11 +185,10 @@ func sameProgress(a, b store.Intent) bool {
 	return a.Status == b.Status && a.MinedBlock == b.MinedBlock && a.MinedTransaction == b.MinedTransaction && a.Problem == b.Problem
 }
 
-// errNotFinal says that there is nothing to be certain of yet.
+// errNotFinal says that a block is not final yet.
 var errNotFinal = errors.New("not final yet")
 
-// certain reports whether there is no doubt about the end of an intent's nonce. Where nodes leave a
-// doubt, an operator hears of it.
+// certain reports whether an outcome is final without doubt. Doubts of nodes raise an alarm.
 func (s *Sender) certain(p *txIntent, doubt error) bool {
 	if doubt != nil && !errors.Is(doubt, errNotFinal) {
 		s.status.doubt(fmt.Errorf("what became of %s %s: %w", p.Kind, p.Subject, doubt))
@@ -198,7 +196,7 @@ func (s *Sender) certain(p *txIntent, doubt error) bool {
 	return doubt == nil
 }
 
-// miningIsFinal wants the block to be final, and enough nodes to have the transaction in it.
+// miningIsFinal requires the block to be final, and enough nodes to have the transaction in it.
 func (s *Sender) miningIsFinal(ctx context.Context, p *txIntent, r *tick) error {
 	if p.mined.Block > r.final {
 		return errNotFinal
@@ -213,9 +211,9 @@ func (s *Sender) miningIsFinal(ctx context.Context, p *txIntent, r *tick) error 
 	return err
 }
 
-// takenIsFinal wants the block at which the nonce was first seen used to be final, and enough nodes
-// to have that block, the nonce used, and none of the intent's transactions. The sighting is only
-// remembered, so whoever takes over waits for finality once more.
+// takenIsFinal requires the block at which the nonce was first seen used to be final, and enough
+// nodes to have that block, the used nonce, and none of the intent's transactions. That block is
+// kept in memory, so another process waits for finality again.
 func (s *Sender) takenIsFinal(ctx context.Context, p *txIntent, r *tick) error {
 	sighting, found := s.state.takenAt[p.ID]
 	if !found {
@@ -242,7 +240,7 @@ func (s *Sender) takenIsFinal(ctx context.Context, p *txIntent, r *tick) error {
 		return nonce > *p.Nonce && len(mined) == 0, err
 	})
 	if err == nil && !gone {
-		delete(s.state.takenAt, p.ID) // that block is no more: begin again
+		delete(s.state.takenAt, p.ID) // the block was replaced: start again
 		return errNotFinal
 	}
 	return err

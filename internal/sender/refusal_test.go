@@ -7,7 +7,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/sender"
 )
 
-// nodeDialects are what nodes say about transactions, with values as they appear in them.
+// nodeDialects are answers of nodes to transactions, with realistic values.
 var nodeDialects = []struct{ node, text, means string }{
 	{"geth", "already known", "has it"},
 	{"geth", "nonce too low: next nonce 8, tx nonce 7", "nonce used"},
@@ -56,7 +56,7 @@ var nodeDialects = []struct{ node, text, means string }{
 	{"a provider", "daily request count exceeded", "unknown"},
 }
 
-// answered is an error that a node gave in its answer.
+// answered is a JSON-RPC error of a node.
 type answered string
 
 func (a answered) Error() string  { return string(a) }

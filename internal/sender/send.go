@@ -17,7 +17,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// waiting gives the pursuits whose nonce is unused, in the order of nonces.
+// waiting returns the intents with an unused nonce, in the order of nonces.
 func (r *tick) waiting() (waiting []*txIntent) {
 	for _, p := range r.intents {
 		if p.Status == store.IntentSent && p.outcome == outcomeWaiting {
@@ -30,7 +30,8 @@ func (r *tick) waiting() (waiting []*txIntent) {
 
 func (p *txIntent) newest() store.Attempt { return p.Attempts[len(p.Attempts)-1] }
 
-// keepAlive sends again what may have been dropped, for more where the price is too low.
+// keepAlive sends transactions again that may have been dropped, at a higher price if theirs is too
+// low.
 func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *tick) error {
 	waiting := r.waiting()
 	if len(waiting) > 0 {
@@ -59,10 +60,10 @@ func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *tick) erro
 	return nil
 }
 
-// priceIsTooLow reports whether the newest attempt should be replaced by one that pays more. For
-// want of a block only the first in line is: the others cannot be mined before it at any price.
-// Each replacement waits longer than the one before, so that a transaction which does not reach the
-// miners at all does not become dear.
+// priceIsTooLow reports whether the newest attempt should be replaced at a higher price. Without a
+// block only the first in line is replaced, because the others must wait for it. Each replacement
+// waits longer than the last, so that a transaction that does not reach the miners does not become
+// expensive.
 func (s *Sender) priceIsTooLow(r *tick, p *txIntent, first bool) bool {
 	newest := p.newest()
 	if (fees{newest.FeeCap, newest.TipCap}).below(r.view.market) {
@@ -92,7 +93,7 @@ func (s *Sender) bump(ctx context.Context, lease store.Lease, r *tick, p *txInte
 	var unsigned *signError
 	if errors.As(err, &unsigned) {
 		s.status.alarm(AlarmSignerFails, err.Error())
-		return nil // the attempt before lives on
+		return nil // the attempt before stays valid
 	}
 	if err == nil {
 		s.status.current.Bumps++
@@ -107,7 +108,7 @@ func (s *Sender) transaction(nonce, gas uint64, to common.Address, data []byte, 
 	})
 }
 
-// attempt signs a transaction, stores it, with its intent if that is new, and only then sends it.
+// attempt signs a transaction, stores it, with its intent if that is new, and then sends it.
 func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *tick, p *txIntent, unsigned *types.Transaction) error {
 	signed, err := s.sign(ctx, unsigned)
 	if err != nil {
@@ -151,14 +152,14 @@ func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *tick, p *txI
 	return s.checkpoint(pointSent)
 }
 
-// signError says that a transaction could not be signed; nothing else is wrong.
+// signError says that a transaction could not be signed.
 type signError struct{ err error }
 
 func (e *signError) Error() string { return "sign transaction: " + e.err.Error() }
 func (e *signError) Unwrap() error { return e.err }
 
-// sign wants back what it gave, signed by the account: what is stored and sent must be what was
-// meant.
+// sign signs a transaction and checks that the signer returned the same transaction, signed by the
+// account.
 func (s *Sender) sign(ctx context.Context, unsigned *types.Transaction) (*types.Transaction, error) {
 	signed, err := s.config.Signer.SignTransaction(ctx, s.config.ChainID, unsigned)
 	if err != nil {
@@ -172,8 +173,8 @@ func (s *Sender) sign(ctx context.Context, unsigned *types.Transaction) (*types.
 	return signed, nil
 }
 
-// broadcast sends the newest attempt to every node. What they answer decides what to try next,
-// never what became of it.
+// broadcast sends the newest attempt to every node. The answers decide what to try next, never the
+// outcome.
 func (s *Sender) broadcast(ctx context.Context, r *tick, p *txIntent) {
 	newest := p.newest()
 	s.state.broadcast[newest.Hash] = r.now

@@ -30,8 +30,7 @@ func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 	})
 }
 
-// A holder that was stopped, and whose lease went to another, can neither store an attempt nor what
-// became of one.
+// A process that was suspended and lost its lease can store neither an attempt nor an outcome.
 func TestAnOldHolderWritesNothing(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 3, func(t *testing.T, r *testSender) {
@@ -39,7 +38,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 		r.step()
 		r.mine()
 		old, oldLease := r.sender, r.lease
-		r.restart() // somebody else has it now
+		r.restart() // another process has it now
 		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
 			t.Errorf("recording what was mined: %v", err)
 		}
@@ -64,8 +63,7 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 	})
 }
 
-// The lease changes hands while its old holder works: whatever both do at once, nothing is sent
-// twice.
+// The lease is lost while its holder works: nothing is sent twice.
 func TestHandOverInTheMiddle(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, 16, func(t *testing.T, r *testSender) {

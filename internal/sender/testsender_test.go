@@ -30,12 +30,11 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// testSender is a chain whose blocks the test makes, funded missions on it, a database, and a sender that
-// closes them.
+// testSender is a sender that closes missions, with its database, on a chain of anvil.
 type testSender struct {
 	t testing.TB
 	*anviltest.Chain
-	front      *proxyNode  // what the sender takes for its node
+	front      *proxyNode  // the node that the sender uses
 	key        *sortie.Key // of the sender's account
 	firstBlock uint64      // of the sender's work
 	firstNonce uint64
@@ -50,7 +49,7 @@ type testSender struct {
 	lease    store.Lease
 }
 
-// onBothEngines runs a test on a rig with each database.
+// onBothEngines runs a test with each database.
 func onBothEngines(t *testing.T, missions int, test func(t *testing.T, r *testSender)) {
 	t.Helper()
 	for name, database := range map[string]func(testing.TB) string{"SQLite": sqliteDatabase, "PostgreSQL": pgtest.Database} {
@@ -76,7 +75,7 @@ func newTestSender(t testing.TB, missions int, database string) *testSender {
 	return r
 }
 
-// mine makes a block, and lets the time of one pass.
+// mine mines a block, and moves the clock.
 func (r *testSender) mine() {
 	r.t.Helper()
 	r.Chain.Mine()
@@ -94,7 +93,7 @@ func (r *testSender) nonce() uint64 {
 
 func (r *testSender) final() uint64 { return r.Head() - min(r.Head(), r.depth) }
 
-// openStore opens the database, once more after a death.
+// openStore opens the database, also again after a crash.
 func (r *testSender) openStore() {
 	r.t.Helper()
 	var err error
@@ -115,8 +114,7 @@ func (r *testSender) useNodes(urls ...string) {
 	r.nodes = nodes
 }
 
-// restart gives the lease to a new sender, as after a crash: nothing remains of the old one but
-// what is stored.
+// restart gives the lease to a new sender, as after a crash: only what is stored remains.
 func (r *testSender) restart() {
 	r.t.Helper()
 	r.clock.advance(time.Hour) // the old lease expires
@@ -149,7 +147,7 @@ func (r *testSender) prepareClose(ctx context.Context, intent store.Intent) (sor
 	return r.Deployment.Factory, end.Calldata(signature), nil
 }
 
-// want asks for missions to be closed.
+// want queues intents to close missions.
 func (r *testSender) want(missions ...string) {
 	r.t.Helper()
 	err := r.db.Tx(context.Background(), func(tx *store.Tx) error {
@@ -172,7 +170,7 @@ func (r *testSender) step() {
 	}
 }
 
-// drain makes blocks until no intent is left, and says how many it took.
+// drain mines until no intent is active, and returns the number of blocks.
 func (r *testSender) drain(limit int) int {
 	r.t.Helper()
 	for blocks := range limit {
@@ -219,9 +217,8 @@ func (r *testSender) wantAlarm(kind string, present bool) {
 	}
 }
 
-// checkExactlyOnce counts on the chain: every mission that was wanted closed once, by as many
-// transactions of the account as there were closes and others (of strangers, or in vain), and
-// nothing of it left in the pool.
+// checkExactlyOnce checks the chain: every mission was closed once, by as many transactions of the
+// account as there were closes and others (foreign, or without effect), and the pool is empty.
 func (r *testSender) checkExactlyOnce(closed []string, others int) {
 	r.t.Helper()
 	ctx := context.Background()
@@ -255,7 +252,7 @@ func (r *testSender) checkExactlyOnce(closed []string, others int) {
 	}
 }
 
-// minedTransactions are those of the account since the rig was made.
+// minedTransactions returns those of the account since the start.
 func (r *testSender) minedTransactions() (mined []*types.Transaction) {
 	r.t.Helper()
 	rules := types.LatestSignerForChainID(new(big.Int).SetUint64(r.Deployment.ChainID))
@@ -273,7 +270,7 @@ func (r *testSender) minedTransactions() (mined []*types.Transaction) {
 	return mined
 }
 
-// movableClock stands until it is moved.
+// movableClock is a clock that the test moves.
 type movableClock struct {
 	mutex sync.Mutex
 	time  time.Time
@@ -291,5 +288,5 @@ func (c *movableClock) advance(by time.Duration) {
 	c.time = c.time.Add(by)
 }
 
-// otherKey is of an account that has ether and no part in the service.
+// otherKey is the key of an account with ether that is not part of the service.
 var otherKey = devnet.WalletByRole(devnet.RoleContributor3).Key

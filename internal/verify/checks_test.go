@@ -92,7 +92,7 @@ func failed(verdict verify.Verdict) (names []string) {
 	return names
 }
 
-// at moves the declared place north by so many meters.
+// at moves the declared place north by a number of meters.
 func at(meters float64) func(*verify.Input) {
 	return func(in *verify.Input) { in.Location.Lat = north(52.52, meters) }
 }
@@ -140,8 +140,8 @@ func both(changes ...func(*verify.Input)) func(*verify.Input) {
 	}
 }
 
-// Each case changes one thing about a submission that passes everything. No other check may notice,
-// and the consequence follows from the check.
+// Each case changes one thing of a submission that passes. Exactly one check fails, with its
+// consequence.
 func TestEachCheck(t *testing.T) {
 	t.Parallel()
 	type cases map[string]struct {

@@ -3,7 +3,7 @@ package verify
 // Distance is in meters.
 var Distance = distance
 
-// PlainLine is what is kept of a program's words.
+// PlainLine is plainLine.
 var PlainLine = plainLine
 
 // ReadAnswer reads a verifier program's answer.

@@ -90,7 +90,7 @@ func TestTheQuestion(t *testing.T) {
 	}
 }
 
-// hostileAnswers are none.
+// hostileAnswers are invalid answers.
 var hostileAnswers = map[string]string{
 	"nothing":                 "",
 	"white space":             " \n",
@@ -155,8 +155,7 @@ func TestHostileAnswersAreNone(t *testing.T) {
 	}
 }
 
-// wantNoAnswer also holds the error to what may be told: not the links, not what is secret in the
-// URL, and briefly.
+// wantNoAnswer also checks that the error is short and holds neither links nor secrets of the URL.
 func wantNoAnswer(t *testing.T, got verify.Verdict, err error) {
 	t.Helper()
 	if !errors.Is(err, verify.ErrNoAnswer) || got.Status != "" {
@@ -210,8 +209,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// A redirect would take the links to where the operator did not send them, also with a client that
-// follows redirects.
+// Redirects are not followed, also with a client that follows redirects.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int32
@@ -234,8 +232,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// slow is a program that answers up to a point and then waits until its client is gone; a client
-// that stays would keep the server from closing.
+// slow is a program that answers up to a point and then waits until its client disconnects.
 func slow(t *testing.T, beginning string) (url string) {
 	t.Helper()
 	return answering(t, func(w http.ResponseWriter, r *http.Request) {
@@ -319,7 +316,7 @@ func TestPlainLine(t *testing.T) {
 	}
 }
 
-// checkPlain holds a line to what every other text of the service is held to.
+// checkPlain checks that a line is printable.
 func checkPlain(t rapid.TB, line string) {
 	t.Helper()
 	if length := utf8.RuneCountInString(line); length > 280 || strings.ContainsFunc(line, unicode.IsControl) || !utf8.ValidString(line) {

@@ -38,8 +38,7 @@ func documented(t *testing.T, language, beginning string) string {
 	return ""
 }
 
-// startReference builds and runs the program of the documentation, as it stands there, and gives
-// its URL.
+// startReference builds and runs the program of the documentation, and returns its URL.
 func startReference(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -83,7 +82,7 @@ func gray(light uint8) []byte {
 	return file.Bytes()
 }
 
-// The program of the documentation looks at pictures through the links it is given.
+// The program of the documentation reads pictures through the links.
 func TestTheDocumentedVerifier(t *testing.T) {
 	t.Parallel()
 	pictures := map[string][]byte{"/bright": gray(230), "/dim": gray(128), "/dark": gray(20), "/broken": []byte("no picture")}
@@ -113,8 +112,8 @@ func TestTheDocumentedVerifier(t *testing.T) {
 	}
 }
 
-// What the documentation shows is what is sent, to the order of the members, and what it shows as
-// an answer is one.
+// The documented request equals what is sent, in the order of its members, and the documented
+// answer is valid.
 func TestTheDocumentedExchange(t *testing.T) {
 	t.Parallel()
 	var want, got bytes.Buffer

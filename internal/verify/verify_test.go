@@ -42,7 +42,7 @@ func TestWhoDecidesAboutWhatPassed(t *testing.T) {
 	}
 }
 
-// What the checks refuse is not shown to a person, nor to the verifier program.
+// Submissions that the checks refuse are shown neither to a person nor to the verifier program.
 func TestTheChecksDecideFirstInEveryMode(t *testing.T) {
 	t.Parallel()
 	rejected, flagged := goodPhoto(t), goodPhoto(t)
@@ -79,8 +79,7 @@ func TestAFileThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A file that was taken in and of which no picture could be made is nobody's to reject or to accept
-// but a person's.
+// A file without a thumbnail is neither rejected nor accepted automatically: a person decides.
 func TestAFileInDoubt(t *testing.T) {
 	t.Parallel()
 	in := goodVideo(t)
@@ -98,7 +97,7 @@ func TestAFileInDoubt(t *testing.T) {
 	}
 }
 
-// Another file than the declared one is not worth looking at.
+// A file that is not the declared one is not read.
 func TestAFileThatIsNotTheDeclaredOne(t *testing.T) {
 	t.Parallel()
 	seen, unseen := goodPhoto(t), goodPhoto(t)
@@ -122,7 +121,7 @@ func TestAFileThatIsNotTheDeclaredOne(t *testing.T) {
 	}
 }
 
-// The declared file must have been looked at: a mistake of the service's must not reject anybody.
+// The declared file must have been read: an error of the service must not reject a submission.
 func TestWithoutALookThereIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	in := goodPhoto(t)
@@ -158,7 +157,7 @@ func TestEveryFailureIsInTheReason(t *testing.T) {
 	}
 }
 
-// Clients know checks by their names and places.
+// Clients rely on the names and the order of the checks.
 func TestTheChecksAreAlwaysTheSame(t *testing.T) {
 	t.Parallel()
 	want := []string{

@@ -14,7 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// proxyNode is a node that passes questions on to another, unless the test answers them.
+// proxyNode forwards requests to a node, unless the test answers them.
 type proxyNode struct {
 	*httptest.Server
 	target *rpc.Client
@@ -22,7 +22,7 @@ type proxyNode struct {
 	meddle func(request) (answer any, meddled bool)
 }
 
-// request is one JSON-RPC call. ask passes it on.
+// request is one JSON-RPC call. ask forwards it.
 type request struct {
 	Method string
 	Params []json.RawMessage
@@ -36,8 +36,8 @@ func newProxyNode(t testing.TB, target *rpc.Client) *proxyNode {
 	return m
 }
 
-// with sets what is done with questions from now on; an answer that is an error is told as one.
-// nil: all are passed on.
+// with sets the function that may answer requests; an error becomes a JSON-RPC error. nil: all are
+// forwarded.
 func (m *proxyNode) with(meddle func(request) (answer any, meddled bool)) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
