@@ -302,3 +302,41 @@ func TestACreatorHoldsSoManyUnfundedDrafts(t *testing.T) {
 		t.Errorf("%d drafts in the list, cursor %v", len(list.Drafts), list.Summary.NextCursor)
 	}
 }
+
+// Confirm-funding makes the follower read the chain; the hint in its body is not trusted.
+func TestConfirmFunding(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		draft := s.create("k1", goodMission)
+		target := listPath + "/" + draft.DraftID + "/confirm-funding"
+		for i, body := range []string{"", "{}", `{"transactionHash":"0x` + strings.Repeat("ab", 32) + `"}`} {
+			a := s.send(testRequest{method: http.MethodPost, target: target, body: body})
+			mustBe(t, "confirm", a, http.StatusOK)
+			check := decode[sortie.FundingCheck](t, a)
+			if check.Funding.Seen || check.FundingStatus != sortie.FundingPending || check.NextAction != sortie.ActionSendTransaction || check.DraftID != draft.DraftID {
+				t.Errorf("confirm with body %q: got %+v, want a pending funding", body, check)
+			}
+			if s.chain.woken.Load() != int64(i+1) {
+				t.Errorf("woken %d times after %d requests", s.chain.woken.Load(), i+1)
+			}
+		}
+		for body, code := range map[string]sortie.Code{
+			`{"transactionHash":"0x12"}`: sortie.CodeValidationFailed, `{"hash":"0x12"}`: sortie.CodeValidationFailed, `[]`: sortie.CodeInvalidJSON,
+		} {
+			if a := s.send(testRequest{method: http.MethodPost, target: target, body: body}); a.code() != code || s.chain.woken.Load() != 3 {
+				t.Errorf("%s: %d %s, woken %d times", body, a.StatusCode, a.body, s.chain.woken.Load())
+			}
+		}
+		s.chain.mine(fundingOf(draft))
+		check := decode[sortie.FundingCheck](t, s.send(testRequest{method: http.MethodPost, target: target}))
+		if !check.Funding.Seen || *check.Funding.BlockNumber != 101 || *check.Funding.TransactionHash != sortie.MissionKey("funding of "+draft.MissionID) {
+			t.Errorf("confirm after the funding: got %+v, want the transaction in block 101", check)
+		}
+		before := s.chain.woken.Load()
+		mustBe(t, "of another", s.send(testRequest{method: http.MethodPost, target: target, signer: stranger}), http.StatusNotFound)
+		if s.chain.woken.Load() != before {
+			t.Error("a stranger woke the follower")
+		}
+	})
+}

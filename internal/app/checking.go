@@ -107,7 +107,7 @@ func (a *App) fileLost(ctx context.Context, failure error) bool {
 // why it is refused.
 func (a *App) ingest(ctx context.Context, submission store.Submission) error {
 	if a.objects == nil || a.ingester == nil {
-		return errors.New("this process was started without --media")
+		return errors.New("this process has no media store configured")
 	}
 	path, done, err := a.objects.Fetch(ctx, submission.UploadedHash)
 	if err != nil {

@@ -53,7 +53,7 @@ func (tx *writeTx) countAcceptance(operator sortie.Address, submission store.Sub
 // stays the same incident.
 func (tx *writeTx) alarmAboutOperator(operator sortie.Address, token sortie.Token, limit *big.Int) error {
 	return tx.incident(incidentOperatorLimit, false,
-		"Operator %s accepted submissions for more than %s %s within an hour. Ask its owner. If the key is stolen, take it out of --operators and reject what it accepted before that becomes final.",
+		"Operator %s accepted submissions for more than %s %s within an hour. Ask its owner. If the key is stolen, remove it from the operators and reject what it accepted before that becomes final.",
 		operator, sortie.FormatUnits(limit, tx.core.tokens[token].Decimals), token)
 }
 

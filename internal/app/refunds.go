@@ -23,7 +23,7 @@ func (l *Ledger) StartRefund(ctx context.Context, draftID string) error {
 			return err
 		}
 		if l.sender.IsZero() {
-			return errors.New("no sender is configured to pay for it: set --sender")
+			return errors.New("no sender is configured to pay for it")
 		}
 		_, _, err = tx.AddIntent(IntentClose, draftID, state.funding.ChainID, l.sender)
 		return err

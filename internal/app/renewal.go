@@ -136,7 +136,7 @@ func (l *Ledger) toRenew(ctx context.Context, list []store.Submission, signer so
 		case may:
 			due = append(due, submission)
 		case !redeemable:
-			stranded = fmt.Errorf("the present settler %s has no settler role in factory %s: grant it, or give --settler a key that has it", l.renewals.settler, factory)
+			stranded = fmt.Errorf("the present settler %s has no settler role in factory %s: grant it, or configure a settler that has it", l.renewals.settler, factory)
 		}
 	}
 	return due, stranded, nil

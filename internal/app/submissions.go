@@ -300,7 +300,7 @@ func declaredDifferently(stored store.Submission, missionID string, declaration 
 }
 
 func errNoMediaStore() error {
-	return sortie.NewError(sortie.CodeServiceUnavailable, "this service takes no submissions: its operator must start it with --media")
+	return sortie.NewError(sortie.CodeServiceUnavailable, "this service takes no submissions: its operator has configured no media store")
 }
 
 // publishedSlots reads a published mission, open or not.

@@ -20,6 +20,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -61,13 +62,13 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 	}
 	nobody := sortie.MustAddress("0x1111111111111111111111111111111111111111")
 	for want, alter := range map[string]func(*chain.Deployment){
-		"--chain-id is 5 and the node is on chain 31337":                   func(d *chain.Deployment) { d.ChainID = 5 },
-		"--factory " + nobody.String() + ": there is no contract":          func(d *chain.Deployment) { d.Factory = nobody },
-		"no MissionFactory of version 1":                                   func(d *chain.Deployment) { d.Factory = d.ServiceToken },
-		"--usdc is " + nobody.String() + " and the factory pays with":      func(d *chain.Deployment) { d.USDC = nobody },
-		"--service-token is " + nobody.String():                            func(d *chain.Deployment) { d.ServiceToken = nobody },
-		"--authorizer " + nobody.String() + " does not have that role":     func(d *chain.Deployment) { d.Authorizer = nobody },
-		"--settler " + right.Authorizer.String() + " does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
+		"chain id 5: the node is on chain 31337":                             func(d *chain.Deployment) { d.ChainID = 5 },
+		"factory " + nobody.String() + ": there is no contract":              func(d *chain.Deployment) { d.Factory = nobody },
+		"no MissionFactory of version 1":                                     func(d *chain.Deployment) { d.Factory = d.ServiceToken },
+		"USDC " + nobody.String() + ": the factory pays with":                func(d *chain.Deployment) { d.USDC = nobody },
+		"service token " + nobody.String() + ": the factory pays with":       func(d *chain.Deployment) { d.ServiceToken = nobody },
+		"authorizer " + nobody.String() + ": it does not have that role":     func(d *chain.Deployment) { d.Authorizer = nobody },
+		"settler " + right.Authorizer.String() + ": it does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
 	} {
 		wrong := right
 		alter(&wrong)
@@ -76,7 +77,7 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if err := chain.CheckToken(t.Context(), node, "--usdc", right.ServiceToken, 6); err == nil || !strings.Contains(err.Error(), "18 decimals, want 6") {
+	if err := chain.CheckToken(t.Context(), node, setting.USDC, right.ServiceToken, 6); err == nil || !strings.Contains(err.Error(), "18 decimals, want 6") {
 		t.Errorf("decimals: %v", err)
 	}
 }
@@ -115,7 +116,7 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	net, deployment := startChain(t)
 	wrong := deployment
 	wrong.ChainID = 1
-	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
+	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "chain id 1: the node is on chain") {
 		t.Errorf("at start: %v", err)
 	}
 	front := chaintest.NewSwitchable(t)
@@ -126,7 +127,7 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	defer nodes.Close()
 	nodes.CheckEvery(10 * time.Millisecond)
 	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
-	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
+	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "chain id 1: the node is on chain") {
 		t.Errorf("when it answers: %v", err)
 	}
 }

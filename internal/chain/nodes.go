@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 const (
@@ -41,11 +43,11 @@ func OpenNodes(ctx context.Context, urls []string, deployment Deployment, log *s
 	for i, rawURL := range urls {
 		node, err := Dial(ctx, rawURL)
 		if err != nil {
-			return nil, fmt.Errorf("--rpc: %w", err)
+			return nil, &setting.Error{Name: setting.RPC, Err: err}
 		}
 		if slices.ContainsFunc(urls[:i], func(earlier string) bool { return sameEndpoint(earlier, rawURL) }) {
 			// The value is not repeated: provider URLs contain keys.
-			return nil, fmt.Errorf("--rpc: URL %d, of %s, is there twice: a node cannot vouch for itself; give another provider's", i+1, node.Name())
+			return nil, &setting.Error{Name: setting.RPC, Err: fmt.Errorf("URL %d, of %s, is given twice: a node cannot confirm itself; give the URL of another provider", i+1, node.Name())}
 		}
 		n.nodes = append(n.nodes, &checkedNode{Node: node})
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
+// ErrReset reports chain data that cannot be continued: it must be removed.
+var ErrReset = errors.New("remove the chain data")
+
 // clockTolerance is how far a stored chain may be ahead of the machine's clock for a start to wait
 // rather than fail.
 const clockTolerance = time.Minute
@@ -149,7 +152,7 @@ func (c *Chain) resume(ledger ledger) error {
 		return fmt.Errorf("resume chain %s: %w", c.config.DataDir, err)
 	}
 	if lead := ahead(ledger.head().Time, time.Now()); lead > c.config.ClockLead+clockTolerance {
-		return fmt.Errorf("the chain is %s ahead of this machine's clock: set the clock, or start with --reset", lead.Round(time.Second))
+		return fmt.Errorf("the chain is %s ahead of this machine's clock: set the clock, or %w", lead.Round(time.Second), ErrReset)
 	}
 	complete, err := ledger.noted(setupKey)
 	if err != nil {

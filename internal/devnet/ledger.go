@@ -2,7 +2,6 @@ package devnet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -96,7 +95,7 @@ func (l ledger) recover() error {
 	}
 	block := l.node.chain.GetBlockByHash(common.BytesToHash(noted))
 	if block == nil {
-		return errors.New("the newest block is missing from the chain data: start with --reset")
+		return fmt.Errorf("the newest block is missing from the chain data: %w", ErrReset)
 	}
 	if block.Hash() == l.head().Hash() {
 		return nil

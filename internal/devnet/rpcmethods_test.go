@@ -208,5 +208,5 @@ func TestDataOfEarlierReleaseIsRefused(t *testing.T) {
 		chain.Close()
 		t.Fatal("the chain started on data of an earlier release")
 	}
-	wantOneLine(t, err.Error(), "start with --reset")
+	wantOneLine(t, err.Error(), "remove the chain data")
 }

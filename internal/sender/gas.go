@@ -52,7 +52,7 @@ func (s *Sender) watchGas(ctx context.Context, r *tick) {
 	}
 	s.status.current.Balance, s.status.current.DaysLeft = balance, s.daysLeft(balance, r.now)
 	if least := s.config.MinBalance; least != nil && balance.Cmp(least) < 0 {
-		s.status.alarm(AlarmGasLow, fmt.Sprintf("%s has %s, less than %s (--min-gas-balance): %s; send it more",
+		s.status.alarm(AlarmGasLow, fmt.Sprintf("%s has %s, less than the configured minimum of %s: %s; send it more",
 			s.config.Signer.Address(), chain.FormatEther(balance), chain.FormatEther(least), lasts(s.status.current.DaysLeft)))
 	}
 }

@@ -126,12 +126,12 @@ func (p program) exchange(ctx context.Context, body []byte) (answer, error) {
 	request.Header.Set("User-Agent", "sortie")
 	response, err := p.client.Do(request)
 	if err != nil {
-		return answer{}, fmt.Errorf("%w; start it, or let people decide with --verification curate", withoutURL(err))
+		return answer{}, fmt.Errorf("%w; start it, or let operators decide (verification mode curate)", withoutURL(err))
 	}
 	defer response.Body.Close()
 	switch {
 	case response.StatusCode >= 300 && response.StatusCode <= 399:
-		return answer{}, errors.New("it redirects, which is not followed; give its final URL to --verification")
+		return answer{}, errors.New("it redirects, which is not followed; configure its final URL")
 	case response.StatusCode != http.StatusOK:
 		return answer{}, fmt.Errorf("it answered with status %d; its log should say why", response.StatusCode)
 	}

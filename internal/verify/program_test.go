@@ -280,7 +280,7 @@ func TestAVerifierThatIsAway(t *testing.T) {
 	verifier := verify.New(verify.Config{Mode: program(t, fmt.Sprintf("http://me:password@%s/?token=url-secret", away))})
 	got, err := verifier.Check(t.Context(), goodPhoto(t), links)
 	wantNoAnswer(t, got, err)
-	if !strings.Contains(err.Error(), away) || !strings.Contains(err.Error(), "--verification curate") {
+	if !strings.Contains(err.Error(), away) || !strings.Contains(err.Error(), "verification mode curate") {
 		t.Errorf("the error does not say who is away and what to do: %v", err)
 	}
 
