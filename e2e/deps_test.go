@@ -32,7 +32,7 @@ var rooms = map[string]struct {
 	"internal/wallet":   {[]string{"", "contracts", "contracts/bind/signaturevalidator"}, "who signed a request is decided without database and keys; the chain is a function it is given"},
 	"internal/onchain":  {[]string{"", "internal/mission"}, "the nouns of the chain are data: every room may know them, so they know no room"},
 	"internal/store":    {[]string{"", "internal/mission", "internal/onchain", "internal/setting"}, "storage serves the use cases and never calls them"},
-	"internal/verify":   {[]string{"", "internal/mission"}, "what a submission is worth follows from what is told about it: no database, no files"},
+	"internal/verify":   {[]string{"", "internal/mission"}, "a verdict follows from its input: no database, no files"},
 	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify", "internal/onchain"}, "use cases know no HTTP and no chain"},
 	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/links", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
 	"internal/apidocs":  {nil, "the docs page is made of the OpenAPI document alone"},

@@ -9,7 +9,7 @@ import {TestUSDC} from "../src/testing/TestUSDC.sol";
 import {Fixture} from "./Fixture.sol";
 import {HostileToken} from "./attackers/HostileToken.sol";
 
-/// @dev Funding a mission: what arrives, within which limits, and what each token may do about it. Signatures and their
+/// @dev Funding a mission: transfers, limits, and the behaviour of each token. Signatures and their
 /// bound fields are in CreateSignature.t.sol.
 contract CreateTest is Fixture {
     // ---------------------------------------------------------------------------------------------------- what it does

@@ -156,7 +156,7 @@ contract ReentrancyTest is Fixture {
         ];
     }
 
-    /// @dev What the attacker has, is owed and could still get back.
+    /// @dev The attacker's balance, credits and refundable money.
     function attackersWealth() private view returns (uint256 sum) {
         sum = hookToken.balanceOf(address(attacker)) + factory.deferred(address(hookToken), address(attacker));
         bytes32[7] memory keys = missionKeys();
@@ -177,7 +177,7 @@ contract ReentrancyTest is Fixture {
 
     // --------------------------------------------------------------------------------------------------- other ways in
 
-    /// @dev Money slipped in while the budget is being pulled cannot make up for it, nor is it taken for more budget.
+    /// @dev Money that is sent while the budget is pulled neither replaces nor increases the budget.
     function test_create_donatedFromInside_reverts() public {
         Reenterer.Call[] memory calls = new Reenterer.Call[](1);
         calls[0] = Reenterer.Call(address(hookToken), abi.encodeCall(hookToken.transfer, (address(factory), 1)));

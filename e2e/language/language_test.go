@@ -17,16 +17,17 @@ import (
 var unclean = map[string]bool{
 	"bench":             true,
 	"cmd/sortie":        true,
-	"internal/app":      true,
 	"internal/blob":     true,
 	"internal/chain":    true,
 	"internal/cli":      true,
 	"internal/devnet":   true,
 	"internal/follower": true,
+	"internal/funding":  true,
 	"internal/jobs":     true,
+	"internal/mission":  true,
 	"internal/pgtest":   true,
 	"internal/sender":   true,
-	"internal/verify":   true,
+	"internal/store":    true,
 }
 
 // unchecked are files that cannot change, with the reason, or that are not ours. A name that ends

@@ -50,7 +50,7 @@ func TestPreflights(t *testing.T) {
 		}
 		plain := s.send(testRequest{method: http.MethodOptions, target: target, unsigned: true})
 		if plain.StatusCode != http.StatusNoContent || plain.Header.Get("Allow") != methods || plain.Header.Get("Access-Control-Allow-Methods") != "" {
-			t.Errorf("%s without an origin: %d %v", target, plain.StatusCode, plain.Header)
+			t.Errorf("%s without an origin: got %d %v, want 204", target, plain.StatusCode, plain.Header)
 		}
 	}
 	mustBe(t, "unknown path", s.send(preflight("/nowhere", "GET", page)), http.StatusNotFound)
@@ -83,7 +83,7 @@ func TestPagesMayReadAnswers(t *testing.T) {
 	}
 	mustBe(t, "the last read", s.send(testRequest{target: listPath, header: from}), http.StatusOK)
 	if a := s.send(testRequest{target: listPath, header: from}); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("limited: %d %v", a.StatusCode, a.Header)
+		t.Errorf("limited: got %d %v, want 429", a.StatusCode, a.Header)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, secret := range []string{"secret", "SECRET", draft.DraftID, draft.MissionID, creator.Address().String(), "127.0.0.1"} {
 		if strings.Contains(string(a.body), secret) {
-			t.Errorf("the metrics hold %q", secret)
+			t.Errorf("got %q in the metrics, want it absent", secret)
 		}
 	}
 }

@@ -195,7 +195,7 @@ func TestFaultsComeTogether(t *testing.T) {
 			t.Errorf("%s: got %s, want unsupported_reward_token for the fields %q", body, a.body, want)
 		}
 		if got := fmt.Sprint(a.details()["allowed"]); got != "[SERVICE_TOKEN USDC]" {
-			t.Errorf("allowed %s", got)
+			t.Errorf("allowed tokens: got %s, want [SERVICE_TOKEN USDC]", got)
 		}
 	}
 	s.storesNothing(t)

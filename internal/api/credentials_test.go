@@ -315,7 +315,7 @@ func TestACreateSentAgainIsOneDraft(t *testing.T) {
 			if i == 0 {
 				first = string(a.body)
 			} else if string(a.body) != first {
-				t.Errorf("another answer: %s\n%s", a.body, first)
+				t.Errorf("sent again: got %s, want %s", a.body, first)
 			}
 		}
 		s.clock.advance(301 * time.Second)
@@ -348,7 +348,7 @@ func TestOtherWritesSentAgain(t *testing.T) {
 				if i == 0 {
 					first = string(a.body)
 				} else if string(a.body) != first {
-					t.Errorf("%s: another answer: %s\n%s", m.target, a.body, first)
+					t.Errorf("%s sent again: got %s, want %s", m.target, a.body, first)
 				}
 			}
 		}

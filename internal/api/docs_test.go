@@ -23,6 +23,6 @@ func TestDocsAreServed(t *testing.T) {
 		t.Error("/openapi.yaml is not the document")
 	}
 	if got := s.send(testRequest{target: "/docs", unsigned: true}); got.Header.Get("Content-Security-Policy") != apidocs.Policy {
-		t.Errorf("policy %q", got.Header.Get("Content-Security-Policy"))
+		t.Errorf("policy of /docs: got %q, want %q", got.Header.Get("Content-Security-Policy"), apidocs.Policy)
 	}
 }

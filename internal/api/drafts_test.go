@@ -117,7 +117,7 @@ func TestReplayReturnsTheDraft(t *testing.T) {
 		}
 		other := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission, signer: stranger})
 		if other.StatusCode != http.StatusCreated {
-			t.Errorf("another wallet's key: %d %s", other.StatusCode, other.body)
+			t.Errorf("another wallet's key: got %d %s, want 201", other.StatusCode, other.body)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestReplayAfterTheEndStillReturnsTheDraft(t *testing.T) {
 		}
 		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k2", body: body})
 		if a.StatusCode != http.StatusUnprocessableEntity || a.code() != sortie.CodeValidationFailed {
-			t.Errorf("first creation after the end: %d %s", a.StatusCode, a.body)
+			t.Errorf("first creation after the end: got %d %s, want 422 validation_failed", a.StatusCode, a.body)
 		}
 	})
 }
@@ -295,7 +295,7 @@ func TestACreatorHoldsSoManyUnfundedDrafts(t *testing.T) {
 		t.Errorf("one draft too many: got %d %s, want 409 wrong_state", a.StatusCode, a.body)
 	}
 	if a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "1", body: goodMission}); a.StatusCode != http.StatusOK {
-		t.Errorf("a replay at the limit: %d %s", a.StatusCode, a.body)
+		t.Errorf("a replay at the limit: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions"}))
 	if len(list.Drafts) != app.MaxUnfundedDrafts || list.Summary.NextCursor != nil {

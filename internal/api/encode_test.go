@@ -13,7 +13,7 @@ func TestAddressesAreRememberedRight(t *testing.T) {
 	first[0], second[0] = 0xab, 0xcd // the rest, and so the place, is the same
 	for _, address := range []sortie.Address{first, first, second, second, first} {
 		if got := string(appendAddress([]byte("x"), address)); got != "x"+address.String() {
-			t.Errorf("%s was written as %s", address, got)
+			t.Errorf("text of an address: got %s, want %s", got, address)
 		}
 	}
 }

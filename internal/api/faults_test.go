@@ -17,22 +17,22 @@ import (
 	"github.com/sortie-labs/sortie/internal/pgtest"
 )
 
-// moodySigner signs with the right key, or fails as the test tells it to.
-type moodySigner struct {
+// failingSigner signs with the right key, or fails as its test configures.
+type failingSigner struct {
 	funding.Signer
 	mood atomic.Pointer[func(context.Context) error] // nil: good
 }
 
-func newMoodySigner(t testing.TB) *moodySigner {
+func newMoodySigner(t testing.TB) *failingSigner {
 	t.Helper()
 	key, err := funding.NewKeySigner(authority)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &moodySigner{Signer: key}
+	return &failingSigner{Signer: key}
 }
 
-func (m *moodySigner) Sign(ctx context.Context, request funding.SignRequest) (sortie.Bytes, error) {
+func (m *failingSigner) Sign(ctx context.Context, request funding.SignRequest) (sortie.Bytes, error) {
 	if mood := m.mood.Load(); mood != nil {
 		if err := (*mood)(ctx); err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func (m *moodySigner) Sign(ctx context.Context, request funding.SignRequest) (so
 	return m.Signer.Sign(ctx, request)
 }
 
-func (m *moodySigner) set(mood func(context.Context) error) {
+func (m *failingSigner) set(mood func(context.Context) error) {
 	if mood == nil {
 		m.mood.Store(nil)
 		return
@@ -116,7 +116,7 @@ func TestOverloadIsShed(t *testing.T) {
 	}
 	a := s.send(testRequest{target: listPath})
 	if list := decode[sortie.DraftList](t, a); a.StatusCode != http.StatusOK || len(list.Drafts) != most {
-		t.Errorf("afterwards: %d %s", a.StatusCode, a.body)
+		t.Errorf("afterwards: got %d %s, want 200", a.StatusCode, a.body)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestStoreUnavailable(t *testing.T) {
 	link.mend()
 	for name, r := range requests {
 		if a := s.send(r); a.StatusCode != http.StatusOK && a.StatusCode != http.StatusCreated {
-			t.Errorf("%s afterwards: %d %s", name, a.StatusCode, a.body)
+			t.Errorf("%s afterwards: got %d %s, want 200 201", name, a.StatusCode, a.body)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func TestSignerUnavailable(t *testing.T) {
 			a := s.send(create)
 			unavailable(t, "create", a, sortie.CodeFundingQuoteUnavailable)
 			if strings.Contains(string(a.body), failure.Error()) {
-				t.Errorf("the cause is told: %s", a.body)
+				t.Errorf("got %s, want an answer without the cause", a.body)
 			}
 		}
 		s.storesNothing(t)

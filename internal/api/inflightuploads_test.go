@@ -90,7 +90,7 @@ func TestSlowUploadsAreDisplaced(t *testing.T) {
 	}
 	s.holds(t, first.declared, first.sent) // what arrived is kept
 	rest := http.Header{"Upload-Offset": {fmt.Sprint(first.sent)}, "X-Forwarded-For": {"203.0.113.0"}}
-	mustBe(t, "the slowest continues", s.tusSays(http.MethodPatch, first.declared, rest, string(first.file.data[first.sent:])), http.StatusNoContent)
+	mustBe(t, "the slowest continues", s.tusRequest(http.MethodPatch, first.declared, rest, string(first.file.data[first.sent:])), http.StatusNoContent)
 	if got := s.metric("sortie_http_uploads_displaced_total"); got != "1" {
 		t.Errorf("sortie_http_uploads_displaced_total is %s, want 1", got)
 	}
@@ -124,7 +124,7 @@ func bodyAt(ago time.Duration) *stallReader {
 	return body
 }
 
-const fast = -time.Hour // its progress is in the future, so that it is fast however long the test takes
+const fast = -time.Hour // its progress is in the future, so that it stays fast during the test
 
 func TestWhichUploadIsDisplaced(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestWhichUploadIsDisplaced(t *testing.T) {
 		"a slow one of the same address": {[]upload{{"192.0.2.1/32", fast}, {"192.0.2.1/32", time.Hour}}, "192.0.2.1/32", 1},
 		"none where all are as fast":     {[]upload{{"192.0.2.1/32", fast}, {"192.0.2.1/32", fast}}, "192.0.2.1/32", neither},
 		"none of an address with fewer":  {[]upload{{"192.0.2.1/32", fast}, {"192.0.2.2/32", time.Hour}, {"192.0.2.1/32", fast}}, "192.0.2.1/32", neither},
-		"of an IPv6 site whatever its networks": {
+		"of an IPv6 site with several networks": {
 			[]upload{{"2001:db8:1:1::/64", time.Second}, {"2001:db8:1:2::/64", time.Minute}, {"192.0.2.1/32", time.Hour}}, "192.0.2.9/32", 1,
 		},
 	} {

@@ -18,7 +18,7 @@ import (
 func limited(t *testing.T, a answer, limit string, quota, seconds int) {
 	t.Helper()
 	if a.StatusCode != http.StatusTooManyRequests || a.code() != sortie.CodeRateLimited {
-		t.Errorf("limit %s: %d %s", limit, a.StatusCode, a.body)
+		t.Errorf("limit %s: got %d %s, want 429 rate_limited", limit, a.StatusCode, a.body)
 		return
 	}
 	checkError(t, a)

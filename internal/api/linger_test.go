@@ -143,10 +143,10 @@ func TestDisplacedConnectionsAreNotReadAgain(t *testing.T) {
 	}
 	second := pool.begin(&request{ResponseWriter: deadlineWriter{}})
 	if pool.prolong(first, time.Now().Add(time.Hour)) {
-		t.Error("a body that gave way: got more time, want none")
+		t.Error("a displaced body: got more time, want none")
 	}
 	if first, second := pool.end(first), pool.end(second); !first || second {
-		t.Errorf("bodies that gave way: got first %t and second %t, want the first only", first, second)
+		t.Errorf("displaced bodies: got first %t and second %t, want the first only", first, second)
 	}
 	if got := len(pool.queues); got != 0 {
 		t.Errorf("queues without bodies that are kept: got %d, want none", got)

@@ -119,7 +119,7 @@ func TestEachRequestIsOneLine(t *testing.T) {
 	}
 	select {
 	case text := <-logs.lines:
-		t.Errorf("a line too many: %s", text)
+		t.Errorf("got a further log line %s, want none", text)
 	default:
 	}
 }

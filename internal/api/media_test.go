@@ -78,7 +78,7 @@ func TestMediaAnswers(t *testing.T) {
 	}
 	head := s.send(testRequest{method: http.MethodHead, target: s.target(deliverable.MediaURL), unsigned: true})
 	if head.StatusCode != http.StatusOK || head.ContentLength != int64(size) || len(head.body) != 0 || head.Header.Get("ETag") != tag {
-		t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
+		t.Errorf("HEAD: got %d %v, want 200", head.StatusCode, head.Header)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestLiveLinksDieAtOnce(t *testing.T) {
 		for _, link := range []string{accepted.MediaURL, *accepted.ThumbnailURL} {
 			for _, header := range []http.Header{nil, {"Range": {"bytes=0-0"}}, {"If-None-Match": {"*"}}} {
 				if a := s.follow(link, header); a.StatusCode != http.StatusNotFound || a.code() != sortie.CodeNotFound {
-					t.Errorf("flagged: %d %s", a.StatusCode, a.body)
+					t.Errorf("flagged: got %d %s, want 404 not_found", a.StatusCode, a.body)
 				}
 			}
 		}
@@ -169,7 +169,7 @@ func TestLinksOfOtherUsesAndTimes(t *testing.T) {
 	}
 	s.clock.advance(5*time.Minute + time.Second)
 	if a := s.follow(deliverable.MediaURL, nil); a.StatusCode != http.StatusGone || a.code() != sortie.CodeMediaURLExpired {
-		t.Errorf("expired: %d %s", a.StatusCode, a.body)
+		t.Errorf("expired: got %d %s, want 410 media_url_expired", a.StatusCode, a.body)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestAMillionMutationsOfALink(t *testing.T) {
 		media, err := s.app.OpenMedia(ctx, changed.id, changed.variant, changed.query)
 		if err == nil {
 			_ = media.Close()
-			t.Fatalf("let in: %+v", changed)
+			t.Fatalf("link %+v: got the file, want a refusal", changed)
 		}
 		if i%(mutations/throughTheDoor) != 0 || strings.ContainsFunc(changed.id+changed.variant+changed.query, notInTargets) {
 			continue

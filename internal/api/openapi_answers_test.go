@@ -56,7 +56,7 @@ func withoutAccidents(t *testing.T, answer []byte) string {
 func sameAs(t *testing.T, name string, a answer) {
 	t.Helper()
 	if shown, said := withoutAccidents(t, exampleJSON(t, name)), withoutAccidents(t, a.body); shown != said {
-		t.Errorf("example %s:\nshown %s\nsaid  %s", name, shown, said)
+		t.Errorf("example %s:\ndocumented %s\nanswered   %s", name, shown, said)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestSubmissionExamplesAreRealAnswers(t *testing.T) {
 
 	file := s.shoot(1)
 	if shown, meant := withoutAccidents(t, exampleJSON(t, "Declaration")), withoutAccidents(t, []byte(file.String())); shown != meant {
-		t.Errorf("example Declaration:\nshown %s\nmeant %s", shown, meant)
+		t.Errorf("example Declaration:\ndocumented %s\nwant       %s", shown, meant)
 	}
 	same("InvalidDeclaration", s.declareBy(contributor, mission, "photo", `{"sizeBytes":0}`))
 	declared := decode[sortie.SubmissionDeclared](t, same("Declared", s.declareBy(contributor, mission, "photo", file.String())))
@@ -139,7 +139,7 @@ func TestAcceptanceExamplesAreRealAnswers(t *testing.T) {
 		file := s.shoot(number)
 		declared := decode[sortie.SubmissionDeclared](t, s.declareBy(signer, mission, "photo", file.String()))
 		if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusOK {
-			t.Fatalf("upload: %d %s", a.StatusCode, a.body)
+			t.Fatalf("upload: got %d %s, want 200", a.StatusCode, a.body)
 		}
 		s.chain.check()
 		return declared.SubmissionID

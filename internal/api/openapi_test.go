@@ -269,7 +269,7 @@ func TestContractSeesWhatIsNotDocumented(t *testing.T) {
 		request, response, answer := good()
 		answer = spoil(request, response, answer)
 		if c.violation(request, body, response, answer) == nil {
-			t.Errorf("%s: not seen", name)
+			t.Errorf("%s: got no violation, want one", name)
 		}
 	}
 	request, response, answer = good()

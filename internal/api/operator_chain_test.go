@@ -34,7 +34,7 @@ func TestHaltAndClear(t *testing.T) {
 			t.Errorf("clear: got %+v, want the incident and no halt", got)
 		}
 		if again := clear(colleague, incident, goodReason); again.StatusCode != http.StatusConflict || again.code() != sortie.CodeWrongState {
-			t.Errorf("cleared again: %d %s", again.StatusCode, again.body)
+			t.Errorf("cleared again: got %d %s, want 409 wrong_state", again.StatusCode, again.body)
 		}
 		overview := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 		if overview.Halted || slices.ContainsFunc(overview.Incidents, func(i sortie.Incident) bool { return i.ID == incident }) {

@@ -121,11 +121,11 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 				t.Errorf("%s: it waits for %q, want %q: %+v", when, got, code, detail.WaitsFor)
 			}
 			if got := s.submission(id).Payout.Reason; !strings.Contains(got, contributor) || got == "" && contributor != "" {
-				t.Errorf("%s: the contributor is told %q, want %q in it", when, got, contributor)
+				t.Errorf("%s: contributor: got %q, want %q in it", when, got, contributor)
 			}
 			doctor := string(s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}).body)
 			if !strings.Contains(doctor, creator) {
-				t.Errorf("%s: the creator is told %s, want %q in it", when, doctor, creator)
+				t.Errorf("%s: creator: got %s, want %q in it", when, doctor, creator)
 			}
 			return detail
 		}
@@ -143,13 +143,13 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 		s.moveIntent(detail.Settlement.ID, func(next *store.Intent) { next.Problem = "node-7.internal: connection refused" })
 		detail = want("a node is away", "sender", "its operator sees why", "its operator sees why")
 		if text := detail.WaitsFor[0].Message; !strings.Contains(text, "node-7.internal") {
-			t.Errorf("the operator is told %q, want the problem in it", text)
+			t.Errorf("operator: got %q, want the problem in it", text)
 		}
 		for who, body := range map[string]answer{
 			"contributor": s.send(testRequest{target: submissionsPath + "/" + id, signer: contributor}), "creator": s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}),
 		} {
 			if strings.Contains(string(body.body), "node-7.internal") {
-				t.Errorf("the %s is told which node is away: %s", who, body.body)
+				t.Errorf("the %s: got %s, want an answer without the node", who, body.body)
 			}
 		}
 		s.moveIntent(detail.Settlement.ID, func(next *store.Intent) { next.Problem = "payouts wait: the contract's daily cap leaves no room" })
@@ -392,7 +392,7 @@ func TestHaltedPayouts(t *testing.T) {
 			t.Errorf("halted: it waits for %q in settlement %+v; want resume turn in none", got, detail.Settlement)
 		}
 		if reason := s.submission(id).Payout.Reason; !strings.Contains(reason, "The operator has halted payouts") || strings.Contains(reason, "private") {
-			t.Errorf("the contributor is told %q, want that payouts are halted and not why", reason)
+			t.Errorf("contributor: got %q, want that payouts are halted, without the reason", reason)
 		}
 		doctor := decode[sortie.Doctor](t, s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}))
 		if doctor.WaitingOn != sortie.PartyOperator || len(doctor.Blockers) == 0 || doctor.Blockers[0].Code != sortie.BlockerPayoutsHalted {

@@ -117,7 +117,7 @@ func TestFromRejectionToRefund(t *testing.T) {
 		}
 		doctor := decode[sortie.Doctor](t, s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}))
 		if doctor.Health != sortie.HealthRejected || !strings.Contains(string(mustJSON(t, doctor)), "The place\\nis private.") {
-			t.Errorf("the creator is not told why: %+v", doctor)
+			t.Errorf("doctor: got %+v, want the reason of the rejection", doctor)
 		}
 		s.chain.mine(refundOf(draft))
 		s.chain.finalize()
@@ -151,7 +151,7 @@ func TestDecisionsAreMadeOnce(t *testing.T) {
 		mustBe(t, "reject", first, http.StatusOK)
 		mustBe(t, "reject again", again, http.StatusOK)
 		if string(first.body) != string(again.body) {
-			t.Errorf("another answer:\n%s\n%s", first.body, again.body)
+			t.Errorf("decision sent again:\ngot  %s\nwant %s", again.body, first.body)
 		}
 		for name, a := range map[string]answer{
 			"for another reason":    s.decide(reviewer, draft.DraftID, "reject", `{"reason":"Other."}`),

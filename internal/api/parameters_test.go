@@ -146,7 +146,7 @@ func TestCursorsOfOtherLists(t *testing.T) {
 		for from, cursor := range cursors {
 			a := s.send(testRequest{target: l.path + "?cursor=" + cursor, signer: l.signer})
 			if isOwn := l == from; isOwn != (a.StatusCode == http.StatusOK) || !isOwn && a.code() != sortie.CodeInvalidCursor {
-				t.Errorf("%s with the cursor of %s: %d %s", l.path, from.path, a.StatusCode, a.body)
+				t.Errorf("%s with the cursor of %s: got %d %s, want invalid_cursor", l.path, from.path, a.StatusCode, a.body)
 			}
 		}
 	}
@@ -363,11 +363,11 @@ func TestGoodIdempotencyKeys(t *testing.T) {
 			drafts[decode[sortie.DraftCreated](t, a).DraftID] = true
 			other := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: amountIs("9"), signer: stranger})
 			if other.StatusCode != http.StatusCreated {
-				t.Errorf("%q of another wallet: %d %s", key, other.StatusCode, other.body)
+				t.Errorf("%q of another wallet: got %d %s, want 201", key, other.StatusCode, other.body)
 			}
 			drafts[decode[sortie.DraftCreated](t, other).DraftID] = true
 			if again := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: goodMission}); again.StatusCode != http.StatusOK {
-				t.Errorf("%q again: %d %s", key, again.StatusCode, again.body)
+				t.Errorf("%q again: got %d %s, want 200", key, again.StatusCode, again.body)
 			}
 		}
 		if len(drafts) != 2*len(keys) {

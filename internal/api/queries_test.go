@@ -162,7 +162,7 @@ func TestTheFeedNearAPoint(t *testing.T) {
 		}
 		cursor := decode[sortie.MissionFeed](t, s.send(testRequest{target: feedPath + "?limit=1", unsigned: true})).Summary.NextCursor
 		if a := s.send(testRequest{target: feedPath + "?near=52.5,13.4&cursor=" + *cursor, unsigned: true}); a.code() != sortie.CodeInvalidCursor {
-			t.Errorf("a cursor of another feed: %d %s", a.StatusCode, a.body)
+			t.Errorf("a cursor of another feed: got %d %s, want invalid_cursor", a.StatusCode, a.body)
 		}
 	})
 }
@@ -199,7 +199,7 @@ func TestTheQueueOfSubmissions(t *testing.T) {
 		mustBe(t, "reject", s.judge(reviewer, flagged[1], "reject", goodReason), http.StatusOK)
 		s.due()
 		if a := s.judge(colleague, flagged[0], "reject", goodReason); a.code() != sortie.CodeWrongState {
-			t.Errorf("reject what is final: %d %s", a.StatusCode, a.body)
+			t.Errorf("reject what is final: got %d %s, want wrong_state", a.StatusCode, a.body)
 		}
 		if got := list("?status=curation_accepted"); !slices.Equal(got, flagged[:1]) {
 			t.Errorf("accepted: %v", got)
@@ -247,9 +247,9 @@ func TestCursorsOfDeliverables(t *testing.T) {
 		}
 	}
 	if a := s.send(testRequest{target: listPath + "/" + one.DraftID + "/deliverables?cursor=" + cursor, signer: stranger}); a.code() != sortie.CodeNotFound {
-		t.Errorf("a stranger with the cursor: %d %s", a.StatusCode, a.body)
+		t.Errorf("a stranger with the cursor: got %d %s, want not_found", a.StatusCode, a.body)
 	}
 	if a := s.send(testRequest{target: listPath + "/" + s.create("k3", goodMission).DraftID + "/deliverables"}); a.code() != sortie.CodeMissionNotPublished {
-		t.Errorf("not published: %d %s", a.StatusCode, a.body)
+		t.Errorf("not published: got %d %s, want mission_not_published", a.StatusCode, a.body)
 	}
 }

@@ -81,7 +81,7 @@ func TestTheEndOfAReservationIsReported(t *testing.T) {
 		if own == nil || *own != sortie.FormatTime(want) {
 			t.Errorf("%s: the submission says %v, want %s", when, own, sortie.FormatTime(want))
 		}
-		if got := s.tusSays(http.MethodHead, declared, nil, "").Header.Get("Upload-Expires"); got != want.UTC().Format(http.TimeFormat) {
+		if got := s.tusRequest(http.MethodHead, declared, nil, "").Header.Get("Upload-Expires"); got != want.UTC().Format(http.TimeFormat) {
 			t.Errorf("%s: Upload-Expires is %q, want %q", when, got, want.UTC().Format(http.TimeFormat))
 		}
 		again := s.declare200("photo-1", file)
@@ -93,10 +93,10 @@ func TestTheEndOfAReservationIsReported(t *testing.T) {
 	check("declared", began.Add(app.ReservationTime))
 	s.clock.advance(9 * time.Minute)
 	sent := 1000
-	mustBe(t, "a part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:sent])), http.StatusNoContent)
+	mustBe(t, "a part", s.tusRequest(http.MethodPatch, declared, at(0), string(file.data[:sent])), http.StatusNoContent)
 	check("after nine minutes", began.Add(9*time.Minute+app.ReservationTime))
 	s.clock.advance(9 * time.Minute) // more than the first links were said to be good for
-	mustBe(t, "the rest", s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {strconv.Itoa(sent)}}, string(file.data[sent:])), http.StatusNoContent)
+	mustBe(t, "the rest", s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {strconv.Itoa(sent)}}, string(file.data[sent:])), http.StatusNoContent)
 	if own := s.submission(declared.SubmissionID).SlotReservedUntil; own != nil {
 		t.Errorf("an uploaded submission has slotReservedUntil %s, want null", *own)
 	}

@@ -41,7 +41,7 @@ func (s *testService) publish(key, body string) sortie.DraftCreated {
 	s.chain.mine()
 	s.chain.finalize()
 	if a := s.decide(reviewer, draft.DraftID, "approve", ""); a.StatusCode != http.StatusOK {
-		s.t.Fatalf("publish: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("publish: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	return draft
 }
@@ -75,7 +75,7 @@ func (s *testService) declare(missionID, key string, file shot) sortie.Submissio
 	s.t.Helper()
 	a := s.declareBy(contributor, missionID, key, file.String())
 	if a.StatusCode != http.StatusCreated {
-		s.t.Fatalf("declare: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("declare: got %d %s, want 201", a.StatusCode, a.body)
 	}
 	return decode[sortie.SubmissionDeclared](s.t, a)
 }
@@ -105,7 +105,7 @@ func (s *testService) submit(missionID, key string, file shot) sortie.Submission
 	s.t.Helper()
 	declared := s.declare(missionID, key, file)
 	if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusOK {
-		s.t.Fatalf("upload: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("upload: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	s.chain.check()
 	return s.submission(declared.SubmissionID)
@@ -116,7 +116,7 @@ func (s *testService) submission(id string) sortie.Submission {
 	s.t.Helper()
 	a := s.send(testRequest{target: submissionsPath + "/" + id, signer: contributor})
 	if a.StatusCode != http.StatusOK {
-		s.t.Fatalf("read submission: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("read submission: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	return decode[sortie.SubmissionDetail](s.t, a).Submission
 }
@@ -125,7 +125,7 @@ func (s *testService) deliverables(id, query string) sortie.Deliverables {
 	s.t.Helper()
 	a := s.send(testRequest{target: listPath + "/" + id + "/deliverables" + query})
 	if a.StatusCode != http.StatusOK {
-		s.t.Fatalf("deliverables: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("deliverables: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	return decode[sortie.Deliverables](s.t, a)
 }
@@ -135,7 +135,7 @@ func (s *testService) reviewed(id string) sortie.ReviewedSubmission {
 	s.t.Helper()
 	a := s.send(testRequest{target: queuePath + "/" + id, signer: reviewer})
 	if a.StatusCode != http.StatusOK {
-		s.t.Fatalf("read submission: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("read submission: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	return decode[sortie.ReviewedSubmissionDetail](s.t, a).Submission
 }
@@ -185,7 +185,7 @@ func TestASubmissionFromFeedToReceipt(t *testing.T) {
 		}
 		replayed := s.declareBy(contributor, draft.MissionID, "photo-1", file.String())
 		if replayed.StatusCode != http.StatusOK || replayed.Header.Get("Idempotent-Replayed") != "true" || !bytes.Equal(replayed.body, first.body) {
-			t.Errorf("declared again: %d %s", replayed.StatusCode, replayed.body)
+			t.Errorf("declared again: got %d %s, want 200", replayed.StatusCode, replayed.body)
 		}
 		mission := decode[sortie.OpenMissionDetail](t, s.send(testRequest{target: feedPath + "/" + draft.MissionID, unsigned: true})).Mission
 		if mission.SlotsLeft != 3 {
@@ -256,10 +256,10 @@ func TestDeclarationsThatFindNoSlot(t *testing.T) {
 	}
 	s.clock.advance(31 * 24 * 3600 * 1e9)
 	if a := s.declareBy(another, one.MissionID, "photo-7", s.shoot(7).String()); a.code() != sortie.CodeMissionClosed {
-		t.Errorf("over: %d %s", a.StatusCode, a.body)
+		t.Errorf("over: got %d %s, want mission_closed", a.StatusCode, a.body)
 	}
 	if a := s.put(first.Upload.PutURL, s.shoot(1).data); a.code() != sortie.CodeMediaURLExpired {
-		t.Errorf("upload after the reservation: %d %s", a.StatusCode, a.body)
+		t.Errorf("upload after the reservation: got %d %s, want media_url_expired", a.StatusCode, a.body)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestBadDeclarations(t *testing.T) {
 		}
 	}
 	if page := decode[sortie.SubmissionPage](t, s.send(testRequest{target: submissionsPath, signer: contributor})); len(page.Submissions) != 0 {
-		t.Errorf("something was stored: %+v", page)
+		t.Errorf("submissions: got %+v, want none", page)
 	}
 }
 

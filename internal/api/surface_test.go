@@ -365,7 +365,7 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 	for i := range count {
 		a := w.read()
 		if a == nil {
-			t.Fatalf("closed after %d", i)
+			t.Fatalf("the connection was closed after %d answers, want %d", i, count)
 		}
 		if a.StatusCode != http.StatusMethodNotAllowed || !strings.Contains(string(a.body), fmt.Sprintf(`support METHOD%d;`, i)) {
 			t.Fatalf("request %d: got %d %s, want 405 that names METHOD%d", i, a.StatusCode, a.body, i)
@@ -373,6 +373,6 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 		ids[a.Header.Get("X-Request-Id")] = true
 	}
 	if len(ids) != count {
-		t.Errorf("%d different request ids", len(ids))
+		t.Errorf("got %d different request ids, want %d", len(ids), count)
 	}
 }

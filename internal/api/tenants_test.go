@@ -110,7 +110,7 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 				signer = contributor
 			}
 			if a := s.send(testRequest{method: r.method, target: before + known + after, body: bodyOf(r), signer: signer}); a.StatusCode == http.StatusNotFound {
-				t.Errorf("%s: what is there is not found", r.pattern)
+				t.Errorf("%s: got 404 for an existing id, want it found", r.pattern)
 			}
 		}
 		if checked[signed] < 3 || checked[operator] < 4 {
@@ -148,7 +148,7 @@ func TestOperatorsOnly(t *testing.T) {
 			mustBe(t, "unsigned", s.send(testRequest{method: r.method, target: strings.Replace(r.pattern, "{id}", own.DraftID, 1), body: bodyOf(r), unsigned: true}), http.StatusUnauthorized)
 		}
 		if status := s.status(own.DraftID); status.ReviewStatus != sortie.ReviewInReview || s.chain.reconciles.Load() != 0 {
-			t.Errorf("something happened: %+v", status)
+			t.Errorf("status: got %+v, want it unchanged", status)
 		}
 		overview := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 		if !overview.Halted {
@@ -173,7 +173,7 @@ func TestEventsAreTheWalletsOwn(t *testing.T) {
 				t.Errorf("events of %s: got %s, want none of the mission", name, a.body)
 			}
 			if a := s.send(testRequest{target: eventsPath + "?cursor=" + page.Summary.NextCursor, signer: signer}); a.code() != sortie.CodeInvalidCursor {
-				t.Errorf("%s with the cursor: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s with the cursor: got %d %s, want invalid_cursor", name, a.StatusCode, a.body)
 			}
 		}
 	})

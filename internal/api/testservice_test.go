@@ -350,7 +350,7 @@ func (s *testService) create(key, body string) sortie.DraftCreated {
 	s.t.Helper()
 	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: key, body: body})
 	if a.StatusCode != http.StatusCreated && a.StatusCode != http.StatusOK {
-		s.t.Fatalf("create: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("create: got %d %s, want 201 200", a.StatusCode, a.body)
 	}
 	return decode[sortie.DraftCreated](s.t, a)
 }

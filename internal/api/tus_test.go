@@ -15,8 +15,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// tusSays sends a tus request to an upload. The given headers replace those of a correct client.
-func (s *testService) tusSays(method string, declared sortie.SubmissionDeclared, header http.Header, body string) answer {
+// tusRequest sends a tus request to an upload. The given headers replace those of a correct client.
+func (s *testService) tusRequest(method string, declared sortie.SubmissionDeclared, header http.Header, body string) answer {
 	s.t.Helper()
 	all := http.Header{"Tus-Resumable": {tusVersion}}
 	if body != "" {
@@ -36,7 +36,7 @@ func at(offset int) http.Header { return http.Header{"Upload-Offset": {fmt.Sprin
 // holds checks the offset of an upload.
 func (s *testService) holds(t *testing.T, declared sortie.SubmissionDeclared, want int) {
 	t.Helper()
-	a := s.tusSays(http.MethodHead, declared, nil, "")
+	a := s.tusRequest(http.MethodHead, declared, nil, "")
 	if a.StatusCode != http.StatusOK || a.Header.Get("Upload-Offset") != fmt.Sprint(want) || a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %v, want %d bytes", a.StatusCode, a.Header, want)
 	}
@@ -47,14 +47,14 @@ func TestResumableUploads(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s, file, declared := awaiting(t, serviceOptions{database: database})
 		size := len(file.data)
-		created := s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size)}, "Upload-Metadata": {"filename cGhvdG8uanBn"}}, "")
+		created := s.tusRequest(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size)}, "Upload-Metadata": {"filename cGhvdG8uanBn"}}, "")
 		if created.StatusCode != http.StatusCreated || created.Header.Get("Location") != s.target(declared.Upload.TusURL) || created.Header.Get("Tus-Resumable") != tusVersion {
 			t.Fatalf("create: got %d %v %s, want 201 with Location and Tus-Resumable", created.StatusCode, created.Header, created.body)
 		}
 		s.holds(t, declared, 0)
 		for offset := 0; offset < size; offset += 1000 {
 			end := min(offset+1000, size)
-			a := s.tusSays(http.MethodPatch, declared, at(offset), string(file.data[offset:end]))
+			a := s.tusRequest(http.MethodPatch, declared, at(offset), string(file.data[offset:end]))
 			if a.StatusCode != http.StatusNoContent || a.Header.Get("Upload-Offset") != fmt.Sprint(end) {
 				t.Fatalf("at %d: %d %v %s", offset, a.StatusCode, a.Header, a.body)
 			}
@@ -65,8 +65,8 @@ func TestResumableUploads(t *testing.T) {
 			t.Errorf("own submission: got %+v, want it accepted", own)
 		}
 		s.holds(t, declared, size)
-		mustBe(t, "nothing more", s.tusSays(http.MethodPatch, declared, at(size), ""), http.StatusUnsupportedMediaType)
-		mustBe(t, "nothing more, well said", s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {fmt.Sprint(size)}, "Content-Type": {tusContentType}}, ""), http.StatusNoContent)
+		mustBe(t, "nothing more", s.tusRequest(http.MethodPatch, declared, at(size), ""), http.StatusUnsupportedMediaType)
+		mustBe(t, "nothing more, well said", s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {fmt.Sprint(size)}, "Content-Type": {tusContentType}}, ""), http.StatusNoContent)
 	})
 }
 
@@ -79,7 +79,7 @@ func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 	most := len(file.data) * 99 / 100
 	for _, method := range []string{http.MethodPut, http.MethodPatch} {
 		link := map[string]string{http.MethodPut: declared.Upload.PutURL, http.MethodPatch: declared.Upload.TusURL}[method]
-		mustBe(t, "begin", s.tusSays(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
+		mustBe(t, "begin", s.tusRequest(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
 		w := s.dial()
 		m := s.unsigned(method, s.target(link)).with("Content-Length", fmt.Sprint(len(file.data))).
 			with("Tus-Resumable", tusVersion).with("Upload-Offset", "0").with("Content-Type", tusContentType)
@@ -91,7 +91,7 @@ func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 			return err == nil && info.Size() == int64(most)
 		})
 		_ = w.connection.Close()
-		s.until(t, method+": the upload is still busy", func() bool { return s.tusSays(http.MethodHead, declared, nil, "").StatusCode == http.StatusOK })
+		s.until(t, method+": the upload is still busy", func() bool { return s.tusRequest(http.MethodHead, declared, nil, "").StatusCode == http.StatusOK })
 		s.holds(t, declared, most)
 		s.isWaiting(t, declared.SubmissionID) // and no object was stored
 	}
@@ -101,7 +101,7 @@ func TestUploadsCutAtNinetyNinePercent(t *testing.T) {
 	restarted := newService(t, options)
 	declared.Upload.TusURL = restarted.URL + s.target(declared.Upload.TusURL)
 	restarted.holds(t, declared, most)
-	mustBe(t, "the rest", restarted.tusSays(http.MethodPatch, declared, at(most), string(file.data[most:])), http.StatusNoContent)
+	mustBe(t, "the rest", restarted.tusRequest(http.MethodPatch, declared, at(most), string(file.data[most:])), http.StatusNoContent)
 	restarted.chain.check()
 	if own := restarted.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
 		t.Errorf("own submission: got %+v, want it accepted", own)
@@ -115,7 +115,7 @@ func TestClientsThatComeBack(t *testing.T) {
 	s, file, declared := awaiting(t, serviceOptions{config: func(config *Config) { config.StallTimeout = time.Minute }})
 	half := len(file.data) / 2
 	for _, part := range []int{half, half} { // as often as it likes
-		mustBe(t, "begin", s.tusSays(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
+		mustBe(t, "begin", s.tusRequest(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
 		lost := s.dial()
 		m := s.unsigned(http.MethodPatch, s.target(declared.Upload.TusURL)).with("Content-Length", fmt.Sprint(len(file.data))).
 			with("Tus-Resumable", tusVersion).with("Upload-Offset", "0").with("Content-Type", tusContentType)
@@ -123,7 +123,7 @@ func TestClientsThatComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.untilBusy(t, declared)
-		s.until(t, "the lost connection keeps the upload", func() bool { return s.tusSays(http.MethodHead, declared, nil, "").StatusCode == http.StatusOK })
+		s.until(t, "the lost connection keeps the upload", func() bool { return s.tusRequest(http.MethodHead, declared, nil, "").StatusCode == http.StatusOK })
 		if a := lost.read(); a == nil || a.StatusCode != http.StatusBadRequest {
 			t.Errorf("the lost connection: %+v", a)
 		}
@@ -135,46 +135,46 @@ func TestClientsThatComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.untilBusy(t, declared)
-	mustBe(t, "begun again", s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, string(file.data[:half])), http.StatusCreated)
-	offset, err := strconv.Atoi(s.tusSays(http.MethodHead, declared, nil, "").Header.Get("Upload-Offset"))
+	mustBe(t, "begun again", s.tusRequest(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, string(file.data[:half])), http.StatusCreated)
+	offset, err := strconv.Atoi(s.tusRequest(http.MethodHead, declared, nil, "").Header.Get("Upload-Offset"))
 	if err != nil || offset > half {
 		t.Fatalf("%d bytes: %v", offset, err)
 	}
-	mustBe(t, "the rest", s.tusSays(http.MethodPatch, declared, at(offset), string(file.data[offset:])), http.StatusNoContent)
+	mustBe(t, "the rest", s.tusRequest(http.MethodPatch, declared, at(offset), string(file.data[offset:])), http.StatusNoContent)
 }
 
 func TestBadTusRequests(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
 	size := len(file.data)
-	mustBe(t, "the first part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:1000])), http.StatusNoContent)
+	mustBe(t, "the first part", s.tusRequest(http.MethodPatch, declared, at(0), string(file.data[:1000])), http.StatusNoContent)
 	next := string(file.data[1000:1100])
 	for name, row := range map[string]struct {
 		a      answer
 		status int
 		code   sortie.Code
 	}{
-		"no version":             {s.tusSays(http.MethodHead, declared, http.Header{"Tus-Resumable": nil}, ""), 412, ""},
-		"another version":        {s.tusSays(http.MethodPatch, declared, http.Header{"Tus-Resumable": {"0.2.2"}, "Upload-Offset": {"1000"}}, next), 412, ""},
-		"too early":              {s.tusSays(http.MethodPatch, declared, at(999), next), 409, sortie.CodeWrongState},
-		"too late":               {s.tusSays(http.MethodPatch, declared, at(1001), next), 409, sortie.CodeWrongState},
-		"no offset":              {s.tusSays(http.MethodPatch, declared, nil, next), 400, sortie.CodeInvalidRequest},
-		"two offsets":            {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000", "1000"}}, next), 400, sortie.CodeInvalidRequest},
-		"an offset below 0":      {s.tusSays(http.MethodPatch, declared, at(-1), next), 400, sortie.CodeInvalidRequest},
-		"an offset of 2^63":      {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"9223372036854775808"}}, next), 400, sortie.CodeInvalidRequest},
-		"an offset in hex":       {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"0x3e8"}}, next), 400, sortie.CodeInvalidRequest},
-		"an offset with a sign":  {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"+1000"}}, next), 400, sortie.CodeInvalidRequest},
-		"another type":           {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000"}, "Content-Type": {"image/jpeg"}}, next), 415, sortie.CodeUnsupportedMediaType},
-		"compressed":             {s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000"}, "Content-Encoding": {"gzip"}}, next), 415, sortie.CodeUnsupportedMediaType},
-		"more than is left":      {s.tusSays(http.MethodPatch, declared, at(1000), strings.Repeat("x", size)), 413, sortie.CodePayloadTooLarge},
-		"another length":         {s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size - 1)}}, ""), 422, sortie.CodeValidationFailed},
-		"a greater length":       {s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size + 1)}}, ""), 413, sortie.CodePayloadTooLarge},
-		"no length":              {s.tusSays(http.MethodPost, declared, nil, ""), 400, sortie.CodeInvalidRequest},
-		"a length to be told":    {s.tusSays(http.MethodPost, declared, http.Header{"Upload-Defer-Length": {"1"}}, ""), 400, sortie.CodeInvalidRequest},
-		"another method, hidden": {s.tusSays(http.MethodPost, declared, http.Header{"X-Http-Method-Override": {"GET"}}, ""), 400, sortie.CodeInvalidRequest},
-		"PUT":                    {s.tusSays(http.MethodPut, declared, nil, next), 405, sortie.CodeMethodNotAllowed},
-		"GET":                    {s.tusSays(http.MethodGet, declared, nil, ""), 405, sortie.CodeMethodNotAllowed},
-		"HEAD with a body":       {s.tusSays(http.MethodDelete, declared, nil, "x"), 400, sortie.CodeInvalidRequest},
+		"no version":             {s.tusRequest(http.MethodHead, declared, http.Header{"Tus-Resumable": nil}, ""), 412, ""},
+		"another version":        {s.tusRequest(http.MethodPatch, declared, http.Header{"Tus-Resumable": {"0.2.2"}, "Upload-Offset": {"1000"}}, next), 412, ""},
+		"too early":              {s.tusRequest(http.MethodPatch, declared, at(999), next), 409, sortie.CodeWrongState},
+		"too late":               {s.tusRequest(http.MethodPatch, declared, at(1001), next), 409, sortie.CodeWrongState},
+		"no offset":              {s.tusRequest(http.MethodPatch, declared, nil, next), 400, sortie.CodeInvalidRequest},
+		"two offsets":            {s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000", "1000"}}, next), 400, sortie.CodeInvalidRequest},
+		"an offset below 0":      {s.tusRequest(http.MethodPatch, declared, at(-1), next), 400, sortie.CodeInvalidRequest},
+		"an offset of 2^63":      {s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {"9223372036854775808"}}, next), 400, sortie.CodeInvalidRequest},
+		"an offset in hex":       {s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {"0x3e8"}}, next), 400, sortie.CodeInvalidRequest},
+		"an offset with a sign":  {s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {"+1000"}}, next), 400, sortie.CodeInvalidRequest},
+		"another type":           {s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000"}, "Content-Type": {"image/jpeg"}}, next), 415, sortie.CodeUnsupportedMediaType},
+		"compressed":             {s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {"1000"}, "Content-Encoding": {"gzip"}}, next), 415, sortie.CodeUnsupportedMediaType},
+		"more than is left":      {s.tusRequest(http.MethodPatch, declared, at(1000), strings.Repeat("x", size)), 413, sortie.CodePayloadTooLarge},
+		"another length":         {s.tusRequest(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size - 1)}}, ""), 422, sortie.CodeValidationFailed},
+		"a greater length":       {s.tusRequest(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(size + 1)}}, ""), 413, sortie.CodePayloadTooLarge},
+		"no length":              {s.tusRequest(http.MethodPost, declared, nil, ""), 400, sortie.CodeInvalidRequest},
+		"a deferred length":      {s.tusRequest(http.MethodPost, declared, http.Header{"Upload-Defer-Length": {"1"}}, ""), 400, sortie.CodeInvalidRequest},
+		"another method, hidden": {s.tusRequest(http.MethodPost, declared, http.Header{"X-Http-Method-Override": {"GET"}}, ""), 400, sortie.CodeInvalidRequest},
+		"PUT":                    {s.tusRequest(http.MethodPut, declared, nil, next), 405, sortie.CodeMethodNotAllowed},
+		"GET":                    {s.tusRequest(http.MethodGet, declared, nil, ""), 405, sortie.CodeMethodNotAllowed},
+		"HEAD with a body":       {s.tusRequest(http.MethodDelete, declared, nil, "x"), 400, sortie.CodeInvalidRequest},
 	} {
 		if row.a.StatusCode != row.status || row.a.code() != row.code || row.a.Header.Get("Tus-Resumable") != tusVersion {
 			t.Errorf("%s: %d %v %s, want %d %s", name, row.a.StatusCode, row.a.Header, row.a.body, row.status, row.code)
@@ -211,25 +211,25 @@ func TestOtherWaysOfTus(t *testing.T) {
 	s, file, declared := awaiting(t, serviceOptions{})
 	size := len(file.data)
 	length := http.Header{"Upload-Length": {fmt.Sprint(size)}}
-	a := s.tusSays(http.MethodPost, declared, length, string(file.data[:100]))
+	a := s.tusRequest(http.MethodPost, declared, length, string(file.data[:100]))
 	if a.StatusCode != http.StatusCreated || a.Header.Get("Upload-Offset") != "100" {
-		t.Errorf("created with the first bytes: %d %v", a.StatusCode, a.Header)
+		t.Errorf("created with the first bytes: got %d %v, want 201", a.StatusCode, a.Header)
 	}
-	a = s.tusSays(http.MethodPost, declared, http.Header{"X-Http-Method-Override": {"PATCH"}, "Upload-Offset": {"100"}}, string(file.data[100:200]))
+	a = s.tusRequest(http.MethodPost, declared, http.Header{"X-Http-Method-Override": {"PATCH"}, "Upload-Offset": {"100"}}, string(file.data[100:200]))
 	if a.StatusCode != http.StatusNoContent || a.Header.Get("Upload-Offset") != "200" {
-		t.Errorf("patched by POST: %d %v", a.StatusCode, a.Header)
+		t.Errorf("patched by POST: got %d %v, want 204", a.StatusCode, a.Header)
 	}
-	mustBe(t, "begun anew", s.tusSays(http.MethodPost, declared, length, ""), http.StatusCreated)
+	mustBe(t, "begun anew", s.tusRequest(http.MethodPost, declared, length, ""), http.StatusCreated)
 	s.holds(t, declared, 0)
-	mustBe(t, "a part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:300])), http.StatusNoContent)
-	mustBe(t, "dropped", s.tusSays(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
+	mustBe(t, "a part", s.tusRequest(http.MethodPatch, declared, at(0), string(file.data[:300])), http.StatusNoContent)
+	mustBe(t, "dropped", s.tusRequest(http.MethodDelete, declared, nil, ""), http.StatusNoContent)
 	s.holds(t, declared, 0)
-	mustBe(t, "a part again", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:300])), http.StatusNoContent)
+	mustBe(t, "a part again", s.tusRequest(http.MethodPatch, declared, at(0), string(file.data[:300])), http.StatusNoContent)
 	mustBe(t, "all of it by PUT", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
 	s.holds(t, declared, size)
 	for _, method := range []string{http.MethodPost, http.MethodDelete} {
-		if a := s.tusSays(method, declared, length, ""); a.StatusCode != http.StatusConflict || a.code() != sortie.CodeWrongState {
-			t.Errorf("%s when all is there: %d %s", method, a.StatusCode, a.body)
+		if a := s.tusRequest(method, declared, length, ""); a.StatusCode != http.StatusConflict || a.code() != sortie.CodeWrongState {
+			t.Errorf("%s when all is there: got %d %s, want 409 wrong_state", method, a.StatusCode, a.body)
 		}
 	}
 	s.chain.check()
@@ -243,7 +243,7 @@ func TestResumableUploadsOfAnotherFile(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
 	other := bytes.Repeat([]byte{0xaa}, len(file.data))
-	if a := s.tusSays(http.MethodPatch, declared, at(0), string(other)); a.StatusCode != http.StatusUnprocessableEntity {
+	if a := s.tusRequest(http.MethodPatch, declared, at(0), string(other)); a.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("another file: got %d %s, want 422", a.StatusCode, a.body)
 	}
 	if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionRejected {

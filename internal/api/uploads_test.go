@@ -132,10 +132,10 @@ func TestUploadsOfAnotherFile(t *testing.T) {
 		}
 		for _, content := range [][]byte{other, file.data} { // a retry must not look like a success
 			if again := s.put(declared.Upload.PutURL, content); again.StatusCode != http.StatusUnprocessableEntity || again.code() != sortie.CodeValidationFailed {
-				t.Errorf("afterwards: %d %s", again.StatusCode, again.body)
+				t.Errorf("afterwards: got %d %s, want 422 validation_failed", again.StatusCode, again.body)
 			}
 		}
-		mustBe(t, "tus", s.tusSays(http.MethodHead, declared, nil, ""), http.StatusUnprocessableEntity)
+		mustBe(t, "tus", s.tusRequest(http.MethodHead, declared, nil, ""), http.StatusUnprocessableEntity)
 	})
 }
 
@@ -144,11 +144,11 @@ func TestUploadsOfAnotherFile(t *testing.T) {
 func TestUploadsOfWithdrawnSubmissions(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
-	mustBe(t, "a part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:100])), http.StatusNoContent)
+	mustBe(t, "a part", s.tusRequest(http.MethodPatch, declared, at(0), string(file.data[:100])), http.StatusNoContent)
 	mustBe(t, "withdraw", s.send(testRequest{method: http.MethodPost, target: submissionsPath + "/" + declared.SubmissionID + "/withdraw", signer: contributor}), http.StatusOK)
 	for name, a := range map[string]answer{
-		"HEAD": s.tusSays(http.MethodHead, declared, nil, ""), "PATCH": s.tusSays(http.MethodPatch, declared, at(100), string(file.data[100:])),
-		"POST": s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, ""), "PUT": s.put(declared.Upload.PutURL, file.data),
+		"HEAD": s.tusRequest(http.MethodHead, declared, nil, ""), "PATCH": s.tusRequest(http.MethodPatch, declared, at(100), string(file.data[100:])),
+		"POST": s.tusRequest(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, ""), "PUT": s.put(declared.Upload.PutURL, file.data),
 	} {
 		if a.StatusCode != http.StatusConflict || a.Header.Get("Upload-Offset") != "" {
 			t.Errorf("%s after the withdrawal: got %d %v %s, want 409 without an offset", name, a.StatusCode, a.Header, a.body)
@@ -425,7 +425,7 @@ func TestTransfersOfOneAddress(t *testing.T) {
 	}
 	s.untilBusy(t, declared)
 	if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusServiceUnavailable || a.code() != sortie.CodeServiceUnavailable || a.Header.Get("Retry-After") == "" {
-		t.Errorf("a second upload: %d %s", a.StatusCode, a.body)
+		t.Errorf("a second upload: got %d %s, want 503 service_unavailable and Retry-After", a.StatusCode, a.body)
 	}
 	first.write(string(file.data[10:]))
 	if a := first.read(); a == nil || a.StatusCode != http.StatusOK {

@@ -63,7 +63,7 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 				}
 			}
 			if winner < 0 {
-				t.Fatal("nobody moved the chain")
+				t.Fatal("no process moved the chain, want one")
 			}
 			a.follow(steps[winner], moved[winner])
 			a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
@@ -131,9 +131,9 @@ func (a *testApp) checkRace(draft store.Draft, failures []error) {
 	review, err := a.db.ReviewOf(context.Background(), draft.ID)
 	switch {
 	case won > 1:
-		a.t.Fatalf("%d decisions were made", won)
+		a.t.Fatalf("got %d decisions, want 1 at most", won)
 	case won == 0 && !errors.Is(err, store.ErrNotFound):
-		a.t.Fatalf("nobody decided, and the review is %+v, %v", review, err)
+		a.t.Fatalf("no decision succeeded: got review %+v, error %v, want %v", review, err, store.ErrNotFound)
 	case won == 1 && (err != nil || review.Decision != after.State.Decision):
 		a.t.Fatalf("the draft is %+v, its review %+v, %v", after.State, review, err)
 	case rejected != (after.State.Decision == mission.DecisionRejected):

@@ -168,7 +168,7 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 			a.extend([]onchain.Event{fundingOf(draft)}, nil, nil)
 			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != confirmed {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft)
 			a.must(a.ledger.Confirm(context.Background(), list))
@@ -201,7 +201,7 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 			a.finalize(a.position.Tip.Number)
 			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != mission.DepthLocked {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft, list)
 			a.must(a.ledger.Confirm(context.Background(), list))
@@ -258,12 +258,12 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 			a.must(err)
 			a.extend([]onchain.Event{closingOf(draft, 1)})
 			if list := a.pendingConfirmations(); len(list) != 0 {
-				t.Fatalf("listed %+v before it is final", list)
+				t.Fatalf("got confirmations %+v before the block is final, want none", list)
 			}
 			a.finalize(a.position.Tip.Number)
 			list := slices.DeleteFunc(a.pendingConfirmations(), func(d onchain.Confirmation) bool { return !d.Refund })
 			if len(list) != 1 {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft, list)
 			a.must(a.ledger.Confirm(context.Background(), list))
@@ -397,7 +397,7 @@ func TestStepsThatContradictThemselves(t *testing.T) {
 		step := a.step(tip, fund, fund)
 		change(&step)
 		if _, err := a.ledger.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want a refusal", name, err)
 		}
 	}
 	position, err := a.ledger.Position(context.Background(), testChain)
@@ -434,7 +434,7 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 		a.settle()
 		a.wantState(late, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
 		if jobs := a.refundJobs(late); jobs != 1 {
-			t.Errorf("%d jobs", jobs)
+			t.Errorf("got %d jobs, want 0", jobs)
 		}
 	})
 }
@@ -461,7 +461,7 @@ func TestWhereFollowingBegins(t *testing.T) {
 	}
 	factories, err := a.ledger.Factories(ctx, testChain)
 	if err != nil || !slices.Equal(factories, []sortie.Address{factory}) {
-		t.Errorf("factories %v, %v", factories, err)
+		t.Errorf("got factories %v, error %v, want both", factories, err)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // A check that is interrupted continues in another process, and decides once.
-func TestAnInterruptedCheckGoesOn(t *testing.T) {
+func TestAnInterruptedCheckContinues(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := openTestMedia(t, database, nil)
@@ -39,14 +39,14 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 		// The process is killed between the two steps.
 		s.must(s.app.ingest(ctx, s.stored(declared.SubmissionID)))
 		if submission := s.stored(declared.SubmissionID); submission.Media == nil || submission.Status != sortie.SubmissionPending {
-			t.Errorf("looked at: %+v", submission)
+			t.Errorf("after the file was read: got %+v, want it pending with media", submission)
 		}
 		// A concurrent check of the same file changes nothing, and the rest continues from there.
 		restarted := s.another(func(config *Config) { config.Ingester = nil }) // it cannot look again
 		s.must(restarted.App.CheckSubmission(ctx, declared.SubmissionID))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionAccepted)
 		if slots := s.slots(draft); slots.Accepted != 1 || slots.Reserved != 0 {
-			t.Errorf("slots %+v", slots)
+			t.Errorf("got slots %+v, want one accepted", slots)
 		}
 	})
 }

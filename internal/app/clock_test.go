@@ -66,11 +66,11 @@ func TestAClockThatIsOffIsNoticed(t *testing.T) {
 	}{
 		{"right by blocks", 0, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
 		{"ten minutes ahead of blocks", off, func(c *clockTest) { c.look(120, 12) }, true, "blocks"},
-		{"ten minutes behind blocks", -off, func(c *clockTest) { c.look(120, 12) }, true, "blocks"},
+		{"ten minutes later than blocks", -off, func(c *clockTest) { c.look(120, 12) }, true, "blocks"},
 		{"ten minutes ahead of fast blocks", off, func(c *clockTest) { c.look(120, 1) }, true, "blocks"},
-		{"ten minutes behind blocks of ten minutes", -off, func(c *clockTest) { c.look(3600, 600) }, true, "blocks"},
+		{"ten minutes later than blocks of ten minutes", -off, func(c *clockTest) { c.look(3600, 600) }, true, "blocks"},
 		{"fifty seconds ahead of blocks", 50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
-		{"fifty seconds behind blocks", -50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
+		{"fifty seconds later than blocks", -50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
 		{"one block is not enough", off, func(c *clockTest) { c.look(12, 12) }, false, ""},
 		{"a chain that makes no blocks", 0, func(c *clockTest) {
 			made := c.world

@@ -88,15 +88,15 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 		query   DeliverablesQuery
 		want    sortie.Code
 	}{
-		"somebody else's":          {bob, draft.ID, DeliverablesQuery{}, sortie.CodeNotFound},
-		"unknown":                  {alice, "draft_00000000000000000000000000", DeliverablesQuery{}, sortie.CodeNotFound},
-		"odd":                      {alice, "draft_'", DeliverablesQuery{}, sortie.CodeNotFound},
-		"not published":            {alice, unpublished.ID, DeliverablesQuery{}, sortie.CodeMissionNotPublished},
-		"somebody else's draft":    {bob, unpublished.MissionID, DeliverablesQuery{}, sortie.CodeNotFound},
-		"cursor of another":        {alice, other.ID, DeliverablesQuery{Cursor: cursor}, sortie.CodeInvalidCursor},
-		"altered cursor":           {alice, draft.ID, DeliverablesQuery{Cursor: "B" + cursor[1:]}, sortie.CodeInvalidCursor},
-		"cursor of another length": {alice, draft.ID, DeliverablesQuery{Cursor: cursor + "A"}, sortie.CodeInvalidCursor},
-		"no cursor at all":         {alice, draft.ID, DeliverablesQuery{Cursor: strings.Repeat("A", 1<<20)}, sortie.CodeInvalidCursor},
+		"mission of another creator": {bob, draft.ID, DeliverablesQuery{}, sortie.CodeNotFound},
+		"unknown":                    {alice, "draft_00000000000000000000000000", DeliverablesQuery{}, sortie.CodeNotFound},
+		"odd":                        {alice, "draft_'", DeliverablesQuery{}, sortie.CodeNotFound},
+		"not published":              {alice, unpublished.ID, DeliverablesQuery{}, sortie.CodeMissionNotPublished},
+		"draft of another creator":   {bob, unpublished.MissionID, DeliverablesQuery{}, sortie.CodeNotFound},
+		"cursor of another":          {alice, other.ID, DeliverablesQuery{Cursor: cursor}, sortie.CodeInvalidCursor},
+		"altered cursor":             {alice, draft.ID, DeliverablesQuery{Cursor: "B" + cursor[1:]}, sortie.CodeInvalidCursor},
+		"cursor of another length":   {alice, draft.ID, DeliverablesQuery{Cursor: cursor + "A"}, sortie.CodeInvalidCursor},
+		"no cursor at all":           {alice, draft.ID, DeliverablesQuery{Cursor: strings.Repeat("A", 1<<20)}, sortie.CodeInvalidCursor},
 	} {
 		_, err := s.app.Deliverables(ctx, refused.creator, refused.id, refused.query, func(d Deliverable) {
 			t.Errorf("%s: got submission %s, want none", name, d.SubmissionID)
@@ -167,7 +167,7 @@ func TestLostFilesAreNotServed(t *testing.T) {
 
 // Files that no submission needs are removed: uploads with a served copy, and files of rejected and
 // withdrawn submissions.
-func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
+func TestUnusedFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := openTestMedia(t, database, nil)

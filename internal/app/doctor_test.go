@@ -61,11 +61,11 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 		says      string
 	}{
 		"created": {none, nil, waiting, sortie.PartyCreator, blockers{sortie.BlockerFundingMissing}, "10 USDC"},
-		"created, the service is behind": {none, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyCreator,
+		"created, the newest block is old": {none, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyCreator,
 			blockers{sortie.BlockerFundingMissing, sortie.BlockerChainBehind}, "newest block"},
 		"created while halted": {none, func(a *testApp, _ store.Draft) { a.halt() }, waiting, sortie.PartyCreator, blockers{sortie.BlockerFundingMissing}, ""},
 		"seen":                 {seen, nil, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, "1 of 3 confirmations"},
-		"seen, behind": {seen, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyChain,
+		"seen, the newest block is old": {seen, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyChain,
 			blockers{sortie.BlockerFundingUnconfirmed, sortie.BlockerChainBehind}, ""},
 		"seen, a while ago": {seen, func(a *testApp, _ store.Draft) { a.pass(staleAfter) }, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, ""},
 		"in review":         {confirmed, nil, waiting, sortie.PartyOperator, blockers{sortie.BlockerReviewPending}, "waits for review"},
@@ -199,7 +199,7 @@ func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 		t.Errorf("before its end: %+v", before)
 	}
 	a.pass(2 * time.Hour)
-	a.extend(nil) // the chain goes on, too
+	a.extend(nil) // the chain continues, too
 	after := a.doctor(draft)
 	if after.Health != sortie.HealthBlocked || after.WaitingOn != sortie.PartyCreator || after.Blockers[0].Code != sortie.BlockerMissionEnded ||
 		!strings.Contains(after.Blockers[0].Message, sortie.FormatTime(ends)) {

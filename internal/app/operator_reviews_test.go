@@ -27,10 +27,10 @@ func TestOnlyOperatorsOperate(t *testing.T) {
 		"chain":     func() error { _, err := a.operators.ChainOverview(ctx, alice); return err },
 		"reconcile": func() error { _, err := a.operators.RequestReconcile(ctx, alice); return err },
 		"clear":     func() error { _, err := a.operators.ClearIncident(ctx, alice, "x", "y"); return err },
-		"nobody":    func() error { _, err := a.operators.Approve(ctx, sortie.Address{}, draft.ID, ""); return err },
+		"zero":      func() error { _, err := a.operators.Approve(ctx, sortie.Address{}, draft.ID, ""); return err },
 	} {
 		if err := call(); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s", name, err, sortie.CodeWalletNotAllowed)
 		}
 	}
 	a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
@@ -66,7 +66,7 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 		err := call()
 		var coded *sortie.Error
 		if sortie.ErrorCode(err) != sortie.CodeWrongState || !asError(err, &coded) || coded.Details["decidedBy"] != reviewer.String() {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s, decided by %s", name, err, sortie.CodeWrongState, reviewer)
 		}
 	}
 	if jobs := a.refundJobs(draft); jobs != 1 {

@@ -191,7 +191,7 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		"rotate": func(o sortie.Address) error { return s.operators.RotateLinkKeysNow(ctx, by(o), "No.") },
 	} {
 		if err := call(bob); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s", name, err, sortie.CodeWalletNotAllowed)
 		}
 	}
 	for name, refused := range map[string]struct {
@@ -216,7 +216,7 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		}, sortie.CodeWrongState},
 	} {
 		if err := refused.call(); sortie.ErrorCode(err) != refused.want {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s", name, err, refused.want)
 		}
 	}
 	// A submission that was flagged before its file was read cannot be accepted until the file is

@@ -124,7 +124,7 @@ func (m *model) content() (events []onchain.Event, meanings []modelEvent) {
 			event, right = onchain.Event{Factory: factory, Kind: onchain.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID), Payment: &onchain.Payment{Amount: draft.Reward}}, false
 		case "stranger":
 			event, right = fundingOf(draft.Draft), false
-			event.Funded.MissionID = rapid.SampledFrom([]string{"somebody-elses-00000000", "", "\x00\xff", draft.ID}).Draw(m.t, "mission id")
+			event.Funded.MissionID = rapid.SampledFrom([]string{"another-service-00000000", "", "\x00\xff", draft.ID}).Draw(m.t, "mission id")
 			event.MissionKey = sortie.MissionKey(event.Funded.MissionID)
 		}
 		events = append(events, event)
@@ -344,7 +344,7 @@ func (m *model) decide() {
 			draft.state.Decision = mission.DecisionRejected
 		case mission.DecisionApproved:
 			m.wantCode(err, sortie.CodeWrongState)
-		default: // allowed exactly to whoever decided it
+		default: // allowed only to the operator who decided it
 			if err != nil {
 				m.wantCode(err, sortie.CodeWrongState)
 			}

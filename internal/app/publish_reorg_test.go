@@ -23,7 +23,7 @@ func (s *testMedia) completions(draft store.Draft) (told int) {
 
 // When a reorganization removes a closing, the money is in the contract again: the mission takes
 // submissions, and is closed again when it is paid.
-func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
+func TestAMissionContinuesWhenItsClosingWasReorganized(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := openTestMedia(t, database, nil)

@@ -47,7 +47,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 
 		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		s.must(s.app.CheckSubmission(ctx, uploaded.SubmissionID))
-		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionRejected) // nobody would be paid
+		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionRejected) // it would not be paid
 		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
 		s.must(err)
 		s.due()
@@ -156,7 +156,7 @@ func TestTheFeed(t *testing.T) {
 		}
 		page, err := s.app.Feed(ctx, FeedQuery{Near: &Point{Lat: 48_858_400, Lng: 2_294_500}, Page: Page{Limit: 3}})
 		s.must(err)
-		if page.Summary.NextCursor == nil { // behind the last of those near it, others follow
+		if page.Summary.NextCursor == nil { // after the last mission near the point, others follow
 			t.Error("a page with all that are near is the last one")
 		}
 		first, err := s.app.Feed(ctx, FeedQuery{Page: Page{Limit: 1}})

@@ -75,7 +75,7 @@ func TestNothingIsAdoptedFromAnotherChain(t *testing.T) {
 		event := a.missed(testStart+1, fundingOf(draft))
 		change(&event)
 		if err := a.ledger.Adopt(context.Background(), testChain, event); !errors.Is(err, store.ErrConflict) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %v", name, err, store.ErrConflict)
 		}
 	}
 	a.wantState(draft, mission.Created())
@@ -142,7 +142,7 @@ func TestAGhostCloseIsRetracted(t *testing.T) {
 	events, err := a.db.ChainEvents(context.Background(), testChain, a.position.Tip.Number, a.position.Tip.Number)
 	a.must(err)
 	ghost := events[0]
-	ghost.LogIndex += 5 // whoever asks the contract knows no log
+	ghost.LogIndex += 5 // the contract's state has no log index
 	a.must(a.ledger.Retract(context.Background(), testChain, ghost))
 	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected})
 	if stored := a.storedEvents(); stored != 1 {
@@ -200,7 +200,7 @@ func TestOpenMissionsAreListedOnce(t *testing.T) {
 	}
 	for _, place := range []string{"funded", "elsewhere 1", "funded x", "closed 0"} {
 		if _, _, err := a.ledger.OpenMissions(context.Background(), testChain, place, 1); err == nil {
-			t.Errorf("a list goes on at %q", place)
+			t.Errorf("OpenMissions after %q: got no error, want one", place)
 		}
 	}
 }

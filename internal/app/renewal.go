@@ -36,8 +36,8 @@ const maxRenewals = 16 * maxDue
 // RenewReceipts signs receipts again whose signer is not the present settler, while their slot is
 // unpaid. A receipt moves
 //   - from a key that lost its settler role to one that has it, and
-//   - from a key that was used earlier to one that was first used later, so that the earlier key can
-//     be revoked,
+//   - from a key that was used earlier to one that was first used later, so that the earlier key
+//     can be revoked,
 //
 // and never to a key without the role. Two processes with different settlers therefore do not
 // replace each other's receipts in turn. The settlement stays the same to the byte, so a slot never

@@ -60,14 +60,14 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 	if err := right.Check(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
-	nobody := sortie.MustAddress("0x1111111111111111111111111111111111111111")
+	unknown := sortie.MustAddress("0x1111111111111111111111111111111111111111")
 	for want, alter := range map[string]func(*chain.Deployment){
 		"chain id 5: the node is on chain 31337":                             func(d *chain.Deployment) { d.ChainID = 5 },
-		"factory " + nobody.String() + ": there is no contract":              func(d *chain.Deployment) { d.Factory = nobody },
+		"factory " + unknown.String() + ": there is no contract":             func(d *chain.Deployment) { d.Factory = unknown },
 		"no MissionFactory of version 1":                                     func(d *chain.Deployment) { d.Factory = d.ServiceToken },
-		"USDC " + nobody.String() + ": the factory pays with":                func(d *chain.Deployment) { d.USDC = nobody },
-		"service token " + nobody.String() + ": the factory pays with":       func(d *chain.Deployment) { d.ServiceToken = nobody },
-		"authorizer " + nobody.String() + ": it does not have that role":     func(d *chain.Deployment) { d.Authorizer = nobody },
+		"USDC " + unknown.String() + ": the factory pays with":               func(d *chain.Deployment) { d.USDC = unknown },
+		"service token " + unknown.String() + ": the factory pays with":      func(d *chain.Deployment) { d.ServiceToken = unknown },
+		"authorizer " + unknown.String() + ": it does not have that role":    func(d *chain.Deployment) { d.Authorizer = unknown },
 		"settler " + right.Authorizer.String() + ": it does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
 	} {
 		wrong := right
@@ -78,7 +78,7 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 		}
 	}
 	if err := chain.CheckToken(t.Context(), node, setting.USDC, right.ServiceToken, 6); err == nil || !strings.Contains(err.Error(), "18 decimals, want 6") {
-		t.Errorf("decimals: %v", err)
+		t.Errorf("decimals of the token: got %v, want an error about them", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	}
 	defer nodes.Close()
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) || nodes.Problem() == "" {
-		t.Errorf("before: %v, problem %q", err, nodes.Problem())
+		t.Errorf("before the node answers: got error %v and problem %q, want unreachable and a problem", err, nodes.Problem())
 	}
 	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	nodes.CheckEvery(10 * time.Millisecond)
@@ -103,7 +103,7 @@ func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	returnWord := common.FromHex("602a60005260206000f3") // PUSH1 42, MSTORE, RETURN one word
 	answer, err := nodes.RunCreationCode(t.Context(), returnWord, 100_000)
 	if err != nil || new(big.Int).SetBytes(answer).Int64() != 42 {
-		t.Errorf("after: %x, %v", answer, err)
+		t.Errorf("after the node answers: got %x, %v, want 42", answer, err)
 	}
 	cancel()
 	if err := <-ended; err != nil {
@@ -117,7 +117,7 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	wrong := deployment
 	wrong.ChainID = 1
 	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "chain id 1: the node is on chain") {
-		t.Errorf("at start: %v", err)
+		t.Errorf("open nodes of another chain: got %v, want an error about the chain id", err)
 	}
 	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, wrong, quiet)
@@ -128,7 +128,7 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	nodes.CheckEvery(10 * time.Millisecond)
 	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "chain id 1: the node is on chain") {
-		t.Errorf("when it answers: %v", err)
+		t.Errorf("run with a node of another chain: got %v, want an error about the chain id", err)
 	}
 }
 
@@ -151,11 +151,11 @@ func TestANodeThatTurnsIntoAnotherIsPutOutOfUse(t *testing.T) {
 	go func() { ended <- nodes.Run(ctx) }()
 	chaintest.Await(t, func() bool { return nodes.Problem() != "" })
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) {
-		t.Errorf("still asked: %v", err)
+		t.Errorf("call after the node changed: got %v, want unreachable", err)
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		t.Errorf("it stopped the service: %v", err)
+		t.Errorf("run with a node that changed: got %v, want no error", err)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 			block := bytes.Repeat([]byte("0"), 1<<20)
 			for i := 0; i < 1024 && r.Context().Err() == nil; i++ {
 				if _, err := w.Write(block); err == nil && i > 64 {
-					t.Errorf("%d MB of an answer were taken", i)
+					t.Errorf("the client read %d MB of an endless answer, want it to stop at the limit", i)
 					return
 				}
 			}
@@ -185,7 +185,7 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 		node := dial(t, secretURL)
 		for what, err := range map[string]error{"check": deployment.Check(t.Context(), node), "call": second(node.RunCreationCode(t.Context(), nil, 1))} {
 			if err == nil || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%s, %s: %v", name, what, err)
+				t.Errorf("%s, %s: got error %v, want one without the secret", name, what, err)
 			}
 			if what == "check" && !errors.Is(err, chain.ErrUnreachable) {
 				t.Errorf("%s: %v, want unreachable", name, err)
@@ -194,7 +194,7 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 	}
 	for _, bad := range []string{"", "ftp://hunter2@x", "hunter2", "http://", "://hunter2"} {
 		if _, err := chain.Dial(t.Context(), bad); err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%q: %v", bad, err)
+			t.Errorf("dial %q: got error %v, want one without the secret", bad, err)
 		}
 	}
 }
@@ -226,14 +226,14 @@ func TestApproveExactlyAndRefusalsInTheContractsWords(t *testing.T) {
 	}
 	tx, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, big.NewInt(10_000_000))
 	if err != nil || tx == nil || allowance() != "10000000" {
-		t.Fatalf("approval %v, %v, allowance %s", tx, err, allowance())
+		t.Fatalf("approve: got %v, %v and allowance %s, want a transaction and 10000000", tx, err, allowance())
 	}
 	if tx, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, big.NewInt(9_000_000)); err != nil || tx != nil {
-		t.Errorf("an allowance that suffices was set again: %v, %v", tx, err)
+		t.Errorf("approve less than the allowance: got %v, %v, want no transaction", tx, err)
 	}
 	tooMuch := new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)
 	if _, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, tooMuch); err == nil || !strings.Contains(err.Error(), "send it more first") {
-		t.Errorf("more than there is: %v", err)
+		t.Errorf("approve more than the balance: got %v, want an error", err)
 	}
 
 	authorization := sortie.MissionAuthorization{
@@ -242,10 +242,10 @@ func TestApproveExactlyAndRefusalsInTheContractsWords(t *testing.T) {
 	}
 	forged := creator.Key.SignDigest(authorization.Digest(sortie.Domain{ChainID: deployment.ChainID, Factory: deployment.Factory}.Separator()))
 	if _, err := account.Estimate(t.Context(), &deployment.Factory, authorization.Calldata(forged)); err == nil || err.Error() != "the contract refused it: UnauthorizedSigner" {
-		t.Errorf("a forged authorization: %v", err)
+		t.Errorf("estimate a forged authorization: got %v, want UnauthorizedSigner", err)
 	}
 	if funded, err := chain.IsFunded(t.Context(), net.Client(), deployment.Factory, authorization.MissionID); err != nil || funded {
-		t.Errorf("funded %v, %v", funded, err)
+		t.Errorf("is funded: got %v, %v, want false", funded, err)
 	}
 }
 

@@ -117,7 +117,7 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 	}
 	for name, run := range map[string]func() error{"try": try, "ask": ask} {
 		if err := run(); err != nil {
-			t.Errorf("%s with both nodes: %v", name, err)
+			t.Errorf("%s with both nodes: got %v, want no error", name, err)
 		}
 	}
 	silent.Set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))

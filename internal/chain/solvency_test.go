@@ -82,7 +82,7 @@ func TestMissionsNeedNodesThatAgree(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Fatal(err)
 	}
-	r.nodes[1].SetLie(chaintest.Lie{Behind: 1})
+	r.nodes[1].SetLie(chaintest.Lie{Lag: 1})
 	if err := ask(); !errors.Is(err, ErrQuorumMissing) {
 		t.Errorf("with a node that lacks the block: %v, want %v", err, ErrQuorumMissing)
 	}

@@ -161,7 +161,7 @@ type Lie struct {
 	HTTP     func(w http.ResponseWriter, r *http.Request) bool // returns true if it has answered
 	Envelope func(replies []map[string]any) any                // replaces the list of replies
 	Result   func(method string, params []any, result any) any // replaces one result; an error becomes a JSON-RPC error
-	Behind   uint64                                            // newest blocks that the node lacks
+	Lag      uint64                                            // newest blocks that the node lacks
 }
 
 // NewHandler serves a chain without lies.
@@ -217,7 +217,7 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n.mutex.Lock()
 		n.calls[q.Method]++
 		n.mutex.Unlock()
-		result := chain.answer(q.Method, q.Params, l.Behind)
+		result := chain.answer(q.Method, q.Params, l.Lag)
 		if l.Result != nil {
 			result = l.Result(q.Method, q.Params, result)
 		}
@@ -243,10 +243,10 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer is the answer of an honest node that may lack the newest blocks.
-func (c *Chain) answer(method string, params []any, behind uint64) any {
+func (c *Chain) answer(method string, params []any, lag uint64) any {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	head := uint64(len(c.Blocks)-1) - min(behind, uint64(len(c.Blocks)-1))
+	head := uint64(len(c.Blocks)-1) - min(lag, uint64(len(c.Blocks)-1))
 	switch method {
 	case "eth_chainId":
 		return hexutil.EncodeUint64(c.id)

@@ -26,7 +26,7 @@ func Await(t *testing.T, done func() bool) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(3 * time.Minute); !done(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatal("waited in vain")
+			t.Fatal("the condition did not become true in time, want it true")
 		}
 	}
 }

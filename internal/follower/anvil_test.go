@@ -77,7 +77,7 @@ func settle(t *testing.T, f *follower.Follower) {
 			return
 		}
 	}
-	t.Fatal("it never comes to rest")
+	t.Fatal("Converge always has more to do, want it to end")
 }
 
 // A chain of anvil with the real contract is reorganized many times.
@@ -120,7 +120,7 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 			fallthrough
 		default:
 			if _, err := f.Converge(context.Background()); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatalf("seed %d: converge: got error %v, want none", seed, err)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 		t.Errorf("seed %d: after %d reorganizations the ledger has %d rows, the chain %d", seed, reorganizations, len(got), len(want))
 	}
 	if reorganizations < 5 {
-		t.Errorf("seed %d: only %d reorganizations", seed, reorganizations)
+		t.Errorf("seed %d: got %d reorganizations, want at least 5", seed, reorganizations)
 	}
 }
 
@@ -175,6 +175,6 @@ func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 		}
 	}
 	if !slices.Equal(ledger.Rows(), canonicalRows(t, net.Client(), deployment.Factory)) {
-		t.Error("the rows are not those of the chain")
+		t.Error("the rows of the ledger differ from the chain's events, want the same")
 	}
 }

@@ -269,7 +269,7 @@ func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
 	for name, l := range map[string]chaintest.Lie{
 		"hangs up": {HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
 		"refuses":  chaintest.AnswersWith(429, "slow down"),
-		"lags":     {Behind: 5},
+		"lags":     {Lag: 5},
 	} {
 		r := newTestChain(t, 1, Finalized)
 		r.chain.MineEmpty(10)

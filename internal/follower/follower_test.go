@@ -81,7 +81,7 @@ func (r *testChain) canonical() {
 		r.t.Fatalf("the ledger has %d rows, the chain %d:\n%s\nwant\n%s", len(got), len(want), got, want)
 	}
 	if tip, head := r.ledger.position.Tip.Number, r.chain.Head(); tip != head {
-		r.t.Fatalf("the tip is %d, the head %d", tip, head)
+		r.t.Fatalf("got tip %d, want the head %d", tip, head)
 	}
 }
 
@@ -106,33 +106,33 @@ func TestFollowingFromFundingToLock(t *testing.T) {
 			r.mustSettle()
 			r.canonical()
 			if depth := r.ledger.depthOf(1); depth != "seen" {
-				t.Errorf("after a block it is %q", depth)
+				t.Errorf("depth after one block: got %q, want seen", depth)
 			}
 			r.chain.Mine()
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "confirmed" {
-				t.Errorf("after two blocks it is %q", depth)
+				t.Errorf("depth after two blocks: got %q, want confirmed", depth)
 			}
 			r.chain.Finalize(10)
 			r.chain.Mine()
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "confirmed" {
-				t.Errorf("before its block is final it is %q", depth)
+				t.Errorf("depth before its block is final: got %q, want confirmed", depth)
 			}
 			r.chain.Finalize(11)
 			r.later()
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "locked" {
-				t.Errorf("when its block is final it is %q", depth)
+				t.Errorf("depth after its block is final: got %q, want locked", depth)
 			}
 			r.chain.Mine(chaintest.ClosingLog(chaintest.Terms(1)))
 			r.chain.Finalize(r.chain.Head())
 			r.mustSettle()
 			if depth := r.ledger.depthOf(1); depth != "refunded" {
-				t.Errorf("when its closing is final it is %q", depth)
+				t.Errorf("depth after its closing is final: got %q, want refunded", depth)
 			}
 			if alarms := r.alarms(); len(alarms) > 0 {
-				t.Errorf("alarms: %v", r.follower.Status().Alarms)
+				t.Errorf("got alarms %v, want none", r.follower.Status().Alarms)
 			}
 		})
 	}
@@ -166,10 +166,10 @@ func TestLateFundingIsCaughtUpWith(t *testing.T) {
 	r.mustSettle()
 	r.canonical()
 	if r.ledger.depthOf(1) != "locked" {
-		t.Errorf("it is %q", r.ledger.depthOf(1))
+		t.Errorf("depth: got %q, want locked", r.ledger.depthOf(1))
 	}
 	if asked := r.nodes[0].Count("eth_getLogs"); asked > 40 {
-		t.Errorf("%d requests for logs of 4,500 blocks", asked)
+		t.Errorf("got %d requests for logs of 4,500 blocks, want fewer", asked)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestRowsAreThoseOfTheCanonicalChain(t *testing.T) {
 				r.chain.Finalize(rapid.Uint64Range(r.chain.Final, r.chain.Head()).Draw(p, "final"))
 			case 4:
 				node := rapid.SampledFrom(r.nodes).Draw(p, "node")
-				node.SetLie(chaintest.Lie{Behind: rapid.Uint64Range(0, 5).Draw(p, "behind")})
+				node.SetLie(chaintest.Lie{Lag: rapid.Uint64Range(0, 5).Draw(p, "lag")})
 			}
 			if rapid.Bool().Draw(p, "settle") {
 				if err := r.settle(); err != nil {

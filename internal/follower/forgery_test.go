@@ -51,7 +51,7 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 				r.later()
 				r.mustSettle()
 				if r.ledger.depthOf(1) != "locked" {
-					t.Fatalf("it is %q", r.ledger.depthOf(1))
+					t.Fatalf("depth before the lie: got %q, want locked", r.ledger.depthOf(1))
 				}
 				r.chain.Mine(chaintest.ClosingLog(chaintest.Terms(1)))
 			}
@@ -65,10 +65,10 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 				r.later()
 			}
 			if depth := r.ledger.depthOf(1); depth != "confirmed" && !(refund && depth == "locked") {
-				t.Errorf("it is %q", depth)
+				t.Errorf("depth under the lie: got %q, want confirmed", depth)
 			}
 			if !slices.Contains(r.alarms(), AlarmDisagree) && !slices.Contains(r.alarms(), AlarmQuorumMissing) {
-				t.Errorf("the alarms are %v", r.alarms())
+				t.Errorf("got alarms %v, want nodes_disagree or quorum_missing", r.alarms())
 			}
 			r.canonical()
 			r.nodes[1].SetLie(chaintest.Lie{})
@@ -76,7 +76,7 @@ func TestLiesOfOneOfTwo(t *testing.T) {
 				r.later()
 				r.mustSettle()
 				if r.ledger.depthOf(1) != "refunded" {
-					t.Errorf("in the end it is %q", r.ledger.depthOf(1))
+					t.Errorf("depth after the lie: got %q, want refunded", r.ledger.depthOf(1))
 				}
 				return
 			}
@@ -100,7 +100,7 @@ func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
 		r.later()
 	}
 	if r.ledger.depthOf(1) != "confirmed" || r.ledger.position.Final != r.chain.Head() {
-		t.Fatalf("it is %q, and block %d final", r.ledger.depthOf(1), r.ledger.position.Final)
+		t.Fatalf("got depth %q and final block %d, want confirmed and the head", r.ledger.depthOf(1), r.ledger.position.Final)
 	}
 	r.nodes[1].SetLie(aboutBlocks("finalized", func(block map[string]any) { block["number"] = "0x5" }))
 	for range 3 {
@@ -108,7 +108,7 @@ func TestFinalityIsAskedAgainWhenItMatters(t *testing.T) {
 		r.later()
 	}
 	if r.ledger.depthOf(1) != "confirmed" {
-		t.Errorf("it is %q", r.ledger.depthOf(1))
+		t.Errorf("depth: got %q, want confirmed", r.ledger.depthOf(1))
 	}
 	r.nodes[1].SetLie(chaintest.Lie{})
 	r.recover()
@@ -134,13 +134,13 @@ func TestAForgedChainPublishesNothing(t *testing.T) {
 			r.later()
 		}
 		if depth := r.ledger.depthOf(1); depth == "locked" {
-			t.Errorf("forged by node %d, it was locked", liar)
+			t.Errorf("forged by node %d: the funding was locked, want it not", liar)
 		}
 		if r.ledger.position.Final > lieStart-2 {
-			t.Errorf("forged by node %d, block %d counts as final", liar, r.ledger.position.Final)
+			t.Errorf("forged by node %d: got final block %d, want none of the forged ones", liar, r.ledger.position.Final)
 		}
 		if !slices.Contains(r.alarms(), AlarmDisagree) {
-			t.Errorf("forged by node %d, the alarms are %v", liar, r.alarms())
+			t.Errorf("forged by node %d: got alarms %v, want nodes_disagree", liar, r.alarms())
 		}
 		r.nodes[liar].Serve(r.chain)
 		r.chain.MineEmpty(10)
@@ -165,10 +165,10 @@ func TestALiarGainsNothingByBeingAlone(t *testing.T) {
 		r.later()
 	}
 	if r.ledger.depthOf(1) == "locked" || r.ledger.position.Final > lieStart {
-		t.Errorf("it is %q, and block %d counts as final", r.ledger.depthOf(1), r.ledger.position.Final)
+		t.Errorf("got depth %q and final block %d, want neither locked nor a forged block", r.ledger.depthOf(1), r.ledger.position.Final)
 	}
 	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
-		t.Errorf("the alarms are %v", r.alarms())
+		t.Errorf("got alarms %v, want quorum_missing", r.alarms())
 	}
 	r.nodes[0].Serve(r.chain)
 	r.nodes[1].SetLie(chaintest.Lie{})

@@ -45,12 +45,12 @@ func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 100 {
-				t.Fatalf("%s: it never gets through", name)
+				t.Fatalf("%s: more than 100 failures, want fewer", name)
 			}
 		}
 		r.canonical()
 		if failures < 3 {
-			t.Errorf("%s: only %d failures, so that the test shows nothing", name, failures)
+			t.Errorf("%s: got %d failures, want at least 3", name, failures)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 30 {
-				t.Fatalf("with %d calls at a time it never gets through", most)
+				t.Fatalf("with %d calls at a time: more than 30 failures, want fewer", most)
 			}
 		}
 		r.recover()
@@ -134,7 +134,7 @@ func TestListsThatWereCutOffAreCompleted(t *testing.T) {
 		r.mustSettle()
 		r.canonical()
 		if cuts == 0 {
-			t.Error("nothing was cut off")
+			t.Error("no list was truncated, want some")
 		}
 	}
 }

@@ -34,10 +34,10 @@ func TestReconcileFindsNothingToDo(t *testing.T) {
 	before := r.ledger.rows()
 	report := reconcile(t, r)
 	if report.Checked != testDrafts || report.Repaired != 0 || len(report.Alarms) > 0 || report.Block != r.chain.Head() {
-		t.Errorf("the report is %+v", report)
+		t.Errorf("reconcile: got %+v, want all drafts checked and none repaired", report)
 	}
 	if !slices.Equal(before, r.ledger.rows()) {
-		t.Error("it changed something")
+		t.Error("reconcile changed the rows, want them unchanged")
 	}
 }
 
@@ -55,24 +55,24 @@ func TestReconcileAdoptsWhatWasMissed(t *testing.T) {
 	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
 	if len(r.ledger.rows()) != 0 {
-		t.Fatal("nothing was missed")
+		t.Fatal("the ledger has rows, want none while the logs are hidden")
 	}
 	report := reconcile(t, r)
 	if report.Repaired != 0 || len(report.Alarms) != 2 || !slices.Contains(r.ledger.incidentKinds(), IncidentLogMissing) {
-		t.Errorf("while the logs are hidden: %+v, incidents %v", report, r.ledger.incidentKinds())
+		t.Errorf("reconcile while the logs are hidden: got %+v and incidents %v, want two alarms and log_missing", report, r.ledger.incidentKinds())
 	}
 	r.nodes[0].SetLie(chaintest.Lie{})
 	report = reconcile(t, r)
 	if report.Repaired != 2 || len(report.Alarms) > 0 {
-		t.Errorf("the report is %+v", report)
+		t.Errorf("reconcile: got %+v, want two repaired", report)
 	}
 	r.later()
 	r.mustSettle()
 	if r.ledger.depthOf(1) != "locked" || r.ledger.depthOf(2) != "refunded" {
-		t.Errorf("they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+		t.Errorf("depths: got %q and %q, want locked and refunded", r.ledger.depthOf(1), r.ledger.depthOf(2))
 	}
 	if again := reconcile(t, r); again.Repaired != 0 {
-		t.Errorf("the second time: %+v", again)
+		t.Errorf("second reconcile: got %+v, want none repaired", again)
 	}
 }
 
@@ -91,15 +91,15 @@ func TestReconcileRetractsWhatEnoughNodesDoNotHave(t *testing.T) {
 	r.nodes[1].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	report := reconcile(t, r)
 	if report.Repaired != 0 || len(report.Alarms) != 1 || r.ledger.depthOf(1) == "" {
-		t.Errorf("on the word of one of two: %+v", report)
+		t.Errorf("reconcile with one of two nodes: got %+v, want one alarm and none repaired", report)
 	}
 	if !slices.Contains(r.alarms(), AlarmQuorumMissing) {
-		t.Errorf("the alarms are %v", r.alarms())
+		t.Errorf("got alarms %v, want quorum_missing", r.alarms())
 	}
 	r.nodes[1].SetLie(chaintest.Lie{})
 	report = reconcile(t, r)
 	if report.Repaired != 1 || len(report.Alarms) > 0 || r.ledger.depthOf(1) != "" {
-		t.Errorf("the report is %+v, it is %q", report, r.ledger.depthOf(1))
+		t.Errorf("reconcile: got %+v and depth %q, want one repaired and no funding", report, r.ledger.depthOf(1))
 	}
 	r.canonical()
 }
@@ -118,15 +118,15 @@ func TestReconcileReopensWhatIsNotClosed(t *testing.T) {
 	r.ledger.add(ghost)
 	r.nodes[1].SetLie(chaintest.About("eth_call", func(_ []any, state string) any { return state[:len(state)-1] + "1" }))
 	if report := reconcile(t, r); report.Repaired != 0 || len(report.Alarms) != 1 {
-		t.Errorf("while one of two says it is closed: %+v", report)
+		t.Errorf("reconcile while one of two nodes has it closed: got %+v, want one alarm and none repaired", report)
 	}
 	r.nodes[1].SetLie(chaintest.Lie{})
 	if report := reconcile(t, r); report.Repaired != 1 || len(report.Alarms) > 0 {
-		t.Errorf("the report is %+v", report)
+		t.Errorf("reconcile: got %+v, want one repaired", report)
 	}
 	r.canonical()
 	if r.ledger.fundings["mission-1"].Closed != nil {
-		t.Error("it is still closed")
+		t.Error("the mission is still closed, want it open")
 	}
 }
 
@@ -140,7 +140,7 @@ func TestReconcileReportsOtherTerms(t *testing.T) {
 	r.mustSettle()
 	report := reconcile(t, r)
 	if report.Repaired != 0 || len(report.Alarms) != 1 || !slices.Contains(r.ledger.incidentKinds(), IncidentTermsDiffer) {
-		t.Errorf("the report is %+v, the incidents %v", report, r.ledger.incidentKinds())
+		t.Errorf("reconcile: got %+v and incidents %v, want one alarm and terms_differ", report, r.ledger.incidentKinds())
 	}
 }
 
@@ -157,7 +157,7 @@ func TestReconcileAsksAboutTheFollowedChain(t *testing.T) {
 	r.nodes[0].Serve(fork)
 	report, err := r.follower.Reconcile(t.Context())
 	if err == nil || report.Checked > 0 || r.ledger.depthOf(1) == "" {
-		t.Errorf("the report is %+v, %v", report, err)
+		t.Errorf("reconcile on another fork: got %+v, %v, want an error and nothing changed", report, err)
 	}
 }
 
@@ -165,12 +165,12 @@ func TestReconcileNeedsANode(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
 	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, onchain.ErrNotFound) {
-		t.Errorf("before following began: %v", err)
+		t.Errorf("reconcile before the first position: got %v, want ErrNotFound", err)
 	}
 	r.mustSettle()
 	r.nodes[0].SetLie(chaintest.AnswersWith(500, ""))
 	if _, err := r.follower.Reconcile(t.Context()); !errors.Is(err, chain.ErrUnreachable) {
-		t.Errorf("without a node: %v", err)
+		t.Errorf("reconcile without a node: got %v, want unreachable", err)
 	}
 }
 
@@ -199,10 +199,10 @@ func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	}})
 	r.mustSettle()
 	if r.ledger.depthOf(1) != "seen" {
-		t.Errorf("it is %q", r.ledger.depthOf(1))
+		t.Errorf("depth: got %q, want seen", r.ledger.depthOf(1))
 	}
 	if !slices.Contains(r.alarms(), AlarmBadAnswer) {
-		t.Errorf("the alarms are %v", r.alarms())
+		t.Errorf("got alarms %v, want bad_answer", r.alarms())
 	}
 	r.nodes[0].SetLie(chaintest.Lie{})
 	r.later()
@@ -211,7 +211,7 @@ func TestAForgedLogOutlivesNoLie(t *testing.T) {
 	r.later()
 	r.mustSettle()
 	if alarms := r.alarms(); len(alarms) > 0 {
-		t.Errorf("in the end the alarms are %v", alarms)
+		t.Errorf("got alarms %v, want none", alarms)
 	}
 }
 

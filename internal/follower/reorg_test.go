@@ -24,16 +24,16 @@ func TestAReorganizationTakesBackAndBringsAgain(t *testing.T) {
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	if r.ledger.depthOf(1) != "confirmed" || r.ledger.depthOf(2) != "confirmed" {
-		t.Fatalf("they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+		t.Fatalf("depths: got %q and %q, want confirmed twice", r.ledger.depthOf(1), r.ledger.depthOf(2))
 	}
 	r.chain.Reorganize(4, chaintest.FundingLog(chaintest.Terms(2)))
 	r.mustSettle()
 	r.canonical()
 	if r.ledger.depthOf(1) != "" || r.ledger.depthOf(2) != "confirmed" {
-		t.Errorf("then they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+		t.Errorf("depths after the reorganization: got %q and %q, want none and confirmed", r.ledger.depthOf(1), r.ledger.depthOf(2))
 	}
 	if status := r.follower.Status(); status.Reorgs != 1 || status.DeepestReorg != 4 {
-		t.Errorf("%d reorganizations, the deepest of %d blocks", status.Reorgs, status.DeepestReorg)
+		t.Errorf("got %d reorganizations, the deepest of %d blocks, want 1 of 4", status.Reorgs, status.DeepestReorg)
 	}
 }
 
@@ -52,14 +52,14 @@ func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
 	if len(r.ledger.blocks) > 200 {
-		t.Fatalf("%d blocks are known: the test shows nothing", len(r.ledger.blocks))
+		t.Fatalf("the ledger has %d blocks, want at most 200", len(r.ledger.blocks))
 	}
 	r.chain.Final = 0
 	r.chain.Reorganize(120, chaintest.PaymentLog(chaintest.Terms(2), 1))
 	r.mustSettle()
 	r.canonical()
 	if !slices.Contains(r.ledger.incidentKinds(), "finality_broken") {
-		t.Error("nobody was told that final blocks were replaced")
+		t.Error("no incident finality_broken, want one")
 	}
 }
 
@@ -75,7 +75,7 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	r.later()
 	r.mustSettle()
 	if r.ledger.depthOf(1) != "locked" {
-		t.Fatalf("it is %q", r.ledger.depthOf(1))
+		t.Fatalf("depth: got %q, want locked", r.ledger.depthOf(1))
 	}
 	before := r.ledger.rows()
 
@@ -86,10 +86,10 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	r.nodes[0].Serve(forged)
 	r.nodes[1].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	if err := r.settle(); !errors.Is(err, chain.ErrNoQuorum) {
-		t.Errorf("on the word of one of two: %v", err)
+		t.Errorf("replaced final blocks on one of two nodes: got %v, want ErrNoQuorum", err)
 	}
 	if !slices.Equal(before, r.ledger.rows()) || len(r.ledger.incidentKinds()) > 0 {
-		t.Errorf("on the word of one of two the rows are %v", r.ledger.rows())
+		t.Errorf("rows after one of two nodes replaced final blocks: got %v, want them unchanged", r.ledger.rows())
 	}
 
 	// The other node agrees.
@@ -100,13 +100,13 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	r.mustSettle()
 	r.canonical()
 	if !slices.Equal(r.ledger.incidentKinds(), []string{"finality_broken"}) {
-		t.Errorf("the incidents are %v", r.ledger.incidentKinds())
+		t.Errorf("got incidents %v, want finality_broken", r.ledger.incidentKinds())
 	}
 	if r.ledger.depthOf(1) != "" {
-		t.Errorf("it is still %q", r.ledger.depthOf(1))
+		t.Errorf("depth: got %q, want no funding", r.ledger.depthOf(1))
 	}
 	if final, head := r.ledger.position.Final, forged.Head(); final > head-2 {
-		t.Errorf("after it was broken, block %d of %d counts as final", final, head)
+		t.Errorf("after finality broke: got final block %d of %d, want at least two lower", final, head)
 	}
 	forged.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	forged.MineEmpty(4)
@@ -135,12 +135,12 @@ func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
 	forged.MineEmpty(4)
 	r.nodes[0].Serve(forged)
 	if node := r.follower.current; node != r.follower.nodes.InUse()[0] {
-		t.Fatalf("following %s", node.Name())
+		t.Fatalf("following node %s, want the first", node.Name())
 	}
 	r.mustSettle() // with another node
 	r.canonical()
 	if !slices.Contains(r.alarms(), AlarmDisagree) || len(r.ledger.incidentKinds()) > 0 || r.ledger.depthOf(1) != "locked" {
-		t.Errorf("the alarms are %v, the incidents %v, it is %q", r.alarms(), r.ledger.incidentKinds(), r.ledger.depthOf(1))
+		t.Errorf("got alarms %v, incidents %v and depth %q, want nodes_disagree, none and locked", r.alarms(), r.ledger.incidentKinds(), r.ledger.depthOf(1))
 	}
 }
 
@@ -155,7 +155,7 @@ func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 		r.later()
 		r.mustSettle()
 		if r.ledger.position.Final != 20 {
-			t.Fatalf("%d nodes: block %d is final", nodeCount, r.ledger.position.Final)
+			t.Fatalf("%d nodes: got final block %d, want 20", nodeCount, r.ledger.position.Final)
 		}
 		r.chain.Finalize(8)
 		r.chain.Reorganize(10, chaintest.FundingLog(chaintest.Terms(1)))
@@ -163,7 +163,7 @@ func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 		r.mustSettle()
 		r.canonical()
 		if final := r.ledger.position.Final; final > 10 || r.ledger.depthOf(1) == "locked" {
-			t.Errorf("%d nodes: block %d counts as final, the funding is %q", nodeCount, final, r.ledger.depthOf(1))
+			t.Errorf("%d nodes: got final block %d and depth %q, want at most 10 and not locked", nodeCount, final, r.ledger.depthOf(1))
 		}
 		r.chain.Finalize(r.chain.Head())
 		r.recoverDespite("finality_broken")
@@ -187,20 +187,20 @@ func TestAStretchIsCutBehindBlocks(t *testing.T) {
 			after := s.after
 			piece := s.cut(limit)
 			if len(piece.events) > limit && len(piece.blocks) > 1 {
-				t.Fatalf("%d events of %d blocks in one piece", len(piece.events), len(piece.blocks))
+				t.Fatalf("got a part with %d events of %d blocks, want at most the limit", len(piece.events), len(piece.blocks))
 			}
 			if piece.after != after || s.after != piece.tip() {
-				t.Fatalf("from %d to %d, then from %d", after.Number, piece.tip().Number, s.after.Number)
+				t.Fatalf("got a part from %d to %d, then one from %d, want no gap", after.Number, piece.tip().Number, s.after.Number)
 			}
 			for _, event := range piece.events {
 				if event.Block <= after.Number || event.Block > piece.tip().Number {
-					t.Fatalf("an event of block %d in blocks %d to %d", event.Block, after.Number+1, piece.tip().Number)
+					t.Fatalf("got an event of block %d in blocks %d to %d, want it in its part", event.Block, after.Number+1, piece.tip().Number)
 				}
 			}
 			blocks, events = append(blocks, piece.blocks...), append(events, piece.events...)
 		}
 		if !slices.Equal(blocks, whole.blocks) || !slices.Equal(events, whole.events) {
-			t.Fatal("the pieces are not the whole")
+			t.Fatal("the parts differ from the whole range, want the same")
 		}
 	})
 }
@@ -211,17 +211,17 @@ func TestALaggingNodeIsNoReorganization(t *testing.T) {
 	r.chain.MineEmpty(10)
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.mustSettle()
-	r.nodes[0].SetLie(chaintest.Lie{Behind: 3})
+	r.nodes[0].SetLie(chaintest.Lie{Lag: 3})
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
 	r.mustSettle() // the other node answers
 	r.canonical()
 	if status := r.follower.Status(); status.Reorgs != 0 || status.Node != r.follower.nodes.InUse()[1].Name() {
-		t.Errorf("%d reorganizations, following %s", status.Reorgs, status.Node)
+		t.Errorf("got %d reorganizations and node %s, want none and the second node", status.Reorgs, status.Node)
 	}
-	r.nodes[1].SetLie(chaintest.Lie{Behind: 3})
+	r.nodes[1].SetLie(chaintest.Lie{Lag: 3})
 	progress, err := r.follower.Converge(t.Context())
 	if err != nil || progress.Blocks != 0 || progress.Reorg != 0 {
-		t.Errorf("when all lag: %+v, %v", progress, err)
+		t.Errorf("converge while all nodes lag: got %+v, %v, want no change", progress, err)
 	}
 	r.canonical()
 }
@@ -248,11 +248,11 @@ func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.ledger.failure = store.ErrUnavailable
 	if err := r.settle(); !errors.Is(err, store.ErrUnavailable) || !slices.Contains(r.alarms(), AlarmLedger) {
-		t.Errorf("a database that fails: %v, alarms %v", err, r.alarms())
+		t.Errorf("database failure: got %v and alarms %v, want unavailable and ledger", err, r.alarms())
 	}
 	r.ledger.failure = onchain.ErrConflict
 	if err := r.settle(); !errors.Is(err, onchain.ErrConflict) {
-		t.Errorf("a position that was moved: %v", err)
+		t.Errorf("concurrent move: got %v, want ErrConflict", err)
 	}
 	r.ledger.failure = nil
 	r.chain.Finalize(r.chain.Head())
@@ -306,13 +306,13 @@ func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 	r.mustSettle()
 	r.canonical()
 	if start := r.ledger.position.Start; start != 200-90 {
-		t.Errorf("it began after block %d", start)
+		t.Errorf("following began after block %d, want 110", start)
 	}
 
 	disagreeing := newTestChain(t, 2, Finalized)
 	disagreeing.nodes[1].Serve(chaintest.NewChain(disagreeing.clock.Now))
 	if err := disagreeing.settle(); !errors.Is(err, chain.ErrNodesDisagree) || disagreeing.ledger.started {
-		t.Errorf("between two chains: %v", err)
+		t.Errorf("begin between two chains: got %v, want ErrNodesDisagree and no position", err)
 	}
 
 	outvoted := newTestChain(t, 3, Finalized)
@@ -321,7 +321,7 @@ func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 	outvoted.mustSettle() // with another node
 	outvoted.canonical()
 	if !slices.Contains(outvoted.alarms(), AlarmDisagree) {
-		t.Errorf("the alarms are %v", outvoted.alarms())
+		t.Errorf("got alarms %v, want nodes_disagree", outvoted.alarms())
 	}
 }
 
@@ -332,7 +332,7 @@ func TestFactoriesMayBeAdded(t *testing.T) {
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	if asked := r.nodes[0].Count("eth_getLogs"); asked != 0 {
-		t.Errorf("%d requests for logs of nobody", asked)
+		t.Errorf("got %d requests for logs without a factory, want 0", asked)
 	}
 	second := chaintest.Terms(2)
 	second.Factory[0] = 0xfa
@@ -347,6 +347,6 @@ func TestFactoriesMayBeAdded(t *testing.T) {
 	r.chain.Mine(chaintest.FundingLog(stranger))
 	r.mustSettle()
 	if len(r.ledger.rows()) != 2 || r.ledger.depthOf(2) != "confirmed" {
-		t.Errorf("%d rows, the second is %q", len(r.ledger.rows()), r.ledger.depthOf(2))
+		t.Errorf("got %d rows and second depth %q, want 2 and confirmed", len(r.ledger.rows()), r.ledger.depthOf(2))
 	}
 }

@@ -63,14 +63,14 @@ func (w wait) end() { w.over <- time.Time{} }
 func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
-	var told []uint64
-	r.follower.config.OnProgress = func(p Progress) { told = append(told, p.Position.Tip.Number) }
+	var tips []uint64
+	r.follower.config.OnProgress = func(p Progress) { tips = append(tips, p.Position.Tip.Number) }
 	r.chain.MineEmpty(3)
 	running := run(t, r)
 	pause := running.next()
 	r.canonical()
 	if pause.length != minInterval {
-		t.Errorf("it waits %s", pause.length)
+		t.Errorf("first wait: got %s, want the minimum", pause.length)
 	}
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	pause.end()
@@ -82,15 +82,15 @@ func TestRunFollowsAndCanBeWoken(t *testing.T) {
 		r.follower.Wake()
 	}
 	if gap := running.next(); gap.length != minGap {
-		t.Errorf("woken, it waits %s", gap.length)
+		t.Errorf("wait after Wake: got %s, want the minimum gap", gap.length)
 	} else {
 		gap.end()
 	}
 	running.next().end()
 	r.canonical()
 	running.next()
-	if !slices.Equal(told, []uint64{3, 4, 5}) {
-		t.Errorf("it told of %v", told)
+	if !slices.Equal(tips, []uint64{3, 4, 5}) {
+		t.Errorf("progress: got tips %v, want 3, 4, 5", tips)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestRunBacksOff(t *testing.T) {
 		pause.end()
 	}
 	if longest < maxBackoff/2 {
-		t.Errorf("the longest wait is %s", longest)
+		t.Errorf("longest wait: got %s, want about the maximum", longest)
 	}
 	r.nodes[0].SetLie(chaintest.Lie{})
 	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
@@ -136,7 +136,7 @@ func TestRunGoesOnAfterAConflict(t *testing.T) {
 	running := run(t, r)
 	pause := running.next()
 	if pause.length > minInterval {
-		t.Errorf("it waits %s", pause.length)
+		t.Errorf("wait after a conflict: got %s, want at most the minimum interval", pause.length)
 	}
 	r.ledger.mutex.Lock()
 	r.ledger.failure = nil
@@ -176,11 +176,11 @@ func TestAGapIsNoPace(t *testing.T) {
 		step(1+i, time.Second)
 	}
 	if got := p.interval(); got > 300*time.Millisecond {
-		t.Errorf("five blocks after a gap it looks every %s", got)
+		t.Errorf("interval five blocks after a gap: got %s, want at most 300ms", got)
 	}
 	step(6, time.Hour)
 	if got := p.interval(); got > 500*time.Millisecond {
-		t.Errorf("one gap made it look every %s", got)
+		t.Errorf("interval after a gap: got %s, want at most 500ms", got)
 	}
 }
 
@@ -189,12 +189,12 @@ func TestFinalityIsReadAndWritten(t *testing.T) {
 	for text, want := range map[string]Finality{"finalized": Finalized, "1": 1, "64": 64} {
 		got, err := ParseFinality(text)
 		if err != nil || got != want || got.String() != text {
-			t.Errorf("%s: %v, %v", text, got, err)
+			t.Errorf("parse %s: got %v, %v, want the same text", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "1.5", "latest", "99999999999"} {
 		if got, err := ParseFinality(text); err == nil {
-			t.Errorf("%q is %v", text, got)
+			t.Errorf("parse %q: got %v, want an error", text, got)
 		}
 	}
 }

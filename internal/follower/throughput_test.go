@@ -262,6 +262,6 @@ func TestRecordedChainIsFollowedWhole(t *testing.T) {
 	follow(t, c, ledger)
 	events, err := ledger.db.ChainEvents(t.Context(), chaintest.ChainID, 0, 1<<40)
 	if err != nil || len(events) != c.events || len(events) == 0 {
-		t.Errorf("%d events of %d, %v", len(events), c.events, err)
+		t.Errorf("got %d events, want %d (error %v)", len(events), c.events, err)
 	}
 }

@@ -94,7 +94,7 @@ func (p *process) end(t *testing.T) {
 	t.Helper()
 	p.stop()
 	if err := <-p.ended; err != nil {
-		t.Errorf("a holder that was stopped: %v", err)
+		t.Errorf("run of a stopped holder: got %v, want no error", err)
 	}
 	p.ended <- nil // for the clean-up
 }
@@ -112,12 +112,12 @@ func TestALeaseIsHeldAndHandedOver(t *testing.T) {
 			second.waits()
 		}
 		if len(second.begun) > 0 {
-			t.Fatal("two hold the lease")
+			t.Fatal("two processes hold the lease, want one")
 		}
 		first.end(t)
 		h.tick(second) // no need to wait for the end of the lease
 		if next := <-second.begun; next.Epoch <= lease.Epoch {
-			t.Errorf("epoch %d after %d", next.Epoch, lease.Epoch)
+			t.Errorf("got epoch %d after %d, want a higher one", next.Epoch, lease.Epoch)
 		}
 	})
 }
@@ -155,20 +155,20 @@ func TestWorkEndsBeforeALeaseThatCannotBeRenewed(t *testing.T) {
 		h.tick(first) // a single failure ends nothing
 		first.waits()
 		if len(first.cause) > 0 {
-			t.Fatal("one failed renewal ended the work")
+			t.Fatal("work ended after one failed renewal, want it to continue")
 		}
 		h.tick(first)
 		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
-			t.Errorf("the work ended because of %v", cause)
+			t.Errorf("cause of the end of work: got %v, want ErrLost", cause)
 		}
 		if passed := h.clock.now().Sub(renewed); passed >= leaseTTL {
-			t.Errorf("it ended %s after the last renewal, when others may have the lease of %s", passed, leaseTTL)
+			t.Errorf("work ended %s after the last renewal, want it before the TTL of %s", passed, leaseTTL)
 		}
 		first.waits() // it could not release the lease
 		flakyLeases.down.Store(false)
 		h.tick(first)
 		if again := <-first.begun; again.Epoch != lease.Epoch {
-			t.Errorf("the lease was free and came back with epoch %d after %d", again.Epoch, lease.Epoch)
+			t.Errorf("acquire again after the store was down: got epoch %d, want %d", again.Epoch, lease.Epoch)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func TestALeaseTakenTooEarlyEndsTheWork(t *testing.T) {
 		}
 		h.tick(first)
 		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
-			t.Errorf("the work ended because of %v", cause)
+			t.Errorf("cause of the end of work: got %v, want ErrLost", cause)
 		}
 	})
 }
@@ -204,14 +204,14 @@ func TestALeaseThatWasTakenEndsTheWork(t *testing.T) {
 		<-second.begun
 		err := h.db.Tx(t.Context(), func(tx *store.Tx) error { return tx.CheckLease(old) })
 		if !errors.Is(err, store.ErrConflict) {
-			t.Errorf("a write of the old holder: %v", err)
+			t.Errorf("write of the old holder: got %v, want ErrConflict", err)
 		}
 		h.tick(first)
 		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
-			t.Errorf("the work ended because of %v", cause)
+			t.Errorf("cause of the end of work: got %v, want ErrLost", cause)
 		}
 		if len(second.cause) > 0 {
-			t.Error("the old holder ended the new one's lease")
+			t.Error("the old holder released the new one's lease, want it held")
 		}
 	})
 }
@@ -222,10 +222,10 @@ func TestWorkThatFailsGivesTheLeaseBack(t *testing.T) {
 		broken := errors.New("broken")
 		err := leases.Run(t.Context(), h.db, "work", "first", leaseTTL, func(context.Context, store.Lease) error { return broken })
 		if !errors.Is(err, broken) {
-			t.Errorf("Run: %v", err)
+			t.Errorf("run: got %v, want no error", err)
 		}
 		if _, err := h.db.AcquireLease(t.Context(), "work", "second", leaseTTL); err != nil {
-			t.Errorf("the lease is still held: %v", err)
+			t.Errorf("acquire after the release: got %v, want no error", err)
 		}
 	})
 }
@@ -244,7 +244,7 @@ func TestOneWorksAtATime(t *testing.T) {
 						WithTime(h.clock.now, func(time.Duration) <-chan time.Time { return time.After(time.Millisecond) })
 					err := holder.Run(t.Context(), func(context.Context, store.Lease) error {
 						if working.Add(1) != 1 {
-							t.Error("two work at once")
+							t.Error("two processes work at once, want one")
 						}
 						worked.Add(1)
 						working.Add(-1)

@@ -38,7 +38,7 @@ func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 		blocks := r.drain(60)
 		r.checkExactlyOnce(r.Missions, 0)
 		if dropped < 6 {
-			t.Errorf("%d transactions were dropped: the test proves little", dropped)
+			t.Errorf("got %d dropped transactions, want more", dropped)
 		}
 		t.Logf("%d of %d dropped, drained in %d blocks", dropped, sent, blocks)
 	})
@@ -84,7 +84,7 @@ func TestFeeSpike(t *testing.T) {
 					}
 				}
 				if above := limit > spike; sawCap == above || (minedAt > 0) != above || minedAt > 5 {
-					t.Errorf("in the spike: at the cap %t, all mined after %d blocks", sawCap, minedAt)
+					t.Errorf("in the spike: got alarm at_cap %t, all mined after %d blocks, want those of the limit", sawCap, minedAt)
 				}
 				r.BaseFee = usual
 				blocks := r.drain(20)
@@ -115,7 +115,7 @@ func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 	r.step()
 	for _, id := range r.Missions {
 		if attempts := r.intent(id).Attempts; len(attempts) != 2 || attempts[1].FeeCap.Cmp(big.NewInt(r.BaseFee)) < 0 {
-			t.Errorf("%s was not replaced by one that can be mined: %d attempts", id, len(attempts))
+			t.Errorf("%s: got %d attempts, want a replacement that can be mined", id, len(attempts))
 		}
 	}
 	r.drain(20)
@@ -143,10 +143,10 @@ func (r *testSender) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
 		attempts = max(attempts, len(intent.Attempts))
 		for i, attempt := range intent.Attempts {
 			if attempt.FeeCap.Cmp(big.NewInt(limit)) > 0 || attempt.TipCap.Cmp(attempt.FeeCap) > 0 {
-				r.t.Errorf("%s: attempt %d offers %s and a tip of %s", intent.Subject, attempt.Number, attempt.FeeCap, attempt.TipCap)
+				r.t.Errorf("%s: attempt %d offers %s and a tip of %s, want no more than the limit", intent.Subject, attempt.Number, attempt.FeeCap, attempt.TipCap)
 			}
 			if i > 0 && (!tenthMore(attempt.FeeCap, intent.Attempts[i-1].FeeCap) || !tenthMore(attempt.TipCap, intent.Attempts[i-1].TipCap)) {
-				r.t.Errorf("%s: attempt %d does not replace the one before", intent.Subject, attempt.Number)
+				r.t.Errorf("%s: attempt %d does not pay a tenth more than the one before, want it to", intent.Subject, attempt.Number)
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 				deaths, bumps := 0, int64(0)
 				for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
 					if round > 100 {
-						t.Fatal("never done")
+						t.Fatal("the intents are not done, want them done")
 					}
 					reached, fatal := 0, 1+round%3
 					if moment == "observed" { // once in a step
@@ -206,7 +206,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 				}
 				r.checkExactlyOnce(r.Missions, 0)
 				if deaths < 3 || bumps < 3 {
-					t.Errorf("%d deaths, %d replacements: the test proves little", deaths, bumps)
+					t.Errorf("got %d deaths and %d replacements, want more", deaths, bumps)
 				}
 				t.Logf("%d deaths, %d replacements", deaths, bumps)
 			})
@@ -244,20 +244,20 @@ func TestReplacedByAStranger(t *testing.T) {
 		for range r.depth {
 			r.wantAlarm(sender.AlarmReplaced, true)
 			if now := r.intent(r.Missions[1]); now.Status != store.IntentSent || *now.Nonce != *second.Nonce || len(now.Attempts) != 1 {
-				t.Errorf("before that is final, the intent has let go of its nonce: %+v", now)
+				t.Errorf("intent before the foreign transaction is final: got %+v, want it with its nonce", now)
 			}
 			r.mine()
 			r.step()
 		}
 		if now := r.intent(r.Missions[1]); now.Status != store.IntentSent || len(now.Attempts) != 2 {
-			t.Errorf("when that is final, the intent is not sent again: %+v", now)
+			t.Errorf("intent after the foreign transaction is final: got %+v, want it sent again", now)
 		}
 		r.step()
 		r.wantAlarm(sender.AlarmReplaced, false)
 		r.drain(20)
 		r.checkExactlyOnce(r.Missions, 1)
 		if now := r.intent(r.Missions[1]); len(now.Attempts) != 2 || *now.Nonce == *second.Nonce {
-			t.Errorf("the replaced intent: %+v", now)
+			t.Errorf("replaced intent: got %+v, want a second attempt with another nonce", now)
 		}
 	})
 }
@@ -296,7 +296,7 @@ func TestCarriedOutByAStranger(t *testing.T) {
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0) // one of the two is foreign
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent that another program carried out: got %+v, want it void with one attempt", now)
 	}
 }
 
@@ -320,12 +320,12 @@ func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	r.step()
 	r.wantAlarm(sender.AlarmReverted, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentSent || now.Problem == "" {
-		t.Errorf("the reverted intent: %+v", now)
+		t.Errorf("reverted intent: got %+v, want it with its problem", now)
 	}
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0) // one mined without effect, one closed by the other account
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
-		t.Errorf("the reverted intent: %+v", now)
+		t.Errorf("reverted intent after finality: got %+v, want it void with one attempt", now)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestReorganizations(t *testing.T) {
 		r.drain(40)
 		r.checkExactlyOnce(r.Missions, 0)
 		if back < 10 {
-			t.Errorf("%d mined transactions were taken back: the test proves little", back)
+			t.Errorf("got %d replaced transactions, want more", back)
 		}
 		t.Logf("%d mined transactions were taken back", back)
 	})
@@ -385,7 +385,7 @@ func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 	if now := r.intent(r.Missions[0]); len(now.Attempts) != 2 || now.MinedTransaction != now.Attempts[1].Hash {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent with an old receipt: got %+v, want its second attempt mined", now)
 	}
 }
 
@@ -424,7 +424,7 @@ func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 					}
 				}
 			}
-			t.Errorf("this transaction is not stored: %s", q.Params[0])
+			t.Errorf("transaction %s was sent and is not stored, want it stored", q.Params[0])
 			return nil, false
 		})
 		r.want(r.Missions...)
@@ -433,7 +433,7 @@ func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 		r.drain(30)
 		r.checkExactlyOnce(r.Missions, 0)
 		if seen < 2*len(r.Missions) {
-			t.Errorf("%d transactions were sent: the test proves little", seen)
+			t.Errorf("got %d sent transactions, want more", seen)
 		}
 	})
 }
@@ -469,27 +469,27 @@ func TestANodeThatFallsBehind(t *testing.T) {
 	r.mine()
 	r.step()
 	if mined := len(r.intents(store.IntentMined)); mined != 4 {
-		t.Fatalf("%d mined", mined)
+		t.Fatalf("got %d mined intents, want 4", mined)
 	}
-	r.front.with(behind(frozen))
+	r.front.with(lagging(frozen))
 	r.want(r.Missions[4:8]...)
 	r.step()
 	if mined := len(r.intents(store.IntentMined)); mined != 4 {
-		t.Errorf("a node that is behind took %d of 4 back", 4-mined)
+		t.Errorf("a lagging node took back %d of 4 intents, want none", 4-mined)
 	}
 	nonces := map[uint64]bool{}
 	for _, intent := range r.intents(store.IntentMined, store.IntentSent) {
 		nonces[*intent.Nonce] = true
 	}
 	if len(nonces) != 8 {
-		t.Errorf("8 intents share %d nonces", len(nonces))
+		t.Errorf("8 intents have %d nonces, want 8", len(nonces))
 	}
 	for range 8 {
 		r.mine()
 	}
 	r.want(r.Missions[8:]...)
 	if err := r.sender.Step(context.Background(), r.lease); err == nil {
-		t.Error("a node that has not reached the final block was believed")
+		t.Error("step with a node below the final block: no error, want one")
 	}
 	r.front.with(nil)
 	r.drain(20)
@@ -506,21 +506,21 @@ func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
 	r.restart()
 	r.want(r.Missions...)
 	r.step()
-	r.front.with(behind(r.Head()))
+	r.front.with(lagging(r.Head()))
 	for range 5 {
 		r.mine()
 		r.step()
 	}
 	if mined := len(r.intents(store.IntentMined)); mined != 2 {
-		t.Errorf("%d of 2 are known to be mined", mined)
+		t.Errorf("got %d mined intents, want 2", mined)
 	}
 	r.front.with(nil)
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// behind is a node that knows nothing above a block.
-func behind(frozen uint64) func(request) (any, bool) {
+// lagging is a node that knows nothing above a block.
+func lagging(frozen uint64) func(request) (any, bool) {
 	return func(q request) (any, bool) {
 		switch q.Method {
 		case "eth_getBlockByNumber", "eth_getTransactionCount", "eth_getBalance":

@@ -58,7 +58,7 @@ func (c *custody) restart() {
 func (c *custody) step() {
 	c.t.Helper()
 	if err := c.sender.Step(context.Background(), c.lease); err != nil {
-		c.t.Fatalf("step of the former sender: %v", err)
+		c.t.Fatalf("step of the former sender: got error %v, want none", err)
 	}
 	c.testSender.step()
 }
@@ -77,7 +77,7 @@ func (c *custody) drain(limit int) {
 		}
 		c.mine()
 	}
-	c.t.Fatalf("not done after %d blocks; the new sender: %+v; the former one: %+v", limit, c.testSender.sender.Status(), c.sender.Status())
+	c.t.Fatalf("active intents after %d blocks: new sender %+v, former sender %+v, want none", limit, c.testSender.sender.Status(), c.sender.Status())
 }
 
 // wantClosedOnce checks the closings on the chain since a block.

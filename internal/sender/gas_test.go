@@ -55,7 +55,7 @@ func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 		cost, err := r.db.GasCost(context.Background(), r.Deployment.ChainID)
 		rounding := new(big.Int).Sub(spent, cost.Wei)
 		if err != nil || rounding.Sign() < 0 || rounding.Cmp(big.NewInt(int64(len(r.Missions))*params.GWei)) >= 0 {
-			t.Errorf("cost of the transactions: got %s wei, %v; the account spent %s", cost.Wei, err, spent)
+			t.Errorf("cost of the transactions: got %s wei, %v, want %s up to rounding", cost.Wei, err, spent)
 		}
 		r.clock.advance(time.Minute)
 		r.step()

@@ -26,7 +26,7 @@ func TestFatesOfTransactions(t *testing.T) {
 		"lower nonces wait too":               {3, nil, outcomeWaiting},
 		"the first attempt is mined":          {8, in(first, 99, true), outcomeSucceeded},
 		"the second attempt is mined":         {9, in(second, 100, true), outcomeSucceeded},
-		"mined in vain":                       {8, in(first, 99, false), outcomeReverted},
+		"mined without effect":                {8, in(first, 99, false), outcomeReverted},
 		"used by none of them":                {8, nil, outcomeTaken},
 		"used, and only an old nonce's mined": {8, in(stale, 90, true), outcomeTaken},
 		"a block that the head does not have": {7, in(first, 99, true), outcomeWaiting},
@@ -34,7 +34,7 @@ func TestFatesOfTransactions(t *testing.T) {
 	} {
 		got := judge(intent, view{head: onchain.Block{Number: 100}, nonce: c.nextNonce}, c.mined)
 		if got.outcome != c.want {
-			t.Errorf("%s: fate %d, want %d", name, got.outcome, c.want)
+			t.Errorf("%s: got outcome %d, want %d", name, got.outcome, c.want)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestTheLineIsInTheOrderOfNonces(t *testing.T) {
 	}
 	for i, p := range r.waiting() {
 		if *p.Nonce != uint64(5+i) {
-			t.Errorf("nonce %d is at place %d", *p.Nonce, i)
+			t.Errorf("got nonce %d at index %d, want them in order", *p.Nonce, i)
 		}
 	}
 }
@@ -64,6 +64,6 @@ func TestAFormerSendersTransactionIsNotTakenForOurs(t *testing.T) {
 	}}
 	mined := map[sortie.Hash]chain.MinedTx{theirs: {Transaction: theirs, Block: 5, Succeeded: true}}
 	if got := judge(intent, view{nonce: 8, head: onchain.Block{Number: 9}}, mined); got.outcome != outcomeTaken {
-		t.Errorf("fate: got %d, want %d: the nonce is used by none of ours", got.outcome, outcomeTaken)
+		t.Errorf("outcome: got %d, want %d: the nonce is used by none of ours", got.outcome, outcomeTaken)
 	}
 }

@@ -36,10 +36,10 @@ func TestAbsurdGasIsRefused(t *testing.T) {
 	r.step()
 	r.wantAlarm(sender.AlarmGasAboveLimit, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, "1152921504606846976 gas") {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent with too much gas: got %+v, want it queued with its problem", now)
 	}
 	if now := r.intent(r.Missions[1]); now.Status != store.IntentSent {
-		t.Errorf("the other intent: %+v", now)
+		t.Errorf("other intent: got %+v, want it sent", now)
 	}
 	absurd = false
 	r.drain(20)
@@ -73,7 +73,7 @@ func TestAnEmptyAccount(t *testing.T) {
 		r.wantAlarm(sender.AlarmBalanceLow, true)
 	}
 	if queued := len(r.intents(store.IntentQueued)); queued != 2 {
-		t.Errorf("%d intents wait, want those that nobody can pay for", queued)
+		t.Errorf("%d intents wait, want the two without balance", queued)
 	}
 	r.RPC(nil, "anvil_setBalance", r.key.Address(), "0x8ac7230489e80000") // ten ether
 	r.drain(20)
@@ -99,10 +99,10 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 	}
 	r.wantAlarm(sender.AlarmHalted, true)
 	if after := r.sender.Status().Broadcasts; after != before {
-		t.Errorf("%d transactions were sent", after-before)
+		t.Errorf("got %d sent transactions, want 0 during an incident", after-before)
 	}
 	if len(r.intents(store.IntentDone)) != 1 || len(r.intents(store.IntentQueued)) != 2 {
-		t.Errorf("the intents: %+v", r.intents(store.IntentQueued, store.IntentSent, store.IntentMined, store.IntentDone))
+		t.Errorf("got intents %+v, want one done and two queued", r.intents(store.IntentQueued, store.IntentSent, store.IntentMined, store.IntentDone))
 	}
 	halted = false
 	r.drain(20)
@@ -128,10 +128,10 @@ func TestATransactionThatNobodyMines(t *testing.T) {
 	}
 	first, second := r.intent(r.Missions[0]), r.intent(r.Missions[1])
 	if n := len(first.Attempts); n < 6 || n > 10 || len(second.Attempts) != 1 {
-		t.Errorf("the first in line was replaced %d times and the second %d, in twenty minutes", n-1, len(second.Attempts)-1)
+		t.Errorf("replacements in twenty minutes: got %d of the first in line and %d of the second, want some and none", n-1, len(second.Attempts)-1)
 	}
 	if stuckAfter < 5*time.Minute || stuckAfter > 15*time.Minute {
-		t.Errorf("stuck after %s", stuckAfter)
+		t.Errorf("alarm stuck after %s, want it after 5 to 15 minutes", stuckAfter)
 	}
 	swallow = false
 	r.drain(20)
@@ -162,7 +162,7 @@ func TestTheNextInLineIsGivenTime(t *testing.T) {
 	r.mine()
 	r.step()
 	if first, second := r.intent(r.Missions[0]), r.intent(r.Missions[1]); first.Status != store.IntentMined || second.Status != store.IntentSent || len(second.Attempts) != 1 {
-		t.Errorf("the first is %s; the second is %s with %d attempts", first.Status, second.Status, len(second.Attempts))
+		t.Errorf("got the first %s, the second %s with %d attempts, want the second not replaced", first.Status, second.Status, len(second.Attempts))
 	}
 	lowest = math.MaxUint64
 	r.drain(20)
@@ -192,13 +192,13 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	}
 	r.wantAlarm(sender.AlarmUnprepared, true)
 	if status := r.sender.Status(); status.Stuck || status.Queued != 1 || !status.Oldest.Equal(r.intent(r.Missions[0]).CreatedAt) {
-		t.Errorf("the status after ten minutes: %+v", status)
+		t.Errorf("status after ten minutes: got %+v, want one queued intent and no alarm stuck", status)
 	}
 	if now := r.intent(r.Missions[0]); asked < 5 || asked > 10 || now.Status != store.IntentQueued || now.Problem != problem.Error() {
-		t.Errorf("asked %d times in 50 blocks; %+v", asked, now)
+		t.Errorf("prepared %d times in 50 blocks, intent %+v, want fewer and a problem", asked, now)
 	}
 	if now := r.intent(r.Missions[1]); now.Status != store.IntentDone {
-		t.Errorf("the other: %+v", now)
+		t.Errorf("other intent: got %+v, want it done", now)
 	}
 	r.clock.advance(time.Hour)
 	r.step()
@@ -226,7 +226,7 @@ func TestMinedInVainAgainAndAgain(t *testing.T) {
 	}
 	inVain := len(r.intent(r.Missions[0]).Attempts)
 	if inVain < 3 || inVain > 7 {
-		t.Errorf("mined in vain %d times in twenty minutes", inVain)
+		t.Errorf("mined without effect %d times in twenty minutes, want 3 to 7", inVain)
 	}
 	meagre = false
 	r.clock.advance(time.Hour)
@@ -242,7 +242,7 @@ func TestAnUnknownKindOfIntentIsKept(t *testing.T) {
 	r.want(r.Missions...)
 	r.step()
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, `"close"`) {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent of an unknown kind: got %+v, want it queued with its problem", now)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 				r.mine()
 			}
 			if now := r.intent(r.Missions[0]); now.Status != store.IntentMined || len(now.Attempts) != 1 {
-				t.Errorf("the intent: %+v", now)
+				t.Errorf("intent without a quorum: got %+v, want it mined with one attempt", now)
 			}
 			kind := sender.AlarmDisagreement
 			if name == "does not answer" {
@@ -341,7 +341,7 @@ func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 	r.wantAlarm(sender.AlarmReplaced, true)
 	r.wantAlarm(sender.AlarmDisagreement, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentSent || len(now.Attempts) != 1 {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent that one node denies: got %+v, want it sent with one attempt", now)
 	}
 	r.front.with(nil)
 	r.drain(2)
@@ -383,7 +383,7 @@ func TestForgedNonces(t *testing.T) {
 				r.mine()
 			}
 			if sent := len(r.intents(store.IntentSent)); sent != 0 {
-				t.Errorf("%d intents got a nonce", sent)
+				t.Errorf("got %d intents with a nonce, want none", sent)
 			}
 			r.front.with(nil)
 			r.drain(20)

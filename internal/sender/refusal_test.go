@@ -70,9 +70,9 @@ func TestRefusalsAreReadInEveryDialect(t *testing.T) {
 		}
 	}
 	if got := sender.ReadRefusal(nil); got != "has it" {
-		t.Errorf("no error: %s", got)
+		t.Errorf("meaning of no error: got %s, want has it", got)
 	}
 	if got := sender.ReadRefusal(errors.New("proxy: already known host is down")); got != "unknown" {
-		t.Errorf("not from a node: %s", got)
+		t.Errorf("meaning of an error that is not from a node: got %s, want unknown", got)
 	}
 }

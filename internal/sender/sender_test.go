@@ -23,7 +23,7 @@ func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 		for _, id := range r.Missions {
 			intent := r.intent(id)
 			if intent.Status != store.IntentDone || len(intent.Attempts) != 1 || intent.Problem != "" || intent.MinedBlock == 0 {
-				t.Errorf("%s: %+v", id, intent)
+				t.Errorf("intent %s: got %+v, want it done", id, intent)
 			}
 		}
 		t.Logf("%d blocks", blocks)
@@ -40,23 +40,23 @@ func TestAnOldHolderWritesNothing(t *testing.T) {
 		old, oldLease := r.sender, r.lease
 		r.restart() // another process has it now
 		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
-			t.Errorf("recording what was mined: %v", err)
+			t.Errorf("store an outcome without the lease: got %v, want ErrLost", err)
 		}
 		if now := r.intent(r.Missions[0]); now.Status != store.IntentSent {
-			t.Errorf("the old holder moved the intent: %+v", now)
+			t.Errorf("intent after a step without the lease: got %+v, want it unchanged", now)
 		}
 		r.step()
 		r.want(r.Missions[1:]...)
 		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
-			t.Errorf("a new attempt: %v", err)
+			t.Errorf("store an attempt without the lease: got %v, want ErrLost", err)
 		}
 		for _, id := range r.Missions[1:] {
 			if now := r.intent(id); now.Status != store.IntentQueued || len(now.Attempts) != 0 {
-				t.Errorf("the old holder began: %+v", now)
+				t.Errorf("intent after a step without the lease: got %+v, want it queued", now)
 			}
 		}
 		if err := old.Run(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
-			t.Errorf("Run: %v", err)
+			t.Errorf("run without the lease: got %v, want ErrLost", err)
 		}
 		r.drain(20)
 		r.checkExactlyOnce(r.Missions, 0)
@@ -71,7 +71,7 @@ func TestHandOverInTheMiddle(t *testing.T) {
 		lost := atomic.Int64{}
 		for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
 			if round > 60 {
-				t.Fatal("never done")
+				t.Fatal("the intents are not done, want them done")
 			}
 			var group sync.WaitGroup
 			work := func(sender *sender.Sender, lease store.Lease) {
@@ -117,7 +117,7 @@ func TestRunWorksUntilItIsStopped(t *testing.T) {
 	chaintest.Await(t, func() bool { return r.intent(r.Missions[1]).Status == store.IntentSent })
 	stop()
 	if err := <-ended; err != nil {
-		t.Errorf("Run: %v", err)
+		t.Errorf("run: got %v, want no error", err)
 	}
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)

@@ -166,7 +166,7 @@ func (r *testSender) want(missions ...string) {
 func (r *testSender) step() {
 	r.t.Helper()
 	if err := r.sender.Step(context.Background(), r.lease); err != nil {
-		r.t.Fatalf("step: %v", err)
+		r.t.Fatalf("step: got error %v, want none", err)
 	}
 }
 
@@ -183,7 +183,7 @@ func (r *testSender) drain(limit int) int {
 	for _, intent := range r.intents(store.IntentQueued, store.IntentSent, store.IntentMined) {
 		r.t.Logf("%s %s is %s, problem %q, %d attempts", intent.Kind, intent.Subject, intent.Status, intent.Problem, len(intent.Attempts))
 	}
-	r.t.Fatalf("not done after %d blocks; status %+v", limit, r.sender.Status())
+	r.t.Fatalf("active intents after %d blocks: status %+v, want none", limit, r.sender.Status())
 	return limit
 }
 
@@ -235,7 +235,7 @@ func (r *testSender) checkExactlyOnce(closed []string, others int) {
 	}
 	for _, id := range closed {
 		if n := times[common.Hash(sortie.MissionKey(id))]; n != 1 {
-			r.t.Errorf("%s was closed %d times", id, n)
+			r.t.Errorf("%s was closed %d times, want once", id, n)
 		}
 	}
 	if len(times) != len(closed) {
@@ -248,7 +248,7 @@ func (r *testSender) checkExactlyOnce(closed []string, others int) {
 	var pool struct{ Pending, Queued string }
 	r.RPC(&pool, "txpool_status")
 	if pool.Pending != "0x0" || pool.Queued != "0x0" {
-		r.t.Errorf("the pool still holds transactions: %+v", pool)
+		r.t.Errorf("got transactions %+v in the pool, want none", pool)
 	}
 }
 

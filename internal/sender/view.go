@@ -70,12 +70,12 @@ func (s *Sender) candidates(ctx context.Context) (candidates []chain.Vote[chain.
 	if tip == nil {
 		tip = defaultTip
 	}
-	behind := func(candidate chain.Vote[chain.NodeHead]) int {
+	lagging := func(candidate chain.Vote[chain.NodeHead]) int {
 		if candidate.Value.Block.Number+tolerableLag < newest {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(candidates, func(a, b chain.Vote[chain.NodeHead]) int { return behind(a) - behind(b) })
+	slices.SortStableFunc(candidates, func(a, b chain.Vote[chain.NodeHead]) int { return lagging(a) - lagging(b) })
 	return candidates, tip, failures
 }

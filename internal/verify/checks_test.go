@@ -61,7 +61,7 @@ func goodVideo(t testing.TB) verify.Input {
 	return in
 }
 
-func noLink() (mediaURL, thumbnailURL string) { panic("a link was made though nobody needs it") }
+func noLink() (mediaURL, thumbnailURL string) { panic("a link was made that is not needed") }
 
 func decide(t rapid.TB, mode verify.Mode, in verify.Input) verify.Verdict {
 	t.Helper()
@@ -230,7 +230,7 @@ func TestEachCheck(t *testing.T) {
 			"no time":                  {captured(time.Time{}), false, "before the mission began"},
 		}},
 		{"file_place_agrees", goodPhoto, flags, cases{
-			"silent":           {func(*verify.Input) {}, true, "says nothing"},
+			"silent":           {func(*verify.Input) {}, true, "has no"},
 			"the same":         {filePlace(52.52, 13.405), true, "agrees"},
 			"509 m away":       {filePlace(52.52+509/111_195.08, 13.405), true, "agrees"},
 			"511 m away":       {filePlace(52.52+511/111_195.08, 13.405), false, "511 m from the declared one"},
@@ -241,7 +241,7 @@ func TestEachCheck(t *testing.T) {
 			"more than around": {filePlace(1e300, 1e300), false, ""},
 		}},
 		{"file_time_agrees", goodPhoto, flags, cases{
-			"silent":              {func(*verify.Input) {}, true, "says nothing"},
+			"silent":              {func(*verify.Input) {}, true, "has no"},
 			"the same":            {fileSays(taken, false), true, "agrees"},
 			"earlier":             {fileSays(taken.Add(-15*time.Minute), false), true, ""},
 			"later":               {fileSays(taken.Add(15*time.Minute), false), true, ""},

@@ -53,7 +53,7 @@ func TestTheVerifiersScoreDecides(t *testing.T) {
 	} {
 		got, err := ask(t, saying(t, `{"score":`+text+`,"reason":"Seen.","model":"ignored"}`), links)
 		if err != nil || got.Status != want || got.Reason != "Seen." || got.Policy != "checks-3/http-70-30" || got.DuplicateOf != "" {
-			t.Errorf("%s: %+v, %v", text, got, err)
+			t.Errorf("score %s: got %+v, error %v, want status %s", text, got, err, want)
 		}
 		last := got.Checks[len(got.Checks)-1]
 		if isAccepted := want == sortie.SubmissionAccepted; len(got.Checks) != 12 || last != (sortie.SubmissionCheck{Name: "verifier", Passed: isAccepted, Reason: "Seen."}) {
@@ -99,7 +99,7 @@ var hostileAnswers = map[string]string{
 	"a number":                "80",
 	"HTML":                    "<html>502 Bad Gateway</html>",
 	"cut off":                 `{"score":80,"reason":"x"`,
-	"something behind":        `{"score":80,"reason":"x"} {"score":0}`,
+	"two values":              `{"score":80,"reason":"x"} {"score":0}`,
 	"a byte order mark":       "\xef\xbb\xbf" + `{"score":80,"reason":"x"}`,
 	"a score twice":           `{"score":80,"score":0,"reason":"x"}`,
 	"a score twice, escaped":  `{"score":80,"\u0073core":0,"reason":"x"}`,
@@ -132,7 +132,7 @@ var hostileAnswers = map[string]string{
 	"reason a number":         `{"score":80,"reason":80}`,
 	"reason a list":           `{"score":80,"reason":["x"]}`,
 	"deep":                    strings.Repeat("[", 60_000),
-	"deep beside":             `{"score":80,"reason":"x","a":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`,
+	"deep in another member":  `{"score":80,"reason":"x","a":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`,
 	"one byte too long":       `{"score":80,"reason":"x"}` + strings.Repeat(" ", 64<<10-24),
 	"far too long":            `{"score":80,"reason":"` + strings.Repeat("x", 8<<20) + `"}`,
 }
@@ -159,7 +159,7 @@ func TestHostileAnswersAreNone(t *testing.T) {
 func wantNoAnswer(t *testing.T, got verify.Verdict, err error) {
 	t.Helper()
 	if !errors.Is(err, verify.ErrNoAnswer) || got.Status != "" {
-		t.Fatalf("%+v, %v", got, err)
+		t.Fatalf("got %+v, error %v, want %v and no status", got, err, verify.ErrNoAnswer)
 	}
 	for _, secret := range []string{"open-sesame", "url-secret", "password"} {
 		if strings.Contains(err.Error(), secret) {
@@ -223,7 +223,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			got, err := verify.New(verify.Config{Mode: program(t, url), Client: client}).Check(t.Context(), goodPhoto(t), links)
 			wantNoAnswer(t, got, err)
 			if err != nil && !strings.Contains(err.Error(), "redirects") {
-				t.Errorf("%d: %v", status, err)
+				t.Errorf("status %d: got error %v, want one about redirects", status, err)
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func slow(t *testing.T, beginning string) (url string) {
 
 func TestSlowAnswersAreNone(t *testing.T) {
 	t.Parallel()
-	for name, beginning := range map[string]string{"silent": "", "stops in the answer": `{"score":9`, "stops behind the answer": `{"score":99,"reason":"x"}`} {
+	for name, beginning := range map[string]string{"silent": "", "stops in the answer": `{"score":9`, "stops after the answer": `{"score":99,"reason":"x"}`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			verifier := verify.New(verify.Config{Mode: program(t, slow(t, beginning)), Timeout: 50 * time.Millisecond})
@@ -357,7 +357,7 @@ func FuzzAnswer(f *testing.F) {
 		score, line, err := verify.ReadAnswer(text)
 		if err != nil {
 			if score != 0 || line != "" || len(err.Error()) > 300 {
-				t.Fatalf("%d, %q, %v", score, line, err)
+				t.Fatalf("got score %d, reason %q, error %v, want a short error alone", score, line, err)
 			}
 			return
 		}

@@ -105,7 +105,7 @@ func TestAnySubmissionGetsAVerdict(t *testing.T) {
 		got := decide(t, verify.Auto, in)
 		isAccepted, passed := got.Status == sortie.SubmissionAccepted, failed(got) == nil
 		if got.Score < 0 || got.Score > 100 || isAccepted != passed || passed != (got.Score == 100) || got.Reason == "" {
-			t.Fatalf("%+v", got)
+			t.Fatalf("got verdict %+v, want a score of 0-100, a reason, and an acceptance exactly when all checks passed", got)
 		}
 	})
 }

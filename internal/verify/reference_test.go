@@ -102,12 +102,12 @@ func TestTheDocumentedVerifier(t *testing.T) {
 	} {
 		got, err := verifier.Check(t.Context(), goodPhoto(t), func() (string, string) { return media.URL + path, "" })
 		if err != nil || got.Status != want.Status || got.Score != want.Score || got.Reason != want.Reason || got.Policy != "checks-3/http-70-30" {
-			t.Errorf("%s: %+v, %v", path, got, err)
+			t.Errorf("%s: got %+v, error %v, want %+v", path, got, err, want)
 		}
 	}
 	for _, path := range []string{"/broken", "/gone"} {
 		if got, err := verifier.Check(t.Context(), goodPhoto(t), func() (string, string) { return media.URL + path, "" }); !errors.Is(err, verify.ErrNoAnswer) {
-			t.Errorf("%s: %+v, %v", path, got, err)
+			t.Errorf("%s: got %+v, error %v, want %v", path, got, err, verify.ErrNoAnswer)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestTheDocumentedExchange(t *testing.T) {
 		return "https://api.example.com/api/operator/media/sub_00000000000000000000000001/original?exp=1772374200&kid=1&sig=x", ""
 	})
 	if err != nil || verdict.Status != sortie.SubmissionAccepted || verdict.Score != 85 {
-		t.Fatalf("%+v, %v", verdict, err)
+		t.Fatalf("got verdict %+v, error %v, want accepted with score 85", verdict, err)
 	}
 	if sent := strings.ReplaceAll(got.String(), `\u0026`, "&"); sent != want.String() {
 		t.Errorf("documented is %s\nsent was %s", want.String(), sent)
