@@ -69,12 +69,12 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 			a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
 			funding, err := a.db.FundingOf(context.Background(), draft.ID)
 			if err != nil || funding.BlockHash != steps[winner].Blocks[0].Hash {
-				t.Fatalf("the funding is %+v, %v", funding, err)
+				t.Fatalf("the funding is %+v, %v, want %v", funding, err, steps[winner].Blocks[0].Hash)
 			}
 		}
 		events, err := a.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 		if err != nil || len(events) != 10 {
-			t.Errorf("%d events of 10 fundings, %v", len(events), err)
+			t.Errorf("%d events of 10 fundings, %v, want 10", len(events), err)
 		}
 	})
 }
@@ -147,10 +147,10 @@ func (a *testApp) checkRace(draft store.Draft, failures []error) {
 	}
 	waiting := a.count(`SELECT COUNT(*) FROM drafts WHERE list_status = 'pending_funding'`) // all of them are hers
 	if counted := a.unfundedDrafts(alice); counted != waiting {
-		a.t.Fatalf("%d drafts wait for funding, %d are counted", waiting, counted)
+		a.t.Fatalf("%d drafts wait for funding, %d are counted, want %v", waiting, counted, waiting)
 	}
 	if entries := a.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, draft.ID); entries != won {
-		a.t.Fatalf("%d audit entries for %d decisions", entries, won)
+		a.t.Fatalf("%d audit entries for %d decisions, want %v", entries, won, won)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 		}
 		for _, draft := range drafts {
 			if after := a.checkDraft(draft.ID); after.State.Depth != mission.DepthConfirmed {
-				t.Errorf("draft is %+v", after.State)
+				t.Errorf("draft is %+v, want %v", after.State, mission.DepthConfirmed)
 			}
 		}
 		for i, draft := range drafts {
@@ -186,7 +186,7 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 			}
 		}
 		if counted := a.unfundedDrafts(alice); counted != 0 {
-			t.Errorf("%d unfunded drafts are counted", counted)
+			t.Errorf("%d unfunded drafts are counted, want 0", counted)
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 			a.follow(reorg, moved)
 			a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
 			if jobs := a.refundJobs(draft); jobs != 1 {
-				t.Fatalf("round %d: %d refund jobs", round, jobs)
+				t.Fatalf("round %d: %d refund jobs, want 1", round, jobs)
 			}
 		}
 	})

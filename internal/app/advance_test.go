@@ -71,10 +71,10 @@ func TestFromFundingToPublication(t *testing.T) {
 			}
 			a.must(json.Unmarshal(event.Data, &facts))
 			if facts.DraftID != draft.ID || facts.MissionID != draft.MissionID || facts.TransactionHash != funding.Transaction || facts.BlockNumber != funding.Block {
-				t.Errorf("%s says %s", event.Type, event.Data)
+				t.Errorf("event %s has data %s, want the transaction and block of its funding", event.Type, event.Data)
 			}
 			if wantReason := event.Type == string(sortie.EventMissionApproved); (facts.Reason == "Well described.") != wantReason {
-				t.Errorf("%s says %s", event.Type, event.Data)
+				t.Errorf("event %s has data %s, want the transaction and block of its funding", event.Type, event.Data)
 			}
 		}
 	})
@@ -88,7 +88,7 @@ func TestEverythingIsApprovedOnRequest(t *testing.T) {
 		sortie.EventMissionApproved, sortie.EventMissionPublished)
 	review, err := a.db.ReviewOf(context.Background(), draft.ID)
 	if err != nil || review.Operator != "auto" {
-		t.Errorf("the review is %+v, %v", review, err)
+		t.Errorf("the review is %+v, %v, want auto", review, err)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestFundingsThatDoNotCount(t *testing.T) {
 			return incident.Kind == "funding_mismatch" && !incident.Halting && strings.Contains(incident.Detail, draft.ID) && strings.Contains(incident.Detail, "another "+name+" than")
 		})
 		if !found {
-			t.Errorf("another %s: no incident says so: %+v", name, incidents)
+			t.Errorf("another %s: got incidents %+v, want one about it", name, incidents)
 		}
 	}
 }
@@ -268,7 +268,7 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 			c.meanwhile(a, draft, list)
 			a.must(a.ledger.Confirm(context.Background(), list))
 			if got := a.checkDraft(draft.ID).State.Refunded; got != c.refunded {
-				t.Errorf("refunded is %t", got)
+				t.Errorf("refunded is %t, want %v", got, c.refunded)
 			}
 		})
 	}
@@ -293,7 +293,7 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 	}
 	for _, incident := range a.incidents() {
 		if incident != "finality_broken" {
-			t.Errorf("incident %s", incident)
+			t.Errorf("incident %s, want finality_broken", incident)
 		}
 	}
 	a.finalize(a.position.Tip.Number)
@@ -339,10 +339,10 @@ func TestAReclaimDecides(t *testing.T) {
 			a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
 			review, err := a.db.ReviewOf(context.Background(), draft.ID)
 			if err != nil || review.Operator != wantActor {
-				t.Errorf("the review is %+v, %v", review, err)
+				t.Errorf("the review is %+v, %v, want %v", review, err, wantActor)
 			}
 			if jobs := a.refundJobs(draft); jobs != 0 {
-				t.Errorf("%d jobs for a refund that happened", jobs)
+				t.Errorf("%d jobs for a refund that happened, want 0", jobs)
 			}
 			if unexpected := slices.Contains(a.incidents(), "unexpected_close"); unexpected != (reason == 1) {
 				t.Errorf("the incidents are %v", a.incidents())

@@ -34,7 +34,7 @@ func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 		fails := func(want sortie.SubmissionStatus) {
 			t.Helper()
 			if err := s.app.CheckSubmission(ctx, declared.SubmissionID); err == nil {
-				t.Error("a check that could not look at the file is not repeated")
+				t.Error("a check that could not read the file succeeded, want an error so that it is repeated")
 			}
 			s.wantStatus(declared.SubmissionID, want)
 		}
@@ -71,7 +71,7 @@ func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
 	s.must(os.Rename(s.mediaDir, away))
 	for range 2 {
 		if err := s.app.CheckSubmission(ctx, declared.SubmissionID); err == nil {
-			t.Error("a check that could not look at the file is not repeated")
+			t.Error("a check that could not read the file succeeded, want an error so that it is repeated")
 		}
 		s.pass(checkPatience)
 	}

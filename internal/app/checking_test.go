@@ -118,11 +118,11 @@ func TestClientsThatGoAway(t *testing.T) {
 	upload.Close()
 	upload = s.open(declared)
 	if upload.Offset() != 100 {
-		t.Errorf("the upload is at %d", upload.Offset())
+		t.Errorf("the upload is at %d, want 100", upload.Offset())
 	}
 	s.must(upload.Cut(0))
 	if upload.Offset() != 0 {
-		t.Errorf("started over at %d", upload.Offset())
+		t.Errorf("started over at %d, want 0", upload.Offset())
 	}
 	_, err = upload.Append(ctx, bytes.NewReader(file))
 	s.must(err)

@@ -17,7 +17,7 @@ import (
 func (s *testMedia) wantSums(draft store.Draft, accepted, paid, deferred, unpaid int, refund *big.Int) {
 	s.t.Helper()
 	if told := s.completions(draft); told != 1 {
-		s.t.Fatalf("the creator was told of the end %d times, want 1; events %v", told, s.typesOf(draft))
+		s.t.Fatalf("got %d completion events, want 1; events %v", told, s.typesOf(draft))
 	}
 	times := func(number int) string { return new(big.Int).Mul(draft.Reward, big.NewInt(int64(number))).String() }
 	funding, err := s.db.FundingOf(context.Background(), draft.ID)
@@ -75,7 +75,7 @@ func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 		s.closeMission(draft)
 		step()
 		if told := s.completions(draft); told != 0 {
-			t.Errorf("before the closing is final the creator was told of the end %d times, want 0", told)
+			t.Errorf("before the closing is final got %d completion events, want 0", told)
 		}
 		s.finalTip()
 		step()
@@ -146,7 +146,7 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 			s.wantTold("the money is gone", id, sortie.EventPayoutPaid, 0)
 		}
 		if told, err := s.db.IncidentOpen(context.Background(), incidentPayoutFailed); err != nil || !told {
-			t.Errorf("the operator was told of payouts that nothing pays: %t, %v", told, err)
+			t.Errorf("incident about unpaid payouts: got %t, error %v, want true", told, err)
 		}
 		s.wantPayout("before the reclaim", early[0], sortie.PayoutPaid)
 		s.wantSums(draft, 3, 1, 0, 2, new(big.Int).Mul(draft.Reward, big.NewInt(3)))

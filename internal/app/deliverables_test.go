@@ -183,7 +183,7 @@ func TestUnusedFilesAreRemoved(t *testing.T) {
 		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), gone.SubmissionID, "No.")
 		s.must(err)
 		if removed, err := s.app.SweepMedia(ctx); err != nil || removed != 0 {
-			t.Errorf("removed %d at once, %v", removed, err)
+			t.Errorf("removed %d at once, %v, want 0", removed, err)
 		}
 		s.pass(2 * time.Hour)
 		removed, err := s.app.SweepMedia(ctx)

@@ -119,10 +119,10 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 				codes = append(codes, blocker.Code)
 			}
 			if !answer.OK || answer.Health != c.health || answer.WaitingOn != c.waitingOn || !slices.Equal(codes, c.blockers) {
-				t.Errorf("%s, waiting on %s, blockers %v: %s", answer.Health, answer.WaitingOn, codes, answer.Summary)
+				t.Errorf("got %s, waiting on %s, blockers %v (%s); want %s, %s, %v", answer.Health, answer.WaitingOn, codes, answer.Summary, c.health, c.waitingOn, c.blockers)
 			}
 			if text, _ := json.Marshal(answer); !strings.Contains(string(text), c.says) || strings.Contains(string(text), "null,") && c.depth != none {
-				t.Errorf("it says %s", text)
+				t.Errorf("got text %s, want %q in it", text, c.says)
 			}
 			a.checkAdvice(answer)
 		})
@@ -196,7 +196,7 @@ func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 	draft := a.read(view.DraftID)
 	a.extend(nil)
 	if before := a.doctor(draft); before.Health != sortie.HealthWaiting {
-		t.Errorf("before its end: %+v", before)
+		t.Errorf("before its end: %+v, want %v", before, sortie.HealthWaiting)
 	}
 	a.pass(2 * time.Hour)
 	a.extend(nil) // the chain continues, too
@@ -244,7 +244,7 @@ func TestMissionsOfOthersAreNotFound(t *testing.T) {
 		wantCode(t, err, sortie.CodeNotFound)
 	}
 	if a.wakes != 0 {
-		t.Errorf("strangers woke the follower %d times", a.wakes)
+		t.Errorf("strangers woke the follower %d times, want 0", a.wakes)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestManyRaceForFewSlots(t *testing.T) {
 		}
 		second, _ := race(losers)
 		if len(second) != givenBack {
-			t.Fatalf("%d of %d places that were given back were taken", len(second), givenBack)
+			t.Fatalf("%d of %d places that were given back were taken, want %v", len(second), givenBack, givenBack)
 		}
 		var checks []func() error
 		for _, round := range []map[int]sortie.SubmissionDeclared{winners, second} {
@@ -184,7 +184,7 @@ func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	broken = sortie.SubmissionKey(first)
 	s.pass(testHold)
 	if err := doDue(context.Background(), s.ledger); err == nil {
-		t.Error("a failure is not told")
+		t.Error("got no error, want that of the signer")
 	}
 	s.wantReceipt(second, 1)
 	broken = sortie.Hash{}
@@ -207,7 +207,7 @@ func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 			s.due()
 			s.wantClosing(draft, false)
 			if got := s.completions(draft); got != 0 {
-				t.Errorf("%s: the creator was told of the end %d times, want 0", when, got)
+				t.Errorf("%s: got %d completion events, want 0", when, got)
 			}
 		}
 		wantNotClosed("while a submission waits for a person")
@@ -224,13 +224,13 @@ func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 		s.closeMission(draft)
 		s.due()
 		if got := s.completions(draft); got != 0 {
-			t.Errorf("before the closing is final: the creator was told of the end %d times, want 0", got)
+			t.Errorf("before the closing is final: got %d completion events, want 0", got)
 		}
 		s.finalTip()
 		for range 3 {
 			s.due()
 			if got := s.completions(draft); got != 1 {
-				t.Errorf("when the closing is final: the creator was told of the end %d times, want 1", got)
+				t.Errorf("when the closing is final: got %d completion events, want 1", got)
 			}
 		}
 	})

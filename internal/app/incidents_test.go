@@ -205,7 +205,7 @@ func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 		}
 		s.due()
 		if s.completions(draft) != 1 {
-			t.Errorf("the creator was told of the end %d times, want once", s.completions(draft))
+			t.Errorf("got %d completion events, want 1", s.completions(draft))
 		}
 		s.wantCountsOf(draft.ID)
 	})
@@ -260,7 +260,7 @@ func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 			t.Helper()
 			s.due()
 			if got := s.completions(draft); got != want {
-				t.Errorf("%s: the creator was told of the end %d times, want %d; events %v", when, got, want, s.typesOf(draft))
+				t.Errorf("%s: got %d completion events, want %d; events %v", when, got, want, s.typesOf(draft))
 			}
 		}
 		wantNoEnd := func(when string) {
@@ -308,11 +308,11 @@ func TestNothingCompletesWhileTheServiceIsHalted(t *testing.T) {
 	halt()
 	s.due()
 	if got := s.completions(draft); got != 0 {
-		t.Errorf("halted: the creator was told of the end %d times, want 0", got)
+		t.Errorf("halted: got %d completion events, want 0", got)
 	}
 	s.clearIncidents()
 	s.due()
 	if got := s.completions(draft); got != 1 {
-		t.Errorf("cleared: the creator was told of the end %d times, want 1", got)
+		t.Errorf("cleared: got %d completion events, want 1", got)
 	}
 }

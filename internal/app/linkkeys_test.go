@@ -34,7 +34,7 @@ func TestLinkKeysRotate(t *testing.T) {
 		s.pass(linkKeyTerm - time.Second)
 		s.must(s.app.RotateLinkKeys(ctx))
 		if _, key := s.keyOf(s.service, draft); key != "1" {
-			t.Errorf("signed with key %s", key)
+			t.Errorf("signed with key %s, want 1", key)
 		}
 		s.pass(time.Second)
 		for range 3 { // the first call makes the key
@@ -43,7 +43,7 @@ func TestLinkKeysRotate(t *testing.T) {
 		}
 		old, key := s.keyOf(s.service, draft)
 		if key != "1" {
-			t.Errorf("signed with key %s before every process knows it", key)
+			t.Errorf("signed with key %s before every process knows it, want 1", key)
 		}
 		s.pass(linkKeyLead - time.Second)
 		live, _ := s.keyOf(other, draft)
@@ -51,7 +51,7 @@ func TestLinkKeysRotate(t *testing.T) {
 		s.must(s.app.ReloadLinkKeys(ctx))
 		fresh, key := s.keyOf(s.service, draft)
 		if key != "2" {
-			t.Errorf("signed with key %s", key)
+			t.Errorf("signed with key %s, want 2", key)
 		}
 		for _, link := range []string{live, fresh} {
 			for _, service := range []*Service{s.service, other} { // the other one has not read it since
@@ -66,7 +66,7 @@ func TestLinkKeysRotate(t *testing.T) {
 		s.must(s.app.RotateLinkKeys(ctx))
 		keys, err := s.db.LinkKeys(ctx)
 		if err != nil || len(keys) != 1 || keys[0].ID != "2" {
-			t.Errorf("%d keys are left, %v", len(keys), err)
+			t.Errorf("%d keys are left, error %v; want key 2 alone", len(keys), err)
 		}
 		_, err = s.fetch(s.service, old)
 		wantCode(t, err, sortie.CodeMediaURLInvalid) // the key is retired
@@ -95,7 +95,7 @@ func TestAllLinksDie(t *testing.T) {
 
 		fresh, key := s.keyOf(s.service, draft)
 		if key != "2" {
-			t.Errorf("signed with key %s", key)
+			t.Errorf("signed with key %s, want 2", key)
 		}
 		s.pass(time.Second)
 		if _, err := s.fetch(other, fresh); err != nil { // it reads the keys for a key that it does not know
@@ -109,7 +109,7 @@ func TestAllLinksDie(t *testing.T) {
 			t.Errorf("declared again %+v", again)
 		}
 		if entries := s.count(`SELECT COUNT(*) FROM audit WHERE action = 'link_keys.rotated'`); entries != 1 {
-			t.Errorf("%d audit entries", entries)
+			t.Errorf("%d audit entries, want 1", entries)
 		}
 	})
 }

@@ -112,7 +112,7 @@ func TestIncidentsAreClearedOnce(t *testing.T) {
 	_, err = a.operators.ClearIncident(ctx, colleague, incidents[0].ID, "Looked, too.")
 	wantCode(t, err, sortie.CodeWrongState)
 	if a.wakes != 2 {
-		t.Errorf("the follower was woken %d times", a.wakes)
+		t.Errorf("the follower was woken %d times, want 2", a.wakes)
 	}
 	a.must(a.ledger.ReportIncident(ctx, "loud", "Stop.", true)) // it happened again
 	a.wantIncidents("loud")

@@ -50,7 +50,7 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 	// The same request again gets the same answer and changes nothing.
 	again, err := a.operators.Reject(ctx, reviewer, draft.ID, "The place is private.")
 	if err != nil || *again.Review.Decision != *decision {
-		t.Errorf("again: %+v, %v", again.Review.Decision, err)
+		t.Errorf("again: %+v, %v, want %v", again.Review.Decision, err, *decision)
 	}
 	for name, call := range map[string]func() error{
 		"another reason": func() error { _, err := a.operators.Reject(ctx, reviewer, draft.ID, "Another."); return err },
@@ -70,10 +70,10 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 		}
 	}
 	if jobs := a.refundJobs(draft); jobs != 1 {
-		t.Errorf("%d refund jobs", jobs)
+		t.Errorf("%d refund jobs, want 1", jobs)
 	}
 	if entries := a.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, draft.ID); entries != 1 {
-		t.Errorf("%d audit entries", entries)
+		t.Errorf("%d audit entries, want 1", entries)
 	}
 }
 

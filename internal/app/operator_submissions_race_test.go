@@ -99,6 +99,6 @@ func (s *testMedia) wantCountsOf(draftID string) {
 		s.t.Errorf("%d reserved, %d accepted, %d final; counted are %d, %d, %d", reserved, accepted, finals, slots.Reserved, slots.Accepted, slots.Finals)
 	}
 	if delivered := s.count(`SELECT COUNT(*) FROM deliverables WHERE draft_id = $1`, draftID); delivered != accepted {
-		s.t.Errorf("%d deliverables of %d acceptances", delivered, accepted)
+		s.t.Errorf("%d deliverables of %d acceptances, want %v", delivered, accepted, accepted)
 	}
 }

@@ -59,7 +59,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 		s.must(err)
 		s.wantDead(draft, delivered[0].MediaURL)
 		if rejected := s.wantStatus(accepted.SubmissionID, sortie.SubmissionRejected); rejected.Reason != "It is a poster of the tower." {
-			t.Errorf("rejected %+v", rejected)
+			t.Errorf("rejected %+v, want It is a poster of the tower.", rejected)
 		}
 		_, err = s.declare(contributor(1), draft, "two", photo(2)) // the slot is free
 		s.must(err)
@@ -70,7 +70,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 			t.Errorf("events %v", types)
 		}
 		if entries := s.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, accepted.SubmissionID); entries != 3 {
-			t.Errorf("%d audit entries of three decisions", entries)
+			t.Errorf("%d audit entries of three decisions, want 3", entries)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestTheQueueOfOperators(t *testing.T) {
 		all, err := s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{})
 		s.must(err)
 		if all.Summary.ReturnedSubmissions != 6 {
-			t.Errorf("%d flagged submissions", all.Summary.ReturnedSubmissions)
+			t.Errorf("%d flagged submissions, want 6", all.Summary.ReturnedSubmissions)
 		}
 		_, err = s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{MissionID: "nothing-00000000"})
 		wantCode(t, err, sortie.CodeNotFound)

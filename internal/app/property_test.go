@@ -427,7 +427,7 @@ func (m *model) check() {
 	}
 	for _, wallet := range []sortie.Address{alice, bob} {
 		if counted := m.unfundedDrafts(wallet); counted != unfunded[wallet] {
-			m.t.Fatalf("%s has %d unfunded drafts, %d are counted", wallet, unfunded[wallet], counted)
+			m.t.Fatalf("%s has %d unfunded drafts, %d are counted, want %v", wallet, unfunded[wallet], counted, unfunded[wallet])
 		}
 	}
 	m.checkChain()
@@ -469,7 +469,7 @@ func (m *model) checkChain() {
 	stored, err := m.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 	m.must(err)
 	if len(stored) != len(m.chain) {
-		m.t.Fatalf("%d events are stored, %d are on the chain", len(stored), len(m.chain))
+		m.t.Fatalf("%d events are stored, %d are on the chain, want %v", len(stored), len(m.chain), len(m.chain))
 	}
 	for i, event := range stored {
 		if event.Transaction != m.chain[i].Transaction || event.BlockHash != m.chain[i].BlockHash {

@@ -31,7 +31,7 @@ func TestAMissionContinuesWhenItsClosingWasReorganized(t *testing.T) {
 			t.Helper()
 			s.due()
 			if slots, told := s.slots(draft), s.completions(draft); (slots.CompletedAt != nil) != (want > 0) || told != want {
-				t.Errorf("%s: complete since %v, told %d times; want it told %d times", when, slots.CompletedAt, told, want)
+				t.Errorf("%s: complete since %v with %d completion events; want %d events", when, slots.CompletedAt, told, want)
 			}
 		}
 		draft, full := s.publish("k", 5, ""), s.publish("l", 1, "")
@@ -47,7 +47,7 @@ func TestAMissionContinuesWhenItsClosingWasReorganized(t *testing.T) {
 		s.advance(s.step(tip, nil))
 		one := s.submitQuickly(bob, draft, "one")
 		if feed, err := s.app.Feed(context.Background(), FeedQuery{}); err != nil || len(feed.Missions) != 1 {
-			t.Errorf("feed %+v, %v", feed, err)
+			t.Errorf("feed %+v, %v, want 1", feed, err)
 		}
 		wantEnds("a mission that has all it asked for, when its closing is gone", full, 0)
 		s.closeMission(full)

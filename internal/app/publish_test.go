@@ -37,7 +37,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
 		wantCode(t, err, sortie.CodeMissionClosed)
 		if feed, err := s.app.Feed(ctx, FeedQuery{}); err != nil || len(feed.Missions) != 0 {
-			t.Errorf("feed %+v, %v", feed, err)
+			t.Errorf("feed %+v, %v, want 0", feed, err)
 		}
 		s.advance(s.step(tip, nil)) // another block in its place
 		again, err := s.declare(contributor(2), draft, "three", photo(3))
@@ -52,7 +52,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		s.must(err)
 		s.due()
 		if told := s.completions(draft); told != 0 {
-			t.Errorf("the creator was told of the end %d times before the closing was final, want 0", told)
+			t.Errorf("got %d completion events before the closing was final, want 0", told)
 		}
 		s.finalTip()
 		s.due()
@@ -73,7 +73,7 @@ func (s *testMedia) checkDraftMoves(draft store.Draft) {
 		}, event)
 	})
 	if after := s.read(draft.ID); int64(len(types)) != after.Version {
-		s.t.Errorf("draft has version %d and events %v", after.Version, types)
+		s.t.Errorf("draft has version %d and events %v, want %v", after.Version, types, after.Version)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestTheFeed(t *testing.T) {
 		}
 		s.pass(31 * 24 * time.Hour)
 		if ids, _ := all(FeedQuery{}); len(ids) != 0 {
-			t.Errorf("over, and in the feed: %v", ids)
+			t.Errorf("over, and in the feed: %v, want 0", ids)
 		}
 		_, err = s.declare(bob, near, "late", photo(1))
 		wantCode(t, err, sortie.CodeMissionClosed)

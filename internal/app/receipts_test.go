@@ -35,7 +35,7 @@ func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	s.pass(testHold)
 	for range 2 { // only so many become final in one go
 		if err := doDue(context.Background(), s.ledger); err == nil {
-			t.Error("a failure is not told")
+			t.Error("got no error, want that of the signer")
 		}
 	}
 	s.wantReceipt(last, maxDue+1)
@@ -88,7 +88,7 @@ func TestNothingWaitsForASlowSigner(t *testing.T) {
 		close(release)
 		s.must(<-signed)
 		if left := s.count(`SELECT COUNT(*) FROM submissions WHERE final_at IS NOT NULL AND receipt IS NULL`); left != 0 {
-			t.Errorf("%d receipts are missing", left)
+			t.Errorf("%d receipts are missing, want 0", left)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func TestAMissedFundingIsAdoptedOnce(t *testing.T) {
 		}
 		a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
 		if stored := a.storedEvents(); stored != 1 {
-			t.Errorf("%d events are stored", stored)
+			t.Errorf("%d events are stored, want 1", stored)
 		}
 		// A follower that read the position before finds it changed.
 		if _, err := a.ledger.Advance(context.Background(), a.step(a.position.Tip.Number, nil)); !errors.Is(err, store.ErrConflict) {
@@ -118,7 +118,7 @@ func TestAGhostIsRetracted(t *testing.T) {
 			a.wantState(draft, mission.Created())
 			a.wantIncidents(incidents...)
 			if stored := a.storedEvents(); stored != 0 {
-				t.Errorf("%d events are stored", stored)
+				t.Errorf("%d events are stored, want 0", stored)
 			}
 			halted, err := a.ledger.Halted(context.Background())
 			if err != nil || halted != (depth == mission.DepthLocked) {
@@ -152,7 +152,7 @@ func TestAGhostCloseIsRetracted(t *testing.T) {
 		t.Errorf("halted is %t, %v", halted, err)
 	}
 	if jobs := a.refundJobs(draft); jobs != 1 {
-		t.Errorf("%d refund jobs", jobs)
+		t.Errorf("%d refund jobs, want 1", jobs)
 	}
 }
 

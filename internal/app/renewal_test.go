@@ -103,7 +103,7 @@ func (r *rotation) wantSigners(when string, paid, open, gone sortie.Address) {
 		r.settler = want
 		r.wantSigned(id, *r.stored(id).Slot)
 		if got := r.submission(id).Receipt.Signer; got == nil || *got != want {
-			r.t.Errorf("%s: the receipt of slot %d says it is by %v, want %s", when, *r.stored(id).Slot, got, want)
+			r.t.Errorf("%s: the receipt of slot %d has signer %v, want %s", when, *r.stored(id).Slot, got, want)
 		}
 	}
 }
@@ -158,12 +158,12 @@ func TestReceiptsAreNotRenewedByAKeyWithoutTheRole(t *testing.T) {
 		r.wantLeft("before the grant", r.nextLedger, 2, true)
 		r.roles.set()
 		if err := r.nextLedger.RenewReceipts(ctx); err == nil {
-			t.Error("no settler has the role, and it is not told")
+			t.Error("no settler has the role: got no error, want one")
 		}
 		r.roles.set(r.next)
 		r.roles.away = true
 		if err := r.nextLedger.RenewReceipts(ctx); err == nil {
-			t.Error("no node answers, and it is not told")
+			t.Error("no node answers: got no error, want one")
 		}
 		r.wantSigners("while the roles are not known", r.old, r.old, r.old)
 		if *r.nextSigns != 0 {
@@ -201,7 +201,7 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 		final := r.stored(r.open)
 		r.must(r.db.Tx(ctx, func(tx *store.Tx) error { return tx.RenewReceipt(final, final.Receipt, sortie.Address{}) }))
 		if got := r.submission(r.open).Receipt.Signer; got != nil {
-			t.Errorf("a receipt without a stored signer says it is by %s, want null", got)
+			t.Errorf("a receipt without a stored signer has signer %s, want null", got)
 		}
 		r.must(r.oldLedger.RenewReceipts(ctx))
 		r.wantSigners("renewed by the same key", r.old, r.old, r.old)
@@ -239,7 +239,7 @@ func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 		}
 	})
 	if err := next.Ledger.RenewReceipts(ctx); err == nil {
-		t.Error("a failure is not told")
+		t.Error("got no error, want that of the signer")
 	}
 	renewed := func() int {
 		return s.count(`SELECT COUNT(*) FROM submissions WHERE receipt_signer <> '' AND receipt_signer <> (SELECT receipt_signer FROM submissions WHERE submission_id = $1)`, ids[0])
@@ -280,7 +280,7 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 		halting = true
 		s.due()
 		if receipt := s.stored(id).Receipt; len(receipt) != 0 {
-			t.Errorf("the service was halted while it signed, and keeps the receipt %s", receipt)
+			t.Errorf("the service was halted while it signed, and keeps the receipt %s, want 0", receipt)
 		}
 		halting = false
 		s.clearIncidents()

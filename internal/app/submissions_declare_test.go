@@ -22,7 +22,7 @@ func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 		wantCode(t, err, code)
 		var refusal *sortie.Error
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Message, says) || strings.Contains(refusal.Message, doesNotSay) {
-			t.Errorf("%v; want %q in it, and not %q", err, says, doesNotSay)
+			t.Errorf("got error %v; want %q in it, and not %q", err, says, doesNotSay)
 		}
 	}
 	draft := s.publish("k", 2, "")

@@ -36,7 +36,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 		upload := s.open(declared)
 		half := int64(len(file) / 2)
 		if offset, err := upload.Append(ctx, io.LimitReader(bytes.NewReader(file), half)); err != nil || offset != half {
-			t.Fatalf("appended up to %d of %d: %v", offset, half, err)
+			t.Fatalf("appended up to %d of %d: %v, want %v", offset, half, err, half)
 		}
 		_, err = upload.Finish(ctx)
 		wantCode(t, err, sortie.CodeValidationFailed) // bytes are missing
@@ -57,7 +57,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 			t.Error("the upload is not done")
 		}
 		if jobs := s.count(`SELECT COUNT(*) FROM test_jobs WHERE name = $1`, "check "+declared.SubmissionID); jobs != 1 {
-			t.Errorf("%d check jobs", jobs)
+			t.Errorf("%d check jobs, want 1", jobs)
 		}
 
 		for range 2 { // a job may be worked twice
@@ -145,7 +145,7 @@ func (s *testMedia) wantDelivered(draftID, submissionID string, file []byte) {
 		s.t.Errorf("thumbnail %+v", thumbnail)
 	}
 	if sha256.Sum256(file) == sha256.Sum256(served) && bytes.Contains(file, []byte("Exif")) {
-		s.t.Error("the file is served as it came")
+		s.t.Error("the original bytes are served, want the cleaned copy")
 	}
 }
 
@@ -214,7 +214,7 @@ func TestWrongFilesAreRejected(t *testing.T) {
 		t.Errorf("slots %+v", slots)
 	}
 	if page := s.deliverables(draft, DeliverablesQuery{}); len(page.Submissions) != 0 {
-		t.Errorf("delivered %+v", page.Submissions)
+		t.Errorf("delivered %+v, want 0", page.Submissions)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestReservationsEnd(t *testing.T) {
 			withdrawn, err := s.app.Withdraw(ctx, contributor(2), late.SubmissionID)
 			s.must(err)
 			if withdrawn.Submission.Status != sortie.SubmissionWithdrawn {
-				t.Errorf("withdrawn %+v", withdrawn)
+				t.Errorf("withdrawn %+v, want %v", withdrawn, sortie.SubmissionWithdrawn)
 			}
 		}
 		_, err = s.tryOpen(late)
@@ -354,6 +354,6 @@ func TestWithoutMedia(t *testing.T) {
 	wantCode(t, err, sortie.CodeServiceUnavailable)
 	s.due()
 	if page := s.deliverables(draft, DeliverablesQuery{}); len(page.Submissions) != 0 {
-		t.Errorf("delivered %+v", page.Submissions)
+		t.Errorf("delivered %+v, want 0", page.Submissions)
 	}
 }

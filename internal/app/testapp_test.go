@@ -431,10 +431,10 @@ func (a *testApp) checkDraft(draftID string) store.Draft {
 	draft := a.read(draftID)
 	types := a.typesOf(draft)
 	if int64(len(types)) != draft.Version {
-		a.t.Fatalf("draft %s has version %d and %d events: %v", draft.ID, draft.Version, len(types), types)
+		a.t.Fatalf("draft %s has version %d and %d events: %v, want %v", draft.ID, draft.Version, len(types), types, draft.Version)
 	}
 	if told, err := fold(types); err != nil || told != draft.State {
-		a.t.Fatalf("draft %s is %+v, its events tell of %+v: %v, %v", draft.ID, draft.State, told, types, err)
+		a.t.Fatalf("draft %s is %+v, its events give %+v: %v, error %v, want %v", draft.ID, draft.State, told, types, err, draft.State)
 	}
 	if draft.State.QuoteLive() != (draft.QuoteDeadline == 0) {
 		a.t.Fatalf("draft %s is %+v, its quote is frozen at %d", draft.ID, draft.State, draft.QuoteDeadline)
