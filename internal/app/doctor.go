@@ -398,7 +398,7 @@ func (d diagnosis) addDeferredRefund(answer *sortie.Doctor) bool {
 	}
 	answer.WaitingOn = sortie.PartyCreator
 	answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerRefundDeferred, "%s base units of %s are held for %s by the factory.", closing.Refund, d.budget.Token, d.draft.Wallet))
-	claim := fmt.Sprintf("Call claimDeferred(%s, %s) on %s when the token accepts transfers to you.", d.draft.TokenAddress, d.draft.Wallet, d.draft.Factory)
+	claim := "The refund is a deferred credit. " + claimAdvice(d.draft.TokenAddress.String(), d.draft.Wallet.String(), d.draft.Factory)
 	answer.Actions = append([]string{claim}, answer.Actions...)
 	return true
 }

@@ -95,8 +95,7 @@ func (d diagnosis) addPayouts(answer *sortie.Doctor) {
 	if d.slots.Deferred > 0 {
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsDeferred,
 			"Payouts that the token refused and the contract credited to their recipients: %d, %s.", d.slots.Deferred, named(d.payouts.deferred, d.slots.Deferred)))
-		answer.Actions = append(answer.Actions, fmt.Sprintf("Tell the recipients: when the token accepts transfers to them again, anyone may call claimDeferred(%s, RECIPIENT) on %s.",
-			d.draft.TokenAddress, d.draft.Factory))
+		answer.Actions = append(answer.Actions, "Notify the recipients of the deferred credit. "+claimAdvice(d.draft.TokenAddress.String(), "RECIPIENT", d.draft.Factory))
 	}
 	switch {
 	case d.slots.Failed > 0 && isOver:

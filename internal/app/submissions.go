@@ -223,8 +223,8 @@ func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 func payoutReason(submission store.Submission, payout store.SubmissionPayout) string {
 	switch {
 	case payout.Status == sortie.PayoutDeferred:
-		return fmt.Sprintf("the token refused the transfer to %s, so the contract credited the amount to that address; when the token accepts transfers to it again, "+
-			"any wallet may send it: sortie claim, or claimDeferred(token, account) of factory %s", submission.Contributor, submission.Mission.Domain.Factory)
+		return fmt.Sprintf("the token refused the transfer to %s, so the contract holds it as a deferred credit. %s", submission.Contributor,
+			claimAdvice("TOKEN", submission.Contributor.String(), submission.Mission.Domain.Factory))
 	case payout.Problem == problemMoneyLeft:
 		return payout.Problem + ", so the receipt can no longer be redeemed; the operator was told"
 	case payout.Status == sortie.PayoutFailed:

@@ -42,8 +42,8 @@ func fakeFFmpeg(t *testing.T, does string) string {
 const fakeMemory = 4 << 30
 
 func init() {
-	complain := func(said string, code int) func() {
-		return func() { fmt.Fprintln(os.Stderr, said); os.Exit(code) }
+	complain := func(output string, code int) func() {
+		return func() { fmt.Fprintln(os.Stderr, output); os.Exit(code) }
 	}
 	maps.Copy(fakes, map[string]func(){
 		"cannot-decode":        complain("Invalid data found when processing input", 1),

@@ -241,7 +241,7 @@ func (s *moneyService) declare(contributor sortie.Address, missionID string) (so
 	return declared, file, err
 }
 
-// submit uploads a file and has it decided about. What a look at the file would find is made up:
+// submit uploads a file and has it decided. The facts about the file are made up:
 // looking takes a process each.
 func (s *moneyService) submit(declared sortie.SubmissionDeclared, file []byte) {
 	s.t.Helper()

@@ -178,7 +178,7 @@ func movies() []Planted {
 		file("user data", InBox(File("plain.mp4"), "moov", Box("udta", place)), true),
 		file("3gpp place", InBox(File("plain.mp4"), "moov", Box("udta", loci)), true),
 		file("user data of a track", InBox(File("plain.mp4"), "moov/trak", Box("udta", place)), true),
-		file("xmp in a box of its own", join(File("plain.mp4"), Box("uuid", xmpUUID, XMP())), true),
+		file("xmp in a top-level box", join(File("plain.mp4"), Box("uuid", xmpUUID, XMP())), true),
 		file("xmp in the movie", InBox(File("plain.mp4"), "moov", Box("uuid", xmpUUID, XMP())), true),
 		file("unknown box", join(File("plain.mp4"), Box("sefd", []byte(Secret)), Box("free", []byte(Secret)), Box("skip", []byte(iso6709))), false),
 		file("unknown box deep down", InBox(File("plain.mp4"), "moov/trak/mdia/minf/stbl", Box("gps ", []byte(Secret))), false),
