@@ -47,6 +47,9 @@ type Chain struct {
 // Start starts anvil, deploys the contracts and funds missions.
 func Start(t testing.TB, missions int) *Chain {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs anvil")
+	}
 	c := &Chain{t: t, URL: startAnvil(t), BaseFee: Gwei}
 	var err error
 	if c.Client, err = ethclient.Dial(c.URL); err != nil {

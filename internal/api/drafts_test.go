@@ -280,6 +280,9 @@ func TestPreview(t *testing.T) {
 
 func TestACreatorHoldsSoManyUnfundedDrafts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := newService(t, serviceOptions{})
 	var group sync.WaitGroup
 	for worker := range 8 {

@@ -100,6 +100,9 @@ func TestSlowUploadsAreDisplaced(t *testing.T) {
 // displaced.
 func TestSlowUploadsLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := newService(t, serviceOptions{config: behindProxy(0), limits: &Limits{AddressUploads: DefaultLimits().AddressUploads}})
 	missionID := s.publish("k1", wideMission).MissionID
 	var attackers []*held
@@ -201,6 +204,9 @@ func TestUploadsOfAnIPv6Site(t *testing.T) {
 // An upload that waits for bytes costs little memory. Not parallel: it measures the memory of the
 // process.
 func TestWaitingUploadsAreCheap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	const count, most = 200, 100 << 10 // bytes each, the client's side and the database's cache included
 	s := newService(t, serviceOptions{config: behindProxy(0)})
 	missionID := s.publish("k1", `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":1000,"maxSubmissionsPerContributor":1000}`).MissionID

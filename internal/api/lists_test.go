@@ -203,6 +203,9 @@ func (s *testService) collect(target, member, id string, signer sortie.Signer) (
 // Large missions make the pages of reviews and of the feed short, and every mission is on one page.
 func TestReviewsAndFeedOfLargeMissionsArePagedByBytes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := newService(t, serviceOptions{})
 	const count = 48
 	drafts, missions := make([]string, count), make([]string, count)

@@ -192,6 +192,9 @@ func TestRotatedKeysEndAllLinks(t *testing.T) {
 // kind over HTTP.
 func TestAMillionMutationsOfALink(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s, _, deliverable := delivered(t, serviceOptions{})
 	target := s.target(deliverable.MediaURL)
 	const mutations, throughTheDoor = 1_000_000, 2_000

@@ -119,6 +119,9 @@ func TestDownloadsWhoseClientLeaves(t *testing.T) {
 // A slow client gets the whole file, although no write completes within the timeout.
 func TestDownloadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	data := noise(5 << 19)
 	const stall = 10 * time.Second // far more than a busy machine adds to a pause
 	address, ended := downloads(t, data, stall, true)

@@ -304,6 +304,9 @@ func TestManyUploadsToOneSubmission(t *testing.T) {
 // A slow upload is cut off, and no longer counts as in flight.
 func TestSlowUploadsAreCutOff(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s, file, declared := awaiting(t, serviceOptions{config: func(config *Config) { config.StallTimeout, config.MaxUploads = 8*time.Second, 1 }})
 	w := s.dial()
 	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
@@ -341,6 +344,9 @@ func TestSlowUploadsAreCutOff(t *testing.T) {
 // the whole.
 func TestUploadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	const stall = 9 * time.Second // a busy machine adds far less to a pause of a third of it
 	s := newService(t, serviceOptions{config: func(config *Config) { config.StallTimeout = stall }})
 	data := s.shoot(1).data

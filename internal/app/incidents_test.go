@@ -214,6 +214,9 @@ func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 // Acceptances of missions without money do not delay others.
 func TestAcceptancesWithoutMoneyHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := openTestMedia(t, sqliteDatabase(t), nil)
 	poor, rich := s.publish("poor", maxDue+1, `,"maxSubmissionsPerContributor":1`), s.publish("rich", 1, "")
 	for i := range maxDue + 1 {

@@ -14,6 +14,9 @@ import (
 // Receipts that the signer refuses do not delay the others.
 func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	refused := make(map[sortie.Hash]bool)
 	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {
 		sign := config.Settler

@@ -212,6 +212,9 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 // refuses do not delay others.
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	const receipts = maxDue + 3

@@ -151,6 +151,9 @@ func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 // few.
 func TestATickTakesAsLongWithManyPayouts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	few, many := openTestMedia(t, sqliteDatabase(t), nil), openTestMedia(t, sqliteDatabase(t), nil)
 	few.crowd(fewMissions)
 	many.crowd(manyMissions)

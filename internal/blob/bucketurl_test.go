@@ -24,7 +24,7 @@ func TestBucketURLs(t *testing.T) {
 	} {
 		parsed, err := parseBucketURL(address)
 		if err != nil {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("parse %s: %v", address, err)
 			continue
 		}
 		client, err := s3.New(parsed.Config)

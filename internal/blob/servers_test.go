@@ -58,6 +58,9 @@ var (
 // s3Address is the address of the server that the tests share.
 func s3Address(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs an S3 server")
+	}
 	startOnce.Do(func() { sharedS3, sharedError = startS3() })
 	if sharedError != nil {
 		t.Fatal(sharedError)

@@ -22,7 +22,7 @@ func answerTo[T any](t *testing.T, client *rpc.Client, method string, arguments 
 	t.Helper()
 	var answer T
 	if err := client.CallContext(t.Context(), &answer, method, arguments...); err != nil {
-		t.Fatalf("%s: %v", method, err)
+		t.Fatalf("call %s: %v", method, err)
 	}
 	return answer
 }

@@ -300,7 +300,8 @@ func (c *Client) DeleteIfModifiedAt(ctx context.Context, key string, modified ti
 	return err
 }
 
-// List gives the keys with a prefix that come after a key, in order. pageTimeout bounds each request.
+// List gives the keys with a prefix that come after a key, in order. pageTimeout bounds each
+// request.
 func (c *Client) List(ctx context.Context, prefix, after string, pageTimeout time.Duration) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		query := url.Values{"list-type": {"2"}, "prefix": {prefix}}

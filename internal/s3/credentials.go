@@ -41,8 +41,8 @@ func Anonymous(context.Context) (Credentials, error) { return Credentials{}, nil
 var errNone = errors.New("no credentials")
 
 // FindCredentials gives the provider that the AWS tools would use: environment variables, the token
-// of a web identity, the shared credentials file, the container, the machine. A profile restricts it
-// to that profile of the file.
+// of a web identity, the shared credentials file, the container, the machine. A profile restricts
+// it to that profile of the file.
 func FindCredentials(profile, region string) Provider {
 	sources := []Provider{fromEnvironment, webIdentity(region), fromFile(""), fromContainer, fromMachine}
 	if profile != "" {
