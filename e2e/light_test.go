@@ -14,8 +14,8 @@ const (
 	maxBinaryBytes = 45 << 20
 )
 
-// heavyPackages may not be compiled into the binary again, with the reason for each. A name includes
-// its subpackages; those in lightParts are allowed.
+// heavyPackages may not be compiled into the binary again, with the reason for each. A name
+// includes its subpackages; those in lightParts are allowed.
 var heavyPackages = map[string]string{
 	"gocloud.dev":                                         "its blob package brings google.golang.org/api, gRPC and OpenTelemetry for one S3 client; internal/s3 is that client",
 	"github.com/aws":                                      "100 packages, 25 s of compiling and 6 MB for seven requests; internal/s3 sends them",

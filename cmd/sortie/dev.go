@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sortie-labs/sortie"
-	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/devnet"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/service"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -157,7 +157,7 @@ func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation
 		RPCURLs:          []string{net.RPCURL()},
 		Operators:        []sortie.Address{devnet.WalletByRole(devnet.RoleOperator).Address},
 		AutoApprove:      options.autoApprove,
-		Confirmations:    app.DefaultConfirmations,
+		Confirmations:    onchain.DefaultConfirmations,
 		Media:            devMedia(filepath.Join(options.data, devMediaDir), isolation),
 		AuthorizationTTL: funding.DefaultTTL,
 		SolvencyInterval: devSolvencyInterval,

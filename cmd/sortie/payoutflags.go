@@ -42,7 +42,7 @@ func (o payoutOptions) apply(config *service.Config) (err error) {
 		return cli.UsageError("--payout-interval %s: want 0 to %s", o.interval, longestPayoutInterval)
 	}
 	config.PayoutInterval = o.interval
-	if config.PayoutCaps, err = o.caps(chain.IsDevelopment(config.Deployment.ChainID)); err != nil {
+	if config.PayoutCaps, err = o.caps(sortie.IsDevelopmentChain(config.Deployment.ChainID)); err != nil {
 		return err
 	}
 	config.MinGasBalance, err = sortie.ParseUnits(o.minGasBalance, cli.EtherDecimals)
@@ -80,10 +80,10 @@ func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error)
 	return caps, nil
 }
 
-// checkKeys requires three different accounts outside of development chains, so that a stolen key has
-// one power. If shared keys are allowed, it adds a warning.
+// checkKeys requires three different accounts outside of development chains, so that a stolen key
+// has one power. If shared keys are allowed, it adds a warning.
 func (o payoutOptions) checkKeys(config *service.Config) error {
-	if chain.IsDevelopment(config.Deployment.ChainID) {
+	if sortie.IsDevelopmentChain(config.Deployment.ChainID) {
 		return nil
 	}
 	type account struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/cli"
 	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/funding"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/service"
 )
 
@@ -70,7 +71,7 @@ development key on chain ids 1337 and 31337. A wrong or missing value stops it w
 	flags.Var(&o.sender, "sender", "key that pays gas")
 	flags.StringVar(&o.operators, "operators", "", "addresses of the operators' wallets, comma-separated")
 	o.limits.define(flags)
-	flags.IntVar(&o.confirmations, "confirmations", 2, "blocks before the review of a funded mission begins")
+	flags.IntVar(&o.confirmations, "confirmations", onchain.DefaultConfirmations, "blocks before the review of a funded mission begins")
 	flags.StringVar(&o.finality, "finality", "finalized", "when funding is final: finalized (the chain's tag) or a number of blocks")
 	o.payouts.addTo(flags)
 	o.solvency.addTo(flags)

@@ -138,6 +138,9 @@ func TestBodiesOfOneAddress(t *testing.T) {
 // The body timeout does not apply to the work after the body.
 func TestTheBodyTimeoutEndsWithTheBody(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	const timeout = 5 * time.Second // in which a busy machine sends the body
 	signer := newMoodySigner(t)
 	s := newService(t, serviceOptions{signer: signer, config: func(config *Config) { config.BodyTimeout = timeout }})

@@ -127,7 +127,7 @@ func (c *testChain) advance(step onchain.Advance) {
 	if c.position, err = c.ledger.Advance(ctx, step); err != nil {
 		c.t.Fatal(err)
 	}
-	deepenings, _, err := c.ledger.PendingConfirmations(ctx, testDomain.ChainID, c.position.Head-app.DefaultConfirmations+1, c.position.Final, onchain.ConfirmationPlace{})
+	deepenings, _, err := c.ledger.PendingConfirmations(ctx, testDomain.ChainID, c.position.Head-onchain.DefaultConfirmations+1, c.position.Final, onchain.ConfirmationPlace{})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -179,6 +179,9 @@ func TestUploadsOfTheSameFile(t *testing.T) {
 // A finished upload is answered with its submission, and its body is not read.
 func TestUploadsThatAreDone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s, file, declared := awaiting(t, serviceOptions{})
 	mustBe(t, "the first time", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
 	mustBe(t, "the second time", s.put(declared.Upload.PutURL, file.data), http.StatusOK)

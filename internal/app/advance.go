@@ -30,10 +30,6 @@ var IncidentKinds = []string{
 	incidentPayoutFailed, incidentPayoutCap, incidentBooksMismatch,
 }
 
-// keptBlocks is how many final blocks are kept to find a common ancestor if final blocks are
-// replaced.
-const keptBlocks = 1024
-
 // Position returns how far a chain was followed. It fails with [store.ErrNotFound] before the first
 // block.
 func (l *Ledger) Position(ctx context.Context, chainID uint64) (onchain.Position, error) {
@@ -155,8 +151,8 @@ func (tx *writeTx) advance(step onchain.Advance) (onchain.Position, error) {
 	if err := tx.applyPayments(step.ChainID, step.Events); err != nil {
 		return onchain.Position{}, err
 	}
-	if step.Final > step.Was.Final && step.Final > keptBlocks {
-		err = tx.PruneBlocks(step.ChainID, step.Final-keptBlocks)
+	if step.Final > step.Was.Final && step.Final > onchain.KeptBlocks {
+		err = tx.PruneBlocks(step.ChainID, step.Final-onchain.KeptBlocks)
 	}
 	return moved, err
 }

@@ -468,7 +468,7 @@ func TestWhereFollowingBegins(t *testing.T) {
 func TestOldBlocksAreForgotten(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
-	const last = testStart + 3*keptBlocks
+	const last = testStart + 3*onchain.KeptBlocks
 	for number := uint64(testStart); number < last; {
 		number += 64
 		block := a.mine(number)
@@ -479,7 +479,7 @@ func TestOldBlocksAreForgotten(t *testing.T) {
 	tail, err := a.ledger.Tail(context.Background(), testChain, last+100, 10_000)
 	a.must(err)
 	oldest := tail[len(tail)-1].Number
-	if oldest < a.position.Final-keptBlocks || oldest > a.position.Final-keptBlocks+64 {
+	if oldest < a.position.Final-onchain.KeptBlocks || oldest > a.position.Final-onchain.KeptBlocks+64 {
 		t.Errorf("the oldest of %d blocks is %d; final is %d", len(tail), oldest, a.position.Final)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
@@ -49,7 +50,7 @@ type Config struct {
 	Queue         Queue            // nil: use cases that need a job fail
 	Operators     []sortie.Address // wallets of the operators
 	AutoApprove   bool             // approve every mission when its funding is confirmed
-	Confirmations uint64           // blocks before a funding is reviewed; 0: DefaultConfirmations
+	Confirmations uint64           // blocks before a funding is reviewed; 0: [onchain.DefaultConfirmations]
 	Sender        sortie.Address   // the account that pays for the service's own transactions
 
 	OperatorLimits map[sortie.Token]*big.Int // base units that an operator may accept within an hour without an incident; no entry: no limit
@@ -86,9 +87,6 @@ type Settler func(ctx context.Context, domain sortie.Domain, settlement sortie.S
 
 // SettlerRole asks a contract whether a key may sign settlements. A quorum of nodes answers.
 type SettlerRole func(ctx context.Context, factory, account sortie.Address) (bool, error)
-
-// DefaultConfirmations is how many blocks, its own included, a funding needs before it is reviewed.
-const DefaultConfirmations = 2
 
 // Queue adds jobs in a transaction: they exist if and only if it is committed.
 type Queue interface {
@@ -220,7 +218,7 @@ func (c Config) withDefaults() Config {
 		c.Queue = noQueue{}
 	}
 	if c.Confirmations == 0 {
-		c.Confirmations = DefaultConfirmations
+		c.Confirmations = onchain.DefaultConfirmations
 	}
 	if c.Wake == nil {
 		c.Wake = func() {}

@@ -22,6 +22,9 @@ import (
 // decision give it.
 func TestDraftsFollowTheCanonicalChain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "sortie-app-")
 		if err != nil {

@@ -171,7 +171,3 @@ func unreachable(node Reader, err error) error {
 	}
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
-
-// IsDevelopment reports whether a chain id is that of a development chain, whose blocks can jump in
-// time.
-func IsDevelopment(chainID uint64) bool { return chainID == 1337 || chainID == 31337 }

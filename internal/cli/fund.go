@@ -87,7 +87,7 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 	if err != nil {
 		return err
 	}
-	if client.devWallet != "" && !chain.IsDevelopment(trust.ChainID) {
+	if client.devWallet != "" && !sortie.IsDevelopmentChain(trust.ChainID) {
 		return Failed(ExitSafety, fmt.Errorf("--wallet %s is a development key, which is public; chain %d is not a development chain", client.devWallet, trust.ChainID))
 	}
 	if err := confirm(cmd, options, status, budget, trust); err != nil {

@@ -95,7 +95,7 @@ func (o *payerOptions) signer(ctx context.Context, chainID uint64) (funding.Sign
 	case o.key.text != "":
 		signer, err := o.key.Open(ctx, "key", chainID)
 		return signer, Failed(ExitAuthentication, err)
-	case o.identity.devWallet != "" && !chain.IsDevelopment(chainID):
+	case o.identity.devWallet != "" && !sortie.IsDevelopmentChain(chainID):
 		return nil, Failed(ExitSafety, fmt.Errorf("--wallet %s is a development key, which is public, and chain %d is not a development chain: give --key", o.identity.devWallet, chainID))
 	}
 	return o.identity.signer(ctx)

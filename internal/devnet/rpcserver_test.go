@@ -168,6 +168,9 @@ func TestSafeAndFinalizedAreOneAndTwoBlocksBelowTheHead(t *testing.T) {
 // clock's window has seconds; then many at once.
 func TestTrafficDoesNotPushTheClock(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	chain := startChain(t, devnet.Config{}) // the clock of `sortie dev`
 	client := dial(t, chain.RPCURL())
 	creator := newSender(t, client, devnet.RoleCreator)

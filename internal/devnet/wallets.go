@@ -92,7 +92,7 @@ func UserWallets() []Wallet {
 // refuses every chain id but 1337 and 31337: on any other chain, money sent to these keys can be
 // taken by anyone.
 func Key(chainID uint64, n int) ([32]byte, error) {
-	if chainID != 1337 && chainID != 31337 {
+	if !sortie.IsDevelopmentChain(chainID) {
 		return [32]byte{}, fmt.Errorf("development key %d refused on chain id %d: everyone has it; use a keystore file or a signer command", n, chainID)
 	}
 	if n < 0 || n >= hardened {

@@ -137,6 +137,9 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 // A node that switches to another chain is put out of use, and used again after it switched back.
 func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	net, deployment := startChain(t)
 	front := chaintest.NewSwitchable(t)
 	front.Set(chaintest.ProxyTo(t, net.RPCURL()))

@@ -100,7 +100,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Confirmations == 0 {
-		c.Confirmations = 2
+		c.Confirmations = onchain.DefaultConfirmations
 	}
 	if c.MaxClockLead == 0 {
 		c.MaxClockLead = 15 * time.Minute

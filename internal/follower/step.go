@@ -157,13 +157,9 @@ func (f *Follower) apply(ctx context.Context, v headView, s blockRange, progress
 	return nil
 }
 
-// keptBlocks is the number of final blocks that are kept to find the last common block if finality
-// breaks.
-const keptBlocks = 1024
-
 // worthKeeping omits blocks that the ledger would prune at once, but never the last.
 func worthKeeping(blocks []onchain.Block, final uint64) []onchain.Block {
-	for len(blocks) > 1 && blocks[0].Number+keptBlocks < final {
+	for len(blocks) > 1 && blocks[0].Number+onchain.KeptBlocks < final {
 		blocks = blocks[1:]
 	}
 	return blocks

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/sortie-labs/sortie"
 )
 
 // KeyRef names the place of a key. It holds no secret, so it may be printed and logged.
@@ -128,7 +130,7 @@ func (k KeyRef) Open(ctx context.Context, chainID uint64, devKeys DevKeys) (Sign
 }
 
 func (k KeyRef) openDev(chainID uint64, devKeys DevKeys) (Signer, error) {
-	if chainID != 1337 && chainID != 31337 {
+	if !sortie.IsDevelopmentChain(chainID) {
 		return nil, fmt.Errorf("%s: the development keys are public, so they work on chain ids 1337 and 31337 only and this is chain %d; use keystore:PATH or command:PATH", k, chainID)
 	}
 	if devKeys == nil {

@@ -17,7 +17,7 @@ func TestParseKeyRefKeepsTheText(t *testing.T) {
 	} {
 		key, err := funding.ParseKeyRef(text)
 		if err != nil {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("ParseKeyRef(%s): got %v, want no error", text, err)
 			continue
 		}
 		equal(t, "text", key.String(), text)

@@ -241,7 +241,7 @@ func TestNewIssuerRefuses(t *testing.T) {
 	}
 	for _, ttl := range []time.Duration{funding.MinTTL, funding.DefaultTTL, funding.MaxTTL} {
 		if _, err := funding.NewIssuer(good, mustSigner(t, [32]byte{31: 1}), ttl); err != nil {
-			t.Errorf("%s: %v", ttl, err)
+			t.Errorf("NewIssuer with TTL %s: got %v, want no error", ttl, err)
 		}
 	}
 }

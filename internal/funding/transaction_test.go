@@ -33,7 +33,7 @@ func TestSignTransaction(t *testing.T) {
 	for name, unsigned := range transactions {
 		signed, err := funding.SignTransaction(t.Context(), asked, 84532, unsigned)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("sign %s: got %v, want no error", name, err)
 			continue
 		}
 		from, err := types.Sender(types.LatestSignerForChainID(big.NewInt(84532)), signed)

@@ -161,6 +161,9 @@ func webpHeader(width, height uint32) []byte {
 // TestHostileFiles runs alone and its cases in sequence, because it measures the memory of this
 // process.
 func TestHostileFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	ingester := newIngester(t, func(c *ingest.Config) { c.MaxBytes = 64 << 20 })
 	for _, row := range hostileFiles() {
 		t.Run(row.name, func(t *testing.T) {

@@ -92,6 +92,9 @@ func TestDoubtAboutVideosWithoutPicture(t *testing.T) {
 
 func TestSlowFFmpegIsNoDoubt(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: needs ffmpeg")
+	}
 	ingester := newIngester(t, func(c *ingest.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "sleeps"), 15*time.Second })
 	ingester.SetStillMemory(fakeMemory)
 	result, err := ingester.Ingest(t.Context(), writeFile(t, specimen.File("plain.mp4")), "video/mp4")

@@ -1,7 +1,7 @@
 // Package mission holds the rules of a mission as pure code: what a creator may write and how it is
 // normalized ([Normalize]), when two missions are equal ([Normalized.Fingerprint], [Differences]),
-// what a mission costs ([Normalized.Terms]), when it takes submissions ([Normalized.Window]), how its
-// ids are formed, and how events change its state ([Apply]). For submissions it defines what a
+// what a mission costs ([Normalized.Terms]), when it takes submissions ([Normalized.Window]), how
+// its ids are formed, and how events change its state ([Apply]). For submissions it defines what a
 // contributor may declare ([NormalizeDeclaration]) and how events change the status
 // ([NextSubmission]).
 //

@@ -6,9 +6,6 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The contract keeps a reward in 96 bits.
-const maxRewardBits = 96
-
 // Terms is the money of a mission: the payment for one accepted submission, and the budget that the
 // creator locks for all of them. All amounts are exact.
 type Terms struct {
@@ -26,7 +23,7 @@ type Terms struct {
 func (n Normalized) Terms(decimals int) (Terms, error) {
 	m := &n.mission
 	reward, err := sortie.ParseUnits(string(m.Reward.Amount), decimals)
-	if err != nil || reward.BitLen() > maxRewardBits {
+	if err != nil || reward.BitLen() > sortie.MaxRewardBits {
 		var found faults
 		found.add("reward.amount", faultTooPrecise, "cannot be paid exactly in %s, which has %d decimals", m.Reward.Token, decimals)
 		return Terms{}, found.invalid().Because(err)

@@ -17,6 +17,15 @@ var (
 	ErrConflict = errors.New("changed concurrently: read it again")
 )
 
+const (
+	// DefaultConfirmations is how many blocks, its own included, a funding needs before it is
+	// reviewed.
+	DefaultConfirmations = 2
+	// KeptBlocks is how many final blocks are stored, to find the common ancestor if finality
+	// breaks.
+	KeptBlocks = 1024
+)
+
 // Block is a block of a chain.
 type Block struct {
 	Number uint64

@@ -104,7 +104,7 @@ func (c *cluster) serverUser() (*syscall.SysProcAttr, error) {
 	}
 	account, err := user.Lookup("postgres")
 	if err != nil {
-		account, err = user.Lookup("nobody")
+		account, err = user.LookupId("65534") // the user without rights of most systems
 	}
 	if err != nil {
 		return nil, fmt.Errorf("PostgreSQL refuses to run as root and there is no user postgres: %w", err)

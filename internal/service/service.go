@@ -173,7 +173,7 @@ func (s *Service) openApp(ctx context.Context, issuer *funding.Issuer) error {
 		Queue: s.queue, Operators: s.config.Operators, AutoApprove: s.config.AutoApprove, Confirmations: s.config.Confirmations,
 		OperatorLimits: s.config.OperatorLimits.PerHour, SecondOperator: s.config.OperatorLimits.SecondOperator,
 		SettlerRole:    s.nodes.HoldsSettlerRole,
-		TrustBlockTime: !chain.IsDevelopment(s.config.Deployment.ChainID), DraftRetention: s.config.DraftRetention,
+		TrustBlockTime: !sortie.IsDevelopmentChain(s.config.Deployment.ChainID), DraftRetention: s.config.DraftRetention,
 		Wake: func() { s.chain.follower.Wake() }, WakeSender: func() { s.chain.wakeSender() },
 		PayoutInterval: s.config.PayoutInterval, PayoutCaps: s.config.PayoutCaps, PaidSlots: s.nodes.PaidSlots,
 		Contract: s.nodes, SolvencyEvery: s.config.SolvencyInterval,

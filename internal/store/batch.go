@@ -16,16 +16,15 @@ const (
 	maxBatch   = 256      // transactions that share one commit
 	maxLogSize = 64 << 20 // bytes of write-ahead log after which writes wait for the readers of old pages
 
-	maxConnectionWait = 5 * time.Second // for the job queue to give the connection back
+	maxConnectionWait = 5 * time.Second // for the job queue to return the connection
 )
 
-// batcher is the one writer of an SQLite database. A durable commit costs a flush of the disk, so
-// the transactions that come in while one commit is under way share the next: each runs in a
-// savepoint of its own inside one SQL transaction, and all are acknowledged after its commit. There
-// is no timer; a lone writer waits for nobody.
+// batcher is the only writer of an SQLite database. A durable commit costs a flush of the disk, so
+// the transactions that arrive during one commit share the next: each runs in its own savepoint
+// inside one SQL transaction, and all are acknowledged after its commit. There is no timer: a
+// single writer does not wait.
 //
-// A function runs on its caller's goroutine, when its turn comes, so that a panic unwinds where it
-// belongs.
+// A function runs on its caller's goroutine, so that a panic unwinds there.
 type batcher struct {
 	writer  *sql.DB // one connection, which the job queue uses too
 	session *session
@@ -36,26 +35,26 @@ type batcher struct {
 
 	connectionWait time.Duration
 	logLimit       int64
-	nextCheckpoint int64 // size of the log at which one is due
+	nextCheckpoint int64 // size of the log at which the next one is due
 
 	lastFailure atomic.Pointer[error] // of the last commit; nil when it succeeded
 
-	attempts atomic.Int64 // to commit, that are over
+	attempts atomic.Int64 // finished attempts to commit
 
 	writes, commits, largest, overloads, failures, walBytes atomic.Int64
 }
 
-// turn is one transaction on its way through the batcher.
+// turn is one transaction in the batcher.
 type turn struct {
 	claimed atomic.Bool   // by the batcher, to run it, or by its caller, to give up
-	begin   chan *session // from the batcher: go
-	ran     chan error    // from the caller: how it went
-	result  chan error    // from the batcher: committed, or why not
+	begin   chan *session // from the batcher: run now
+	ran     chan error    // from the caller: the function's result
+	result  chan error    // from the batcher: the result of the commit
 }
 
 func (t *turn) claim() bool { return t.claimed.CompareAndSwap(false, true) }
 
-// errAborted stands for a function that never returned: it panicked, or ended its goroutine.
+// errAborted is the result of a function that did not return: it panicked, or ended its goroutine.
 var errAborted = errors.New("transaction aborted")
 
 func startBatcher(writer *sql.DB, session *session, walPath string, maxWaiting int) *batcher {
@@ -68,13 +67,13 @@ func startBatcher(writer *sql.DB, session *session, walPath string, maxWaiting i
 	return b
 }
 
-// stop runs what is queued and ends the writer. Nothing may be added any more.
+// stop runs what is queued and ends the writer. No write may be added afterwards.
 func (b *batcher) stop() {
 	close(b.queue)
 	<-b.stopped
 }
 
-// write is the caller's side: wait for a turn, run fn, wait for the commit.
+// write is the caller's side: it waits for a turn, runs fn and waits for the commit.
 func (b *batcher) write(ctx context.Context, fn func(context.Context, *session) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -90,19 +89,19 @@ func (b *batcher) write(ctx context.Context, fn func(context.Context, *session) 
 	var session *session
 	select {
 	case session = <-t.begin:
-	case err := <-t.result: // the batch failed before this turn came
+	case err := <-t.result: // the batch failed before this turn
 		return err
 	case <-ctx.Done():
 		if t.claim() {
 			return fmt.Errorf("wait for a turn to write: %w", ctx.Err())
 		}
-		select { // too late: the turn is coming
+		select { // too late: the batcher has claimed the turn
 		case session = <-t.begin:
 		case err := <-t.result:
 			return err
 		}
 	}
-	// From here on the caller can no longer leave: others in the batch depend on it.
+	// The caller can no longer give up: others in the batch depend on it.
 	if err := t.run(context.WithoutCancel(ctx), session, fn); err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func (t *turn) run(ctx context.Context, session *session, fn func(context.Contex
 	return outcome
 }
 
-// run is the writer's side: commit what is waiting, and again.
+// run is the writer's side: it commits the waiting transactions, batch after batch.
 func (b *batcher) run() {
 	defer close(b.stopped)
 	batch := make([]*turn, 0, maxBatch)
@@ -142,19 +141,19 @@ func (b *batcher) drain(batch []*turn) []*turn {
 	return batch
 }
 
-// join adds the turns that came while the batch ran. Callers that are ready to come go first: where
-// the processors are busy, a batch that does not let them would be committed nearly empty, and a
-// commit costs more than a turn.
+// join adds the turns that arrived while the batch ran. It yields to callers that are ready to add
+// one: on busy processors the batch would otherwise be committed nearly empty, and a commit costs
+// more than a turn.
 func (b *batcher) join(batch []*turn) []*turn {
 	runtime.Gosched()
 	return b.drain(batch)
 }
 
-// commit runs a batch in one SQL transaction and tells every member that was not refused by its own
-// function what became of it. When the commit fails, nobody is acknowledged.
+// commit runs a batch in one SQL transaction and sends the result to every member whose function
+// did not fail. If the commit fails, no member is acknowledged.
 func (b *batcher) commit(batch []*turn) {
 	members, err := b.transact(batch)
-	b.attempts.Add(1) // also after a failure, of which nobody knows how much is on the disk
+	b.attempts.Add(1) // also after a failure, which may have left part of it on the disk
 	if err == nil {
 		b.lastFailure.Store(nil)
 		b.commits.Add(1)
@@ -169,8 +168,8 @@ func (b *batcher) commit(batch []*turn) {
 	}
 }
 
-// transact returns the turns that wait for the result. After an error these are all that were not
-// told their own.
+// transact returns the turns that wait for the result: after an error, all that did not get their
+// own.
 func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 	ctx := context.Background()
 	members = batch[:0:0]
@@ -220,8 +219,8 @@ func (b *batcher) transact(batch []*turn) (members []*turn, err error) {
 	return members, nil
 }
 
-// connection waits until the job queue gives the connection back. Should it never do so, this
-// writer must not wait with it: the queue itself may be waiting for a write.
+// connection waits until the job queue returns the connection. The wait is bounded, because the
+// queue itself may wait for a write.
 func (b *batcher) connection(ctx context.Context) (*sql.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.connectionWait)
 	defer cancel()
@@ -235,21 +234,21 @@ func (b *batcher) connection(ctx context.Context) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// release gives the connection back, or closes it after a failure: what SQLite cached in it is no
-// longer trusted. The next batch opens another.
+// release returns the connection, or closes it after a failure: its caches are no longer trusted.
+// The next batch opens another.
 func release(conn *sql.Conn, failure error) {
 	if failure != nil {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
-	_ = conn.Close() // of a closed one: nothing
+	_ = conn.Close() // does nothing if it is already closed
 }
 
-// runInSavepoint gives a turn to its caller. It keeps what the function wrote, or takes back
-// exactly that. An error means that the SQL transaction itself is lost: SQLite ends it, savepoints
-// and all, on some I/O errors.
+// runInSavepoint lets a turn's caller run its function. It keeps or rolls back exactly what the
+// function wrote. An error means that the SQL transaction itself is lost: SQLite ends it, with all
+// savepoints, on some I/O errors.
 func (b *batcher) runInSavepoint(ctx context.Context, session *session, t *turn) (kept bool, err error) {
 	if _, err := session.exec(ctx, savepoint); err != nil {
-		return true, err // its function has not run: the caller waits for the result
+		return true, err // the function has not run: its caller waits for the result
 	}
 	t.begin <- session
 	if refusal := <-t.ran; refusal != nil {
@@ -270,9 +269,9 @@ var (
 	releaseSavepoint    = preparedWrite("RELEASE turn")
 )
 
-// boundLog keeps the write-ahead log from growing for as long as there are readers. SQLite's own
-// checkpoints start the log over only when they happen to meet no reader of it; this one waits for
-// them. Where even that does not help, it tries again when the log has grown as much again.
+// boundLog keeps the write-ahead log from growing while there are readers. SQLite's own checkpoints
+// restart the log only when no reader uses it; this one waits for the readers. If that fails too,
+// it tries again when the log has grown by the same size.
 func (b *batcher) boundLog() {
 	size := fileSize(b.walPath)
 	if size >= b.nextCheckpoint {
@@ -286,7 +285,7 @@ func (b *batcher) boundLog() {
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
-		return 0 // not there
+		return 0 // does not exist
 	}
 	return info.Size()
 }

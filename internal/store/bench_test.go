@@ -22,9 +22,9 @@ var engines = []struct {
 	{"postgres", func(t testing.TB) string { return pgtest.Database(t) }},
 }
 
-// BenchmarkCreate compares creates through Tx with the same statements in a transaction of their
-// own, one after the other. PostgreSQL shares commits by itself; its tests run without fsync, so
-// its figures say nothing about disks.
+// BenchmarkCreate compares creates through Tx with the same statements in separate transactions.
+// PostgreSQL shares commits itself; its tests run without fsync, so its figures do not include the
+// disk.
 func BenchmarkCreate(b *testing.B) {
 	for _, engine := range engines {
 		for _, callers := range []int{1, 64} {
@@ -77,8 +77,8 @@ func benchmarkCreate(b *testing.B, callers int, transact func(context.Context, f
 	})
 }
 
-// reportCPU adds the processor time of this process, which a busy machine does not change as it
-// does the wall's.
+// reportCPU adds the processor time of this process, which depends less on other load than wall
+// time.
 func reportCPU(b *testing.B, before time.Duration) {
 	b.ReportMetric(float64((processCPU()-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 }
@@ -131,7 +131,7 @@ func benchmarkReads(b *testing.B, db *DB, drafts int64) {
 			defer reportCPU(b, processCPU())
 			for b.Loop() {
 				if got, err := db.ListDrafts(ctx, alice, page.filter); err != nil || len(got) != page.want {
-					b.Fatalf("%d drafts, %v", len(got), err)
+					b.Fatalf("list drafts: got %d, error %v; want a full page", len(got), err)
 				}
 			}
 		})

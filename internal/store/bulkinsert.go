@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// bulk inserts many rows with few statements: what a row costs beside its values, finding the
-// statement and running it, is shared. The rows have a first column in common.
+// bulk inserts many rows with few statements, so that the rows share the cost of a statement. The
+// rows have the same value in the first column.
 type bulk struct {
-	columns int // besides the common one
+	columns int // without the first one
 	sizes   []bulkSize
 }
 
-// bulkSize is the statement for a fixed number of rows. The numbers are few, so that each statement
+// bulkSize is the statement for a fixed number of rows. There are few sizes, so that each statement
 // is parsed once.
 type bulkSize struct {
 	rows               int
 	sqlite, postgreSQL string
 }
 
-// Both engines would take more parameters in a statement, 32,766 and 65,535, but beyond these sizes
-// little is left to gain.
+// Both engines allow more parameters in a statement, 32,766 and 65,535, but larger sizes are hardly
+// faster.
 var bulkRows = []int{256, 32, 4, 1}
 
-// newBulk makes the statements from the first words of one. SQLite gets parameters without names,
-// except for the first: it looks named ones up one by one.
+// newBulk makes the statements from the beginning of one. On SQLite all parameters but the first
+// are unnamed: SQLite searches named ones linearly.
 func newBulk(insert string, columns int) bulk {
 	b := bulk{columns: columns}
 	for _, rows := range bulkRows {
@@ -48,12 +48,12 @@ func newBulk(insert string, columns int) bulk {
 	return b
 }
 
-// insertRows inserts all rows. The function appends the values of some of them, row by row.
+// insertRows inserts all rows. appendValues appends the values of some rows to the arguments.
 func insertRows[T any](tx *Tx, b bulk, common any, rows []T, appendValues func([]any, []T) []any) error {
 	args := make([]any, 0, 1+min(len(rows), bulkRows[0])*b.columns)
 	for _, size := range b.sizes {
 		statement := size.sqlite
-		if tx.session.conn != nil { // which is PostgreSQL's
+		if tx.session.conn != nil { // PostgreSQL
 			statement = size.postgreSQL
 		}
 		for len(rows) >= size.rows {

@@ -10,7 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// ChainPosition reads how far a chain was followed. Not at all yet: [ErrNotFound].
+// ChainPosition reads how far a chain was followed. Not followed yet: [ErrNotFound].
 func (db *DB) ChainPosition(ctx context.Context, chainID uint64) (onchain.Position, error) {
 	return read(ctx, db, func(r reader) (onchain.Position, error) { return r.ChainPosition(chainID) })
 }
@@ -33,8 +33,8 @@ func (r reader) ChainPosition(chainID uint64) (onchain.Position, error) {
 	return position, nil
 }
 
-// StartChain stores the first position of a chain, and its tip as the first of the followed blocks.
-// When there is a position already, it fails with [ErrConflict] and changes nothing.
+// StartChain stores the first position of a chain, and its tip as the first followed block. If
+// there is already a position, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) StartChain(position onchain.Position) error {
 	changed, err := tx.exec(insertPosition, int64(position.ChainID), int64(position.Start),
 		int64(position.Tip.Number), position.Tip.Hash.String(), position.Tip.Time.UnixMicro(),
@@ -48,8 +48,8 @@ func (tx *Tx) StartChain(position onchain.Position) error {
 	return tx.AddBlocks(position.ChainID, []onchain.Block{position.Tip})
 }
 
-// MoveChain moves the position that was read to another, and returns it as it is then. When
-// somebody else moved it first, it fails with [ErrConflict] and changes nothing.
+// MoveChain moves the position that was read to another and returns the new one. If another
+// transaction moved it first, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) MoveChain(was onchain.Position, tip onchain.Block, head, final uint64) (onchain.Position, error) {
 	changed, err := tx.exec(movePosition, int64(was.ChainID), was.Version,
 		int64(tip.Number), tip.Hash.String(), tip.Time.UnixMicro(), int64(head), int64(final), tx.Now.UnixMicro())
@@ -65,9 +65,8 @@ func (tx *Tx) MoveChain(was onchain.Position, tip onchain.Block, head, final uin
 	return moved, nil
 }
 
-// HoldChain keeps a chain where it is until the end of the transaction: whoever wants to move it
-// waits. What is read afterwards therefore stays true of the chain. One that is not followed needs
-// no holding.
+// HoldChain locks the position of a chain until the transaction ends, so that what is read
+// afterwards stays true of the chain. It does nothing for a chain that is not followed.
 func (tx *Tx) HoldChain(chainID uint64) error {
 	if _, err := tx.exec(holdPosition, int64(chainID)); err != nil {
 		return fmt.Errorf("hold chain %d: %w", chainID, err)
@@ -102,8 +101,8 @@ func (r reader) chainBlocks(chainID, below uint64, limit int) ([]onchain.Block, 
 	return blocks, nil
 }
 
-// AddBlocks adds to the followed blocks. A number that is there already is [ErrConflict], and fails
-// the transaction.
+// AddBlocks adds followed blocks. It fails the transaction with [ErrConflict] if a number already
+// exists.
 func (tx *Tx) AddBlocks(chainID uint64, blocks []onchain.Block) error {
 	err := insertRows(tx, insertBlocks, int64(chainID), blocks, func(args []any, blocks []onchain.Block) []any {
 		for i := range blocks {
@@ -117,8 +116,8 @@ func (tx *Tx) AddBlocks(chainID uint64, blocks []onchain.Block) error {
 	return nil
 }
 
-// RemoveBlocksAbove takes back everything above a block: the followed blocks and their events. It
-// returns the events newest first, the order in which their effects are to be taken back.
+// RemoveBlocksAbove deletes the followed blocks above a number and their events. It returns the
+// events newest first, the order in which their effects must be reverted.
 func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []onchain.Event, err error) {
 	args := []any{int64(chainID), int64(number)}
 	removed, err = tx.chainEvents(selectEventsAbove, args)
@@ -129,20 +128,20 @@ func (tx *Tx) RemoveBlocksAbove(chainID, number uint64) (removed []onchain.Event
 		_, err = tx.exec(deleteBlocksAbove, args...)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take back chain %d to block %d: %w", chainID, number, err)
+		return nil, fmt.Errorf("revert chain %d to block %d: %w", chainID, number, err)
 	}
 	return removed, nil
 }
 
-// PruneBlocks forgets the followed blocks below a number. Their events stay.
+// PruneBlocks deletes the followed blocks below a number. Their events are kept.
 func (tx *Tx) PruneBlocks(chainID, below uint64) error {
 	if _, err := tx.exec(deleteBlocksBelow, int64(chainID), int64(below)); err != nil {
-		return fmt.Errorf("forget blocks of chain %d: %w", chainID, err)
+		return fmt.Errorf("delete blocks of chain %d: %w", chainID, err)
 	}
 	return nil
 }
 
-// AddFactory remembers that quotes are made for a factory. It may be known already.
+// AddFactory stores that quotes are made for a factory. It may be known already.
 func (tx *Tx) AddFactory(chainID uint64, factory sortie.Address) error {
 	if _, err := tx.exec(insertFactory, int64(chainID), hexAddress(factory)); err != nil {
 		return fmt.Errorf("add factory %s: %w", factory, err)

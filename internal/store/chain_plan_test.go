@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// chainQueries are the reads and searches that the follower, the sender and the operators repeat
-// for as long as the service lives. What they cost must depend on what is under way, not on all
-// that ever was.
+// chainQueries are the frequent queries of the follower, the sender and the operators. Their cost
+// must depend on what is under way, not on the number of all rows.
 var chainQueries = []struct {
 	name, query string
 	sqlite      []string // the ways to the rows
@@ -97,7 +96,7 @@ func TestSQLiteChainPlans(t *testing.T) {
 	}
 }
 
-// TestPostgresChainPlans looks at plans in a database that has been in use for long.
+// TestPostgresChainPlans checks plans in a database with many rows.
 func TestPostgresChainPlans(t *testing.T) {
 	t.Parallel()
 	run := postgresConsole(t)

@@ -55,7 +55,7 @@ func testEventsAsWritten(t *testing.T, url string) {
 	}
 	got, err = db.ChainEvents(context.Background(), testChain, 3, 4)
 	if err != nil || len(got) != 10 || !sameEvent(got[0], want[15]) || !sameEvent(got[9], want[24]) {
-		t.Errorf("blocks 3 and 4 have %d events, %v", len(got), err)
+		t.Errorf("events of blocks 3 and 4: got %d, error %v; want those written", len(got), err)
 	}
 }
 
@@ -154,7 +154,7 @@ func testReorganizations(t *testing.T, url string) {
 	}
 	tip := blocks[len(blocks)-1].Number
 	if page, err := db.ChainBlocks(ctx, testChain, tip, 2); err != nil || len(page) != 2 || page[0].Number != tip-1 || page[1].Number != tip-2 {
-		t.Errorf("two blocks below %d are %v, %v", tip, page, err)
+		t.Errorf("two blocks below %d: got %v, error %v; want the two newest", tip, page, err)
 	}
 }
 
@@ -214,7 +214,7 @@ func testPositionRace(t *testing.T, url string) {
 		}
 		now, err := db.ChainPosition(ctx, testChain)
 		if err != nil || len(moved) != 1 || now != moved[0] || now.Version != was.Version+1 {
-			t.Fatalf("%v moved the position, which is %+v, %v", moved, now, err)
+			t.Fatalf("race for the position: got winners %v, position %+v, error %v; want one winner and its position", moved, now, err)
 		}
 		if events, err := db.ChainEvents(ctx, testChain, 100+round*100, 199+round*100); err != nil || len(events) != 1 || events[0].Block != now.Tip.Number {
 			t.Fatalf("%d events remain of the race, %v; want the winner's", len(events), err)
@@ -231,7 +231,7 @@ func testFactories(t *testing.T, url string) {
 	}))
 	got, err := db.Factories(context.Background(), testChain)
 	if err != nil || len(got) != 2 || !slices.Contains(got, alice) || !slices.Contains(got, bob) {
-		t.Errorf("the factories are %v, %v", got, err)
+		t.Errorf("factories: got %v, error %v; want both, sorted", got, err)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestBulkStatementsFitTheirEngines(t *testing.T) {
 		for _, size := range b.sizes {
 			if parameters := 1 + size.rows*b.columns; parameters > 32_766 || strings.Count(size.sqlite, "?") != size.rows*(1+b.columns) ||
 				!strings.HasSuffix(size.postgreSQL, "$"+big.NewInt(int64(parameters)).String()+")") {
-				t.Errorf("the statement for %d rows does not have %d parameters: %.200s", size.rows, parameters, size.postgreSQL)
+				t.Errorf("statement for %d rows: want %d parameters, got %.200s", size.rows, parameters, size.postgreSQL)
 			}
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// AddEvents adds events of the chain, many with one statement. One that is there already is
-// [ErrConflict], and fails the transaction.
+// AddEvents adds events of the chain, many with one statement. It fails the transaction with
+// [ErrConflict] if an event already exists.
 func (tx *Tx) AddEvents(chainID uint64, events []onchain.Event) error {
 	for i := range events {
 		if !isWhole(&events[i]) {
@@ -30,7 +30,7 @@ func (tx *Tx) AddEvents(chainID uint64, events []onchain.Event) error {
 	return nil
 }
 
-// RemoveEvent takes back one event, which need not be there: it is for repairs.
+// RemoveEvent deletes an event, if it exists. It is for repairs.
 func (tx *Tx) RemoveEvent(chainID, block, logIndex uint64) error {
 	if _, err := tx.exec(deleteEvent, int64(chainID), int64(block), int64(logIndex)); err != nil {
 		return fmt.Errorf("remove event %d of block %d: %w", logIndex, block, err)
@@ -77,7 +77,7 @@ WHERE chain_id = $1 AND block_number > $2 ORDER BY block_number DESC, log_index 
 
 var insertEvents = newBulk(`INSERT INTO chain_events (chain_id, `+chainEventColumns+`) VALUES `, 8)
 
-// eventData is what the data column may hold. [appendEventData] writes it.
+// eventData is the content of the data column. [appendEventData] writes it.
 type eventData struct {
 	MissionID     string         `json:"missionId"`
 	Creator       sortie.Address `json:"creator"`
@@ -136,13 +136,13 @@ func readEventData(event *onchain.Event, text []byte) error {
 	return nil
 }
 
-// eventWriter turns events into values. It spends little on each: many thousands are added at once
-// when a chain is followed for the first time.
+// eventWriter converts events to values. It is optimized, because many thousands are added when a
+// chain is followed for the first time.
 type eventWriter struct {
-	text []byte // the texts of all rows of a statement, one behind the other
+	text []byte // the texts of all rows of a statement, concatenated
 	ends []int
 
-	// The values of the row before, which are often those of the next.
+	// The values of the previous row, which the next row often repeats.
 	blockHash, factory any
 	lastBlockHash      sortie.Hash
 	lastFactory        sortie.Address
@@ -186,7 +186,7 @@ func (w *eventWriter) appendValues(args []any, events []onchain.Event) []any {
 	return args
 }
 
-// mark takes the text with one more value at its end.
+// mark sets the text, which has one more value at its end.
 func (w *eventWriter) mark(text []byte) {
 	w.text, w.ends = text, append(w.ends, len(text))
 }
@@ -204,8 +204,8 @@ func isWhole(event *onchain.Event) bool {
 	return false
 }
 
-// appendEventData writes the data of a whole event by hand: reflection would cost more than the
-// insertion.
+// appendEventData writes the data of a whole event without reflection, which would cost more than
+// the insertion.
 func appendEventData(dst []byte, event *onchain.Event) []byte {
 	switch event.Kind {
 	case onchain.EventMissionFunded:

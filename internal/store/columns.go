@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The spellings of values in columns and in their JSON.
+// Conversions of values to and from columns and their JSON.
 
 func appendAddress(dst []byte, address sortie.Address) []byte {
 	return hex.AppendEncode(append(dst, "0x"...), address[:])
@@ -22,7 +22,7 @@ func appendHash(dst []byte, hash sortie.Hash) []byte {
 	return hex.AppendEncode(append(dst, "0x"...), hash[:])
 }
 
-// appendInteger appends a number, of which nearly all are small.
+// appendInteger appends a number. Most numbers are small.
 func appendInteger(dst []byte, value *big.Int) []byte {
 	if value.IsUint64() {
 		return strconv.AppendUint(dst, value.Uint64(), 10)
@@ -30,11 +30,11 @@ func appendInteger(dst []byte, value *big.Int) []byte {
 	return value.Append(dst, 10)
 }
 
-// appendText appends a JSON string. The text may come from anywhere; nearly always it is plain.
+// appendText appends a JSON string. Most texts need no escapes.
 func appendText(dst []byte, text string) []byte {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(text) // a string always has a form
+			quoted, _ := json.Marshal(text) // cannot fail for a string
 			return append(dst, quoted...)
 		}
 	}
@@ -45,10 +45,10 @@ func nullableHash(hash sortie.Hash) sql.NullString {
 	return sql.NullString{String: hash.String(), Valid: hash != sortie.Hash{}}
 }
 
-// joined is a row with more columns than the function that scans it knows of.
+// joined is a row with more columns than the function that scans it knows.
 type joined struct {
 	row  scanner
-	more []any // where the columns behind those go
+	more []any // destinations of the additional columns
 }
 
 func (j joined) Scan(dest ...any) error { return j.row.Scan(append(dest, j.more...)...) }
@@ -56,7 +56,7 @@ func (j joined) Scan(dest ...any) error { return j.row.Scan(append(dest, j.more.
 func parseInteger(text string) (*big.Int, error) {
 	value, ok := new(big.Int).SetString(text, 10)
 	if !ok {
-		return nil, fmt.Errorf("%q is no integer", text)
+		return nil, fmt.Errorf("%q is not an integer", text)
 	}
 	return value, nil
 }

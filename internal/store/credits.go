@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// CreditedAccounts reads the accounts, up to limit, that blocks deferred payments of these missions
-// to, those after one.
+// CreditedAccounts reads up to limit accounts, after one, that have a deferred payment of the
+// mission.
 func (db *DB) CreditedAccounts(ctx context.Context, draftID string, after sortie.Address, limit int) ([]sortie.Address, error) {
 	return read(ctx, db, func(r reader) (accounts []sortie.Address, err error) {
 		err = r.each(selectCredited, []any{draftID, hexAddress(after), limit}, func(row scanner) error {
@@ -29,35 +29,35 @@ func (db *DB) CreditedAccounts(ctx context.Context, draftID string, after sortie
 	})
 }
 
-// AddCreditHolders remembers accounts that may have a credit.
+// AddCreditHolders stores accounts that may have a credit.
 func (tx *Tx) AddCreditHolders(chainID uint64, holders []onchain.CreditHolder) error {
 	for _, holder := range holders {
 		if _, err := tx.exec(insertCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account)); err != nil {
-			return fmt.Errorf("remember the credit of %s: %w", holder.Account, err)
+			return fmt.Errorf("add credit holder %s: %w", holder.Account, err)
 		}
 	}
 	return nil
 }
 
-// EmptyCreditHolders notes which accounts had no credit after a block, and forgets those that had
-// none in a final one.
+// EmptyCreditHolders records which accounts had no credit after a block, and deletes those that had
+// none in a final block.
 func (tx *Tx) EmptyCreditHolders(chainID, block uint64, empty []onchain.CreditHolder) error {
 	for _, holder := range empty {
 		if _, err := tx.exec(emptyCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account), int64(block)); err != nil {
-			return fmt.Errorf("note that %s has no credit: %w", holder.Account, err)
+			return fmt.Errorf("record that %s has no credit: %w", holder.Account, err)
 		}
 	}
 	if _, err := tx.exec(deleteEmptyCreditHolders, int64(chainID)); err != nil {
-		return fmt.Errorf("forget accounts without a credit: %w", err)
+		return fmt.Errorf("delete accounts without a credit: %w", err)
 	}
 	return nil
 }
 
-// FillCreditHolders notes that accounts have a credit.
+// FillCreditHolders records that accounts have a credit.
 func (tx *Tx) FillCreditHolders(chainID uint64, holders []onchain.CreditHolder) error {
 	for _, holder := range holders {
 		if _, err := tx.exec(fillCreditHolder, int64(chainID), hexAddress(holder.Factory), hexAddress(holder.TokenAddress), hexAddress(holder.Account)); err != nil {
-			return fmt.Errorf("note that %s has a credit: %w", holder.Account, err)
+			return fmt.Errorf("record that %s has a credit: %w", holder.Account, err)
 		}
 	}
 	return nil

@@ -65,8 +65,8 @@ func sameTime(a, b *time.Time) bool {
 	return a.Equal(*b)
 }
 
-// testDeadlinesOfOlderRows gives drafts that were made before there were deadlines those that they
-// would have now.
+// testDeadlinesOfOlderRows checks that the migration gives older drafts the deadlines that they
+// would get now.
 func testDeadlinesOfOlderRows(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	const reclaim = 1_790_000_000
@@ -134,7 +134,7 @@ func testDeadlinesOfOlderRows(t *testing.T, url string) {
 	}
 }
 
-// runUpdates forgets the deadlines and runs what a migration does for rows that are there.
+// runUpdates clears the deadlines and runs the migration's updates of existing rows.
 func runUpdates(t *testing.T, db *DB, url, suffix string) {
 	t.Helper()
 	engine := "postgres"
@@ -211,8 +211,8 @@ func testCompletion(t *testing.T, url string) {
 	listed("closing began before", 0)
 }
 
-// testReceiptsAfterTheMoneyLeft keeps no receipt of a mission whose money left the contract, until
-// the chain takes that back.
+// testReceiptsAfterTheMoneyLeft checks that no receipt is stored for a mission whose money left the
+// contract, unless a reorganization reverts that.
 func testReceiptsAfterTheMoneyLeft(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, nil)
@@ -246,11 +246,11 @@ func testReceiptsAfterTheMoneyLeft(t *testing.T, url string) {
 		mustTx(t, db, func(tx *Tx) error { return tx.CloseSlots(slots.DraftID, closed) })
 		list, err := db.ReceiptsDue(context.Background(), ReceiptCursor{}, 10)
 		if err != nil || (len(list) == 0) != closed {
-			t.Errorf("closed %t: %d receipts are due, %v", closed, len(list), err)
+			t.Errorf("receipts due, mission closed %t: got %d, error %v; want one only while it is open", closed, len(list), err)
 		}
 		err = db.Tx(context.Background(), func(tx *Tx) error { return tx.PutReceipt(final, json.RawMessage(`{}`), alice) })
 		if errors.Is(err, ErrConflict) != closed || err != nil && !closed {
-			t.Errorf("closed %t: keep a receipt: %v", closed, err)
+			t.Errorf("put a receipt, mission closed %t: got %v, want a conflict only when it is closed", closed, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Deliverables is what the answer about a mission's deliverables begins with.
+// Deliverables is the header of a mission's deliverables.
 type Deliverables struct {
 	DraftID, MissionID string
 	Published          bool
@@ -19,8 +19,8 @@ type Deliverables struct {
 	Accepted           int
 }
 
-// DeliverablesOf finds a mission of the wallet by its draft id or mission id. One that does not
-// exist and one of somebody else are the same: [ErrNotFound].
+// DeliverablesOf finds a mission of the wallet by its draft id or mission id. If the mission does
+// not exist or belongs to another wallet, it fails with [ErrNotFound].
 func (db *DB) DeliverablesOf(ctx context.Context, wallet sortie.Address, id string) (Deliverables, error) {
 	return read(ctx, db, func(r reader) (Deliverables, error) { return r.deliverablesOf(wallet, id) })
 }
@@ -35,7 +35,7 @@ func (r reader) deliverablesOf(wallet sortie.Address, id string) (Deliverables, 
 	err := r.one(query, []any{hexAddress(wallet), id}, func(row scanner) error {
 		return row.Scan(&found.DraftID, &found.MissionID, &found.Accepted, &summary)
 	})
-	if errors.Is(err, ErrNotFound) { // of the published ones
+	if errors.Is(err, ErrNotFound) { // not published
 		draft, err := r.DraftByID(wallet, id)
 		return Deliverables{DraftID: draft.ID, MissionID: draft.MissionID}, err
 	}
@@ -46,11 +46,11 @@ func (r reader) deliverablesOf(wallet sortie.Address, id string) (Deliverables, 
 	return found, nil
 }
 
-// DeliverablePage hands up to limit accepted submissions of a mission to each, in the order of
-// acceptance, behind the one with the number afterSeq. What is read once is never preceded by
-// something new. The fragment is valid until each returns.
+// DeliverablePage calls each for up to limit accepted submissions of a mission, in the order of
+// acceptance, after the one with the number afterSeq. No later page contains an earlier number. The
+// fragment is valid until each returns.
 //
-// What a page costs depends neither on how many there are nor on how deep it lies.
+// The cost of a page does not depend on the number of submissions or on the position of the page.
 func (db *DB) DeliverablePage(ctx context.Context, draftID string, afterSeq int64, limit int,
 	each func(acceptSeq int64, submissionID string, hasThumbnail bool, fragment []byte),
 ) error {
@@ -59,7 +59,7 @@ func (db *DB) DeliverablePage(ctx context.Context, draftID string, afterSeq int6
 			acceptSeq    int64
 			submissionID string
 			hasThumbnail bool
-			fragment     sql.RawBytes // valid until the next row: none is copied
+			fragment     sql.RawBytes // valid until the next row; not copied
 		)
 		columns := []any{&acceptSeq, &submissionID, &hasThumbnail, &fragment}
 		return struct{}{}, r.each(selectDeliverables, []any{draftID, afterSeq, limit}, func(row scanner) error {

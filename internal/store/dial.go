@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A commit waits for its answer without a deadline. What ends it when the server's machine is gone
-// is the connection: after lostAfter without an answer of the other side's TCP.
+// A commit waits for its answer without a deadline. If the server's machine is lost, the wait ends
+// with the connection, after lostAfter without an acknowledgement from the other side.
 const (
 	keepAliveIdle     = 15 * time.Second
 	keepAliveInterval = 5 * time.Second

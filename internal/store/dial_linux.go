@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setUserTimeout bounds the time for which bytes that were sent may stay unacknowledged. Keepalive
-// alone does not: it waits until nothing is in flight.
+// setUserTimeout bounds the time that sent bytes may stay unacknowledged. Keepalive alone does not:
+// it waits until no data is in flight.
 func setUserTimeout(network, _ string, connection syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -4,5 +4,5 @@ package store
 
 import "syscall"
 
-// setUserTimeout does nothing: here keepalive alone ends dead connections.
+// setUserTimeout does nothing: on this system only keepalive ends dead connections.
 func setUserTimeout(string, string, syscall.RawConn) error { return nil }

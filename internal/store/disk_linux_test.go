@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The disk of these tests fails in a process of its own: a limit on the size of files counts for
-// the whole process, and a small disk is mounted where nobody else sees it.
+// The disk of these tests fails in a child process: a limit on the size of files applies to
+// the whole process, and a small disk is mounted where no other process sees it.
 
 func init() {
 	children["failing disk"] = childFailingDisk
@@ -46,7 +46,7 @@ func awaitDone(c *child) {
 		c.t.Log(line)
 	}
 	if err := c.cmd.Wait(); err != nil {
-		c.t.Errorf("the child ended with %v", err)
+		c.t.Errorf("child process: got %v, want it to end without an error", err)
 	}
 }
 
@@ -58,7 +58,7 @@ func must(holds bool, format string, args ...any) {
 	}
 }
 
-// checkRefusing writes to a database whose disk takes nothing more, from many callers at once.
+// checkRefusing writes to a database on a full disk, from many callers at once.
 func checkRefusing(db *DB, existing Draft, round string) {
 	ctx := context.Background()
 	failures := db.Stats().Failures

@@ -16,14 +16,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// NewDraft is what a draft is made of. None of it ever changes.
+// NewDraft holds the values of a new draft. They never change.
 type NewDraft struct {
 	ID             string
 	MissionID      string
 	Wallet         sortie.Address
 	IdempotencyKey string
 	Fingerprint    mission.Fingerprint
-	Mission        json.RawMessage // the normalized mission, as answers carry it
+	Mission        json.RawMessage // the normalized mission, as responses carry it
 	Title          string
 	Token          sortie.Token
 	TokenAddress   sortie.Address
@@ -47,34 +47,34 @@ type Draft struct {
 	Version       int64 // grows with every transition
 }
 
-// DraftFilter chooses a page of drafts, newest first.
+// DraftFilter selects a page of drafts, newest first.
 type DraftFilter struct {
 	Status    sortie.ListStatus // empty: all
 	BeforeSeq int64             // 0: from the newest
 	Limit     int
-	MaxBytes  int // the draft whose mission reaches this sum of bytes is the last one read; 0: no bound
+	MaxBytes  int // reading stops after the draft whose mission reaches this sum of bytes; 0: no bound
 }
 
-// Transition is where a draft goes.
+// Transition is the new state of a draft.
 type Transition struct {
 	State         mission.State
 	QuoteDeadline uint64     // Unix seconds if the quote is frozen in this state; 0 if it is live
 	PublishBy     *time.Time // as in [Draft]
 }
 
-// CreateDraft stores a draft with the event that tells of it. When the wallet already has one under
-// the same idempotency key, that one is returned instead, and created is false; whether it is the
-// same mission is for the caller to see.
+// CreateDraft stores a draft and its event. If the wallet already has a draft under the same
+// idempotency key, it returns that draft and created is false; the caller must compare the
+// missions.
 //
-// It fails with [ErrDraftLimit] when the wallet holds maxUnfunded drafts that wait for funding, and
-// with [ErrIDTaken], after which the transaction can go on with other ids.
+// It fails with [ErrDraftLimit] when the wallet has maxUnfunded unfunded drafts, and with
+// [ErrIDTaken], after which the transaction can continue with other ids.
 func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stored Draft, created bool, err error) {
 	stored = Draft{NewDraft: draft, State: mission.Created(), CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
 	stored.Seq, err = tx.insert(insertDraft,
 		draft.ID, draft.MissionID, hexAddress(draft.Wallet), draft.IdempotencyKey, string(draft.Fingerprint), string(draft.Mission),
 		draft.Title, string(draft.Token), hexAddress(draft.TokenAddress), int64(draft.ChainID), hexAddress(draft.Factory),
 		draft.Reward.String(), draft.TargetCount, draft.Nonce.String(), tx.Now.UnixMicro(), nullableTime(draft.EndsAt))
-	if errors.Is(err, ErrNotFound) { // not inserted: a unique index said no
+	if errors.Is(err, ErrNotFound) { // a unique index refused the row
 		stored, err = tx.DraftByKey(draft.Wallet, draft.IdempotencyKey)
 		if errors.Is(err, ErrNotFound) {
 			err = ErrIDTaken
@@ -93,9 +93,9 @@ func (tx *Tx) CreateDraft(draft NewDraft, maxUnfunded int, event NewEvent) (stor
 	return stored, true, nil
 }
 
-// TransitionDraft moves a draft from the state it was read in to another, together with the event
-// that tells of it, and returns the draft as it is then. When somebody else moved it first, it
-// fails with [ErrConflict] and changes nothing.
+// TransitionDraft moves a draft from the state that was read to another, stores the event and
+// returns the new draft. If another transaction moved it first, it fails with [ErrConflict] and
+// changes nothing.
 func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft, error) {
 	moved := draft
 	moved.State, moved.QuoteDeadline, moved.PublishBy = to.State, to.QuoteDeadline, to.PublishBy
@@ -109,15 +109,15 @@ func (tx *Tx) TransitionDraft(draft Draft, to Transition, event NewEvent) (Draft
 	return moved, tx.insertEvent(draft.Wallet, draft.ID, event)
 }
 
-// DraftMove is a draft as it was read, and where it goes.
+// DraftMove is a draft as it was read, and its new state.
 type DraftMove struct {
 	Draft Draft
 	To    Transition
-	Steps int64 // transitions on the way, which its version counts
+	Steps int64 // number of transitions, which is added to the version
 }
 
-// TransitionDrafts is [Tx.TransitionDraft] for many drafts, with all the events that tell of what
-// became of them, in their order. A conflict over one of them fails the transaction.
+// TransitionDrafts is [Tx.TransitionDraft] for many drafts, with all their events in order. A
+// conflict over one of them fails the transaction.
 func (tx *Tx) TransitionDrafts(moves []DraftMove, events []DraftEvent) error {
 	counts := make(map[sortie.Address]walletCount)
 	for i := range moves {
@@ -132,7 +132,7 @@ func (tx *Tx) TransitionDrafts(moves []DraftMove, events []DraftEvent) error {
 	return tx.appendEvents(counts, events)
 }
 
-// moveDraft changes the draft's own row, and what depends on its state.
+// moveDraft changes the draft's row and what depends on its state.
 func (tx *Tx) moveDraft(draft *Draft, to Transition, steps int64) error {
 	changed, err := tx.exec(moveDraft, draft.ID, draft.Version,
 		string(to.State.Depth), string(to.State.Decision), to.State.Refunded, string(to.State.View().List),
@@ -149,20 +149,19 @@ func (tx *Tx) moveDraft(draft *Draft, to Transition, steps int64) error {
 	return nil
 }
 
-// DraftByID finds a draft of the wallet by its draft id or its mission id. Absent or somebody
-// else's: [ErrNotFound].
+// DraftByID finds a draft of the wallet by its draft id or its mission id. If the draft is absent
+// or belongs to another wallet, it fails with [ErrNotFound].
 func (db *DB) DraftByID(ctx context.Context, wallet sortie.Address, id string) (Draft, error) {
 	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByID(wallet, id) })
 }
 
-// DraftByKey finds the draft that the wallet made under an idempotency key, or fails with
-// [ErrNotFound].
+// DraftByKey finds the wallet's draft with an idempotency key, or fails with [ErrNotFound].
 func (db *DB) DraftByKey(ctx context.Context, wallet sortie.Address, key string) (Draft, error) {
 	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByKey(wallet, key) })
 }
 
-// ListDrafts reads a page of the wallet's drafts. Its cost does not depend on how many there are,
-// nor on how deep it lies.
+// ListDrafts reads a page of the wallet's drafts. Its cost does not depend on their number or on
+// the position of the page.
 func (db *DB) ListDrafts(ctx context.Context, wallet sortie.Address, filter DraftFilter) ([]Draft, error) {
 	return read(ctx, db, func(r reader) ([]Draft, error) { return r.listDrafts(wallet, filter) })
 }
@@ -192,8 +191,8 @@ func (r reader) listDrafts(wallet sortie.Address, filter DraftFilter) ([]Draft, 
 	return drafts, nil
 }
 
-// DraftsToLapse reads up to limit drafts that could have been published before a time and can no
-// longer, the longest ended first.
+// DraftsToLapse reads up to limit drafts whose time to be published ended before a time, the
+// longest ended first.
 func (db *DB) DraftsToLapse(ctx context.Context, at time.Time, limit int) ([]Draft, error) {
 	return read(ctx, db, func(r reader) (drafts []Draft, err error) {
 		err = r.each(selectDraftsToLapse, []any{at.UnixMicro(), limit}, func(row scanner) error {
@@ -233,8 +232,7 @@ func (r reader) draft(query string, args ...any) (draft Draft, err error) {
 	return draft, nil
 }
 
-// unfunded is what a draft in this state adds to its wallet's count of drafts that wait for
-// funding.
+// unfunded returns what a draft in this state adds to its wallet's count of unfunded drafts.
 func unfunded(state mission.State) int {
 	if state.View().List == sortie.ListPendingFunding {
 		return 1
@@ -257,7 +255,7 @@ WHERE draft_id = $1 AND version = $2`)
 	selectDraftByMissionID = preparedRead(`SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND mission_id = $2`)
 	selectDraftByKey       = preparedRead(`SELECT ` + draftColumns + ` FROM drafts WHERE wallet = $1 AND idempotency_key = $2`)
 
-	// A limit that is a bare parameter makes SQLite plan the statement anew each time it is bound.
+	// SQLite would plan the statement again each time a limit that is a bare parameter is bound.
 	selectDrafts = preparedRead(`SELECT ` + draftColumns + ` FROM drafts
 WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`)
 	selectDraftsInStatus = preparedRead(`SELECT ` + draftColumns + ` FROM drafts
@@ -267,8 +265,8 @@ WHERE wallet = $1 AND list_status = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3 +
 WHERE publish_by IS NOT NULL AND publish_by <= $1 ORDER BY publish_by LIMIT $2 + 0`)
 )
 
-// insertDraft adds a draft in the state in which all begin. Any unique index may refuse the row:
-// the wallet's key, or a drawn id that exists already.
+// insertDraft adds a draft in its first state. Any unique index may refuse the row: the wallet's
+// key, or an id that exists already.
 var insertDraft = func() string {
 	begin := mission.Created()
 	return preparedWrite(fmt.Sprintf(`INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token,
@@ -288,7 +286,7 @@ func scanDraft(row scanner) (Draft, error) {
 		chainID, targetCount, createdAt, updatedAt int64
 		deadline, endsAt, publishBy                sql.NullInt64
 	)
-	// Scanning into *string is several times cheaper than into a pointer to a type of ours.
+	// Scanning into *string is several times cheaper than into a pointer to a named type.
 	err := row.Scan(&draft.Seq, &draft.ID, &draft.MissionID, &wallet, &draft.IdempotencyKey, (*string)(&draft.Fingerprint),
 		&missionJSON, &draft.Title, (*string)(&draft.Token), &token, &chainID, &factory, &reward, &targetCount, &nonce,
 		&createdAt, (*string)(&draft.State.Depth), (*string)(&draft.State.Decision), &draft.State.Refunded, &deadline,
@@ -302,7 +300,7 @@ func scanDraft(row scanner) (Draft, error) {
 	var exact bool
 	draft.Reward, exact = new(big.Int).SetString(reward, 10)
 	if !exact {
-		return Draft{}, fmt.Errorf("draft %s: reward %q is no integer", draft.ID, reward)
+		return Draft{}, fmt.Errorf("draft %s: reward %q is not an integer", draft.ID, reward)
 	}
 	err = errors.Join(
 		parse(&draft.Wallet, wallet, sortie.ParseAddress), parse(&draft.TokenAddress, token, sortie.ParseAddress),
@@ -318,8 +316,8 @@ func parse[T any](to *T, text string, parser func(string) (T, error)) (err error
 	return err
 }
 
-// hexAddress is how columns hold addresses: one spelling for each, so that they can be compared as
-// text.
+// hexAddress returns the form of an address in columns: one spelling, so that addresses can be
+// compared as text.
 func hexAddress(address sortie.Address) string {
 	var text [2 + 2*len(address)]byte
 	hex.Encode(text[copy(text[:], "0x"):], address[:])

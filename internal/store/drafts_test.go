@@ -92,16 +92,16 @@ func testKeyRace(t *testing.T, url string) {
 			return err
 		}))
 		if creations.Load() != 1 {
-			t.Errorf("%d callers created the draft", creations.Load())
+			t.Errorf("race for a key: got %d callers that created the draft, want 1", creations.Load())
 		}
 		for _, draft := range drafts {
 			if !reflect.DeepEqual(draft, drafts[0]) {
-				t.Fatalf("two callers got different drafts: %+v and %+v", draft, drafts[0])
+				t.Fatalf("race for a key: got %+v, want %+v for all callers", draft, drafts[0])
 			}
 		}
 	}
 	if stored := list(t, db, alice, "", 100); len(stored) != 5 {
-		t.Errorf("5 keys made %d drafts", len(stored))
+		t.Errorf("drafts of 5 keys: got %d, want 5", len(stored))
 	}
 	checkCounters(t, db, alice)
 }
@@ -119,7 +119,7 @@ func testForeignDrafts(t *testing.T, url string) {
 		t.Errorf("DraftByKey of another wallet: %v, want ErrNotFound", err)
 	}
 	if drafts := list(t, db, bob, "", 10); len(drafts) != 0 {
-		t.Errorf("a wallet without drafts lists %d", len(drafts))
+		t.Errorf("list of a wallet without drafts: got %d, want 0", len(drafts))
 	}
 }
 
@@ -244,14 +244,14 @@ func testListPartition(t *testing.T, url string) {
 	for _, status := range sortie.ListStatuses() {
 		part := list(t, db, alice, status, 7)
 		if len(part) == 0 {
-			t.Errorf("no draft is %s: the test proves nothing about it", status)
+			t.Errorf("drafts with status %s: got none, want some to test", status)
 		}
 		if !slices.IsSortedFunc(part, func(a, b Draft) int { return int(b.Seq - a.Seq) }) {
-			t.Errorf("the list of %s is not newest first", status)
+			t.Errorf("list of %s: got another order, want newest first", status)
 		}
 		for _, draft := range part {
 			if _, twice := union[draft.ID]; twice || draft.State.View().List != status || draft.Wallet != alice {
-				t.Errorf("draft %s of %s in state %+v is listed under %s", draft.ID, draft.Wallet, draft.State, status)
+				t.Errorf("draft %s of %s in state %+v: got it in the list of %s, want it in another", draft.ID, draft.Wallet, draft.State, status)
 			}
 			union[draft.ID] = draft
 		}
@@ -294,7 +294,7 @@ func testPagesWhileWriting(t *testing.T, url string) {
 				t.Fatal("a draft was listed twice")
 			}
 			if old := seen[max(0, len(seen)-len(before)):]; !slices.Equal(old, before) {
-				t.Fatalf("the pages do not end with the %d drafts that were there before", len(before))
+				t.Fatalf("pages: got another end, want the %d drafts that existed before", len(before))
 			}
 		}
 	}
@@ -348,7 +348,7 @@ func testTransitionsTogether(t *testing.T, url string) {
 	for _, move := range moves {
 		draft, err := db.DraftByDraftID(ctx, move.Draft.ID)
 		if err != nil || draft.State != move.To.State || draft.QuoteDeadline != move.To.QuoteDeadline || draft.Version != move.Draft.Version+move.Steps {
-			t.Errorf("a draft that went to %+v is %+v, %v", move.To, draft, err)
+			t.Errorf("draft moved to %+v: got %+v, error %v", move.To, draft, err)
 		}
 	}
 	told := func(wallet sortie.Address) (text string) {
@@ -358,7 +358,7 @@ func testTransitionsTogether(t *testing.T, url string) {
 		}
 		for i, event := range stored {
 			if event.Seq != int64(i+1) {
-				t.Errorf("event %d of %s is numbered %d", i+1, wallet, event.Seq)
+				t.Errorf("number of event %d of %s: got %d, want no gaps", i+1, wallet, event.Seq)
 			}
 			text += event.Type + " "
 		}
@@ -377,9 +377,9 @@ func testTransitionsTogether(t *testing.T, url string) {
 		return nil
 	})
 	if err := moveAll(); !errors.Is(err, ErrConflict) || !errors.Is(swallowed, ErrConflict) {
-		t.Errorf("drafts that were moved move again: %v, %v", err, swallowed)
+		t.Errorf("move drafts a second time: got %v and %v, want ErrConflict", err, swallowed)
 	}
 	if draft, err := db.DraftByDraftID(ctx, first.ID); err != nil || draft.Version != moves[0].Draft.Version || told(alice) != before {
-		t.Errorf("a conflict over one draft moved another: %+v, %v", draft, err)
+		t.Errorf("draft moved together with a conflict: got %+v, error %v; want it unchanged", draft, err)
 	}
 }

@@ -10,30 +10,29 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// nearDistance is in how many bits the perceptual hashes of two pictures that look the same may
-// differ.
+// nearDistance is the maximum number of different bits in the perceptual hashes of two similar
+// pictures.
 const nearDistance = 6
 
-// A perceptual hash is found by its words. Of hashes that differ in at most 7 bits one of the four
-// words differs in at most one, whichever bits they are, so it is enough to ask for the words of a
-// hash and for those a single bit away.
+// A perceptual hash is indexed by its words. If two hashes differ in at most 7 bits, one of the
+// four words differs in at most one, whichever bits they are, so it is enough to ask for the words
+// of a hash and for those a single bit away.
 const (
 	wordBits   = 16
 	wordCount  = 64 / wordBits
 	wordProbes = wordCount * (1 + wordBits)
 )
 
-// maxLookalikeRows is how many words of hashes are looked at in one go: those of a thousand
-// pictures that look the same, or of some millions that do not.
+// maxLookalikeRows is the number of indexed words that are read at once: those of a thousand
+// similar pictures, or of some millions of different ones.
 const maxLookalikeRows = 4096
 
-// Duplicates finds the earliest other submission with the same file, as it came or as it is served,
-// and the earliest one with a picture that looks the same; empty where there is none. Of a thousand
-// and more that look the same it finds any. Submissions of the same contributor that were rejected
-// or withdrawn do not count.
+// Duplicates finds the earliest other submission with the same uploaded or served file, and the
+// earliest one with a similar picture; empty if there is none. If more than a thousand are similar,
+// it finds any of them. Rejected and withdrawn submissions of the same contributor do not count.
 //
-// Ask after the submission's own file and media are committed: of two copies that come in at the
-// same time each then finds the other, or one finds the other, but never neither.
+// Call it after the submission's file and media are committed: of two copies that arrive at the
+// same time, at least one then finds the other.
 func (db *DB) Duplicates(ctx context.Context, submission Submission) (exact, near string, err error) {
 	_, err = read(ctx, db, func(r reader) (struct{}, error) {
 		if exact, err = r.exactDuplicate(&submission); err != nil {
@@ -57,7 +56,7 @@ func (r reader) exactDuplicate(of *Submission) (id string, err error) {
 	if err = find(selectExactDuplicate, of.UploadedHash); err != nil || id != "" || of.Media == nil {
 		return id, err
 	}
-	return id, find(selectServedDuplicate, of.Media.ServedHash) // only what nobody sees of it was changed
+	return id, find(selectServedDuplicate, of.Media.ServedHash) // only invisible parts of the file differ
 }
 
 func (r reader) nearDuplicate(of *Submission) (id string, err error) {
@@ -74,7 +73,7 @@ func (r reader) nearDuplicate(of *Submission) (id string, err error) {
 	return r.earliest(of, candidates)
 }
 
-// earliest finds the earliest of some submissions that counts.
+// earliest returns the earliest of the candidates that counts.
 func (r reader) earliest(of *Submission, candidates []string) (id string, err error) {
 	var first int64
 	err = lookups(candidates, func(args []any) error {
@@ -91,8 +90,8 @@ func (r reader) earliest(of *Submission, candidates []string) (id string, err er
 	return id, err
 }
 
-// lookalikes finds the submissions whose hash is near. Where there is much to look at it gives up,
-// and says that these are not all.
+// lookalikes finds the submissions with a similar hash. It stops at maxLookalikeRows rows, and
+// reports whether it read all.
 func (r reader) lookalikes(perceptual uint64) (ids []string, all bool, err error) {
 	rows := 0
 	err = r.each(selectLookalikes, append(probes(perceptual), maxLookalikeRows), func(row scanner) error {
@@ -106,12 +105,11 @@ func (r reader) lookalikes(perceptual uint64) (ids []string, all bool, err error
 		return err
 	})
 	slices.Sort(ids)
-	return slices.Compact(ids), rows < maxLookalikeRows, err // a hash may be found by several words
+	return slices.Compact(ids), rows < maxLookalikeRows, err // several words may find the same hash
 }
 
-// anyLookalike goes through the words of a hash until it has found a submission with a near one
-// that counts. Those that do not count may be many: a contributor who sends a picture often must
-// not hide whose it is.
+// anyLookalike searches the words of a hash until it finds a similar submission that counts. There
+// may be many that do not count: a contributor who sends a picture often must not hide its owner.
 func (r reader) anyLookalike(of *Submission) (id string, err error) {
 	for _, word := range probes(*of.Media.Perceptual) {
 		perceptual, last := int64(math.MinInt64), ""
@@ -141,7 +139,7 @@ func near(candidate int64, perceptual uint64) bool {
 	return bits.OnesCount64(uint64(candidate)^perceptual) <= nearDistance
 }
 
-// probes are the words to ask for.
+// probes returns the words to search for.
 func probes(perceptual uint64) []any {
 	args := make([]any, 0, wordProbes)
 	for number := range wordCount {
@@ -154,7 +152,7 @@ func probes(perceptual uint64) []any {
 	return args
 }
 
-// perceptualWord is a word of a hash with its number in front.
+// perceptualWord returns a word of a hash, prefixed with its number.
 func perceptualWord(perceptual uint64, number int) int64 {
 	return int64(number)<<wordBits | int64(uint16(perceptual>>(number*wordBits)))
 }

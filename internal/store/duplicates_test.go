@@ -41,7 +41,7 @@ func testDuplicates(t *testing.T, url string) {
 	early := mustDeclare(t, db, here, contributor(1), "declared first, uploaded last")
 	first := submitPicture(t, db, elsewhere, contributor(2), hash, perceptual)
 	if exact, near := duplicatesOf(t, db, first); exact != "" || near != "" {
-		t.Errorf("the first of its kind is a duplicate of %q and %q", exact, near)
+		t.Errorf("duplicates of the first submission: got %q and %q, want none", exact, near)
 	}
 
 	second := submitPicture(t, db, here, contributor(3), hash, perceptual^0b111111)
@@ -66,7 +66,7 @@ func testDuplicates(t *testing.T, url string) {
 	rejected := mustMove(t, db, submitPicture(t, db, here, contributor(4), hash, perceptual), sortie.SubmissionRejected)
 	mustMove(t, db, submitPicture(t, db, elsewhere, contributor(4), hash, perceptual), sortie.SubmissionWithdrawn)
 	if exact, near := duplicatesOf(t, db, submitPicture(t, db, here, contributor(4), hash, perceptual)); exact != "" || near != "" {
-		t.Errorf("a second attempt is a duplicate of %q and %q", exact, near)
+		t.Errorf("duplicates of a second attempt: got %q and %q, want none", exact, near)
 	}
 	if exact, near := duplicatesOf(t, db, submitPicture(t, db, here, contributor(5), hash, perceptual)); exact != rejected.ID || near != rejected.ID {
 		t.Errorf("a copy of a rejected one is a duplicate of %q and %q, want %s", exact, near, rejected.ID)
@@ -94,15 +94,15 @@ func testDuplicates(t *testing.T, url string) {
 
 	flat := mustUpload(t, db, mustDeclare(t, db, here, contributor(6), "without a picture"))
 	if exact, near := duplicatesOf(t, db, flat); exact != "" || near != "" {
-		t.Errorf("a file without a picture is a duplicate of %q and %q", exact, near)
+		t.Errorf("duplicates of a file without a picture: got %q and %q, want none", exact, near)
 	}
 	if exact, near := duplicatesOf(t, db, mustDeclare(t, db, here, contributor(6), "without a file")); exact != "" || near != "" {
-		t.Errorf("a submission without a file is a duplicate of %q and %q", exact, near)
+		t.Errorf("duplicates of a submission without a file: got %q and %q, want none", exact, near)
 	}
 }
 
-// testOwnDuplicates wants to be paid twice for one picture, in each of the ways in which it can be
-// recognized.
+// testOwnDuplicates checks that a contributor cannot be paid twice for one picture, for each way to
+// recognize it.
 func testOwnDuplicates(t *testing.T, db *DB, here, elsewhere Slots) {
 	t.Helper()
 	const wallet = 9
@@ -142,16 +142,16 @@ func testOwnDuplicates(t *testing.T, db *DB, here, elsewhere Slots) {
 	}
 }
 
-// testManyLookalikes has one submission found among thousands of pictures that look the same and do
-// not count. What is looked at at once stays bounded.
+// testManyLookalikes finds one submission among thousands of similar pictures that do not count,
+// with a bounded number of rows read at once.
 func testManyLookalikes(t *testing.T, url string) {
 	const many = maxLookalikeRows + 500
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target, s.PerContributor = 1000, 1000 })
-	perceptual := rand.Uint64() &^ 0b111111 // so that the other comes behind all of them
+	perceptual := rand.Uint64() &^ 0b111111 // so that the other one is after all of them
 	mustTx(t, db, func(tx *Tx) error {
 		for i := range many {
-			if err := tx.indexPerceptual(fmt.Sprintf("sub_%026d", i), perceptual); err != nil { // of nobody
+			if err := tx.indexPerceptual(fmt.Sprintf("sub_%026d", i), perceptual); err != nil { // of no submission
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func testManyLookalikes(t *testing.T, url string) {
 	})
 	mine := submitPicture(t, db, slots, contributor(1), drawHash(), perceptual)
 	if _, near := duplicatesOf(t, db, mine); near != "" {
-		t.Errorf("a picture is a duplicate of %q, which does not count", near)
+		t.Errorf("near duplicate: got %q, want none: it does not count", near)
 	}
 	found, err := read(context.Background(), db, func(r reader) ([]string, error) {
 		ids, all, err := r.lookalikes(perceptual)
@@ -169,7 +169,7 @@ func testManyLookalikes(t *testing.T, url string) {
 		return ids, err
 	})
 	if err != nil || len(found) > maxLookalikeRows {
-		t.Errorf("%d submissions were read at once, %v", len(found), err)
+		t.Errorf("lookalikes: got %d at once, error %v; want at most the limit", len(found), err)
 	}
 	other := submitPicture(t, db, slots, contributor(2), drawHash(), perceptual^0b111111)
 	if _, near := duplicatesOf(t, db, mine); near != other.ID {
@@ -177,8 +177,7 @@ func testManyLookalikes(t *testing.T, url string) {
 	}
 }
 
-// TestNearDuplicatesAreComplete holds that the words asked for find every hash that is near, and
-// that nothing else counts.
+// TestNearDuplicatesAreComplete checks that the probed words find every near hash, and no other.
 func TestNearDuplicatesAreComplete(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqliteURL(t), Options{})
@@ -204,7 +203,7 @@ func TestNearDuplicatesAreComplete(t *testing.T) {
 			isFound = isFound || id == stored.ID
 		}
 		if distance := bits.OnesCount64(perceptual ^ other); isFound != (distance <= nearDistance) {
-			rt.Fatalf("%064b and %064b, %d bits apart: found %t", perceptual, other, distance, isFound)
+			rt.Fatalf("hashes %064b and %064b, %d bits apart: got found %t, want the opposite", perceptual, other, distance, isFound)
 		}
 	})
 }
@@ -228,7 +227,7 @@ func TestProbesAreComplete(t *testing.T) {
 			met = met || asked[perceptualWord(perceptual, number)]
 		}
 		if !met || len(asked) != wordProbes {
-			t.Fatalf("%064b and %064b have no word in common among %d", perceptual, other, len(asked))
+			t.Fatalf("hashes %064b and %064b: got no common word among %d, want one", perceptual, other, len(asked))
 		}
 	}
 }

@@ -18,8 +18,8 @@ type Earning struct {
 	FirstAt time.Time // when the first of them was queued
 }
 
-// EarningsOf sums the payouts of a contributor up by token and status, in one statement that reads
-// nothing but an index.
+// EarningsOf sums the payouts of a contributor by token and status, in one statement that reads
+// only an index.
 func (db *DB) EarningsOf(ctx context.Context, recipient sortie.Address) ([]Earning, error) {
 	return read(ctx, db, func(r reader) (earnings []Earning, err error) {
 		err = r.each(selectEarnings, []any{hexAddress(recipient)}, func(row scanner) error {
@@ -38,13 +38,14 @@ func (db *DB) EarningsOf(ctx context.Context, recipient sortie.Address) ([]Earni
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("sum up the payouts of %s: %w", recipient, err)
+			return nil, fmt.Errorf("sum the payouts of %s: %w", recipient, err)
 		}
 		return earnings, nil
 	})
 }
 
-// addEarning adds payouts to those of the same token and status, which come before them.
+// addEarning adds payouts to the last sum if it has the same token and status, and appends them
+// otherwise.
 func addEarning(earnings []Earning, e Earning) []Earning {
 	last := len(earnings) - 1
 	if last < 0 || earnings[last].Token != e.Token || earnings[last].Status != e.Status {
@@ -68,7 +69,7 @@ func (db *DB) PaymentsOf(ctx context.Context, draftID string, afterSlot int64, l
 }
 
 var (
-	// The sums are made here: they do not fit the integers of the engines.
+	// The sums are computed in Go: they do not fit the integers of the engines.
 	selectEarnings = preparedRead(`SELECT token, status, amount, COUNT(*), MIN(queued_at) FROM payouts WHERE recipient = $1
 GROUP BY token, status, amount ORDER BY token, status, amount`)
 	selectPaymentsOf = preparedRead(`SELECT ` + payoutColumns + ` FROM payouts

@@ -12,13 +12,13 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// NewEvent says what happened, in the words of the API.
+// NewEvent is an event in the terms of the API.
 type NewEvent struct {
 	Type string
 	Data json.RawMessage
 }
 
-// Event is a stored event. Events are never changed, and removed only with a draft that was never
+// Event is a stored event. Events never change, and are removed only with a draft that was never
 // funded.
 type Event struct {
 	NewEvent
@@ -35,7 +35,7 @@ type DraftEvent struct {
 	NewEvent
 }
 
-// AppendEvent adds an event about a draft to those of a wallet, for what happens beside
+// AppendEvent adds an event about a draft to the events of a wallet, for events other than
 // transitions.
 func (tx *Tx) AppendEvent(wallet sortie.Address, draftID string, event NewEvent) error {
 	if err := tx.countTransition(wallet, 0); err != nil {
@@ -44,8 +44,8 @@ func (tx *Tx) AppendEvent(wallet sortie.Address, draftID string, event NewEvent)
 	return tx.insertEvent(wallet, draftID, event)
 }
 
-// EventsAfter reads up to limit events of the wallet behind the one numbered seq, oldest first.
-// What is read once is never preceded by something new.
+// EventsAfter reads up to limit events of the wallet after the one numbered seq, oldest first. No
+// later read returns an earlier number.
 func (db *DB) EventsAfter(ctx context.Context, wallet sortie.Address, seq int64, limit int) ([]Event, error) {
 	return read(ctx, db, func(r reader) ([]Event, error) { return r.eventsAfter(wallet, seq, limit) })
 }
@@ -67,7 +67,7 @@ func (r reader) eventsAfter(wallet sortie.Address, seq int64, limit int) ([]Even
 	return events, nil
 }
 
-// insertEvent gives the event the number that was counted for it last.
+// insertEvent adds an event with the number that was counted last.
 func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, event NewEvent) error {
 	_, err := tx.exec(insertEvent, hexAddress(wallet), draftID, event.Type, string(event.Data), tx.Now.UnixMicro())
 	if err != nil {
@@ -76,8 +76,8 @@ func (tx *Tx) insertEvent(wallet sortie.Address, draftID string, event NewEvent)
 	return nil
 }
 
-// appendEvents adds many events to those of their wallets, and to the wallets' counts. Wallets are
-// taken in one order by all who take several, so that nobody waits for somebody who waits for them.
+// appendEvents adds many events and changes the wallets' counts. All transactions lock wallets in
+// the same order, which prevents deadlocks.
 func (tx *Tx) appendEvents(counts map[sortie.Address]walletCount, events []DraftEvent) error {
 	for i := range events {
 		count := counts[events[i].Wallet]

@@ -58,7 +58,7 @@ func testEventsWhileWriting(t *testing.T, url string) {
 		t.Errorf("the reader saw %d events, want %d", last, writers*each+1)
 	}
 	if events, err := db.EventsAfter(ctx, bob, 0, 10); err != nil || len(events) != 0 {
-		t.Errorf("another wallet reads %d events, %v", len(events), err)
+		t.Errorf("events of another wallet: got %d, error %v; want none", len(events), err)
 	}
 	checkCounters(t, db, alice)
 }
@@ -74,7 +74,7 @@ func testSettingRace(t *testing.T, url string) {
 	}))
 	for _, value := range values {
 		if len(value) != 3 || value[0] != 0 || value[1] != 0xff || !bytes.Equal(value, values[0]) {
-			t.Errorf("two callers got %x and %x", value, values[0])
+			t.Errorf("race for a setting: got %x, want %x for all callers", value, values[0])
 		}
 	}
 }

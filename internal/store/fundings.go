@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Terms are what the draft promised, which the contract must hold.
+// Terms returns the terms that the contract must have for the draft.
 func (d *Draft) Terms() onchain.Terms {
 	return onchain.Terms{
 		DraftID: d.ID, MissionID: d.MissionID, Factory: d.Factory, Creator: d.Wallet, Token: d.TokenAddress,
@@ -27,8 +27,8 @@ type FundedDraft struct {
 	onchain.Funding
 }
 
-// AddFunding stores that a draft is funded. When it is already, or another draft has the mission
-// key, it fails with [ErrConflict] and changes nothing.
+// AddFunding stores the funding of a draft. If the draft is already funded, or another draft has
+// the mission key, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) AddFunding(funding onchain.Funding) error {
 	changed, err := tx.exec(insertFunding, funding.DraftID, int64(funding.ChainID), funding.MissionKey.String(),
 		int64(funding.Block), funding.BlockHash.String(), funding.Transaction.String(), int64(funding.LogIndex), int64(funding.ReclaimAfter))
@@ -44,7 +44,7 @@ func (tx *Tx) AddFunding(funding onchain.Funding) error {
 	return nil
 }
 
-// RemoveFunding takes back that a draft is funded, its closing included. Not funded: [ErrNotFound].
+// RemoveFunding deletes the funding of a draft with its closing. Not funded: [ErrNotFound].
 func (tx *Tx) RemoveFunding(draftID string) error {
 	if err := tx.reopenBook(draftID); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (tx *Tx) RemoveFunding(draftID string) error {
 	return tx.changeFunding("remove funding of", draftID, deleteFunding)
 }
 
-// SetClosing stores that a funded mission has ended, or with nil that it has not. Not funded:
+// SetClosing stores the closing of a funded mission, or with nil that it is open. Not funded:
 // [ErrNotFound].
 func (tx *Tx) SetClosing(draftID string, closing *onchain.Closing) error {
 	if closing == nil {
@@ -76,7 +76,7 @@ func (tx *Tx) changeFunding(what, draftID, statement string, args ...any) error 
 	return nil
 }
 
-// followRefund keeps refund_due true to the state that a draft moves to.
+// followRefund sets refund_due for the new state of a draft.
 func (tx *Tx) followRefund(draft *Draft, to mission.State) error {
 	if to.Decision == draft.State.Decision && to.Refunded == draft.State.Refunded {
 		return nil
@@ -128,21 +128,21 @@ func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth missio
 }
 
 // RefundsToConfirm reads up to limit drafts whose missions were closed at or below a block, which
-// are rejected or undecided, and do not count as refunded yet, in the order of the chain, after a
-// place: the block of a closing and the number of its draft.
+// are rejected or undecided and not refunded yet, in the order of the chain, after a position: the
+// block of a closing and the number of its draft.
 func (db *DB) RefundsToConfirm(ctx context.Context, chainID, maxBlock uint64, after onchain.Place, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectRefundsToConfirm, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit,
 		int64(after.Block), int64(after.Index))
 }
 
-// FundedDrafts reads up to limit funded drafts of a chain whose missions are open, behind the one
-// numbered seq, oldest first.
+// FundedDrafts reads up to limit funded drafts of a chain whose missions are open, after the one
+// numbered afterSeq, oldest first.
 func (db *DB) FundedDrafts(ctx context.Context, chainID uint64, afterSeq int64, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectFundedDrafts, int64(chainID), afterSeq, limit)
 }
 
-// DraftsInReview reads up to limit drafts that wait for a decision, behind the one numbered seq,
-// oldest first.
+// DraftsInReview reads up to limit drafts that wait for a decision, after the one numbered
+// afterSeq, oldest first.
 func (db *DB) DraftsInReview(ctx context.Context, afterSeq int64, limit int) ([]FundedDraft, error) {
 	return db.fundedDrafts(ctx, selectDraftsInReview, afterSeq, limit)
 }
@@ -167,8 +167,8 @@ func (db *DB) fundedDrafts(ctx context.Context, query string, args ...any) ([]Fu
 	})
 }
 
-// FundableDrafts reads up to limit drafts of a chain that are not funded and whose quotes are live,
-// or were until a moment (Unix seconds) or longer, after the one numbered seq, oldest first.
+// FundableDrafts reads up to limit unfunded drafts of a chain whose quotes are live, or were live
+// at a time (Unix seconds), after the one numbered afterSeq, oldest first.
 func (db *DB) FundableDrafts(ctx context.Context, chainID uint64, quotedSince, afterSeq int64, limit int) ([]Draft, error) {
 	return read(ctx, db, func(r reader) (drafts []Draft, err error) {
 		err = r.each(selectFundableDrafts, []any{int64(chainID), afterSeq, limit, quotedSince}, func(row scanner) error {
@@ -183,7 +183,7 @@ func (db *DB) FundableDrafts(ctx context.Context, chainID uint64, quotedSince, a
 	})
 }
 
-// DraftByMissionID finds a draft of any wallet, for the chain and the review.
+// DraftByMissionID finds a draft of any wallet by its mission id.
 func (db *DB) DraftByMissionID(ctx context.Context, missionID string) (Draft, error) {
 	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByMissionID(missionID) })
 }
@@ -193,7 +193,7 @@ func (r reader) DraftByMissionID(missionID string) (Draft, error) {
 	return r.draft(selectAnyDraftByMissionID, missionID)
 }
 
-// DraftByDraftID finds a draft of any wallet, for the chain and the review.
+// DraftByDraftID finds a draft of any wallet by its draft id.
 func (db *DB) DraftByDraftID(ctx context.Context, draftID string) (Draft, error) {
 	return read(ctx, db, func(r reader) (Draft, error) { return r.DraftByDraftID(draftID) })
 }
@@ -203,8 +203,7 @@ func (r reader) DraftByDraftID(draftID string) (Draft, error) {
 	return r.draft(selectAnyDraftByDraftID, draftID)
 }
 
-// OldestDraft tells when the first draft was made. Draft ids sort by creation. None yet:
-// [ErrNotFound].
+// OldestDraft returns when the first draft was created. None yet: [ErrNotFound].
 func (db *DB) OldestDraft(ctx context.Context) (time.Time, error) {
 	return read(ctx, db, func(r reader) (time.Time, error) {
 		var createdAt int64
@@ -264,7 +263,7 @@ WHERE fundings.chain_id = $1 AND refund_due AND closed_block <= $2
 	selectAnyDraftByMissionID = preparedRead(`SELECT ` + draftColumns + ` FROM drafts WHERE mission_id = $1`)
 )
 
-// fundingRow is a row of fundingColumns on its way.
+// fundingRow holds the values of a row of fundingColumns.
 type fundingRow struct {
 	missionKey, blockHash, transaction      string
 	block, logIndex, reclaimAfter           int64
@@ -273,7 +272,7 @@ type fundingRow struct {
 	refundDeferred                          sql.NullBool
 }
 
-// destinations is where the columns go, behind those in front.
+// destinations returns the destinations of the columns, after those in front.
 func (r *fundingRow) destinations(front ...any) []any {
 	return append(front, &r.missionKey, &r.block, &r.blockHash, &r.transaction, &r.logIndex, &r.reclaimAfter,
 		&r.closedBlock, &r.closedHash, &r.closedTransaction, &r.closedReason, &r.refunded, &r.refundDeferred)

@@ -48,7 +48,7 @@ func testFundingAsWritten(t *testing.T, url string) {
 
 	sameKey := drawFunding(other, 8)
 	sameKey.MissionKey = funding.MissionKey
-	mustTx(t, db, func(tx *Tx) error { // which goes on after refusals
+	mustTx(t, db, func(tx *Tx) error { // which continues after refusals
 		for _, refused := range []onchain.Funding{drawFunding(draft, 9), sameKey} {
 			if err := tx.AddFunding(refused); !errors.Is(err, ErrConflict) {
 				t.Errorf("AddFunding of what is funded: %v, want ErrConflict", err)
@@ -82,7 +82,7 @@ func testFundingAsWritten(t *testing.T, url string) {
 	}
 }
 
-func testDraftsOfAnybody(t *testing.T, url string) {
+func testDraftsOfAnyWallet(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(1_790_000_000_000_000)
 	db := open(t, url, Options{Clock: clock.now})
@@ -122,8 +122,7 @@ func testDraftsOfAnybody(t *testing.T, url string) {
 	})
 }
 
-// testFundingQueries does random things to drafts and compares every query with what the rows say
-// one by one.
+// testFundingQueries changes drafts at random and compares every query with the rows.
 func testFundingQueries(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()
@@ -203,7 +202,7 @@ func testFundingQueries(t *testing.T, url string) {
 	}
 	for _, name := range []string{"to deepen from seen", "to deepen from confirmed", "to refund", "in review", "funded", "fundable"} {
 		if found[name] < 10 {
-			t.Errorf("only %d drafts were found %s: the test proves little", found[name], name)
+			t.Errorf("got only %d drafts %s, want more to test", found[name], name)
 		}
 	}
 	testFundingOrder(t, db)
@@ -240,8 +239,7 @@ func disturb(t *testing.T, db *DB, draft *Draft, random *rand.Rand) {
 	}
 }
 
-// testFundingOrder looks at the order of what the queries of a disturbed database give, and at
-// their pages.
+// testFundingOrder checks the order and the pages of the queries.
 func testFundingOrder(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := context.Background()
@@ -260,7 +258,7 @@ func testFundingOrder(t *testing.T, db *DB) {
 	}
 	rest, err := db.FundedDrafts(ctx, testChain, bySeq[0].Seq, 1000)
 	if err != nil || !reflect.DeepEqual(rest, bySeq[1:]) {
-		t.Errorf("behind the first come %d drafts, %v; want %d", len(rest), err, len(bySeq)-1)
+		t.Errorf("drafts after the first: got %d, error %v; want %d", len(rest), err, len(bySeq)-1)
 	}
 }
 

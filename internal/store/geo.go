@@ -17,12 +17,12 @@ type NearSlots struct {
 	Meters int64
 }
 
-// NearFilter chooses a page of missions around a point that take submissions: nearest first, and of
-// those at the same distance the oldest.
+// NearFilter selects a page of missions around a point that take submissions: nearest first, and at
+// the same distance the oldest.
 type NearFilter struct {
 	Lat, Lng    int64            // millionths of a degree
 	MediaType   sortie.MediaType // empty: any
-	AfterMeters int64            // the last of the page before, with its number; both 0: from the nearest
+	AfterMeters int64            // the last of the previous page, with its number; both 0: from the nearest
 	AfterSeq    int64
 	Limit       int
 }
@@ -31,13 +31,13 @@ const (
 	microDegree   = math.Pi / 180 / 1e6
 	halfTurn      = 180_000_000 // in millionths of a degree
 	quarterTurn   = 90_000_000
-	bandHeight    = 100_000 // of a strip of latitude, likewise: 11 km
+	bandHeight    = 100_000 // of a strip of latitude, in millionths of a degree: 11 km
 	nearestRadius = 250.0   // meters
 	farthest      = 100_000.0
-	maxBands      = 20 // that a circle of the farthest radius touches
+	maxBands      = 20 // strips that a circle of the farthest radius touches
 )
 
-// latBand is the strip of latitude that a point is in.
+// latBand returns the strip of latitude that contains a point.
 func latBand(lat int64) int64 {
 	band := lat / bandHeight
 	if lat%bandHeight < 0 {
@@ -48,8 +48,8 @@ func latBand(lat int64) int64 {
 
 // SlotsNear reads a page of the missions within 100 km of a point that take submissions now.
 //
-// It looks around the point in growing circles until it has a page, so that in the midst of many
-// missions few are looked at. Pages far from the point pass over all that are nearer.
+// It searches circles of growing radius until it has a page, so that it reads few missions where
+// there are many. Pages far from the point skip all nearer missions.
 func (db *DB) SlotsNear(ctx context.Context, filter NearFilter) ([]NearSlots, error) {
 	now := db.clock().UnixMicro()
 	return read(ctx, db, func(r reader) ([]NearSlots, error) {
@@ -93,8 +93,8 @@ func (r reader) nearest(filter NearFilter, now int64) ([]neighbor, error) {
 	}
 }
 
-// withSlots reads the slots of neighbors. Those that were filled or closed in the meantime are left
-// out.
+// withSlots reads the slots of neighbors. It leaves out those that were filled or closed in the
+// meantime.
 func (r reader) withSlots(neighbors []neighbor) ([]NearSlots, error) {
 	bySeq := make(map[int64]OpenSlots, len(neighbors))
 	numbers := make([]int64, len(neighbors))
@@ -131,7 +131,7 @@ func (n neighbor) compare(other neighbor) int {
 type nearestPage struct {
 	limit     int
 	after     neighbor
-	radius    int64 // meters; farther ones may have nearer ones outside of what was looked at
+	radius    int64 // meters; beyond it the search is not complete
 	neighbors []neighbor
 }
 
@@ -149,28 +149,29 @@ func (p *nearestPage) add(n neighbor) {
 	p.neighbors = slices.Insert(p.neighbors, at, n)
 }
 
-// surroundings are the strips of latitude, and the parts of them, that a circle touches.
+// surroundings are the strips of latitude, and the spans of longitude in them, that a circle
+// touches.
 type surroundings struct {
 	firstBand, lastBand int64
 	spans               [][2]int64 // of longitude; two where the circle crosses the 180th meridian
 }
 
 func around(lat, lng int64, meters float64) surroundings {
-	// A little more than the circle: distances are rounded to meters, and coordinates to a tenth of
-	// one.
+	// Slightly larger than the circle: distances are rounded to meters, and coordinates to a tenth
+	// of one.
 	angle := (meters + 2) / mission.EarthRadius
 	reach := int64(angle/microDegree) + 1
 	south, north := lat-reach, lat+reach
 	s := surroundings{firstBand: latBand(max(south, -quarterTurn)), lastBand: latBand(min(north, quarterTurn))}
 	width := math.Sin(angle) / math.Cos(float64(lat)*microDegree)
 	if south <= -quarterTurn || north >= quarterTurn || width >= 1 {
-		s.spans = [][2]int64{{-halfTurn, halfTurn}} // a pole is in it
+		s.spans = [][2]int64{{-halfTurn, halfTurn}} // it contains a pole
 		return s
 	}
 	reach = int64(math.Asin(width)/microDegree) + 1
 	west, east := lng-reach, lng+reach
 	switch {
-	case west <= -halfTurn: // that meridian has two names
+	case west <= -halfTurn: // that meridian is both -180 and 180 degrees
 		s.spans = [][2]int64{{-halfTurn, east}, {west + 2*halfTurn, halfTurn}}
 	case east >= halfTurn:
 		s.spans = [][2]int64{{west, halfTurn}, {-halfTurn, east - 2*halfTurn}}

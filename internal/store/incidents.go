@@ -13,10 +13,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Incident is something that an operator must look at and clear. A halting one stops publication,
-// payouts and sends.
+// Incident is a problem that an operator must check and clear. A halting one stops publication,
+// payouts and transactions.
 type Incident struct {
-	ID        string // empty for a new one: drawn
+	ID        string // empty for a new one: a random id is used
 	Kind      string
 	Halting   bool
 	Detail    string
@@ -25,12 +25,12 @@ type Incident struct {
 	ClearedBy string
 }
 
-// maxIncidents is how many open incidents are read: somebody who causes them must not fill the
-// memory.
+// maxIncidents bounds the open incidents that are read, so that a client that causes them cannot
+// exhaust the memory.
 const maxIncidents = 256
 
 // OpenIncident stores an incident, opened now, unless one of the same kind and detail is open.
-// Opened tells whether anything changed: an open one that did not halt does so when the new one
+// Opened reports whether a row changed: an open incident that did not halt does so if the new one
 // would.
 func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
 	if incident.ID == "" {
@@ -45,8 +45,8 @@ func (tx *Tx) OpenIncident(incident Incident) (opened bool, err error) {
 	return changed > 0, nil
 }
 
-// ClearIncident stores that somebody looked at an incident. Unknown: [ErrNotFound]. Cleared before:
-// [ErrConflict].
+// ClearIncident stores that an operator cleared an incident. It fails with [ErrNotFound] for an
+// unknown incident and [ErrConflict] for one that is already cleared.
 func (tx *Tx) ClearIncident(id, by string) error {
 	changed, err := tx.exec(clearIncident, id, tx.Now.UnixMicro(), by)
 	if err == nil && changed == 0 {
@@ -60,7 +60,7 @@ func (tx *Tx) ClearIncident(id, by string) error {
 	return nil
 }
 
-// ClearIncidents clears the open incidents of a kind and gives their ids.
+// ClearIncidents clears the open incidents of a kind and returns their ids.
 func (tx *Tx) ClearIncidents(kind, by string) (ids []string, err error) {
 	err = tx.each(clearIncidentsOfKind, []any{kind, tx.Now.UnixMicro(), by}, func(row scanner) error {
 		var id string
@@ -101,8 +101,7 @@ func (r reader) incident(id string) (incident Incident, err error) {
 	return incident, err
 }
 
-// OpenIncidents reads the open incidents, halting ones first and then the oldest; of very many, the
-// first 256.
+// OpenIncidents reads the first 256 open incidents, halting ones first and then the oldest.
 func (db *DB) OpenIncidents(ctx context.Context) ([]Incident, error) {
 	return read(ctx, db, func(r reader) (incidents []Incident, err error) {
 		err = r.each(selectOpenIncidents, []any{maxIncidents}, func(row scanner) error {

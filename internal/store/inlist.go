@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// lookupSize is how many values a statement looks up at once. Fewer are filled up by repeating one
-// of them, so that each statement is parsed once.
+// lookupSize is the number of values in the IN list of a statement. Shorter lists are filled by
+// repeating a value, so that each statement is parsed once.
 const lookupSize = 64
 
-// placeholders is a list of parameters for IN, numbered from first.
+// placeholders returns a list of parameters for IN, numbered from first.
 func placeholders(first, count int) string {
 	var list strings.Builder
 	for i := range count {
@@ -21,7 +21,7 @@ func placeholders(first, count int) string {
 	return list.String()
 }
 
-// lookups cuts values into the arguments of statements that look up lookupSize of them.
+// lookups splits values into the arguments of statements with lookupSize values each.
 func lookups[T any](values []T, run func(args []any) error) error {
 	for len(values) > 0 {
 		args := make([]any, lookupSize)

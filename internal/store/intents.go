@@ -12,19 +12,19 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// IntentStatus is where an intent stands.
+// IntentStatus is the status of an intent.
 type IntentStatus string
 
 // The intent statuses. The first three are active.
 const (
 	IntentQueued IntentStatus = "queued"
-	IntentSent   IntentStatus = "sent"  // a transaction was stored, and perhaps sent
-	IntentMined  IntentStatus = "mined" // in a block that may still vanish
-	IntentDone   IntentStatus = "done"  // in a final block, or done by somebody else
+	IntentSent   IntentStatus = "sent"  // a transaction was stored and may have been sent
+	IntentMined  IntentStatus = "mined" // in a block that is not final
+	IntentDone   IntentStatus = "done"  // in a final block, or done by another transaction
 	IntentVoid   IntentStatus = "void"  // no longer wanted
 )
 
-// Intent is something that the service wants done on chain, once, in a transaction of its own.
+// Intent is one action that the service wants done on chain, in one transaction.
 type Intent struct {
 	ID                   int64
 	ChainID              uint64
@@ -35,14 +35,14 @@ type Intent struct {
 	CreatedAt, UpdatedAt time.Time
 	MinedBlock           uint64
 	MinedTransaction     sortie.Hash
-	Problem              string // what is in the way, for an operator
+	Problem              string // what prevents it, for an operator
 	Attempts             []Attempt
 }
 
 // Attempt is a signed transaction for an intent.
 type Attempt struct {
 	Number         int            // 1, 2, 3, ... for each intent
-	Sender         sortie.Address // that signed it: an intent may be handed to another one
+	Sender         sortie.Address // the signer; an intent may be given to another sender
 	Hash           sortie.Hash
 	Raw            []byte
 	Nonce          uint64
@@ -50,14 +50,14 @@ type Attempt struct {
 	SentAt         time.Time
 }
 
-// MaxIntents is how many intents are read at once.
+// MaxIntents is the maximum number of intents that are read at once.
 const MaxIntents = 256
 
-// AddIntent stores that something is wanted. While an intent for the same kind and subject is
-// active, that one is returned instead, without its attempts, and created is false.
+// AddIntent stores an intent. If an intent for the same kind and subject is active, it returns that
+// one without its attempts, and created is false.
 func (tx *Tx) AddIntent(kind, subject string, chainID uint64, sender sortie.Address) (intent Intent, created bool, err error) {
 	intent = Intent{ChainID: chainID, Sender: sender, Kind: kind, Subject: subject, Status: IntentQueued, CreatedAt: tx.Now, UpdatedAt: tx.Now}
-	for range maxAttempts { // the active one may be done between the two statements
+	for range maxAttempts { // the active one may end between the two statements
 		err = tx.one(insertIntent, []any{int64(chainID), hexAddress(sender), kind, subject, tx.Now.UnixMicro()},
 			func(row scanner) error { return row.Scan(&intent.ID) })
 		if err == nil {
@@ -78,12 +78,12 @@ func (tx *Tx) AddIntent(kind, subject string, chainID uint64, sender sortie.Addr
 }
 
 // AddAttempt stores a signed transaction for an intent that is queued or sent, before it is sent
-// for the first time. The intent is sent from then on and has the attempt's nonce, which it keeps
-// until [Tx.MoveIntent] takes it away. Attempts are numbered in their order and made now.
+// for the first time. The intent is then sent and has the attempt's nonce, which it keeps until
+// [Tx.MoveIntent] changes it. Attempts are numbered in order.
 //
-// It fails with [ErrConflict] when the intent is elsewhere or has another nonce, and with the whole
-// transaction when another active intent of the sender has the nonce, or the transaction is stored
-// already.
+// It fails with [ErrConflict] when the intent has another status or nonce. It fails the whole
+// transaction when another active intent of the sender has the nonce, or the transaction is already
+// stored.
 func (tx *Tx) AddAttempt(intentID int64, attempt Attempt) error {
 	nonce := int64(attempt.Nonce)
 	changed, err := tx.exec(sendIntent, intentID, nonce, tx.Now.UnixMicro())
@@ -101,8 +101,8 @@ func (tx *Tx) AddAttempt(intentID int64, attempt Attempt) error {
 }
 
 // MoveIntent changes an intent's status, nonce, mined block and transaction, and problem to those
-// of another. When somebody else changed its status or nonce first, it fails with [ErrConflict] and
-// changes nothing. When another active intent has the nonce, or is for the same thing, the whole
+// of another. If its status or nonce was changed first, it fails with [ErrConflict] and changes
+// nothing. If another active intent has the nonce, or the same kind and subject, the whole
 // transaction fails with [ErrConflict].
 func (tx *Tx) MoveIntent(was, to Intent) error {
 	changed, err := tx.exec(moveIntent, was.ID, string(was.Status), nullableNonce(was.Nonce),
@@ -117,9 +117,9 @@ func (tx *Tx) MoveIntent(was, to Intent) error {
 	return nil
 }
 
-// HandOver gives an intent that is queued or sent to another sender, which begins anew with a nonce
-// of its own. The transactions of the former sender are kept. When the intent was changed since it
-// was read, it fails with [ErrConflict] and changes nothing.
+// HandOver gives an intent that is queued or sent to another sender, which starts with its own
+// nonce. The transactions of the former sender are kept. If the intent was changed since it was
+// read, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) HandOver(was Intent, to sortie.Address) error {
 	changed, err := tx.exec(handOver, was.ID, string(was.Status), nullableNonce(was.Nonce), hexAddress(to), tx.Now.UnixMicro())
 	if err == nil && changed == 0 {
@@ -131,8 +131,7 @@ func (tx *Tx) HandOver(was Intent, to sortie.Address) error {
 	return nil
 }
 
-// OtherSenders counts the active intents on a chain of each sender but one. There are as many as
-// transactions are under way.
+// OtherSenders counts the active intents on a chain of each sender except one.
 func (db *DB) OtherSenders(ctx context.Context, chainID uint64, but sortie.Address) (map[sortie.Address]int, error) {
 	return read(ctx, db, func(r reader) (map[sortie.Address]int, error) {
 		found := make(map[sortie.Address]int)
@@ -154,8 +153,8 @@ func (db *DB) OtherSenders(ctx context.Context, chainID uint64, but sortie.Addre
 	})
 }
 
-// Intents reads the intents of a sender in any of the statuses, with their attempts, those with a
-// nonce first and in its order, then the others in theirs; of very many, the first 256.
+// Intents reads up to 256 intents of a sender in any of the statuses, with their attempts: first
+// those with a nonce, in its order, then the others in the order of creation.
 func (db *DB) Intents(ctx context.Context, chainID uint64, sender sortie.Address, statuses ...IntentStatus) ([]Intent, error) {
 	if len(statuses) == 0 {
 		return nil, nil
@@ -173,8 +172,8 @@ func (db *DB) Intents(ctx context.Context, chainID uint64, sender sortie.Address
 	})
 }
 
-// intentsIn is the query for intents in some statuses. They are part of it, not parameters: only
-// then PostgreSQL knows how few intents they choose.
+// intentsIn returns the query for intents in some statuses. The statuses are part of the text, not
+// parameters, so that PostgreSQL knows how few intents they select.
 func intentsIn(statuses []IntentStatus) (string, error) {
 	literals := make([]string, len(statuses))
 	for i, status := range statuses {
@@ -203,13 +202,13 @@ func (db *DB) IntentOf(ctx context.Context, kind, subject string) (Intent, error
 	})
 }
 
-// HasIntent reports whether anything was ever wanted for a kind and subject.
+// HasIntent reports whether an intent for a kind and subject was ever added.
 func (tx *Tx) HasIntent(kind, subject string) (bool, error) {
 	return tx.exists(fmt.Sprintf("look for an intent %s %s", kind, subject), selectAnyIntent, kind, subject)
 }
 
-// IntentBacklog counts the intents that wait to be sent and to be mined. Oldest is when the first
-// of them was added, zero where there is none.
+// IntentBacklog counts the queued and the sent intents. Oldest is when the first of them was added,
+// or zero.
 func (db *DB) IntentBacklog(ctx context.Context) (queued, sent int, oldest time.Time, err error) {
 	_, err = read(ctx, db, func(r reader) (struct{}, error) {
 		return struct{}{}, r.each(selectBacklog, nil, func(row scanner) error {
@@ -236,7 +235,7 @@ func (db *DB) IntentBacklog(ctx context.Context) (queued, sent int, oldest time.
 	return queued, sent, oldest, nil
 }
 
-// intents reads intents, each with its attempts in the rows behind its first.
+// intents reads intents. The attempts of an intent are in consecutive rows.
 func (r reader) intents(query string, args ...any) ([]Intent, error) {
 	var intents []Intent
 	err := r.each(query, args, func(row scanner) error {
@@ -273,15 +272,15 @@ FROM attempts WHERE intent_id = $1`
 	moveIntent = `UPDATE intents SET status = $4, nonce = $5, mined_block = $6, mined_transaction = $7, problem = $8, updated_at = $9
 WHERE id = $1 AND status = $2 AND nonce IS NOT DISTINCT FROM $3`
 
-	// One statement, so that an intent and its attempts are of the same moment.
+	// One statement, so that an intent and its attempts are consistent.
 	withAttempts = `SELECT intents.id, chain_id, intents.sender, kind, subject, status, intents.nonce, created_at, updated_at, mined_block,
 	mined_transaction, problem, attempts.number, attempts.hash, attempts.raw, attempts.nonce, attempts.fee_cap, attempts.tip_cap,
 	attempts.sent_at, attempts.sender
 FROM (SELECT * FROM intents `
 	andAttempts = `) AS intents LEFT JOIN attempts ON attempts.intent_id = intents.id `
 
-	// Of very many, payouts are read before closings: those of a token that is paused must not hide
-	// the payouts of another.
+	// Payouts are read before closings: closings of a paused token must not hide the payouts of
+	// another.
 	selectIntents = withAttempts + `WHERE chain_id = $1 AND sender = $2 AND status IN (STATUSES)
 	ORDER BY nonce IS NULL, nonce, kind = 'close', id LIMIT $3 + 0` + andAttempts + `
 ORDER BY intents.nonce IS NULL, intents.nonce, intents.id, attempts.number`
@@ -295,7 +294,7 @@ FROM intents WHERE kind = $1 AND subject = $2 AND status IN ('queued', 'sent', '
 
 	handOver = `UPDATE intents SET sender = $4, status = 'queued', nonce = NULL, problem = '', updated_at = $5
 WHERE id = $1 AND status = $2 AND nonce IS NOT DISTINCT FROM $3 AND status IN ('queued', 'sent')`
-	// The sum keeps SQLite from the index of all intents.
+	// The sum keeps SQLite from using the index of all intents.
 	selectOtherSenders = `SELECT sender, COUNT(*) FROM intents
 WHERE chain_id + 0 = $1 AND sender <> $2 AND status IN ('queued', 'sent', 'mined') GROUP BY sender`
 

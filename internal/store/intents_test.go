@@ -24,7 +24,7 @@ func mustIntent(t testing.TB, db *DB, subject string) Intent {
 	t.Helper()
 	intent, wasCreated, err := addIntent(db, subject)
 	if err != nil || !wasCreated {
-		t.Fatalf("AddIntent(%s): created %t, %v", subject, wasCreated, err)
+		t.Fatalf("AddIntent(%s): got created %t, error %v", subject, wasCreated, err)
 	}
 	return intent
 }
@@ -58,11 +58,11 @@ func testIntentRace(t *testing.T, url string) {
 		}))
 		for _, intent := range intents {
 			if intent.ID != intents[0].ID || intent.Status != IntentQueued || intent.Sender != alice || intent.ChainID != testChain {
-				t.Fatalf("two callers got %+v and %+v", intent, intents[0])
+				t.Fatalf("race for an intent: got %+v, want %+v for all callers", intent, intents[0])
 			}
 		}
 		if rows := count(t, db, "SELECT COUNT(*) FROM intents"); creations.Load() != 1 || rows != int64(round+1) {
-			t.Fatalf("%d callers created an intent and there are %d", creations.Load(), rows)
+			t.Fatalf("race for an intent: got %d callers that created it and %d rows, want 1 and 1", creations.Load(), rows)
 		}
 		if newest, err := db.IntentOf(context.Background(), "close", "draft"); err != nil || newest.ID != intents[0].ID {
 			t.Errorf("the newest intent is %d, %v; want %d", newest.ID, err, intents[0].ID)
@@ -77,7 +77,7 @@ func testIntentRace(t *testing.T, url string) {
 			}
 		}
 		if moves.Load() != 1 {
-			t.Errorf("%d callers moved the intent", moves.Load())
+			t.Errorf("race to move an intent: got %d winners, want 1", moves.Load())
 		}
 	}
 }
@@ -103,7 +103,7 @@ func testNonceRace(t *testing.T, url string) {
 			}
 		}
 		if winners.Load() != 1 {
-			t.Errorf("%d intents have nonce %d", winners.Load(), nonce)
+			t.Errorf("race for a nonce: got %d intents with nonce %d, want 1", winners.Load(), nonce)
 		}
 	}
 	sent, err := db.Intents(context.Background(), testChain, alice, IntentSent)
@@ -112,7 +112,7 @@ func testNonceRace(t *testing.T, url string) {
 	}
 	for i, intent := range sent {
 		if *intent.Nonce != uint64(i) || len(intent.Attempts) != 1 {
-			t.Errorf("intent %d has nonce %d and %d attempts", i, *intent.Nonce, len(intent.Attempts))
+			t.Errorf("intent %d: got nonce %d and %d attempts, want its own nonce and one attempt", i, *intent.Nonce, len(intent.Attempts))
 		}
 	}
 	if rows := count(t, db, "SELECT COUNT(*) FROM attempts"); rows != 4 {
@@ -191,11 +191,11 @@ func testIntentLife(t *testing.T, url string) {
 	}
 	again := mustIntent(t, db, "a")
 	if again.ID <= intent.ID || reread("a").ID != again.ID {
-		t.Errorf("the intent after %d is %d", intent.ID, again.ID)
+		t.Errorf("intent after %d: got %d, want a later one", intent.ID, again.ID)
 	}
 	done, err := db.Intents(ctx, testChain, alice, IntentDone)
 	if err != nil || len(done) != 1 {
-		t.Fatalf("%d intents are done, %v", len(done), err)
+		t.Fatalf("done intents: got %d, error %v; want one", len(done), err)
 	}
 	conflict("two active intents for one thing", moveIntentTo(db, done[0], IntentQueued))
 	if _, err := db.IntentOf(ctx, "close", "unknown"); !errors.Is(err, ErrNotFound) {
@@ -274,10 +274,10 @@ func testIntentLists(t *testing.T, url string) {
 		return err
 	})
 	if got, err := db.Intents(ctx, testChain, alice, IntentQueued); err != nil || len(got) != MaxIntents || got[MaxIntents-1].Kind != IntentSettle || got[0].ID != intents[1].ID {
-		t.Errorf("a payout behind more closings than are read: %d intents, %v; want it among them, in its order", len(got), err)
+		t.Errorf("a payout after more closings than are read: got %d intents, error %v; want it among them, in its order", len(got), err)
 	}
 	if got, err := db.Intents(ctx, testChain, alice); err != nil || len(got) != 0 {
-		t.Errorf("intents in no status: %d, %v", len(got), err)
+		t.Errorf("intents in no status: got %d, error %v; want none", len(got), err)
 	}
 	if _, err := db.Intents(ctx, testChain, alice, "sent') OR ('' = '"); err == nil {
 		t.Error("a status that there is not was taken")

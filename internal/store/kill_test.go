@@ -143,7 +143,7 @@ func testKilledWriter(t *testing.T, url string) {
 				break // cut off by the kill
 			}
 			if other, known := acknowledged[key]; known && other != id {
-				t.Errorf("key %s was acknowledged with two drafts, %s and %s", key, other, id)
+				t.Errorf("drafts acknowledged for key %s: got %s and %s, want one", key, other, id)
 			}
 			acknowledged[key] = id
 			if lines == killAfter {
@@ -154,7 +154,7 @@ func testKilledWriter(t *testing.T, url string) {
 		checkAcknowledged(t, url, acknowledged)
 	}
 	if len(acknowledged) < 50 {
-		t.Errorf("only %d drafts were acknowledged: the test proves little", len(acknowledged))
+		t.Errorf("acknowledged drafts: got only %d, want more to test", len(acknowledged))
 	}
 }
 
@@ -167,11 +167,11 @@ func checkAcknowledged(t *testing.T, url string, acknowledged map[string]string)
 	}
 	for key, id := range acknowledged {
 		if stored[key] != id {
-			t.Errorf("key %s was acknowledged as %s, and %q is stored", key, id, stored[key])
+			t.Errorf("draft of key %s acknowledged as %s: got %q stored, want the same", key, id, stored[key])
 		}
 	}
 	if union := len(list(t, db, alice, sortie.ListPendingFunding, 1000)); union != len(stored) {
-		t.Errorf("the index by status has %d drafts, the one by wallet %d", union, len(stored))
+		t.Errorf("drafts in the index by status: got %d, want %d as in the index by wallet", union, len(stored))
 	}
 	checkCounters(t, db, alice)
 	if db.Stats().Engine == "sqlite" {
@@ -192,6 +192,6 @@ func checkIntegrity(t *testing.T, db *DB) {
 		return err
 	})
 	if err != nil || !slices.Equal(findings, []string{"ok"}) {
-		t.Errorf("integrity check: %q, %v", findings, err)
+		t.Errorf("integrity check: got %q, error %v; want ok", findings, err)
 	}
 }

@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// Lease is the right to do what only one process may do at a time. It ends by itself, so that the
-// work goes on elsewhere when its holder dies.
+// Lease is the right to do work that only one process may do at a time. It expires, so that another
+// process continues the work when its holder dies.
 //
-// A holder that was stopped for long may not know that it lost the lease. Its writes are therefore
-// fenced with [Tx.CheckLease]: the epoch grows with every change of holder, and old epochs are
-// refused.
+// A holder that was suspended may not know that it lost the lease. Its writes are therefore fenced
+// with [Tx.CheckLease]: the epoch grows with every change of holder, and old epochs are refused.
 type Lease struct {
 	Name      string
-	Holder    string // unique to a process's life
+	Holder    string // unique to a run of a process
 	Epoch     int64
 	ExpiresAt time.Time
 }
 
-// AcquireLease takes a lease that nobody holds, or whose time is over, with a new epoch. One that
-// the holder has already is prolonged. While somebody else holds it: [ErrConflict].
+// AcquireLease takes a lease that is free or expired, with a new epoch, or prolongs one that the
+// holder has. It fails with [ErrConflict] while another process holds it.
 func (db *DB) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error) {
 	if holder == "" {
 		return Lease{}, errors.New("acquire lease: a holder needs a name")
@@ -32,8 +31,8 @@ func (db *DB) AcquireLease(ctx context.Context, name, holder string, ttl time.Du
 	})
 }
 
-// RenewLease prolongs a lease, also one whose time was over as long as nobody took it. Otherwise:
-// [ErrConflict].
+// RenewLease prolongs a lease, also an expired one that no other process took. Otherwise it fails
+// with [ErrConflict].
 func (db *DB) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error) {
 	return db.changeLease(ctx, "renew", lease, ttl, func(tx *Tx, lease *Lease) error {
 		return tx.one(renewLease, []any{lease.Name, lease.Holder, lease.Epoch, lease.ExpiresAt.UnixMicro()},
@@ -41,8 +40,8 @@ func (db *DB) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (L
 	})
 }
 
-// ReleaseLease gives a lease back, so that the next holder need not wait for its end. Lost already:
-// [ErrConflict].
+// ReleaseLease releases a lease, so that the next holder need not wait for it to expire. It fails
+// with [ErrConflict] if the lease was lost.
 func (db *DB) ReleaseLease(ctx context.Context, lease Lease) error {
 	_, err := db.changeLease(ctx, "release", lease, 0, func(tx *Tx, lease *Lease) error {
 		return tx.one(releaseLease, []any{lease.Name, lease.Holder, lease.Epoch},
@@ -51,7 +50,7 @@ func (db *DB) ReleaseLease(ctx context.Context, lease Lease) error {
 	return err
 }
 
-// changeLease runs a change that finds no row when the lease is somebody else's.
+// changeLease runs a change that finds no row when another process holds the lease.
 func (db *DB) changeLease(ctx context.Context, what string, lease Lease, ttl time.Duration, change func(*Tx, *Lease) error) (Lease, error) {
 	var changed Lease
 	err := db.Tx(ctx, func(tx *Tx) error {
@@ -68,10 +67,10 @@ func (db *DB) changeLease(ctx context.Context, what string, lease Lease, ttl tim
 	return changed, nil
 }
 
-// CheckLease makes sure that whoever writes in this transaction still has the lease, and that
-// nobody takes it before the transaction ends. Otherwise it fails with [ErrConflict], and with it
-// the transaction. Check before anything else: two transactions that take locks in different order
-// may have to be run again.
+// CheckLease ensures that the writer of this transaction still holds the lease, and that no other
+// process takes it before the transaction ends. Otherwise it fails the transaction with
+// [ErrConflict]. Call it first: transactions that take locks in different order may have to run
+// again.
 func (tx *Tx) CheckLease(lease Lease) error {
 	changed, err := tx.exec(holdLease, lease.Name, lease.Holder, lease.Epoch)
 	if err == nil && changed == 0 {
@@ -95,7 +94,7 @@ RETURNING epoch`
 )
 
 var (
-	// An update, because it locks the row on both engines: a change of holder waits for the end of
+	// An update locks the row on both engines: a change of holder waits for the end of
 	// this transaction.
 	holdLease = preparedWrite(`UPDATE leases SET epoch = epoch WHERE name = $1 AND holder = $2 AND epoch = $3`)
 )

@@ -15,7 +15,7 @@ import (
 
 const leaseTime = 5 * time.Second
 
-// testLeaseRace lets many holders run for a lease, again and again after its time is over.
+// testLeaseRace lets many holders race for a lease, again after each expiry.
 func testLeaseRace(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(1_790_000_000_000_000)
@@ -36,11 +36,11 @@ func testLeaseRace(t *testing.T, url string) {
 			}
 		}
 		if len(won) != 1 {
-			t.Fatalf("%d holders have the lease", len(won))
+			t.Fatalf("race for a lease: got %d holders, want 1", len(won))
 		}
 		lease := <-won
 		if lease.Epoch != last.Epoch+1 || !lease.ExpiresAt.Equal(clock.now().Truncate(time.Microsecond).Add(leaseTime)) {
-			t.Errorf("the new lease is %+v after epoch %d", lease, last.Epoch)
+			t.Errorf("new lease: got %+v, want the epoch after %d", lease, last.Epoch)
 		}
 		if round > 0 {
 			if _, err := db.RenewLease(ctx, last, leaseTime); !errors.Is(err, ErrConflict) {
@@ -60,11 +60,11 @@ func testLeaseRace(t *testing.T, url string) {
 		clock.micros.Add(1)
 		last = lease
 	}
-	if other, err := db.AcquireLease(ctx, "sender:1", "anybody", leaseTime); err != nil || other.Epoch != 1 {
-		t.Errorf("a lease of another name: %+v, %v", other, err)
+	if other, err := db.AcquireLease(ctx, "sender:1", "other", leaseTime); err != nil || other.Epoch != 1 {
+		t.Errorf("acquire a lease of another name: got %+v, error %v; want epoch 1", other, err)
 	}
 	if _, err := db.AcquireLease(ctx, "sender:2", "", leaseTime); err == nil {
-		t.Error("nobody holds a lease")
+		t.Error("acquire a lease without a holder: got no error, want one")
 	}
 }
 
@@ -85,11 +85,11 @@ func testLeaseLife(t *testing.T, url string) {
 	}
 	clock.micros.Add(2 * leaseTime.Microseconds())
 	if err := check(first); err != nil {
-		t.Errorf("a lease that ended and that nobody took: %v", err)
+		t.Errorf("check of an expired lease that no process took: got %v, want no error", err)
 	}
 	renewed, err := db.RenewLease(ctx, first, leaseTime)
 	if err != nil || renewed.Epoch != first.Epoch || !renewed.ExpiresAt.After(first.ExpiresAt) {
-		t.Errorf("renewed %+v, %v", renewed, err)
+		t.Errorf("renew a lease: got %+v, error %v; want the same epoch and a later end", renewed, err)
 	}
 	if _, err := db.AcquireLease(ctx, "sender", "second", leaseTime); !errors.Is(err, ErrConflict) {
 		t.Errorf("acquired a renewed lease: %v, want ErrConflict", err)
@@ -151,7 +151,7 @@ func testLeaseFence(t *testing.T, url string) {
 			}
 			next <- err
 		}()
-		for !somebodyWaits(t, db, url) && len(next) == 0 {
+		for !transactionWaits(t, db, url) && len(next) == 0 {
 			runtime.Gosched()
 		}
 		return write(tx, old)
@@ -165,7 +165,7 @@ func testLeaseFence(t *testing.T, url string) {
 	}
 }
 
-// testHeldChain wants to move a chain that a transaction holds.
+// testHeldChain checks that a chain cannot move while a transaction holds it.
 func testHeldChain(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	ctx := context.Background()
@@ -182,7 +182,7 @@ func testHeldChain(t *testing.T, url string) {
 				return errors.Join(err, tx.AddAudit(AuditEntry{Action: "moved"}))
 			})
 		}()
-		for !somebodyWaits(t, db, url) && len(moved) == 0 {
+		for !transactionWaits(t, db, url) && len(moved) == 0 {
 			runtime.Gosched()
 		}
 		return tx.AddAudit(AuditEntry{Action: "held"})
@@ -191,12 +191,12 @@ func testHeldChain(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	if trail, err := db.Audit(ctx, 0, 10); err != nil || len(trail) != 2 || trail[1].Action != "held" {
-		t.Errorf("the audit is %+v, %v; want the move behind", trail, err)
+		t.Errorf("audit: got %+v, error %v; want the move after the entry", trail, err)
 	}
 }
 
-// somebodyWaits reports whether a transaction waits for another.
-func somebodyWaits(t *testing.T, db *DB, url string) bool {
+// transactionWaits reports whether a transaction waits for another.
+func transactionWaits(t *testing.T, db *DB, url string) bool {
 	t.Helper()
 	if strings.HasPrefix(url, "sqlite") {
 		return db.Stats().Waiting > 0

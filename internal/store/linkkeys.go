@@ -11,11 +11,11 @@ type LinkKey struct {
 	ID        string
 	Secret    []byte
 	CreatedAt time.Time
-	SignsFrom time.Time // by when every process has learnt of it
+	SignsFrom time.Time // when every process has read it
 }
 
-// AddLinkKey adds a key that signs from a time on. When the id is taken, it fails with
-// [ErrConflict] and changes nothing.
+// AddLinkKey adds a key that signs from a time on. If the id is taken, it fails with [ErrConflict]
+// and changes nothing.
 func (tx *Tx) AddLinkKey(id string, secret []byte, signsFrom time.Time) error {
 	changed, err := tx.exec(insertLinkKey, id, secret, tx.Now.UnixMicro(), signsFrom.UnixMicro())
 	if err == nil && changed == 0 {
@@ -48,8 +48,8 @@ func (r reader) LinkKeys() (keys []LinkKey, err error) {
 	return keys, nil
 }
 
-// RetireLinkKeys retires keys: no link that they signed is accepted any more, and their secrets are
-// forgotten.
+// RetireLinkKeys retires keys: links that they signed are no longer accepted, and their secrets are
+// deleted.
 func (tx *Tx) RetireLinkKeys(ids ...string) error {
 	for _, id := range ids {
 		if _, err := tx.exec(retireLinkKey, id, tx.Now.UnixMicro(), []byte{}); err != nil {

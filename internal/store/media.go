@@ -10,46 +10,47 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Served is what a media link needs to know of a submission.
+// Served is the part of a submission that a media link needs.
 type Served struct {
 	Status        sortie.SubmissionStatus
 	DraftID       string
-	ServedHash    sortie.Hash // zero: nothing to serve yet
+	ServedHash    sortie.Hash // zero: none yet
 	ServedType    string
 	ServedSize    int64
 	ThumbnailHash sortie.Hash // zero: none
 }
 
-// ServedMedia reads what is served for a submission, or fails with [ErrNotFound]. It is one look-up
-// of few columns: every request for media makes it, so that a link dies with its submission's
-// acceptance. On SQLite, which no other process writes, it is remembered until the next commit.
+// ServedMedia reads what is served for a submission, or fails with [ErrNotFound]. Every request for
+// media calls it, so that a link ends with its submission's acceptance. On SQLite, which has no
+// other writers, the result is cached until the next commit.
 func (db *DB) ServedMedia(ctx context.Context, submissionID string) (Served, error) {
 	return read(ctx, db, func(r reader) (Served, error) {
-		commits, all := db.engine.generation() // before the row is read: what is committed meanwhile must not go unnoticed
+		commits, all := db.engine.generation() // before the row is read, so that a concurrent commit invalidates it
 		if all {
-			if served, found := db.served.recall(submissionID, commits); found {
+			if served, found := db.served.get(submissionID, commits); found {
 				return served, nil
 			}
 		}
 		served, err := r.servedMedia(submissionID)
 		if all && err == nil {
-			db.served.keep(submissionID, served, commits)
+			db.served.put(submissionID, served, commits)
 		}
 		return served, err
 	})
 }
 
-// servedMemory holds what was read since the last commit. Somebody who plays a film asks for
-// hundreds of parts of it.
-type servedMemory struct {
+// servedCache holds the rows that were read since the last commit: playing a video requests
+// hundreds of its parts. It is not an LRU cache, because every commit empties it, and lookups share
+// a read lock.
+type servedCache struct {
 	mutex   sync.RWMutex
-	commits int64 // that were made when the rows were read
+	commits int64 // number of commits when the rows were read
 	rows    map[string]Served
 }
 
 const maxServedRows = 4096 // a megabyte
 
-func (m *servedMemory) recall(submissionID string, commits int64) (served Served, found bool) {
+func (m *servedCache) get(submissionID string, commits int64) (served Served, found bool) {
 	m.mutex.RLock()
 	defer m.mutex.RUnlock()
 	if m.commits == commits {
@@ -58,11 +59,11 @@ func (m *servedMemory) recall(submissionID string, commits int64) (served Served
 	return served, found
 }
 
-func (m *servedMemory) keep(submissionID string, served Served, commits int64) {
+func (m *servedCache) put(submissionID string, served Served, commits int64) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if commits < m.commits {
-		return // read too long ago
+		return // read before a later commit
 	}
 	if commits > m.commits || len(m.rows) >= maxServedRows || m.rows == nil {
 		m.commits, m.rows = commits, make(map[string]Served)
@@ -86,9 +87,9 @@ func (r reader) servedMedia(submissionID string) (served Served, err error) {
 	return served, nil
 }
 
-// UsedObjects tells for each object whether a submission needs it: the uploaded file until it was
-// looked at and decided about; what is served, and its thumbnail, for as long as the submission is
-// or may be accepted.
+// UsedObjects reports for each object whether a submission needs it: the uploaded file until it was
+// checked and decided about; the served file and its thumbnail while the submission is or may be
+// accepted.
 func (db *DB) UsedObjects(ctx context.Context, hashes []sortie.Hash) ([]bool, error) {
 	used := make(map[string]bool)
 	texts := make([]string, len(hashes))
@@ -105,7 +106,7 @@ func (db *DB) UsedObjects(ctx context.Context, hashes []sortie.Hash) ([]bool, er
 			})
 		})
 		if err != nil {
-			return nil, fmt.Errorf("look for the users of objects: %w", err)
+			return nil, fmt.Errorf("find the users of objects: %w", err)
 		}
 		answers := make([]bool, len(texts))
 		for i, text := range texts {
@@ -118,7 +119,7 @@ func (db *DB) UsedObjects(ctx context.Context, hashes []sortie.Hash) ([]bool, er
 var selectServedMedia = preparedRead(`SELECT status, draft_id, served_hash, served_type, served_size, thumbnail_hash FROM submissions
 WHERE submission_id = $1`)
 
-// The status is wrapped, so that SQLite is not tempted to look for all submissions in one.
+// COALESCE keeps SQLite from using the index of statuses.
 var selectUsedObjects = func() string {
 	list := placeholders(1, lookupSize)
 	const live = `COALESCE(status, '') IN ('pending', 'flagged', 'accepted', 'curation_accepted')`

@@ -48,8 +48,8 @@ func testServedMedia(t *testing.T, url string) {
 	}
 }
 
-// testServedMediaAtOnce reads while decisions are made: once one was acknowledged, nobody is told
-// of what was before it.
+// testServedMediaAtOnce reads while decisions are made: after a decision is acknowledged, no read
+// returns the state before it.
 func testServedMediaAtOnce(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	submission := mustUpload(t, db, mustDeclare(t, db, publish(t, db, nil), bob, "key"))
@@ -83,32 +83,32 @@ func testServedMediaAtOnce(t *testing.T, url string) {
 	}
 }
 
-func TestServedMemoryForgetsAtEveryCommit(t *testing.T) {
+func TestServedCacheIsEmptiedByEveryCommit(t *testing.T) {
 	t.Parallel()
-	var memory servedMemory
+	var cache servedCache
 	check := func(id string, commits int64, want bool) {
 		t.Helper()
-		if _, found := memory.recall(id, commits); found != want {
+		if _, found := cache.get(id, commits); found != want {
 			t.Errorf("%s after commit %d: found %v, want %v", id, commits, found, want)
 		}
 	}
 	check("a", 0, false)
-	memory.keep("a", Served{}, 1)
+	cache.put("a", Served{}, 1)
 	check("a", 1, true)
 	check("a", 0, false)
 	check("a", 2, false)
-	memory.keep("b", Served{}, 2)
+	cache.put("b", Served{}, 2)
 	check("a", 2, false)
 	check("b", 2, true)
-	memory.keep("c", Served{}, 1) // read before the commit, and slow
+	cache.put("c", Served{}, 1) // read before the commit, and slow
 	check("c", 2, false)
 	check("c", 1, false)
 	check("b", 2, true)
 	for i := range maxServedRows {
-		memory.keep(strconv.Itoa(i), Served{}, 2)
+		cache.put(strconv.Itoa(i), Served{}, 2)
 	}
-	if len(memory.rows) > maxServedRows {
-		t.Errorf("%d rows are kept", len(memory.rows))
+	if len(cache.rows) > maxServedRows {
+		t.Errorf("rows in the cache: got %d, want at most the limit", len(cache.rows))
 	}
 }
 
@@ -162,7 +162,7 @@ func testUsedObjects(t *testing.T, url string) {
 		t.Errorf("of %d objects these are used: %v, %v\nwant %v", len(hashes), got, err, want)
 	}
 	if none, err := db.UsedObjects(context.Background(), nil); err != nil || len(none) != 0 {
-		t.Errorf("of no objects %v, %v", none, err)
+		t.Errorf("UsedObjects of no objects: got %v, error %v; want none", none, err)
 	}
 }
 
@@ -239,7 +239,7 @@ func testSubmissionLists(t *testing.T, url string) {
 		t.Errorf("reservations to expire at the end of the first %v, want %v", got, unsent[:1])
 	}
 	if got := due(db.ReservationsToExpire(ctx, early, 100)); len(got) != 0 {
-		t.Errorf("reservations to expire too early %v", got)
+		t.Errorf("reservations to expire before their end: got %v, want none", got)
 	}
 	held := chosen(all, func(s Submission) bool { return s.AcceptSeq > 0 && s.FinalAt == nil }, false)
 	if got := due(db.AcceptancesDue(ctx, late, 100)); !slices.Equal(got, submissionIDs(held)) {
@@ -254,7 +254,7 @@ func testSubmissionLists(t *testing.T, url string) {
 			t.Fatalf("receipts due %v, want %v", got, submissionIDs(finals))
 		}
 		if got := due(db.ReceiptsDue(ctx, AfterReceipt(finals[0]), 100)); !slices.Equal(got, submissionIDs(finals[1:])) {
-			t.Fatalf("receipts due behind the first %v, want %v", got, submissionIDs(finals[1:]))
+			t.Fatalf("receipts due after the first: got %v, want %v", got, submissionIDs(finals[1:]))
 		}
 		mustTx(t, db, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("{}"), alice) })
 		if err := db.Tx(ctx, func(tx *Tx) error { return tx.PutReceipt(finals[0], []byte("[]"), alice) }); !errors.Is(err, ErrConflict) {
@@ -290,7 +290,7 @@ func checkList(t *testing.T, name string, want []Submission, page func(after Sub
 	for {
 		rows, err := page(last)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("read %s: %v", name, err)
 		}
 		got = append(got, rows...)
 		if len(rows) < 4 {
@@ -325,17 +325,17 @@ func testLinkKeys(t *testing.T, url string) {
 	mustTx(t, db, func(tx *Tx) error { return tx.RetireLinkKeys("1", "3", "unknown") })
 	check(want[1:2])
 	if left := count(t, db, "SELECT COUNT(*) FROM link_keys WHERE retired_at IS NOT NULL AND LENGTH(secret) > 0"); left != 0 {
-		t.Errorf("the secrets of %d retired keys are kept", left)
+		t.Errorf("stored secrets of retired keys: got %d, want 0", left)
 	}
 	mustTx(t, db, func(tx *Tx) error {
 		for _, taken := range []string{"1", "2"} {
 			if err := tx.AddLinkKey(taken, []byte{1}, now); !errors.Is(err, ErrConflict) {
-				t.Errorf("key %s was added twice: %v", taken, err)
+				t.Errorf("add key %s a second time: got %v, want ErrConflict", taken, err)
 			}
 		}
 		keys, err := tx.LinkKeys()
 		if !reflect.DeepEqual(keys, want[1:2]) {
-			t.Errorf("inside the transaction: %+v", keys)
+			t.Errorf("link keys inside the transaction: got %+v, want the added ones", keys)
 		}
 		return err
 	})

@@ -13,19 +13,20 @@ import (
 	"time"
 )
 
-// The schema grows by numbered files, alike in both folders: 0001_drafts.sql and so on. They are
-// never changed once released, and never go back. Statements are separated by blank lines.
+// The schema is made by numbered files, the same in both folders: 0001_drafts.sql and so on. They
+// are never changed after a release, and there is no way back. Statements are separated by blank
+// lines.
 //
 //go:embed migrations
 var migrationFiles embed.FS
 
 // migrator brings a schema up to date. Each migration is one transaction, together with the row
-// that records it: killed at any moment, the schema is the old one or the new one. Processes that
+// that records it: a process that is killed leaves the old schema or the new one. Processes that
 // start at the same time take turns.
 type migrator struct {
 	db          *sql.DB
 	engine      string   // the folder of its files
-	takeTurn    []string // statements at the start of a transaction that keep other processes out
+	takeTurn    []string // statements at the start of a transaction that lock out other processes
 	clock       func() time.Time
 	onStatement func(version int64, statement int) // nil: nothing
 }
@@ -90,8 +91,8 @@ const (
 	insertMigration = `INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`
 )
 
-// verifyApplied counts the migrations that the database has, and refuses one whose history is not
-// the beginning of ours.
+// verifyApplied counts the applied migrations, and refuses a database whose history is not the
+// beginning of the known one.
 func verifyApplied(ctx context.Context, tx *sql.Tx, known []migration) (applied int, err error) {
 	rows, err := tx.QueryContext(ctx, listMigrations)
 	if err != nil {
@@ -104,10 +105,10 @@ func verifyApplied(ctx context.Context, tx *sql.Tx, known []migration) (applied 
 			return 0, fmt.Errorf("read schema version: %w", err)
 		}
 		if applied == len(known) {
-			return 0, fmt.Errorf("its schema has version %d and this program knows %d: upgrade the sortie binary", has.version, len(known))
+			return 0, fmt.Errorf("its schema has version %d and this program supports %d: upgrade the sortie binary", has.version, len(known))
 		}
 		if want := known[applied]; has.version != want.version || has.checksum != want.checksum {
-			return 0, fmt.Errorf("its migration %s is not the one this program has (%s): run the release that made the database", has.name, want.name)
+			return 0, fmt.Errorf("its migration %s differs from this program's (%s): run the release that made the database", has.name, want.name)
 		}
 	}
 	return applied, rows.Err()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// alter runs a statement behind the store's back.
+// alter runs a statement without the store's methods.
 func alter(t *testing.T, url, statement string) {
 	t.Helper()
 	db := open(t, url, Options{})
@@ -36,7 +36,7 @@ func checkRefused(t *testing.T, url string, words ...string) {
 		}
 	}
 	if strings.ContainsAny(err.Error(), "\n\r") {
-		t.Errorf("Open: %q is more than one line", err)
+		t.Errorf("Open: got error %q, want one line", err)
 	}
 }
 
@@ -70,7 +70,7 @@ func testKilledMigration(t *testing.T, url string) {
 		}
 	}
 	if killed < 6 {
-		t.Errorf("only %d processes were killed", killed)
+		t.Errorf("killed processes: got %d, want one for each statement", killed)
 	}
 	if engine == "postgres" { // SQLite lets one process in
 		mustAll(t, together(4, func(int) error {
@@ -99,7 +99,7 @@ func TestMigrationsAreNumberedAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(sqlite) != len(postgres) {
-		t.Fatalf("SQLite has %d migrations, PostgreSQL %d", len(sqlite), len(postgres))
+		t.Fatalf("number of migrations: got %d for SQLite and %d for PostgreSQL, want the same", len(sqlite), len(postgres))
 	}
 	for i := range sqlite {
 		postgres[i].statements = slices.DeleteFunc(postgres[i].statements, func(statement string) bool {
@@ -107,7 +107,7 @@ func TestMigrationsAreNumberedAlike(t *testing.T) {
 				strings.Contains(statement, "job_workers") // SQLite has one process
 		})
 		if sqlite[i].name != postgres[i].name || len(sqlite[i].statements) != len(postgres[i].statements) {
-			t.Errorf("migration %d: %s with %d statements and %s with %d", i+1,
+			t.Errorf("migration %d: got %s with %d statements for SQLite and %s with %d for PostgreSQL, want the same", i+1,
 				sqlite[i].name, len(sqlite[i].statements), postgres[i].name, len(postgres[i].statements))
 		}
 	}

@@ -11,19 +11,19 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// AuditEntry says who did what to what. Entries are never changed or removed.
+// AuditEntry records an operator's action. Entries are never changed or removed.
 type AuditEntry struct {
-	Seq     int64 // greater for later ones
+	Seq     int64 // later entries have greater ones
 	At      time.Time
 	Actor   string
 	Action  string
 	Subject string
 	Detail  json.RawMessage // nil: {}
-	Request sortie.Hash     // of the signed request that did it; zero: none. Not read again
+	Request sortie.Hash     // of the signed request; zero: none. Not returned by reads
 }
 
-// AddAudit adds an entry. Its time is the transaction's, its number the next. It gives
-// [ErrConflict] if the request has an entry.
+// AddAudit adds an entry with the time of the transaction and the next number. It fails with
+// [ErrConflict] if the request already has an entry.
 func (tx *Tx) AddAudit(entry AuditEntry) error {
 	detail := "{}"
 	if len(entry.Detail) > 0 {
@@ -52,7 +52,8 @@ func (tx *Tx) Audited(request sortie.Hash) (found bool, err error) {
 	return found, nil
 }
 
-// Audit reads up to limit entries before the one numbered seq, newest first. 0: from the newest.
+// Audit reads up to limit entries before the one numbered beforeSeq, newest first. 0: from the
+// newest.
 func (db *DB) Audit(ctx context.Context, beforeSeq int64, limit int) ([]AuditEntry, error) {
 	if beforeSeq == 0 {
 		beforeSeq = math.MaxInt64

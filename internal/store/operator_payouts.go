@@ -10,7 +10,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// PayoutFilter chooses a page of payouts, newest first.
+// PayoutFilter selects a page of payouts, newest first.
 type PayoutFilter struct {
 	Status    sortie.PayoutStatus // empty: any
 	DraftID   string              // empty: of all missions
@@ -19,15 +19,15 @@ type PayoutFilter struct {
 	Limit     int
 }
 
-// ListedPayout is a payout with the mission that it is of.
+// ListedPayout is a payout with its mission.
 type ListedPayout struct {
 	Payout
 	MissionID string
 }
 
-// Payouts reads a page of payouts. Its cost depends on the size of the page, and with both a
-// mission and a recipient also on the number of payouts of that mission, never on how many payouts
-// there ever were.
+// Payouts reads a page of payouts. The cost depends on the size of the page and, with both a
+// mission and a recipient, on the number of payouts of that mission. It does not depend on the
+// number of all payouts.
 func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout, error) {
 	before := filter.BeforeSeq
 	if before == 0 {
@@ -52,8 +52,8 @@ func (db *DB) Payouts(ctx context.Context, filter PayoutFilter) ([]ListedPayout,
 	})
 }
 
-// eachStatus is a page of payouts in some statuses: the first rows of each, of which the newest are
-// the page. Statuses are part of the query, not parameters: every part is then a range of one
+// eachStatus returns the query for a page of payouts in some statuses: it merges the first rows of
+// each. The statuses are part of the text, not parameters, so that every part is a range of one
 // index.
 func eachStatus(query string, statuses []sortie.PayoutStatus) string {
 	parts := make([]string, len(statuses))
@@ -91,14 +91,14 @@ func (r reader) listedPayouts(query string, args ...any) (found []ListedPayout, 
 	return found, nil
 }
 
-// PayoutLoad is how many payouts are in the statuses that do not last, and since when the first of
-// them that is queued or sent waits.
+// PayoutLoad counts the queued, sent and failed payouts. Oldest is when the first queued or sent
+// one was queued.
 type PayoutLoad struct {
 	Queued, Sent, Failed int // at most [MaxPayoutLoad] each
 	Oldest               time.Time
 }
 
-// MaxPayoutLoad is up to where payouts are counted: a count must not cost more the more wait.
+// MaxPayoutLoad bounds the count of payouts, so that its cost is bounded.
 const MaxPayoutLoad = 10_000
 
 // PayoutLoad counts payouts for metrics.

@@ -47,7 +47,7 @@ func TestSQLitePayoutPlans(t *testing.T) {
 	}
 }
 
-// TestPostgresPayoutPlans looks at plans in a database with 40,000 payouts, half of them to one
+// TestPostgresPayoutPlans checks plans in a database with 40,000 payouts, half of them to one
 // recipient and half of one mission, almost all of them paid.
 func TestPostgresPayoutPlans(t *testing.T) {
 	t.Parallel()

@@ -8,16 +8,16 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Review is the one decision about a draft.
+// Review is the decision about a draft.
 type Review struct {
 	DraftID   string
 	Decision  mission.Decision
-	Operator  string // an address, or what decided in place of a person
+	Operator  string // an address, or the name of an automatic decision
 	Reason    string
 	DecidedAt time.Time
 }
 
-// AddReview stores a decision, made now. When the draft has one, it fails with [ErrConflict] and
+// AddReview stores a decision, made now. If the draft has one, it fails with [ErrConflict] and
 // changes nothing.
 func (tx *Tx) AddReview(review Review) error {
 	changed, err := tx.exec(insertReview, review.DraftID, string(review.Decision), review.Operator, review.Reason,
@@ -31,7 +31,7 @@ func (tx *Tx) AddReview(review Review) error {
 	return nil
 }
 
-// ReplaceReview stores a decision, made now, in place of the one that the draft has, if any.
+// ReplaceReview stores a decision, made now, and replaces an earlier one.
 func (tx *Tx) ReplaceReview(review Review) error {
 	_, err := tx.exec(upsertReview, review.DraftID, string(review.Decision), review.Operator, review.Reason,
 		tx.Now.UnixMicro())

@@ -57,10 +57,10 @@ func testReviewRace(t *testing.T, url string) {
 		}
 		want := winner.Load()
 		if want == nil {
-			t.Fatal("nobody decided")
+			t.Fatal("race of decisions: got no winner, want one")
 		}
 		want.DecidedAt = clock.now().UTC().Truncate(time.Microsecond)
-		mustTx(t, db, func(tx *Tx) error { // which goes on after the refusal
+		mustTx(t, db, func(tx *Tx) error { // which continues after the refusal
 			if err := tx.AddReview(Review{DraftID: draft.ID, Decision: mission.DecisionRejected, Reason: "second thoughts"}); !errors.Is(err, ErrConflict) {
 				t.Errorf("AddReview of a decided draft: %v, want ErrConflict", err)
 			}
@@ -94,14 +94,14 @@ func testAuditPages(t *testing.T, url string) {
 	for i := len(want); i >= 0; {
 		page, err := db.Audit(context.Background(), before, 4)
 		if err != nil || len(page) == 0 {
-			t.Fatalf("a page has %d entries, %v", len(page), err)
+			t.Fatalf("page of the audit: got %d entries, error %v; want at least one and at most the limit", len(page), err)
 		}
 		for _, got := range page {
 			switch {
 			case before != 0 && got.Seq >= before:
-				t.Errorf("entry %d comes behind %d", got.Seq, before)
+				t.Errorf("order of entries: got %d after %d, want newest first", got.Seq, before)
 			case i == len(want) && string(got.Detail) != "{}":
-				t.Errorf("an entry without detail has %s", got.Detail)
+				t.Errorf("detail of an entry without one: got %s, want {}", got.Detail)
 			case i < len(want) && (got.Subject != want[i].Subject || !got.At.Equal(want[i].At) || got.Action != want[i].Action || string(got.Detail) != string(want[i].Detail)):
 				t.Errorf("entry %+v, want %+v", got, want[i])
 			}
@@ -148,7 +148,7 @@ func testIncidents(t *testing.T, url string) {
 		incidents, err := db.OpenIncidents(ctx)
 		if err != nil || opens.Load() != 1 || len(incidents) != 1 || incidents[0].Detail != long.Detail || !incidents[0].ClearedAt.IsZero() ||
 			!incidents[0].OpenedAt.Equal(clock.now().Truncate(time.Microsecond)) {
-			t.Fatalf("%d opened an incident and there are %d, %v", opens.Load(), len(incidents), err)
+			t.Fatalf("race to open an incident: got %d that opened it and %d rows, error %v; want 1 and 1", opens.Load(), len(incidents), err)
 		}
 		checkHalted(false)
 		id := incidents[0].ID
@@ -165,7 +165,7 @@ func testIncidents(t *testing.T, url string) {
 		mustTx(t, db, func(tx *Tx) error {
 			cleared, err := tx.Incident(id)
 			if clears.Load() != 1 || cleared.ClearedAt.IsZero() || !strings.HasPrefix(cleared.ClearedBy, "operator ") {
-				t.Errorf("%d cleared the incident, which is of %s now", clears.Load(), cleared.ClearedBy)
+				t.Errorf("race to clear an incident: got %d winners, cleared by %s; want 1 winner", clears.Load(), cleared.ClearedBy)
 			}
 			return err
 		})

@@ -11,9 +11,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Book is what the rows say about the money of one funded mission, as of a block.
+// Book is the stored state of the money of one funded mission, as of a block.
 type Book struct {
-	Seq                            int64 // of the draft; of a closed book, its place among those
+	Seq                            int64 // of the draft; for a closed book, its number among the closed ones
 	DraftID, MissionID             string
 	MissionKey                     sortie.Hash
 	Creator, Factory, TokenAddress sortie.Address
@@ -23,8 +23,8 @@ type Book struct {
 	Closed                         *BookClosing // nil while the mission was open
 	Slots                          *BookSlots   // nil for a mission that was never published
 	Payouts                        []BookPayouts
-	Rolled                         *BookSums // of a closed book: what was added to the totals
-	Faults                         []string  // values that are no amounts, addresses or hashes
+	Rolled                         *BookSums // for a closed book: what was added to the totals
+	Faults                         []string  // values that are not amounts, addresses or hashes
 }
 
 // BookClosing is how a mission ended.
@@ -43,15 +43,15 @@ type BookSlots struct {
 	Completed                               bool
 }
 
-// BookPayouts are payouts of a mission that are alike.
+// BookPayouts is a group of payouts of a mission with the same status and place.
 type BookPayouts struct {
 	Status   sortie.PayoutStatus
 	Token    sortie.Token
 	Amount   *big.Int
 	Carried  bool // by a settlement
 	Placed   bool // a block paid or deferred them
-	Counted  bool // and that block is not after the one that the book is as of
-	Credited bool // it deferred them
+	Counted  bool // that block is not after the block of the book
+	Credited bool // the block deferred them
 	Number   int64
 	LastSlot int64
 }
@@ -59,9 +59,9 @@ type BookPayouts struct {
 // BookSums are the sums of missions whose money has left the contract, in base units.
 type BookSums struct{ Funded, Paid, Deferred, Refunded *big.Int }
 
-// BookPage is a part of the books. Block and Final are read together with them: the hash that the
-// followed chain has at the block that the books are as of, zero where it has none, and the newest
-// final block. They are zero where there are no books.
+// BookPage is a page of books. Block and Final are read with them: the hash of the followed chain
+// at the block of the books, zero if it has none, and the newest final block. They are zero if
+// there are no books.
 type BookPage struct {
 	Books []Book
 	Block sortie.Hash
@@ -76,13 +76,12 @@ type BookTotal struct {
 }
 
 // OpenBooks reads up to limit books that are not closed, as of a block, of the drafts after one, in
-// the order of their ids. One statement reads them, so they belong together whatever happens
-// meanwhile.
+// the order of their ids. One statement reads them, so they are consistent.
 func (db *DB) OpenBooks(ctx context.Context, chainID, block uint64, afterID string, limit int) (BookPage, error) {
 	return db.books(ctx, selectOpenBooks, int64(chainID), int64(block), limit, afterID)
 }
 
-// ClosedBooks reads up to limit closed books, as of a block, after a place among them.
+// ClosedBooks reads up to limit closed books, as of a block, after a number.
 func (db *DB) ClosedBooks(ctx context.Context, chainID, block uint64, afterSeq int64, limit int) (BookPage, error) {
 	return db.books(ctx, selectClosedBooks, int64(chainID), int64(block), limit, afterSeq)
 }
@@ -106,7 +105,7 @@ func (db *DB) books(ctx context.Context, query string, args ...any) (BookPage, e
 	})
 }
 
-// scan takes in a row of bookColumns: a mission with one group of its payouts.
+// scan adds a row of bookColumns: a mission with one group of its payouts.
 func (page *BookPage) scan(row scanner) error {
 	var r bookRow
 	if err := row.Scan(r.destinations()...); err != nil {
@@ -131,7 +130,7 @@ func (page *BookPage) scan(row scanner) error {
 	return nil
 }
 
-// bookRow is a row of bookColumns on its way.
+// bookRow holds the values of a row of bookColumns.
 type bookRow struct {
 	seq                                                    int64
 	draftID, missionID, missionKey, creator, factory       string
@@ -161,8 +160,8 @@ func (r *bookRow) destinations() []any {
 	}
 }
 
-// book is the mission of the row. What cannot be read is a fault of the book and does not keep
-// others from being read.
+// book returns the mission of the row. An unreadable value is a fault of the book and does not
+// prevent reading others.
 func (r *bookRow) book() Book {
 	book := Book{Seq: r.seq, DraftID: r.draftID, MissionID: r.missionID, Token: sortie.Token(r.token), Target: r.target}
 	err := errors.Join(parse(&book.MissionKey, r.missionKey, sortie.ParseHash), parse(&book.Creator, r.creator, sortie.ParseAddress),
@@ -191,7 +190,7 @@ func (r *bookRow) book() Book {
 	return book
 }
 
-// amount reads an amount of the book, 0 with a fault where it is none.
+// amount reads an amount of the book. It returns 0 and adds a fault if the text is not an amount.
 func (b *Book) amount(what, text string) *big.Int {
 	value, err := parseInteger(text)
 	if err != nil || value.Sign() < 0 {
@@ -201,7 +200,7 @@ func (b *Book) amount(what, text string) *big.Int {
 	return value
 }
 
-// FollowedHash reads the hash that the followed chain has at a block, or fails with [ErrNotFound].
+// FollowedHash reads the hash of the followed chain at a block, or fails with [ErrNotFound].
 func (db *DB) FollowedHash(ctx context.Context, chainID, block uint64) (hash sortie.Hash, err error) {
 	return read(ctx, db, func(r reader) (hash sortie.Hash, err error) {
 		var text string
@@ -216,8 +215,8 @@ func (db *DB) FollowedHash(ctx context.Context, chainID, block uint64) (hash sor
 	})
 }
 
-// CloseBooks adds books to the totals of their vaults, each once, and tells how many those were. A
-// book whose mission was reopened since is left out.
+// CloseBooks adds books to the totals of their vaults, each once, and returns how many were added.
+// A book whose mission was reopened since is left out.
 func (tx *Tx) CloseBooks(chainID uint64, books []Book, sums []BookSums) (closed int, err error) {
 	type key struct{ factory, token sortie.Address }
 	added := make(map[key]*BookTotal)
@@ -263,7 +262,7 @@ func (s *BookSums) add(other BookSums, sign int64) {
 	}
 }
 
-// addToTotal adds to the total of a vault. The first statement holds the row until the transaction
+// addToTotal adds to the total of a vault. The first statement locks the row until the transaction
 // ends.
 func (tx *Tx) addToTotal(chainID uint64, add BookTotal) error {
 	place := []any{int64(chainID), hexAddress(add.Factory), hexAddress(add.TokenAddress)}
@@ -286,8 +285,8 @@ func (tx *Tx) addToTotal(chainID uint64, add BookTotal) error {
 	return nil
 }
 
-// reopenBook takes a book out of the totals again, if it is closed: a reorganization of final
-// blocks took the end of its mission.
+// reopenBook removes a closed book from the totals: a reorganization of final blocks reverted the
+// closing of its mission.
 func (tx *Tx) reopenBook(draftID string) error {
 	var total BookTotal
 	var chainID int64
@@ -344,7 +343,7 @@ func scanTotal(row scanner) (total BookTotal, err error) {
 	return total, nil
 }
 
-// The books are made of a list of drafts, the page, joined with everything that is known about
+// The books are a list of drafts, the page, joined with everything that is known about
 // their money. The groups of payouts come from the same statement, so the counters of a mission and
 // its payouts are of the same moment. CROSS JOIN keeps SQLite from reading all payouts.
 const (
@@ -366,14 +365,14 @@ LEFT JOIN (SELECT payouts.draft_id, status, token, amount, settlement_id IS NOT 
 		block_number IS NOT NULL AND block_number <= $2, credited) AS alike ON alike.draft_id = page.draft_id
 ORDER BY `
 
-	// PostgreSQL must know that a page is small, whatever the parameter: otherwise it reads all
+	// PostgreSQL must know for every parameter that a page is small: otherwise it reads all
 	// payouts. No page is larger than this.
 	pageBegin = `WITH page AS MATERIALIZED (SELECT draft_id, place FROM (SELECT `
 	pageEnd   = ` LIMIT 128) AS most LIMIT $3 + 0)
 SELECT ` + bookColumns + bookTables
 
-	// What is not final may be one node's forgery, and would look like a mismatch: it is not in the
-	// books.
+	// A funding that is not final may be forged by one node, and would appear as a mismatch: the
+	// books leave it out.
 	isLocked          = `EXISTS (SELECT 1 FROM drafts WHERE drafts.draft_id = fundings.draft_id AND depth = 'locked')`
 	selectNewestBooks = pageBegin + `draft_id, (SELECT seq FROM drafts WHERE drafts.draft_id = fundings.draft_id) AS place FROM fundings
 	WHERE chain_id = $1 AND block_number <= $2 AND ` + isLocked + ` ORDER BY draft_id DESC` + pageEnd + `page.draft_id DESC`

@@ -87,10 +87,10 @@ func testBooksAsOfABlock(t *testing.T, url string) {
 	}
 	book, page := bookOf(t, db, draft, 20)
 	if page.Block != tip.Hash || page.Final != 10 || book.MissionKey != sortie.MissionKey(draft.MissionID) || book.Reward.Cmp(draft.Reward) != 0 || book.Target != int64(draft.TargetCount) {
-		t.Errorf("read book %+v of block %s, final %d", book, page.Block, page.Final)
+		t.Errorf("book: got %+v of block %s, final %d; want what was written", book, page.Block, page.Final)
 	}
 	if c := book.Closed; c.Reason != 2 || c.Refund.Cmp(refund) != 0 || !c.RefundDeferred || c.Block != 15 {
-		t.Errorf("read closing %+v", c)
+		t.Errorf("closing of the book: got %+v, want what was written", c)
 	}
 	if s := book.Slots; s == nil || s.Finals != 4 || s.Waiting != 1 || s.Paid != 0 || s.Target != int64(slots.Target) {
 		t.Errorf("read slots %+v, want 4 finals of which 1 waits", s)
@@ -293,17 +293,17 @@ func TestPlansOfBooks(t *testing.T) {
 			return err
 		})
 		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
+			t.Fatalf("plan of %s: %v", c.name, err)
 		}
 		plan := strings.Join(steps, "\n")
 		for _, way := range c.ways {
 			if !strings.Contains(plan, way) {
-				t.Errorf("%s: the plan lacks %q:\n%s", c.name, way, plan)
+				t.Errorf("plan of %s: want %q in it, got\n%s", c.name, way, plan)
 			}
 		}
 		for _, step := range steps {
 			if strings.HasPrefix(step, "SCAN") && !strings.HasPrefix(step, "SCAN page") && !strings.HasPrefix(step, "SCAN most") {
-				t.Errorf("%s: %s", c.name, step)
+				t.Errorf("plan of %s: got step %s, want no scan of a table", c.name, step)
 			}
 		}
 	}
@@ -334,7 +334,7 @@ SELECT draft_id, 1, '', '', '', '1', '1', '0', '0', 0 FROM fundings WHERE books_
 		plan := strings.Join(run(fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE books%d (%s)", i, q.args)), "; ")
 		for _, table := range []string{"payouts", "drafts", "mission_slots", "fundings", "closed_books"} {
 			if strings.Contains(plan, "Seq Scan on "+table) {
-				t.Errorf("%s: the plan reads all of %s: %s", q.name, table, plan)
+				t.Errorf("plan of %s: want no scan of %s, got %s", q.name, table, plan)
 			}
 		}
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// OperatorHour is what an operator accepted of one token within the last hour.
+// OperatorHour is the amount of one token that an operator accepted within the last hour.
 type OperatorHour struct {
 	operator sortie.Address
 	token    sortie.Token
 	accepted amounts
 }
 
-// HoldOperatorHour reads what an operator accepted of a token within the last hour. Other
-// transactions that ask for the same wait until this one ends, so that together they cannot accept
-// more than each of them saw.
+// HoldOperatorHour reads what an operator accepted of a token within the last hour. It locks the
+// row until the transaction ends, so that concurrent transactions cannot together accept more than
+// each of them read.
 func (tx *Tx) HoldOperatorHour(operator sortie.Address, token sortie.Token) (OperatorHour, error) {
 	hour := OperatorHour{operator: operator, token: token}
 	err := tx.one(holdOperatorHour, []any{hexAddress(operator), string(token)}, func(row scanner) error {
@@ -34,10 +34,10 @@ func (tx *Tx) HoldOperatorHour(operator sortie.Address, token sortie.Token) (Ope
 	return hour, nil
 }
 
-// Sum is how much was accepted, in base units.
+// Sum returns the accepted amount in base units.
 func (h OperatorHour) Sum() *big.Int { return h.accepted.sum() }
 
-// AddAccepted adds an acceptance to an hour that this transaction holds.
+// AddAccepted adds an acceptance to an hour that this transaction has locked.
 func (tx *Tx) AddAccepted(hour OperatorHour, baseUnits *big.Int) error {
 	text, err := json.Marshal(operatorWindow.add(hour.accepted, tx.Now, baseUnits))
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// PayoutHalt says that an operator halted payouts.
+// PayoutHalt is an operator's halt of payouts.
 type PayoutHalt struct {
 	By     string    `json:"by"`
 	Since  time.Time `json:"since"`
@@ -18,8 +18,8 @@ type PayoutHalt struct {
 // payoutHaltSetting is the setting that exists while payouts are halted.
 const payoutHaltSetting = "payouts-halted"
 
-// HaltPayouts halts payouts, for all processes and until [Tx.ResumePayouts]. Halted before: nothing
-// changes. It returns the halt that holds now.
+// HaltPayouts halts payouts for all processes until [Tx.ResumePayouts]. If they are already halted,
+// nothing changes. It returns the current halt.
 func (tx *Tx) HaltPayouts(halt PayoutHalt) (holds PayoutHalt, halted bool, err error) {
 	halt.Since = tx.Now
 	encoded, err := json.Marshal(halt)
@@ -40,7 +40,7 @@ func (tx *Tx) HaltPayouts(halt PayoutHalt) (holds PayoutHalt, halted bool, err e
 	return *found, changed > 0, nil
 }
 
-// ResumePayouts ends the halt of payouts and tells whether there was one.
+// ResumePayouts ends the halt of payouts and reports whether there was one.
 func (tx *Tx) ResumePayouts() (bool, error) {
 	changed, err := tx.exec(deleteSetting, payoutHaltSetting)
 	if err != nil {
@@ -49,7 +49,7 @@ func (tx *Tx) ResumePayouts() (bool, error) {
 	return changed > 0, nil
 }
 
-// PayoutHalt reads the halt of payouts; nil: they are not halted.
+// PayoutHalt reads the halt of payouts; nil if they are not halted.
 func (db *DB) PayoutHalt(ctx context.Context) (*PayoutHalt, error) {
 	return read(ctx, db, func(r reader) (*PayoutHalt, error) { return r.PayoutHalt() })
 }

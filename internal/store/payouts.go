@@ -12,12 +12,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// MaxSettlement is how many payouts a settlement carries at most.
+// MaxSettlement is the maximum number of payouts in a settlement.
 const MaxSettlement = 50
 
 // Payout is the payment of one slot. Every final acceptance has one.
 type Payout struct {
-	Seq                 int64 // payouts that were queued later have greater ones
+	Seq                 int64 // payouts queued later have greater ones
 	SubmissionID        string
 	DraftID             string
 	Slot                uint32
@@ -25,10 +25,10 @@ type Payout struct {
 	Token               sortie.Token
 	Amount              *big.Int // base units
 	Status              sortie.PayoutStatus
-	Settlement          int64       // that carries it; 0: none does
-	Transaction         sortie.Hash // that pays it, as far as known
-	Block               uint64      // that paid or deferred it; 0: none did
-	Credited            bool        // that block made it a deferred credit
+	Settlement          int64       // the settlement that carries it; 0: none
+	Transaction         sortie.Hash // the transaction that pays it, if known
+	Block               uint64      // the block that paid or deferred it; 0: none
+	Credited            bool        // the block made it a deferred credit
 	Problem             string      // why it failed
 	QueuedAt, UpdatedAt time.Time
 }
@@ -36,7 +36,7 @@ type Payout struct {
 // waits reports whether the payout waits for a settlement.
 func (p *Payout) waits() bool { return p.Status == sortie.PayoutQueued && p.Settlement == 0 }
 
-// Open reports whether no block has paid or deferred the payout and a settlement may.
+// Open reports whether no block has paid or deferred the payout and a settlement may carry it.
 func (p *Payout) Open() bool {
 	return p.Block == 0 && (p.Status == sortie.PayoutQueued || p.Status == sortie.PayoutSent)
 }
@@ -59,15 +59,15 @@ func (r reader) PayoutOf(submissionID string) (Payout, error) {
 }
 
 // PayoutsToFinalize reads up to limit payouts that a block up to the final one paid or deferred and
-// that do not count as that yet, in the order of the chain, after a place: a block and the number
-// of a payout.
+// that are not final yet, in the order of the chain, after a position: a block and the number of a
+// payout.
 func (db *DB) PayoutsToFinalize(ctx context.Context, final uint64, after onchain.Place, limit int) ([]Payout, error) {
 	return read(ctx, db, func(r reader) ([]Payout, error) {
 		return r.payouts(selectPayoutsToFinalize, int64(final), int64(after.Block), int64(after.Index), limit)
 	})
 }
 
-// FinalizePayouts makes payouts of one mission paid or deferred, those whose block is still the one
+// FinalizePayouts makes payouts of one mission paid or deferred, if their block is still the one
 // that was read, and returns them.
 func (tx *Tx) FinalizePayouts(draftID string, read []Payout) (final []Payout, err error) {
 	blocks := make(map[uint32]uint64, len(read))
@@ -97,8 +97,8 @@ type PaymentNote struct {
 	Credited    bool // deferred
 }
 
-// NotePayments notes that blocks paid or deferred slots of a mission, and returns the payouts that
-// were not sent before. Slots that no submission has taken are left alone.
+// NotePayments records that blocks paid or deferred slots of a mission, and returns the payouts
+// that were not sent before. Slots that no submission has taken are ignored.
 func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payout, err error) {
 	notes := make(map[uint32]PaymentNote, len(payments))
 	slots := make([]uint64, len(payments))
@@ -134,8 +134,8 @@ func (tx *Tx) NotePayments(draftID string, payments []PaymentNote) (sent []Payou
 	return sent, nil
 }
 
-// RemovePayment notes that a slot was not paid by the block of an event, which a reorganization
-// removed. A payout whose settlement is still under way stays with it; others wait for a new one.
+// RemovePayment reverts the payment of a slot by the block of an event, which a reorganization
+// removed. A payout whose settlement has not ended stays in it; others wait for a new one.
 func (tx *Tx) RemovePayment(chainID uint64, event *onchain.Event) error {
 	var draftID string
 	err := tx.one(selectPaidMission, []any{event.MissionKey.String(), int64(chainID), hexAddress(event.Factory)},
@@ -168,11 +168,11 @@ func (tx *Tx) RemovePayment(chainID uint64, event *onchain.Event) error {
 	return nil
 }
 
-// maxSlot is greater than every slot, and fits a column.
+// maxSlot is greater than every slot and fits the column.
 const maxSlot = 1 << 40
 
-// FailPayout sets an open payout aside: no settlement carries it until [Tx.RetryPayout]. Paid or
-// failed by now: [ErrConflict].
+// FailPayout sets an open payout aside: no settlement carries it until [Tx.RetryPayout]. If it is
+// paid or failed, it fails with [ErrConflict].
 func (tx *Tx) FailPayout(was Payout, problem string) error {
 	return tx.changePayout(was, func(p Payout) (Payout, bool) {
 		if !p.Open() {
@@ -187,7 +187,7 @@ func setAside(p Payout, problem string) Payout {
 	return p
 }
 
-// RetryPayout lets a payout that was set aside wait for a settlement again. Not set aside:
+// RetryPayout queues a failed payout again. If it is not failed, RetryPayout fails with
 // [ErrConflict].
 func (tx *Tx) RetryPayout(was Payout) error {
 	return tx.changePayout(was, func(p Payout) (Payout, bool) {
@@ -216,7 +216,7 @@ func (tx *Tx) changePayout(was Payout, change func(Payout) (Payout, bool)) error
 }
 
 // FailUnpaid sets up to limit open payouts of a mission aside whose money has left the contract,
-// and tells how many those were.
+// and returns their number.
 func (tx *Tx) FailUnpaid(draftID, problem string, limit int) (int, error) {
 	if err := tx.holdMission(draftID); err != nil {
 		return 0, err
@@ -232,7 +232,7 @@ func (tx *Tx) FailUnpaid(draftID, problem string, limit int) (int, error) {
 	return len(open), tx.writePayouts(draftID, changes)
 }
 
-// queuePayout adds the payout of a slot that was just taken, by a transaction that holds the
+// queuePayout adds the payout of a slot that was just taken. The transaction must have locked the
 // mission's row.
 func (tx *Tx) queuePayout(of Submission, slot int64) error {
 	_, err := tx.exec(insertPayout, of.ID, of.DraftID, slot, hexAddress(of.Contributor), string(of.Mission.Token),
@@ -243,8 +243,8 @@ func (tx *Tx) queuePayout(of Submission, slot int64) error {
 // payoutChange is a payout before and after a change.
 type payoutChange struct{ was, to Payout }
 
-// changePayouts changes payouts of a mission's slots as a function says. The transaction holds the
-// mission's row first, so the payouts and the counters of a mission never contradict each other.
+// changePayouts applies a function to the payouts of a mission's slots. The transaction locks the
+// mission's row first, so the payouts and the counters of a mission are always consistent.
 func (tx *Tx) changePayouts(draftID string, slots []uint64, change func(Payout) (Payout, bool)) error {
 	if err := tx.holdMission(draftID); err != nil {
 		if errors.Is(err, ErrNotFound) {
@@ -273,7 +273,7 @@ func (tx *Tx) changePayouts(draftID string, slots []uint64, change func(Payout) 
 	return tx.writePayouts(draftID, changes)
 }
 
-// holdMission keeps other transactions from changing the payouts of a mission. Not published:
+// holdMission prevents other transactions from changing the payouts of a mission. Not published:
 // [ErrNotFound].
 func (tx *Tx) holdMission(draftID string) error {
 	changed, err := tx.exec(holdMission, draftID)
@@ -281,12 +281,12 @@ func (tx *Tx) holdMission(draftID string) error {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return fmt.Errorf("hold the payouts of %s: %w", draftID, err)
+		return fmt.Errorf("lock the payouts of %s: %w", draftID, err)
 	}
 	return nil
 }
 
-// payoutGoal is what payouts that change in the same way have in common afterwards.
+// payoutGoal holds the new values of payouts that change in the same way.
 type payoutGoal struct {
 	status      sortie.PayoutStatus
 	settlement  int64
@@ -296,7 +296,7 @@ type payoutGoal struct {
 	problem     string
 }
 
-// writePayouts writes changes of payouts of one mission, which the transaction holds, and its
+// writePayouts writes changes of payouts of one mission, which the transaction has locked, and its
 // counters.
 func (tx *Tx) writePayouts(draftID string, changes []payoutChange) error {
 	if len(changes) == 0 {
@@ -335,7 +335,7 @@ func (tx *Tx) writePayouts(draftID string, changes []payoutChange) error {
 	return nil
 }
 
-// payoutCounts are what a mission's row counts of its payouts.
+// payoutCounts are the counters of payouts in a mission's row.
 type payoutCounts struct{ waiting, paid, deferred, failed int64 }
 
 func (c *payoutCounts) count(p *Payout, by int64) {

@@ -158,7 +158,7 @@ func (m *payoutModel) step(rt *rapid.T) {
 		}
 	})
 	if err != nil && !(errors.Is(err, ErrConflict) && (step == "fail" || step == "retry")) {
-		rt.Fatalf("%s: %v", step, err)
+		rt.Fatalf("step %s: got %v, want no error", step, err)
 	}
 	if step == "take" && m.taken < m.slots.Target {
 		finalAcceptance(m.t, m.db, m.slots, contributor(m.taken), fmt.Sprint(m.slots.DraftID, m.taken))
@@ -182,7 +182,7 @@ func (m *payoutModel) start(rt *rapid.T, tx *Tx) error {
 		return err
 	}
 	if started.Size != len(chosen) || len(chosen) == 0 {
-		rt.Fatalf("a settlement of %d with %d payouts", started.Size, len(chosen))
+		rt.Fatalf("new settlement: got size %d with %d payouts, want the same number", started.Size, len(chosen))
 	}
 	return nil
 }
@@ -220,19 +220,19 @@ func (m *payoutModel) compare(rt *rapid.T) {
 		event := m.events[p.Slot]
 		switch {
 		case int(p.Slot) != i:
-			rt.Fatalf("slot %d at place %d", p.Slot, i)
+			rt.Fatalf("order of payouts: got slot %d at place %d, want the order of slots", p.Slot, i)
 		case event == nil != (p.Block == 0):
-			rt.Fatalf("slot %d has block %d, and the chain %+v", p.Slot, p.Block, event)
+			rt.Fatalf("payout of slot %d: got block %d, want that of %+v", p.Slot, p.Block, event)
 		case event != nil && (p.Block != event.Block || p.Transaction != event.Transaction || p.Credited != (event.Kind == onchain.EventPayoutDeferred)):
-			rt.Fatalf("slot %d is %+v, and the chain has %+v", p.Slot, p, event)
+			rt.Fatalf("payout of slot %d: got %+v, want that of %+v", p.Slot, p, event)
 		case event != nil && p.Status != sortie.PayoutSent && p.Status != sortie.PayoutPaid && p.Status != sortie.PayoutDeferred:
-			rt.Fatalf("slot %d is %s, and block %d paid it", p.Slot, p.Status, event.Block)
+			rt.Fatalf("payout of slot %d: got %s, want it sent, paid or deferred: block %d paid it", p.Slot, p.Status, event.Block)
 		case event == nil && p.Settlement != 0 && !open[p.Settlement]:
-			rt.Fatalf("slot %d is %s with settlement %d, which is over", p.Slot, p.Status, p.Settlement)
+			rt.Fatalf("payout of slot %d: got %s with settlement %d, want no settlement that has ended", p.Slot, p.Status, p.Settlement)
 		case event == nil && p.Status == sortie.PayoutSent && p.Settlement == 0:
-			rt.Fatalf("slot %d is sent by nothing", p.Slot)
+			rt.Fatalf("payout of slot %d: got sent without settlement and block, want one of them", p.Slot)
 		case event == nil && (p.Status == sortie.PayoutPaid || p.Status == sortie.PayoutDeferred):
-			rt.Fatalf("slot %d is %s, and no block paid it", p.Slot, p.Status)
+			rt.Fatalf("payout of slot %d: got %s, want it open: no block paid it", p.Slot, p.Status)
 		}
 	}
 	slots := mustSlots(m.t, m.db, m.slots.DraftID)
@@ -242,7 +242,8 @@ func (m *payoutModel) compare(rt *rapid.T) {
 	}
 }
 
-// testFairness lets missions with few payouts go before one with many that has just had its turn.
+// testFairness checks that missions with few payouts are settled before one with many that was just
+// settled.
 func testFairness(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(time.Now().UnixMicro())
@@ -278,7 +279,7 @@ func testFairness(t *testing.T, url string) {
 		t.Helper()
 		missions, err := db.MissionsToSettle(ctx, "FAIR", clock.now(), 1)
 		if err != nil || len(missions) != 1 {
-			t.Fatalf("missions to settle: %v, %v", missions, err)
+			t.Fatalf("missions to settle: got %v, error %v; want one", missions, err)
 		}
 		mustTx(t, db, func(tx *Tx) error { _, _, err := tx.StartSettlement(missions[0], "FAIR", MaxSettlement); return err })
 	}
@@ -296,7 +297,7 @@ func testFairness(t *testing.T, url string) {
 	}
 }
 
-// testSettlementRace lets one of two processes make a settlement.
+// testSettlementRace checks that one of two processes makes a settlement.
 func testSettlementRace(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, nil)

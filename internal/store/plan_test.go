@@ -41,7 +41,7 @@ func TestSQLitePlans(t *testing.T) {
 				return err
 			})
 		if err != nil {
-			t.Fatalf("%s: %v", hot.name, err)
+			t.Fatalf("plan of %s: %v", hot.name, err)
 		}
 		if len(steps) != 1 || !strings.HasPrefix(steps[0], "SEARCH") || !strings.HasSuffix(steps[0], hot.sqlite) {
 			t.Errorf("%s: the plan is %q, want one search of %s", hot.name, steps, hot.sqlite)
@@ -49,8 +49,8 @@ func TestSQLitePlans(t *testing.T) {
 	}
 }
 
-// TestPostgresPlans looks at the plans for a wallet with few drafts, and for one that has nearly
-// all: there a planner is tempted to walk another index and filter.
+// TestPostgresPlans checks the plans for a wallet with few drafts, and for one that has nearly all,
+// where a planner may prefer another index and a filter.
 func TestPostgresPlans(t *testing.T) {
 	t.Parallel()
 	run := postgresConsole(t)
@@ -84,8 +84,8 @@ SELECT '0x01', i, 'draft_1', '', '{}', i FROM generate_series(1, 20000) AS i`,
 	}
 }
 
-// postgresConsole gives a way to run statements on one connection to a new database, and to see the
-// lines they answer with.
+// postgresConsole returns a function that runs statements on one connection to a new database and
+// returns the lines of their results.
 func postgresConsole(t *testing.T) func(statement string) []string {
 	t.Helper()
 	ctx := context.Background()
@@ -98,7 +98,7 @@ func postgresConsole(t *testing.T) func(statement string) []string {
 		t.Helper()
 		rows, err := conn.QueryContext(ctx, statement)
 		if err != nil {
-			t.Fatalf("%s: %v", statement, err)
+			t.Fatalf("explain %s: %v", statement, err)
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {

@@ -24,10 +24,10 @@ import (
 
 const (
 	minPostgres = 15
-	maxAttempts = 5 // of a transaction that PostgreSQL asks to run again
+	maxAttempts = 5 // runs of a transaction that PostgreSQL rolls back
 )
 
-// The settings of every connection, unless the URL has its own.
+// The settings of every connection, unless the URL sets them.
 var postgresSettings = map[string]string{
 	"application_name":                    "sortie",
 	"statement_timeout":                   "30s",
@@ -35,15 +35,15 @@ var postgresSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "30s",
 }
 
-// postgresEngine is a pool of connections to a server that may serve other processes of the service
+// postgresEngine is a pool of connections to a server, which other processes of the service may use
 // too.
 type postgresEngine struct {
 	connections *pgxpool.Pool // shared with the job queue
 	pool        *sql.DB       // the same connections, for statements that both engines share
 	maxWaiting  int64
-	timeout     time.Duration // of waiting for the right to write
+	timeout     time.Duration // for the wait for a write slot
 	detached    func(context.Context) (context.Context, context.CancelFunc)
-	writers     chan struct{} // one for each connection that writes
+	writers     chan struct{} // one slot for each connection that writes
 	log         *slog.Logger
 
 	waiting, writes, overloads, retries, failures atomic.Int64
@@ -63,7 +63,7 @@ func openPostgres(ctx context.Context, address string, options Options) (engine,
 	config.BeforeConnect = prepareConnection
 	config.AfterConnect = checkCommitDurability
 	config.MaxConnIdleTime = 5 * time.Minute
-	config.MaxConnLifetime = time.Hour // so that connections move to a new address some day
+	config.MaxConnLifetime = time.Hour // so that connections move to a new address
 	e := &postgresEngine{
 		maxWaiting: int64(options.MaxWaiting), timeout: options.TransactionTimeout, detached: detached(options.TransactionTimeout), log: options.Logger,
 		writers: make(chan struct{}, max(1, config.MaxConns-max(1, config.MaxConns/4))),
@@ -84,8 +84,8 @@ func openPostgres(ctx context.Context, address string, options Options) (engine,
 	return e, nil
 }
 
-// parsePostgresURL never repeats the URL in an error: where it cannot be read, its password cannot
-// be told from the rest.
+// parsePostgresURL never repeats the URL in an error: in an invalid URL the password cannot be
+// found and removed.
 func parsePostgresURL(address string) (*pgxpool.Config, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || strings.Contains(address, "@") && parsed.User == nil {
@@ -95,7 +95,7 @@ func parsePostgresURL(address string) (*pgxpool.Config, error) {
 	if err != nil {
 		reason := err
 		if parseError := new(pgconn.ParseConfigError); errors.As(err, &parseError) {
-			reason = errors.Unwrap(parseError) // the outer text holds the URL
+			reason = errors.Unwrap(parseError) // the outer error contains the URL
 		}
 		return nil, fmt.Errorf("the PostgreSQL URL cannot be used: %w", oneLine{reason})
 	}
@@ -113,7 +113,7 @@ func parsePostgresURL(address string) (*pgxpool.Config, error) {
 }
 
 // checkCommitDurability refuses a connection on which a commit could be acknowledged before it is
-// on disk. It may be set per role or database, so every connection is asked.
+// on disk. The setting may differ by role or database, so every connection is checked.
 func checkCommitDurability(ctx context.Context, conn *pgx.Conn) error {
 	var mode string
 	if err := conn.QueryRow(ctx, "SHOW synchronous_commit").Scan(&mode); err != nil {
@@ -149,15 +149,15 @@ func checkServer(ctx context.Context, pool *sql.DB, logger *slog.Logger) error {
 	return nil
 }
 
-// postgresTurn lets one process migrate at a time. However long the other takes, it is waited for.
+// postgresTurn lets one process migrate at a time. The others wait without a limit.
 var postgresTurn = []string{
 	"SET LOCAL statement_timeout = 0",
 	"SET LOCAL lock_timeout = 0",
 	"SELECT pg_advisory_xact_lock(7236834210041)",
 }
 
-// connection waits for a connection. The caller's context counts while it waits, and no longer:
-// cancelling a statement would cost the connection.
+// connection waits for a connection. The caller's context applies only to this wait: cancelling a
+// statement would cost the connection.
 func (e *postgresEngine) connection(ctx context.Context) (*sql.Conn, error) {
 	conn, err := e.pool.Conn(ctx)
 	if err != nil {
@@ -169,8 +169,8 @@ func (e *postgresEngine) connection(ctx context.Context) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// detached gives statements their context: they run to their end or to the deadline, whether or not
-// their caller still waits.
+// detached returns the context for statements: they run to their end or to the deadline, also when
+// their caller no longer waits.
 func detached(timeout time.Duration) func(context.Context) (context.Context, context.CancelFunc) {
 	return func(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.WithoutCancel(ctx), timeout)
@@ -182,7 +182,7 @@ func (e *postgresEngine) read(ctx context.Context, fn func(context.Context, *ses
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // gives it back
+	defer func() { _ = conn.Close() }() // returns it to the pool
 	detached, cancel := e.detached(ctx)
 	defer cancel()
 	return fn(detached, &session{runner: conn, explain: explainPostgres})
@@ -237,7 +237,8 @@ func (e *postgresEngine) attempt(ctx context.Context, conn *writeConnection, fn 
 	return nil
 }
 
-// wantsRetry reports whether PostgreSQL rolled back a transaction that may succeed when run again.
+// wantsRetry reports whether PostgreSQL rolled back a transaction that may succeed if it is run
+// again.
 func wantsRetry(err error) bool {
 	var failure *pgconn.PgError
 	return errors.As(err, &failure) && (failure.Code == "40001" || failure.Code == "40P01") // serialization_failure, deadlock_detected
@@ -254,7 +255,7 @@ func (e *postgresEngine) ping(ctx context.Context) error {
 	return nil
 }
 
-// generation knows nothing of other processes.
+// generation does not count the commits of other processes.
 func (e *postgresEngine) generation() (commits int64, all bool) { return 0, false }
 
 func (e *postgresEngine) stats() Stats {
@@ -276,8 +277,8 @@ func (e *postgresEngine) stats() Stats {
 
 func (e *postgresEngine) queuePool() QueuePool { return QueuePool{Postgres: e.connections} }
 
-// close does not wait for commits that wait for a standby: their callers have been told that the
-// outcome is unknown.
+// close does not wait for commits that wait for a standby: their callers already have
+// [ErrUnavailable].
 func (e *postgresEngine) close() error {
 	err := e.pool.Close()
 	if waiting := e.unconfirmed.Load(); waiting > 0 {
@@ -289,15 +290,15 @@ func (e *postgresEngine) close() error {
 	return err
 }
 
-// explainPostgres tells a server that cannot be used now, and rows that others wrote first, from
-// mistakes in statements.
+// explainPostgres distinguishes a server that cannot be used now and rows that were written first
+// by others from faults in statements.
 func explainPostgres(err error) error {
 	var failure *pgconn.PgError
 	unavailable := isDisconnect(err)
 	if errors.As(err, &failure) {
 		switch class := failure.Code[:2]; {
 		case class == "08", class == "53", class == "57", class == "58", // connection, resources, operator, system
-			class == "40",                                    // rolled back, once too often
+			class == "40",                                    // rolled back in the last attempt
 			failure.Code == "25006", failure.Code == "25P03", // read-only since a failover; idle for too long
 			failure.Code == "55P03": // waited too long for a lock
 			unavailable = true
@@ -312,7 +313,7 @@ func explainPostgres(err error) error {
 	return err
 }
 
-// isDisconnect reports whether the server was not reached, or was lost on the way.
+// isDisconnect reports whether the server was not reached or the connection was lost.
 func isDisconnect(err error) bool {
 	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
 		context.DeadlineExceeded} {

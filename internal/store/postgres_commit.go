@@ -24,16 +24,16 @@ import (
 // gives a connection up, are refused for a connection that commits.
 
 var (
-	errCommitWaits   = errors.New("the commit still waits: is a synchronous standby away?")
+	errCommitWaits   = errors.New("the commit still waits: is a synchronous standby down?")
 	errUnreplicated  = errors.New("the wait for a synchronous standby was cancelled: no standby may have the commit")
 	errNotCancelled  = errors.New("a commit is under way and must not be cancelled")
-	errTooManyWait   = errors.New("too many commits wait for a synchronous standby: bring one back")
+	errTooManyWait   = errors.New("too many commits wait for a synchronous standby: restore one")
 	errNoWriteSlot   = errors.New("every connection for writes is in use")
 	errNotStdlibConn = errors.New("the connection is not one of pgx")
 )
 
-// barrier makes a transaction that changed nothing wait for the standbys, too: what it read may
-// have become visible by a cancelled wait or by a restart of the server. PostgreSQL waits only for
+// barrier makes a transaction that changed nothing wait for the standbys too: what it read may have
+// become visible through a cancelled wait or a restart of the server. PostgreSQL waits only for
 // transactions with a record in the log.
 const barrier = `SELECT pg_logical_emit_message(true, 'sortie', '') WHERE current_setting('synchronous_standby_names') <> ''`
 
@@ -45,12 +45,12 @@ type connectionState struct {
 
 const connectionStateKey = "sortie"
 
-// prepareConnection gives a connection its state before it is made.
+// prepareConnection creates the state of a connection before it is dialled.
 func prepareConnection(_ context.Context, config *pgx.ConnConfig) error {
 	state := new(connectionState)
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if state.committing.Load() { // the dial of a cancel request
+		if state.committing.Load() { // this dials a cancel request
 			return nil, errNotCancelled
 		}
 		return dial(ctx, network, address)
@@ -83,7 +83,7 @@ func stateOf(conn *sql.Conn) (state *connectionState, err error) {
 }
 
 // transactionContext ends at its deadline until the commit begins, and never afterwards.
-// database/sql and pgx use the context that began a transaction for its COMMIT, too.
+// database/sql and pgx use the context that began a transaction also for its COMMIT.
 type transactionContext struct {
 	context.Context
 	committing atomic.Bool
@@ -110,17 +110,16 @@ func (c *transactionContext) Deadline() (deadline time.Time, ok bool) {
 	return c.Context.Deadline()
 }
 
-// writeConnection is a connection with the right to write on it. A commit that outlives its caller
-// keeps both.
+// writeConnection is a connection with a write slot. A commit that outlives its caller keeps both.
 type writeConnection struct {
 	engine *postgresEngine
 	*sql.Conn
 	state *connectionState
-	kept  bool // by a commit that continues
+	kept  bool // a commit continues on it
 }
 
-// writeConnection waits for a connection. Fewer may write than there are connections, so that
-// writes that wait for a standby leave some for reads.
+// writeConnection waits for a connection and a write slot. There are fewer slots than connections,
+// so that writes that wait for a standby leave some for reads.
 func (e *postgresEngine) writeConnection(ctx context.Context) (*writeConnection, error) {
 	if e.unconfirmed.Load() >= int64(cap(e.writers))/2+1 {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errTooManyWait)
@@ -146,7 +145,7 @@ func (e *postgresEngine) writeConnection(ctx context.Context) (*writeConnection,
 	return w, nil
 }
 
-// release gives the connection back, unless a commit continues on it.
+// release returns the connection to the pool, unless a commit continues on it.
 func (w *writeConnection) release() {
 	if !w.kept {
 		w.giveBack()
@@ -155,7 +154,7 @@ func (w *writeConnection) release() {
 
 func (w *writeConnection) giveBack() {
 	if w.Conn != nil {
-		_ = w.Close() // gives it back
+		_ = w.Close() // returns it to the pool
 	}
 	<-w.engine.writers
 }
@@ -184,7 +183,7 @@ func (w *writeConnection) commit(ctx context.Context, within *transactionContext
 	return errCommitWaits
 }
 
-// committed tells what became of a COMMIT that is over.
+// committed returns the outcome of a finished COMMIT.
 func (w *writeConnection) committed(err error) error {
 	if err == nil {
 		w.state.committing.Store(false)

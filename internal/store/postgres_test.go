@@ -70,8 +70,8 @@ func TestPostgresConnectionsHaveTimeouts(t *testing.T) {
 	}
 }
 
-// TestPostgresRunsDeadlockedTransactionsAgain lets two transactions tell two wallets of the same,
-// in opposite order.
+// TestPostgresRunsDeadlockedTransactionsAgain lets two transactions add events to two wallets in
+// opposite order.
 func TestPostgresRunsDeadlockedTransactionsAgain(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.Database(t), Options{})
@@ -85,7 +85,7 @@ func TestPostgresRunsDeadlockedTransactionsAgain(t *testing.T) {
 			for step := range 2 {
 				draft := drafts[(i+step)%2]
 				if err := tx.AppendEvent(draft.Wallet, draft.ID, created); err != nil {
-					return errors.New("hidden cause") // the store knows it all the same
+					return errors.New("hidden cause") // the store has recorded the failure
 				}
 				if step == 0 && attempts == 1 {
 					bothHoldOne.Done()

@@ -140,7 +140,7 @@ func TestSQLiteQueueGetsItsTurn(t *testing.T) {
 		}
 		measure()
 		if longest > 50 { // in its turn it waits for one; a busy machine may let it come late
-			t.Errorf("the queue waited for %d commits", longest)
+			t.Errorf("wait of the queue: got %d commits, want few", longest)
 		}
 	}
 	done.Store(true)
@@ -149,7 +149,7 @@ func TestSQLiteQueueGetsItsTurn(t *testing.T) {
 		t.Errorf("%d jobs are stored, want 100", rows)
 	}
 	if stats := db.Stats(); stats.Failures != 0 {
-		t.Errorf("%d commits failed", stats.Failures)
+		t.Errorf("failed commits: got %d, want 0", stats.Failures)
 	}
 }
 

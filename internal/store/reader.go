@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// reader runs queries. [Tx] embeds it, and every read on [DB] makes one, so that a query exists once
-// for both.
+// reader runs queries. [Tx] embeds it, and every read on [DB] makes one, so that a query exists
+// once for both.
 type reader struct {
 	ctx     context.Context
 	session *session

@@ -9,37 +9,38 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// ReceiptCursor is a place in the order in which receipts are due. The zero value is before all.
+// ReceiptCursor is a position in the order in which receipts are due. The zero value is the
+// beginning.
 type ReceiptCursor struct {
 	finalAt int64
 	id      string
 }
 
-// AfterReceipt is the place after a submission of [DB.ReceiptsDue].
+// AfterReceipt returns the position after a submission of [DB.ReceiptsDue].
 func AfterReceipt(of Submission) ReceiptCursor { return ReceiptCursor{of.FinalAt.UnixMicro(), of.ID} }
 
-// ReceiptsDue reads up to limit final acceptances after a place that have no receipt, the longest
-// final first. Those whose mission's money has left the contract are not due.
+// ReceiptsDue reads up to limit final acceptances after a position that have no receipt, the
+// longest final first. Receipts of missions whose money has left the contract are not due.
 func (db *DB) ReceiptsDue(ctx context.Context, after ReceiptCursor, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectReceiptsDue, after.finalAt, after.id, limit)
 }
 
 // OpenReceipts reads up to limit submissions whose receipt was signed by a key and whose slot is
-// not paid, in the order of their ids, after one of them. The zero address means receipts whose
+// not paid, in the order of their ids, after one of them. The zero address selects receipts whose
 // signer was not stored.
 func (db *DB) OpenReceipts(ctx context.Context, signer sortie.Address, afterID string, limit int) ([]Submission, error) {
 	return db.submissions(ctx, selectOpenReceipts, optionalAddress(signer), afterID, limit)
 }
 
-// PutReceipt keeps the receipt of a final acceptance and who signed it. When it has one, or is not
-// the one that was read any more, or the money of its mission has left the contract, it fails with
-// [ErrConflict] and changes nothing.
+// PutReceipt stores the receipt of a final acceptance and its signer. If the submission has a
+// receipt, was changed since it was read, or the money of its mission has left the contract, it
+// fails with [ErrConflict] and changes nothing.
 func (tx *Tx) PutReceipt(was Submission, receipt json.RawMessage, signer sortie.Address) error {
 	return tx.changeSubmission("keep the receipt of", was, putReceipt, string(receipt), optionalAddress(signer))
 }
 
-// RenewReceipt replaces a receipt by the same one of another signer. When its slot is paid, or it
-// is not the one that was read any more, it fails with [ErrConflict] and changes nothing.
+// RenewReceipt replaces a receipt by the same one of another signer. If its slot is paid, or the
+// submission was changed since it was read, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) RenewReceipt(was Submission, receipt json.RawMessage, signer sortie.Address) error {
 	return tx.changeSubmission("renew the receipt of", was, renewReceipt, string(receipt), optionalAddress(signer))
 }
@@ -50,7 +51,7 @@ type Settler struct {
 	FirstUsed time.Time
 }
 
-// AddSettler remembers a key that signs receipts from now on, unless it is known.
+// AddSettler stores a key that signs receipts from now on, unless it is known.
 func (tx *Tx) AddSettler(address sortie.Address) error {
 	if _, err := tx.exec(insertSettler, hexAddress(address), tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("add settler %s: %w", address, err)
@@ -58,7 +59,7 @@ func (tx *Tx) AddSettler(address sortie.Address) error {
 	return nil
 }
 
-// Settlers reads the keys that ever signed receipts, the longest known first.
+// Settlers reads all keys that ever signed receipts, the longest known first.
 func (db *DB) Settlers(ctx context.Context) ([]Settler, error) {
 	return read(ctx, db, func(r reader) (settlers []Settler, err error) {
 		err = r.each(selectSettlers, nil, func(row scanner) error {
@@ -78,7 +79,7 @@ func (db *DB) Settlers(ctx context.Context) ([]Settler, error) {
 	})
 }
 
-// optionalAddress is the spelling of an address in a column, empty for the zero address.
+// optionalAddress returns the form of an address in a column, empty for the zero address.
 func optionalAddress(address sortie.Address) string {
 	if address.IsZero() {
 		return ""

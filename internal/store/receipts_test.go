@@ -238,8 +238,7 @@ func testSettlers(t *testing.T, url string) {
 	}
 }
 
-// What an operator accepts is summed over an hour, by token, exactly, and however many requests
-// there are at once.
+// What an operator accepts is summed over an hour, by token, exactly, also for concurrent requests.
 func testOperatorHours(t *testing.T, url string) {
 	clock := new(fixedClock)
 	clock.micros.Store(1_790_000_000_000_000)

@@ -263,7 +263,7 @@ func awaitCondition(t *testing.T, what string, met func() bool) {
 		select {
 		case <-again.C:
 		case <-timeout:
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("wait for %s: got a timeout after a minute", what)
 		}
 	}
 }

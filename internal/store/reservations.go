@@ -11,21 +11,19 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// ReservationBounds limit what submissions that are not decided about may hold. The zero value
-// limits nothing.
+// ReservationBounds limit what undecided submissions may hold. The zero value limits nothing.
 type ReservationBounds struct {
-	// Newcomer says that the contributor has no final acceptance: see [DB.HasFinal].
+	// Newcomer means that the contributor has no final acceptance: see [DB.HasFinal].
 	Newcomer bool
-	// NewcomerPercent is the part of a mission's slots that submissions of newcomers may hold
-	// together until they are decided about, rounded up, of the slots that no other submission
-	// holds. 0: all.
+	// NewcomerPercent is the share of a mission's slots that undecided submissions of newcomers may
+	// hold together, rounded up, of the slots that no other submission holds. 0: all.
 	NewcomerPercent int
 	// Meter, WideMeter and OwnMeter count reservations that are not accepted.
 	Meter, WideMeter, OwnMeter ReservationMeter
 	// Network is the holder of NetworkBytes. Empty: its bytes are not counted.
 	Network string
-	// These are the largest sums of declared sizes of files that have not arrived: of the
-	// contributor, the network, all newcomers and all contributors. 0: no limit.
+	// The largest sums of declared sizes of files that have not arrived: of the contributor, the
+	// network, all newcomers and all contributors. 0: no limit.
 	ContributorBytes, NetworkBytes, NewcomerBytes, TotalBytes int64
 }
 
@@ -36,18 +34,17 @@ func (b *ReservationBounds) meters() [3]ReservationMeter {
 	return [...]ReservationMeter{b.Meter, b.WideMeter, b.OwnMeter}
 }
 
-// ReservationMeter lets its holder make so many reservations at once, and as many more each hour. A
-// reservation whose submission is accepted is given back. The zero value lets every reservation
-// pass.
+// ReservationMeter lets its holder make Burst reservations at once, and as many more each hour. A
+// reservation whose submission is accepted is refunded. The zero value allows every reservation.
 type ReservationMeter struct {
 	Holder string
 	Burst  int
 }
 
-// meterWindow is how long a meter takes to refill.
+// meterWindow is the time in which an empty meter refills.
 const meterWindow = time.Hour
 
-// cost is what one reservation takes of a meter, in microseconds.
+// cost returns what one reservation takes from a meter, in microseconds.
 func (m ReservationMeter) cost() int64 {
 	if m.Burst <= 0 || m.Holder == "" {
 		return 0
@@ -55,7 +52,7 @@ func (m ReservationMeter) cost() int64 {
 	return meterWindow.Microseconds() / int64(m.Burst)
 }
 
-// MeterError is the refusal of a reservation by its meter.
+// MeterError reports that a meter refused a reservation.
 type MeterError struct {
 	Meter   ReservationMeter
 	RetryAt time.Time
@@ -65,14 +62,13 @@ func (e *MeterError) Error() string {
 	return fmt.Sprintf("%d reservations of %s are not accepted: try again at %s", e.Meter.Burst, e.Meter.Holder, e.RetryAt.UTC().Format(time.RFC3339))
 }
 
-// HasFinal reports whether a contributor has an acceptance that is final. One that can be taken
-// back costs nothing yet.
+// HasFinal reports whether a contributor has a final acceptance.
 func (db *DB) HasFinal(ctx context.Context, contributor sortie.Address) (bool, error) {
 	return db.exists(ctx, "look for a final acceptance", selectFinal, hexAddress(contributor))
 }
 
-// NextReservationEnd is when the next reservation of a mission without a file ends, unless it is
-// prolonged; nil when there is none.
+// NextReservationEnd returns when the next reservation of a mission without a file ends, unless it
+// is prolonged; nil if there is none.
 func (db *DB) NextReservationEnd(ctx context.Context, draftID string) (*time.Time, error) {
 	return read(ctx, db, func(r reader) (*time.Time, error) {
 		var end sql.NullInt64
@@ -84,8 +80,8 @@ func (db *DB) NextReservationEnd(ctx context.Context, draftID string) (*time.Tim
 	})
 }
 
-// Prolong moves the end of a reservation whose file is arriving. A reservation that has ended, or
-// lasts longer, stays as it is and Prolong is [ErrConflict].
+// Prolong moves the end of a reservation whose file is arriving. If the reservation has ended or
+// lasts longer, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) Prolong(id string, until time.Time) error {
 	changed, err := tx.exec(prolongReservation, id, until.UnixMicro())
 	if err == nil && changed == 0 {
@@ -107,8 +103,8 @@ func (db *DB) HasIdleMeters(ctx context.Context) (bool, error) {
 }
 
 // DropIdleMeters deletes up to limit meters that have refilled, and removes the names of meters
-// from up to limit submissions that wait longer for a decision than a meter takes to refill:
-// network addresses are not kept for as long.
+// from up to limit submissions that are undecided for longer than a meter takes to refill: network
+// addresses are not kept longer.
 func (tx *Tx) DropIdleMeters(limit int) error {
 	for _, statement := range []string{deleteIdleMeters, dropOldRefunds} {
 		if _, err := tx.exec(statement, tx.Now.UnixMicro(), limit); err != nil {
@@ -118,9 +114,9 @@ func (tx *Tx) DropIdleMeters(limit int) error {
 	return nil
 }
 
-// openReservation counts a new reservation, and fails the transaction when that exceeds a bound.
-// The sums of newcomers and of all come last: each is one row for all missions, and is held until
-// the commit.
+// openReservation counts a new reservation, and fails the transaction when a bound is exceeded. The
+// sums of newcomers and of all are changed last: each is one row for all missions, which is locked
+// until the commit.
 func (tx *Tx) openReservation(submission NewSubmission) error {
 	bounds, size := submission.Bounds, submission.Declaration.SizeBytes
 	args := []any{submission.ID, bounds.countsNewcomer(), size, bounds.Network, tx.Now.Add(meterWindow).UnixMicro()}
@@ -149,7 +145,7 @@ func (tx *Tx) openReservation(submission NewSubmission) error {
 	return tx.addBytes(allReservations, size, bounds.TotalBytes, ErrReservedBytes)
 }
 
-// charge takes one reservation of a meter.
+// charge takes one reservation from a meter.
 func (tx *Tx) charge(meter ReservationMeter) error {
 	cost, now := meter.cost(), tx.Now.UnixMicro()
 	if cost == 0 {
@@ -181,8 +177,7 @@ func (tx *Tx) addBytes(holder string, size, limit int64, refusal error) error {
 	return err
 }
 
-// reservation is a row of open_reservations: what a submission that is not decided about counts
-// against.
+// reservation is a row of open_reservations: what an undecided submission counts against.
 type reservation struct {
 	id, wallet string
 	newcomer   bool
@@ -194,8 +189,7 @@ type reservation struct {
 	}
 }
 
-// reservationOf reads what a submission counts against. One that is decided about counts against
-// nothing.
+// reservationOf reads what a submission counts against: nil for a decided one.
 func (tx *Tx) reservationOf(was Submission) (*reservation, error) {
 	r := reservation{id: was.ID, wallet: hexAddress(was.Contributor)}
 	err := tx.one(selectReservation, []any{was.ID}, func(row scanner) error {
@@ -208,7 +202,7 @@ func (tx *Tx) reservationOf(was Submission) (*reservation, error) {
 	return &r, err
 }
 
-// newcomers is how much the reservation counts against the share of newcomers.
+// newcomers returns how much the reservation counts against the share of newcomers.
 func (r *reservation) newcomers() int {
 	if r == nil || !r.newcomer {
 		return 0
@@ -216,8 +210,8 @@ func (r *reservation) newcomers() int {
 	return 1
 }
 
-// releaseBytes ends what a reservation counts against the sums of declared sizes, because its file
-// arrived or will not.
+// releaseBytes subtracts a reservation from the sums of declared sizes, because its file arrived or
+// never will.
 func (tx *Tx) releaseBytes(r *reservation) error {
 	if r == nil || r.size == 0 {
 		return nil
@@ -243,8 +237,8 @@ func (tx *Tx) releaseBytes(r *reservation) error {
 	return nil
 }
 
-// closeReservation ends what openReservation counted, except for the count of newcomers. Meters are
-// given back only for a submission that is accepted: a file that is not costs its sender nothing.
+// closeReservation undoes openReservation, except for the count of newcomers. Meters are refunded
+// only for an accepted submission: other files would cost their sender nothing.
 func (tx *Tx) closeReservation(r *reservation, accepted bool) error {
 	if r == nil {
 		return nil

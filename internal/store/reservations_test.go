@@ -59,8 +59,8 @@ func testNewcomerShare(t *testing.T, url string) {
 	}
 }
 
-// testNewcomersComeAndGo follows the count of newcomers through every way to a decision. A file
-// that arrived is not one.
+// testNewcomersComeAndGo checks the count of newcomers for every way to a decision. An upload is
+// not a decision.
 func testNewcomersComeAndGo(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target = 2 })
@@ -105,8 +105,7 @@ func testNewcomersComeAndGo(t *testing.T, url string) {
 	}
 }
 
-// testReservationMeters uses up a meter. Acceptances give back, submissions that end otherwise do
-// not; time does.
+// testReservationMeters uses up a meter. Acceptances and time refill it, other decisions do not.
 func testReservationMeters(t *testing.T, url string) {
 	clock := &fixedClock{}
 	clock.micros.Store(time.Now().UnixMicro())
@@ -232,8 +231,8 @@ func testReservedBytes(t *testing.T, url string) {
 	}
 }
 
-// testProlong moves the end of a reservation while there is one, and makes who wanted to expire it
-// read again.
+// testProlong moves the end of a reservation while it lasts, and checks that a concurrent expiry
+// conflicts.
 func testProlong(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, nil)

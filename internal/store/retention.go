@@ -10,11 +10,11 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// RemoveUnfundedDrafts removes drafts that were created before a time, with their events: up to
-// limit of those that no funding is known of and no operator decided about, oldest first. Their
-// idempotency keys can be used again.
+// RemoveUnfundedDrafts removes up to limit drafts that were created before a time, oldest first,
+// with their events: those without a known funding or a decision. Their idempotency keys can be
+// used again.
 //
-// It fails with [ErrConflict], and with it the transaction, when one of them moved in the meantime.
+// It fails the transaction with [ErrConflict] when one of them was changed in the meantime.
 func (tx *Tx) RemoveUnfundedDrafts(before time.Time, limit int) (removed int, err error) {
 	var ids []string
 	counts := make(map[sortie.Address]walletCount)
@@ -36,7 +36,7 @@ func (tx *Tx) RemoveUnfundedDrafts(before time.Time, limit int) (removed int, er
 	if err != nil {
 		return 0, fmt.Errorf("remove unfunded drafts: %w", err)
 	}
-	// In one order by all who take several wallets; see appendEvents.
+	// In the order in which all transactions lock wallets; see appendEvents.
 	for _, wallet := range slices.SortedFunc(maps.Keys(counts), func(a, b sortie.Address) int { return bytes.Compare(a[:], b[:]) }) {
 		if _, err := tx.count(wallet, counts[wallet]); err != nil {
 			return 0, fmt.Errorf("remove unfunded drafts: %w", err)

@@ -7,25 +7,25 @@ import (
 	"fmt"
 )
 
-// session runs statements on one engine, inside a transaction or not. It turns engine errors into
+// session runs statements on one engine, inside a transaction or not. It converts engine errors to
 // the errors of this package.
 //
-// Statements run to their end once they began, whether or not their caller still waits: they take
-// microseconds, and to interrupt one costs others. SQLite would roll back everybody in the batch;
-// PostgreSQL's driver would give up the connection. The contexts they are given are therefore
-// detached from the caller's.
+// A statement that has begun runs to its end, even if its caller no longer waits: it takes
+// microseconds, and interrupting it would affect others. SQLite would roll back the whole batch;
+// PostgreSQL's driver would close the connection. The contexts of statements are therefore detached
+// from the caller's.
 type session struct {
 	runner   runner
-	prepared map[string]*sql.Stmt // statements parsed once; others are parsed each time. nil where the driver does that itself
-	explain  func(error) error    // gives an engine's error its place among the errors of this package
+	prepared map[string]*sql.Stmt // statements parsed once; others are parsed each time. nil if the driver prepares them itself
+	explain  func(error) error    // converts an engine's error to one of this package
 
-	returnsSeq bool // the engine tells the number of a new row only when the statement asks for it
+	returnsSeq bool // the engine returns the number of a new row only with RETURNING
 
-	conn    *sql.Conn            // that tx runs on; nil on SQLite and outside transactions
+	conn    *sql.Conn            // the connection of tx; nil on SQLite and outside transactions
 	tx      *sql.Tx              // nil outside transactions
-	bound   map[string]*sql.Stmt // prepared statements as tx knows them, shared by all sessions in it
-	failure error                // the first statement that failed in this transaction: nothing after it counts
-	changed bool                 // a statement of this transaction is known to have changed rows
+	bound   map[string]*sql.Stmt // prepared statements bound to tx, shared by all sessions in it
+	failure error                // of the first failed statement of this transaction; no later statement runs
+	changed bool                 // a statement of this transaction has changed rows
 }
 
 // runner is what *sql.DB, *sql.Conn and *sql.Tx have in common.
@@ -34,19 +34,19 @@ type runner interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// begun is the same session inside a transaction.
+// begun returns the session inside a transaction.
 func (s *session) begun(tx *sql.Tx) *session {
 	return &session{runner: tx, prepared: s.prepared, explain: s.explain, returnsSeq: s.returnsSeq, conn: s.conn, tx: tx, bound: make(map[string]*sql.Stmt)}
 }
 
-// another is a session in the same transaction that knows nothing of this one's failure.
+// another returns a session in the same transaction without this one's failure.
 func (s *session) another() *session {
 	fresh := *s
 	fresh.failure = nil
 	return &fresh
 }
 
-// exec runs a statement that returns no rows and tells how many it changed.
+// exec runs a statement that returns no rows and returns how many rows it changed.
 func (s *session) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
 	result, err := s.run(ctx, query, args)
 	if err == nil {
@@ -66,8 +66,8 @@ func (s *session) run(ctx context.Context, query string, args []any) (sql.Result
 	return s.runner.ExecContext(ctx, query, args...)
 }
 
-// insert runs a statement that adds one row and tells the number that the engine gave it in the
-// column named seq. When the row was not added, it is [ErrNotFound], which does not fail a
+// insert runs a statement that adds one row and returns the number that the engine gave it in the
+// column seq. If the row was not added, it fails with [ErrNotFound], which does not fail the
 // transaction.
 func (s *session) insert(ctx context.Context, query string, args ...any) (seq int64, err error) {
 	if s.returnsSeq {
@@ -92,8 +92,8 @@ func (s *session) insert(ctx context.Context, query string, args ...any) (seq in
 // errEnough ends [session.each] before the last row. It is not a failure.
 var errEnough = errors.New("enough rows")
 
-// byteBudget bounds how many bytes of large columns a statement reads: their size is chosen by
-// clients. 0 is no bound.
+// byteBudget bounds the bytes of large columns that a statement reads, because clients choose their
+// size. 0 is no bound.
 type byteBudget int
 
 // spend returns errEnough when the budget is used up.
@@ -108,7 +108,7 @@ func (b *byteBudget) spend(bytes int) error {
 	return nil
 }
 
-// each hands every row to scan, up to the one for which scan returns errEnough.
+// each calls scan for every row, until scan returns errEnough.
 func (s *session) each(ctx context.Context, query string, args []any, scan func(scanner) error) error {
 	if s.failure != nil {
 		return s.failure
@@ -134,7 +134,8 @@ func (s *session) each(ctx context.Context, query string, args []any, scan func(
 	return s.fail(rows.Err())
 }
 
-// one hands the first row to scan. No row is [ErrNotFound], which does not fail a transaction.
+// one calls scan for the first row. Without a row it fails with [ErrNotFound], which does not fail
+// a transaction.
 func (s *session) one(ctx context.Context, query string, args []any, scan func(scanner) error) error {
 	found := false
 	err := s.each(ctx, query, args, func(row scanner) error {
@@ -163,8 +164,8 @@ func (s *session) statement(ctx context.Context, query string) *sql.Stmt {
 }
 
 // fail records that a transaction can no longer be committed. After an I/O error SQLite may have
-// rolled it back by itself, and what follows would be written outside of it; PostgreSQL refuses to
-// go on after any error. The rule is the same here.
+// rolled it back, and later statements would run outside of it; PostgreSQL refuses statements after
+// any error. The rule is the same for both.
 func (s *session) fail(err error) error {
 	if err == nil {
 		return nil
@@ -172,7 +173,7 @@ func (s *session) fail(err error) error {
 	return s.refuse(s.explain(err))
 }
 
-// refuse makes a transaction fail with err, whatever its function returns.
+// refuse makes a transaction fail with err, even if its function returns nil.
 func (s *session) refuse(err error) error {
 	if s.tx != nil && s.failure == nil {
 		s.failure = err

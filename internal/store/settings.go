@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Setting returns the value kept under a name. Where there is none it keeps the initial one, so
-// that all processes on this database, and this one after a restart, work with the same.
+// Setting returns the value of a setting. If it is not set, it stores the initial value, so that
+// all processes on this database use the same.
 func (tx *Tx) Setting(name string, initial []byte) (value []byte, err error) {
 	if _, err := tx.exec(insertSetting, name, initial, tx.Now.UnixMicro()); err != nil {
-		return nil, fmt.Errorf("keep setting %s: %w", name, err)
+		return nil, fmt.Errorf("write setting %s: %w", name, err)
 	}
 	err = tx.one(selectSetting, []any{name}, func(row scanner) error { return row.Scan(&value) })
 	if err != nil {
@@ -18,15 +18,15 @@ func (tx *Tx) Setting(name string, initial []byte) (value []byte, err error) {
 	return value, nil
 }
 
-// PutSetting keeps a value under a name, in place of the one before.
+// PutSetting stores the value of a setting.
 func (tx *Tx) PutSetting(name string, value []byte) error {
 	if _, err := tx.exec(writeSetting, name, value, tx.Now.UnixMicro()); err != nil {
-		return fmt.Errorf("keep setting %s: %w", name, err)
+		return fmt.Errorf("write setting %s: %w", name, err)
 	}
 	return nil
 }
 
-// LastSetting reads the value kept under a name, or fails with [ErrNotFound].
+// LastSetting reads the value of a setting, or fails with [ErrNotFound].
 func (db *DB) LastSetting(ctx context.Context, name string) ([]byte, error) {
 	return read(ctx, db, func(r reader) (value []byte, err error) {
 		err = r.one(selectSetting, []any{name}, func(row scanner) error { return row.Scan(&value) })
@@ -37,9 +37,8 @@ func (db *DB) LastSetting(ctx context.Context, name string) ([]byte, error) {
 	})
 }
 
-// Heartbeat writes something, durably. A database whose last write failed is unavailable until one
-// succeeds; where nobody else writes, because a load balancer has noticed, this finds out that it
-// works again.
+// Heartbeat makes a durable write. A database whose last write failed is unavailable until one
+// succeeds; if a load balancer sends no more requests, this finds out that it works again.
 func (db *DB) Heartbeat(ctx context.Context) error {
 	return db.Tx(ctx, func(tx *Tx) error {
 		if _, err := tx.exec(writeHeartbeat, tx.Now.UnixMicro()); err != nil {

@@ -23,14 +23,14 @@ type Settlement struct {
 	ID        int64
 	DraftID   string
 	Token     sortie.Token
-	Size      int // payouts that it began with
+	Size      int // payouts that it started with
 	CreatedAt time.Time
 	Ended     bool
 
-	// Of its intent, in an answer of [DB.OpenSettlements] or [DB.OpenSettlementsOf].
+	// Of its intent; set by [DB.OpenSettlements] and [DB.OpenSettlementsOf].
 	Intent      IntentStatus
 	MinedBlock  uint64
-	Transaction sortie.Hash // the newest that was signed; zero: none
+	Transaction sortie.Hash // the newest signed one; zero: none
 	Problem     string
 }
 
@@ -41,13 +41,13 @@ func (s Settlement) Subject() string { return strconv.FormatInt(s.ID, 10) }
 type WaitingMission struct {
 	DraftID string
 	Waiting int
-	Batch   int       // how many payouts its next settlement carries at most
-	Since   time.Time // since the first of them waits, or since the last settlement was made; or until when they wait
+	Batch   int       // maximum number of payouts of its next settlement
+	Since   time.Time // since when the first of them waits, or when the last settlement was made; in the future: until when they wait
 }
 
 // MissionsToSettle reads up to limit missions of a token whose payouts wait since a time or longer,
-// or fill a settlement, the longest waiting first. What it costs does not depend on how many
-// payouts or missions wait.
+// or fill a settlement, the longest waiting first. The cost does not depend on how many payouts or
+// missions wait.
 func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since time.Time, limit int) ([]WaitingMission, error) {
 	return read(ctx, db, func(r reader) (missions []WaitingMission, err error) {
 		scan := func(row scanner) error {
@@ -69,8 +69,7 @@ func (db *DB) MissionsToSettle(ctx context.Context, token sortie.Token, since ti
 	})
 }
 
-// WaitingOf reads how the payouts of one mission wait for a settlement. Not published, or none
-// waits: [ErrNotFound].
+// WaitingOf reads the waiting payouts of one mission. Not published, or none waits: [ErrNotFound].
 func (db *DB) WaitingOf(ctx context.Context, draftID string) (WaitingMission, error) {
 	return read(ctx, db, func(r reader) (mission WaitingMission, err error) {
 		err = r.one(selectWaitingOf, []any{draftID}, func(row scanner) (err error) {
@@ -78,7 +77,7 @@ func (db *DB) WaitingOf(ctx context.Context, draftID string) (WaitingMission, er
 			return err
 		})
 		if err != nil {
-			return WaitingMission{}, fmt.Errorf("read how payouts of %s wait: %w", draftID, err)
+			return WaitingMission{}, fmt.Errorf("read waiting payouts of %s: %w", draftID, err)
 		}
 		return mission, nil
 	})
@@ -92,9 +91,9 @@ func scanWaiting(row scanner) (mission WaitingMission, err error) {
 	return mission, err
 }
 
-// StartSettlement makes a settlement of the first payouts of a mission that wait, size of them at
-// most, and counts them in the hour of their token ([Tx.HoldPayoutHour]). Those that are left wait
-// from now on. When another process was faster, or nothing waits, it fails with [ErrConflict].
+// StartSettlement makes a settlement of the first waiting payouts of a mission, at most size, and
+// counts them in the hour of their token ([Tx.HoldPayoutHour]). The waiting time of the others
+// starts again. If another process was faster, or no payout waits, it fails with [ErrConflict].
 func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (Settlement, []Payout, error) {
 	settlement := Settlement{DraftID: m.DraftID, Token: token, CreatedAt: tx.Now}
 	changed, err := tx.exec(holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro())
@@ -130,8 +129,8 @@ func (tx *Tx) StartSettlement(m WaitingMission, token sortie.Token, size int) (S
 	return settlement, chosen, nil
 }
 
-// Postpone lets the payouts of a mission wait from now on, so that other missions are looked at
-// before it.
+// Postpone restarts the waiting time of a mission's payouts, so that other missions are settled
+// first.
 func (tx *Tx) Postpone(m WaitingMission) error {
 	if _, err := tx.exec(holdWaitingMission, m.DraftID, m.Since.UnixMicro(), tx.Now.UnixMicro()); err != nil {
 		return fmt.Errorf("postpone payouts of %s: %w", m.DraftID, err)
@@ -139,8 +138,8 @@ func (tx *Tx) Postpone(m WaitingMission) error {
 	return nil
 }
 
-// SettlementByID reads a settlement with the payouts that it carries and no block has paid, in the
-// order of their slots. Unknown: [ErrNotFound].
+// SettlementByID reads a settlement with its payouts that no block has paid, in the order of their
+// slots. Unknown: [ErrNotFound].
 func (db *DB) SettlementByID(ctx context.Context, id int64) (Settlement, []Payout, error) {
 	type both struct {
 		settlement Settlement
@@ -170,13 +169,13 @@ func (r reader) settlement(id int64) (settlement Settlement, err error) {
 	return settlement, err
 }
 
-// OpenSettlements reads the settlements that are under way, each with its intent. There are as many
-// as transactions are under way, and a few more: what waits is not among them.
+// OpenSettlements reads the settlements that have not ended, each with its intent. Their number is
+// bounded by the transactions under way.
 func (db *DB) OpenSettlements(ctx context.Context, afterID int64, limit int) ([]Settlement, error) {
 	return db.openSettlements(ctx, selectOpenSettlements, afterID, limit)
 }
 
-// OpenSettlementsOf reads up to limit settlements of a mission that are under way, oldest first,
+// OpenSettlementsOf reads up to limit settlements of a mission that have not ended, oldest first,
 // each with its intent.
 func (db *DB) OpenSettlementsOf(ctx context.Context, draftID string, limit int) ([]Settlement, error) {
 	return db.openSettlements(ctx, selectSettlementsUnderWay, draftID, limit)
@@ -215,8 +214,8 @@ func scanOpenSettlement(row scanner) (Settlement, error) {
 	return s, nil
 }
 
-// UnderWay sums the payouts of a token up that settlements carry whose transactions are signed, and
-// that no block has paid. One settlement does not count.
+// UnderWay sums the payouts of a token in settlements with a signed transaction that no block has
+// paid. One settlement is left out.
 func (db *DB) UnderWay(ctx context.Context, token sortie.Token, except int64) (*big.Int, error) {
 	return read(ctx, db, func(r reader) (*big.Int, error) {
 		var signed []int64
@@ -248,7 +247,7 @@ func (db *DB) UnderWay(ctx context.Context, token sortie.Token, except int64) (*
 	})
 }
 
-// SendPayouts notes that the newest transaction of a settlement pays its payouts, and returns those
+// SendPayouts records the newest transaction of a settlement for its payouts, and returns those
 // that were not sent before.
 func (tx *Tx) SendPayouts(settlement Settlement, transaction sortie.Hash) (sent []Payout, err error) {
 	err = tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) {
@@ -264,9 +263,9 @@ func (tx *Tx) SendPayouts(settlement Settlement, transaction sortie.Hash) (sent 
 	return sent, err
 }
 
-// ShrinkSettlement leaves the first payouts with a settlement that no transaction carries yet, and
-// lets the rest wait for another. The mission's next settlements are as small; each that ends well
-// doubles that.
+// ShrinkSettlement keeps the first payouts in a settlement that has no transaction yet; the others
+// wait for another settlement. The mission's next settlements have the same size, which doubles
+// with each that succeeds.
 func (tx *Tx) ShrinkSettlement(settlement Settlement, keep int) error {
 	err := tx.changeSettlement(settlement, func(i int, p Payout) (Payout, bool) { return released(p), i >= keep })
 	if err == nil {
@@ -278,8 +277,8 @@ func (tx *Tx) ShrinkSettlement(settlement Settlement, keep int) error {
 	return nil
 }
 
-// LeaveOut takes slots out of a settlement that no transaction carries yet. Their payouts wait for
-// another one.
+// LeaveOut removes slots from a settlement that has no transaction yet. Their payouts wait for
+// another settlement.
 func (tx *Tx) LeaveOut(settlement Settlement, slots map[uint32]bool) error {
 	err := tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) { return released(p), slots[p.Slot] })
 	if err != nil {
@@ -288,11 +287,11 @@ func (tx *Tx) LeaveOut(settlement Settlement, slots map[uint32]bool) error {
 	return nil
 }
 
-// settleAgainAfter is for how long a mission waits after a settlement that paid nothing.
+// settleAgainAfter is how long a mission waits after a settlement that left payouts unpaid.
 const settleAgainAfter = time.Minute
 
-// EndSettlement ends a settlement. Payouts of it that no block has paid wait for a while, and then
-// for another one.
+// EndSettlement ends a settlement. Its payouts that no block has paid wait for settleAgainAfter,
+// and then for another settlement.
 func (tx *Tx) EndSettlement(settlement Settlement, well bool) error {
 	left := false
 	err := tx.changeSettlement(settlement, func(_ int, p Payout) (Payout, bool) {
@@ -300,7 +299,7 @@ func (tx *Tx) EndSettlement(settlement Settlement, well bool) error {
 		return released(p), true
 	})
 	switch {
-	case err == nil && left: // also after a transaction that was mined: to send the same again each second would only burn gas
+	case err == nil && left: // also after a mined transaction: sending the same each second would burn gas
 		_, err = tx.exec(waitUntil, settlement.DraftID, tx.Now.Add(settleAgainAfter).UnixMicro())
 	case err == nil && well:
 		_, err = tx.exec(growBatch, settlement.DraftID, MaxSettlement)
@@ -320,7 +319,7 @@ func released(p Payout) Payout {
 }
 
 // changeSettlement changes the payouts of an open settlement that no block has paid, in the order
-// of their slots. Ended by now: [ErrConflict].
+// of their slots. If the settlement has ended, it fails with [ErrConflict].
 func (tx *Tx) changeSettlement(settlement Settlement, change func(int, Payout) (Payout, bool)) error {
 	if err := tx.holdMission(settlement.DraftID); err != nil {
 		return err
@@ -348,7 +347,7 @@ func (tx *Tx) changeSettlement(settlement Settlement, change func(int, Payout) (
 	return tx.uncountSettled(settlement, changes)
 }
 
-// openSettlementsOf are the ids of the settlements of a mission that are under way.
+// openSettlementsOf returns the ids of the settlements of a mission that have not ended.
 func (tx *Tx) openSettlementsOf(draftID string) (map[int64]bool, error) {
 	open := make(map[int64]bool)
 	err := tx.each(selectOpenSettlementsOf, []any{draftID}, func(row scanner) error {

@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// window is a sliding time in which amounts are summed up. They are kept in buckets, so that what
-// is stored has a bound.
+// window is a sliding time in which amounts are summed. Amounts are stored in buckets, which bounds
+// their number.
 type window struct {
 	length time.Duration
 	bucket time.Duration // whole minutes
 }
 
 var (
-	// operatorWindow is what an operator accepted within an hour.
+	// operatorWindow covers what an operator accepted within an hour.
 	operatorWindow = window{time.Hour, time.Minute}
-	// payoutWindow has a minute more than its hour: an amount of the last second of a minute counts
-	// for a whole hour, too.
+	// payoutWindow is a minute longer than an hour, so that an amount of the last second of a
+	// minute counts for a whole hour.
 	payoutWindow = window{time.Hour + time.Minute, time.Minute}
-	// gasWindow is long enough to even out nights.
+	// gasWindow spans several nights and days.
 	gasWindow = window{72 * time.Hour, time.Hour}
 )
 
-// amounts are those of one window, oldest first.
+// amounts are the amounts of one window, oldest first.
 type amounts []amountOf
 
-// amountOf is what was counted in one bucket.
+// amountOf is the amount of one bucket.
 type amountOf struct {
 	Minute    int64    `json:"minute"` // since 1970, in which the bucket begins
 	BaseUnits *big.Int `json:"baseUnits"`
 }
 
-// begin is the minute in which the bucket of a time begins.
+// begin returns the minute in which the bucket of a time begins.
 func (w window) begin(at time.Time) int64 {
 	return at.Unix() / int64(w.bucket/time.Second) * int64(w.bucket/time.Minute)
 }
 
-// read gives the stored amounts that are in the window now.
+// read returns the stored amounts that are in the window now.
 func (w window) read(text []byte, now time.Time) (amounts, error) {
 	var kept amounts
 	if err := json.Unmarshal(text, &kept); err != nil {
@@ -48,7 +48,7 @@ func (w window) read(text []byte, now time.Time) (amounts, error) {
 	return slices.DeleteFunc(kept, func(one amountOf) bool { return one.Minute <= oldest }), nil
 }
 
-// add counts an amount now. A clock that went back counts in the newest bucket.
+// add counts an amount now. If the clock was set back, it counts in the newest bucket.
 func (w window) add(kept amounts, now time.Time, units *big.Int) amounts {
 	begin := w.begin(now)
 	if last := len(kept) - 1; last >= 0 && kept[last].Minute >= begin {
@@ -58,8 +58,7 @@ func (w window) add(kept amounts, now time.Time, units *big.Int) amounts {
 	return append(kept, amountOf{begin, units})
 }
 
-// take takes an amount back that was counted at a time. What is not in the window any more is not
-// missed.
+// take subtracts an amount that was counted at a time, if it is still in the window.
 func (w window) take(kept amounts, counted time.Time, units *big.Int) amounts {
 	begin := w.begin(counted)
 	for i := range kept {

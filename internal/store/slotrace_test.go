@@ -15,8 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// testSlotRace lets 500 contributors race for 100 slots. Some withdraw and some are rejected on the
-// way, at first: their places go to others, who come again until the mission is full for good.
+// testSlotRace lets 500 contributors race for 100 slots. Some withdraw and some are rejected at
+// first: their slots are taken by others, who try again until the mission is full.
 func testSlotRace(t *testing.T, url string) {
 	const contributors, target, spoilers = 500, 100, 60
 	db := open(t, url, Options{})
@@ -34,7 +34,7 @@ func testSlotRace(t *testing.T, url string) {
 			case errors.Is(err, ErrMissionFull) && accepted.Load() == target:
 				return nil
 			case errors.Is(err, ErrMissionFull):
-				outcomes.awaitMore(seen) // somebody may still give a place back
+				outcomes.awaitMore(seen) // another contributor may still release a slot
 				continue
 			case err != nil:
 				return err
@@ -55,7 +55,7 @@ func testSlotRace(t *testing.T, url string) {
 	}))
 	watch()
 	if got := checkSlots(t, db, slots.DraftID); got.Accepted != target || got.Reserved != 0 || accepted.Load() != target {
-		t.Errorf("%d accepted and %d reserved of %d, and %d contributors were told so", got.Accepted, got.Reserved, got.Target, accepted.Load())
+		t.Errorf("slots: got %d accepted and %d reserved of %d, want %d accepted, as acknowledged", got.Accepted, got.Reserved, got.Target, accepted.Load())
 	}
 	if wallets := count(t, db, "SELECT COUNT(DISTINCT contributor) FROM submissions WHERE draft_id = $1 AND accept_seq IS NOT NULL", slots.DraftID); wallets != target {
 		t.Errorf("%d contributors have an acceptance, want %d", wallets, target)
@@ -131,7 +131,7 @@ func watchSlots(t *testing.T, db *DB, slots Slots) (stop func()) {
 		for reads := 0; ; reads++ {
 			seen, err := db.SlotsOf(context.Background(), slots.DraftID)
 			if err != nil || seen.Accepted+seen.Reserved > seen.Target || seen.Accepted < 0 || seen.Reserved < 0 {
-				t.Errorf("a reader saw %d accepted and %d reserved of %d, %v", seen.Accepted, seen.Reserved, seen.Target, err)
+				t.Errorf("slots during the race: got %d accepted and %d reserved of %d, error %v; want at most the target", seen.Accepted, seen.Reserved, seen.Target, err)
 				return
 			}
 			select {
@@ -177,7 +177,7 @@ func raceForFinality(t *testing.T, db *DB, slots Slots, target int) {
 	}))
 	got := checkSlots(t, db, slots.DraftID)
 	if got.Finals != int(finals.Load()) || got.Accepted != got.Finals || finals.Load()+revoked.Load() != int64(target) {
-		t.Errorf("%d became final and %d were taken back of %d; the mission counts %d of %d accepted", finals.Load(), revoked.Load(), target, got.Finals, got.Accepted)
+		t.Errorf("race for slots: %d became final and %d were revoked of %d; got counters %d of %d accepted, want the same", finals.Load(), revoked.Load(), target, got.Finals, got.Accepted)
 	}
 }
 
@@ -191,7 +191,7 @@ func page(t testing.TB, db *DB, draftID string, afterSeq int64, limit int) (rows
 	t.Helper()
 	err := db.DeliverablePage(context.Background(), draftID, afterSeq, limit, func(acceptSeq int64, id string, hasThumbnail bool, fragment []byte) {
 		if want := `{"submissionId":"` + id + `"}`; string(fragment) != want || !hasThumbnail {
-			t.Errorf("the fragment of %s is %s", id, fragment)
+			t.Errorf("fragment of %s: got %s, want that of its acceptance", id, fragment)
 		}
 		rows = append(rows, delivered{acceptSeq, id})
 	})
@@ -262,7 +262,7 @@ func readAllPages(t *testing.T, db *DB, draftID string, staying map[string]bool)
 		rows := page(t, db, draftID, after, 7)
 		for _, row := range rows {
 			if row.acceptSeq <= after || seen[row.id] {
-				t.Fatalf("deliverable %d (%s) came after %d, seen before: %t", row.acceptSeq, row.id, after, seen[row.id])
+				t.Fatalf("order of deliverables: got %d (%s) after %d, seen before: %t; want increasing numbers", row.acceptSeq, row.id, after, seen[row.id])
 			}
 			after, seen[row.id] = row.acceptSeq, true
 			ids = append(ids, row.id)
@@ -273,14 +273,14 @@ func readAllPages(t *testing.T, db *DB, draftID string, staying map[string]bool)
 	}
 	for id, stays := range staying {
 		if stays && !seen[id] {
-			t.Fatalf("deliverable %s was skipped", id)
+			t.Fatalf("deliverable %s: got it skipped, want it in a page", id)
 		}
 	}
 	return ids
 }
 
-// testAcceptanceOrder follows the order of acceptance from behind: what was read is never preceded
-// by something new.
+// testAcceptanceOrder reads acceptances while they are made: no new one has a smaller number than
+// those already read.
 func testAcceptanceOrder(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	slots := publish(t, db, func(s *Slots) { s.Target = 1000 })
@@ -304,7 +304,7 @@ func testAcceptanceOrder(t *testing.T, url string) {
 		followed = append(followed, page(t, db, slots.DraftID, after, 100)...)
 		for i, row := range followed {
 			if row.acceptSeq != int64(i+1) {
-				t.Fatalf("acceptance %d was read in place %d: something came in behind the reader", row.acceptSeq, i+1)
+				t.Fatalf("number of acceptance %d: got %d, want no gaps for a reader", i+1, row.acceptSeq)
 			}
 		}
 	}

@@ -12,18 +12,17 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Slots are a published mission as contributors and deliverables see it: what it takes, and how
-// much of that is taken.
+// Slots is a published mission: how many submissions it takes, and how many slots are taken.
 type Slots struct {
 	DraftID, MissionID           string
 	Seq                          int64 // missions published later have greater ones
 	Creator                      sortie.Address
 	Target, PerContributor       int
-	Reserved, Accepted, Finals   int // accepted includes those that are final
+	Reserved, Accepted, Finals   int // Accepted includes the final ones
 	Token                        sortie.Token
 	Waiting                      int  // payouts that no settlement carries
 	Paid, Deferred, Failed       int  // payouts, of the finals
-	Closing                      bool // the service closes it
+	Closing                      bool // the service is closing it
 	MediaType                    sortie.MediaType
 	Lat, Lng                     *int64 // millionths of a degree; nil: anywhere
 	OpensAt, EndsAt, PublishedAt time.Time
@@ -31,38 +30,38 @@ type Slots struct {
 	Summary                      json.RawMessage // the mission as deliverables show it
 }
 
-// Unpaid is how many final acceptances are not paid or deferred for good.
+// Unpaid returns the number of final acceptances whose payout is not final.
 func (s Slots) Unpaid() int { return s.Finals - s.Paid - s.Deferred }
 
-// Left is how many submissions the mission still takes, whatever the time.
+// Left returns how many more submissions the mission takes, at any time.
 func (s Slots) Left() int { return s.Target - s.Accepted - s.Reserved }
 
 // Open reports whether the mission takes submissions at a time.
 func (s Slots) Open(now time.Time) bool { return s.Left() > 0 && s.running(now) }
 
-// running reports whether the mission takes submissions at a time, as long as there is room.
+// running reports whether the mission takes submissions at a time, if slots are left.
 func (s Slots) running(now time.Time) bool {
 	return s.ClosedAt == nil && s.CompletedAt == nil && !now.Before(s.OpensAt) && now.Before(s.EndsAt)
 }
 
-// OpenSlots are slots with the mission they are for.
+// OpenSlots are slots with their mission.
 type OpenSlots struct {
 	Slots
-	Mission json.RawMessage // normalized, as answers carry it
+	Mission json.RawMessage // normalized, as responses carry it
 	FreeAt  *time.Time      // when the next reservation ends without a file; nil where slots are left, or every file has arrived
 }
 
-// OpenFilter chooses a page of missions that are not full of accepted submissions, newest first.
+// OpenFilter selects a page of missions that are not full of accepted submissions, newest first.
 type OpenFilter struct {
 	MediaType sortie.MediaType // empty: any
-	Anywhere  bool             // only those without a place
+	Anywhere  bool             // only missions without a location
 	BeforeSeq int64            // 0: from the newest
 	Limit     int
 	MaxBytes  int // as in [DraftFilter]
 }
 
-// PublishSlots opens a mission to contributors: what it takes, from when and until when, and where.
-// How much is taken begins at nothing. Of a mission that has slots already nothing changes.
+// PublishSlots opens a mission to contributors. Its counters begin at zero. If the mission already
+// has slots, nothing changes.
 func (tx *Tx) PublishSlots(slots Slots) error {
 	var lat, lng, band sql.NullInt64
 	if slots.Lat != nil && slots.Lng != nil {
@@ -78,11 +77,11 @@ func (tx *Tx) PublishSlots(slots Slots) error {
 	return nil
 }
 
-// CloseSlots notes that a mission was closed on the chain, or, after a reorganization, that it was
-// not. A mission without slots, which was never published, has nothing to note.
+// CloseSlots records that a mission was closed on chain or, after a reorganization, that it was
+// not. A mission that was never published has no slots and is not changed.
 //
-// A mission that was complete because it was closed is not when it was not closed; the service
-// closes it again.
+// If the closing is reverted, a complete mission is no longer complete, and the service closes it
+// again.
 func (tx *Tx) CloseSlots(draftID string, closed bool) error {
 	if closed {
 		_, err := tx.changeSlots("close", closeSlots, draftID)
@@ -94,23 +93,23 @@ func (tx *Tx) CloseSlots(draftID string, closed bool) error {
 	return nil
 }
 
-// StartClosing notes that the service closes a mission: everything accepted is paid or deferred,
-// and nothing more can be accepted, because all slots are taken or the mission has ended. From then
-// on no acceptance becomes final. It tells whether that is so and no call before noted it. No
-// mission is closed while a halting incident is open, or while a reorganization took its funding.
+// StartClosing records that the service closes a mission: everything accepted is paid or deferred,
+// and no more can be accepted, because all slots are taken or the mission has ended. No acceptance
+// becomes final afterwards. Started reports whether this call recorded it. No mission is closed
+// while a halting incident is open, or while a reorganization has reverted its funding.
 func (tx *Tx) StartClosing(draftID string) (started bool, err error) {
 	return tx.changeSlots("start closing", startClosing, draftID)
 }
 
-// EndEarly ends a mission now. It tells whether the mission would have gone on.
+// EndEarly ends a mission now. Ended reports whether the mission was still running.
 func (tx *Tx) EndEarly(draftID string) (ended bool, err error) {
 	return tx.changeSlots("end", endEarly, draftID)
 }
 
-// CompleteSlots notes that nothing will change about a mission any more: its money has left the
-// contract, and everything submitted is decided and paid, deferred or set aside. It tells whether
-// that is so and no call before noted it. Nothing completes while a halting incident is open, or
-// while the mission is not published because a reorganization took its funding.
+// CompleteSlots records that a mission will not change again: its money has left the contract, and
+// everything submitted is decided and paid, deferred or failed. Completed reports whether this call
+// recorded it. No mission completes while a halting incident is open, or while a reorganization has
+// reverted its funding.
 func (tx *Tx) CompleteSlots(draftID string) (completed bool, err error) {
 	return tx.changeSlots("complete", completeSlots, draftID)
 }
@@ -123,20 +122,20 @@ func (tx *Tx) changeSlots(what, statement, draftID string) (bool, error) {
 	return changed == 1, nil
 }
 
-// SlotsToClose reads up to limit drafts whose missions [Tx.StartClosing] would note at a time.
+// SlotsToClose reads up to limit drafts whose missions [Tx.StartClosing] would close at a time.
 func (db *DB) SlotsToClose(ctx context.Context, at time.Time, limit int) (draftIDs []string, err error) {
 	return db.draftIDs(ctx, "to close", selectSlotsToClose, at.UnixMicro(), limit)
 }
 
-// LostClosings reads up to limit drafts whose missions the service closes, which are not closed,
-// and for which no intent is active: what ended it was not on the chain for long.
+// LostClosings reads up to limit drafts whose missions the service is closing but that are open and
+// have no active intent: the closing was reverted by a reorganization.
 func (db *DB) LostClosings(ctx context.Context, limit int) (draftIDs []string, err error) {
 	return db.draftIDs(ctx, "whose closing was lost", selectLostClosings, limit)
 }
 
 // SlotsToComplete reads up to limit drafts whose missions are not complete and were closed in a
-// block up to the final one, in the order of their ids, after one of them. Some may have
-// submissions that are not decided.
+// block up to the final one, in the order of their ids, after one of them. Some may have undecided
+// submissions.
 func (db *DB) SlotsToComplete(ctx context.Context, final uint64, afterID string, limit int) (draftIDs []string, err error) {
 	return db.draftIDs(ctx, "to complete", selectSlotsToComplete, int64(final), afterID, limit)
 }
@@ -173,7 +172,7 @@ func (r reader) SlotsOf(draftID string) (slots Slots, err error) {
 	return slots, nil
 }
 
-// SlotsByMission reads the slots of a mission with what it is about. Not published: [ErrNotFound].
+// SlotsByMission reads the slots of a mission with the mission. Not published: [ErrNotFound].
 func (db *DB) SlotsByMission(ctx context.Context, missionID string) (OpenSlots, error) {
 	return read(ctx, db, func(r reader) (OpenSlots, error) { return r.SlotsByMission(missionID) })
 }
@@ -197,8 +196,8 @@ var (
 )
 
 // OpenSlots reads a page of the missions that are open now and not full of accepted submissions.
-// Their free slots may all be reserved. What it costs depends on the missions that are open, or
-// will be, and not on how deep the page lies.
+// All their slots may be reserved. The cost depends on the number of missions that are or will be
+// open, not on the position of the page.
 func (db *DB) OpenSlots(ctx context.Context, filter OpenFilter) ([]OpenSlots, error) {
 	before := filter.BeforeSeq
 	if before == 0 {
@@ -234,8 +233,8 @@ func (r reader) openSlots(budget byteBudget, query string, args ...any) (found [
 	return found, nil
 }
 
-// UnpublishedSlots reads up to limit drafts that are published and have no slots: from the time
-// before there were any, or published by a process of that time.
+// UnpublishedSlots reads up to limit drafts that are published and have no slots, because an
+// earlier release published them.
 func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) {
 	return read(ctx, db, func(r reader) (drafts []Draft, err error) {
 		err = r.each(selectUnpublishedSlots, []any{limit}, func(row scanner) error {
@@ -253,23 +252,22 @@ func (db *DB) UnpublishedSlots(ctx context.Context, limit int) ([]Draft, error) 
 // slotCounts is what a transaction adds to a mission's counters.
 type slotCounts struct{ reserved, accepted, finals, acceptances, newcomers int }
 
-// countSlots adds to the counters of a mission, which the transaction holds from then on: numbers
-// are given in the order in which they are committed. An acceptance to a mission that is closed by
-// then, or one that becomes final, is [ErrMissionClosed], whatever its caller saw before: it would
-// not be paid.
+// countSlots adds to the counters of a mission and locks them until the transaction ends: numbers
+// are given in the order of commits. An acceptance for a closed mission, or one that would become
+// final in it, fails with [ErrMissionClosed]: it would not be paid.
 func (tx *Tx) countSlots(draftID string, add slotCounts) (acceptSeq, finals int64, err error) {
 	err = tx.one(addToSlots, []any{draftID, add.reserved, add.accepted, add.finals, add.acceptances, add.newcomers, tx.Now.UnixMicro()},
 		func(row scanner) error { return row.Scan(&acceptSeq, &finals) })
 	if errors.Is(err, ErrNotFound) && (add.acceptances > 0 || add.finals > 0) {
-		err = ErrMissionClosed // the mission is there: it has submissions
+		err = ErrMissionClosed // the mission exists: it has submissions
 	}
 	if err != nil {
-		return 0, 0, tx.session.refuse(fmt.Errorf("count slots of %s: %w", draftID, err)) // what they count is already written
+		return 0, 0, tx.session.refuse(fmt.Errorf("count slots of %s: %w", draftID, err)) // the counted rows are already written
 	}
 	return acceptSeq, finals, nil
 }
 
-// reserveSlot keeps a place for a submission, and fails the transaction when there is none: the
+// reserveSlot reserves a slot for a submission, and fails the transaction when none is left: the
 // submission is already inserted.
 func (tx *Tx) reserveSlot(submission NewSubmission) error {
 	newcomers, percent := 0, submission.Bounds.NewcomerPercent
@@ -297,8 +295,8 @@ func (tx *Tx) whyNoSlot(draftID string, newcomer bool) error {
 		return err
 	case newcomer && slots.Open(tx.Now):
 		return ErrNewcomersFull
-	case slots.running(tx.Now), slots.Accepted == slots.Target && tx.Now.Before(slots.EndsAt): // done with, too, because it is full
-		return ErrMissionFull // or it was, a moment ago
+	case slots.running(tx.Now), slots.Accepted == slots.Target && tx.Now.Before(slots.EndsAt): // also when all slots are accepted
+		return ErrMissionFull // or it was full a moment ago
 	default:
 		return ErrMissionClosed
 	}
@@ -321,7 +319,7 @@ VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 	AND NOT EXISTS (SELECT 1 FROM intents WHERE kind = 'close' AND subject = draft_id AND status IN ('queued', 'sent', 'mined'))
 ORDER BY draft_id LIMIT $1 + 0`
 
-	// The next end of a reservation is looked for where nothing else is free.
+	// The next end of a reservation is read only when no slot is free.
 	selectSlotsAndMission = `SELECT ` + slotColumns + `, mission,
 	CASE WHEN accepted + reserved >= mission_slots.target_count THEN (SELECT expires_at FROM submissions
 		WHERE submissions.draft_id = mission_slots.draft_id AND expires_at IS NOT NULL ORDER BY expires_at LIMIT 1) END
@@ -344,8 +342,8 @@ var (
 	AND reserved = 0 AND accepted = finals AND paid + deferred + failed = finals AND ` + isPublished + `
 	AND NOT EXISTS (` + selectHalted + `)`)
 
-	// One newcomer is always let in. The next are as long as newcomers hold less than their part of
-	// what is free or theirs.
+	// One newcomer is always admitted. More are admitted while newcomers hold less than their share
+	// of the slots that are free or held by newcomers.
 	reserveSlot = preparedWrite(`UPDATE mission_slots SET reserved = reserved + 1, newcomers = newcomers + $3
 WHERE draft_id = $1 AND takes_work AND opens_at <= $2 AND ends_at > $2
 	AND ($3 = 0 OR newcomers * 100 < (target_count - accepted - reserved + newcomers) * $4)`)
@@ -371,7 +369,7 @@ ORDER BY mission_slots.draft_id LIMIT $3 + 0`)
 	selectSlotsByMission = preparedRead(selectSlotsAndMission + `WHERE mission_slots.mission_id = $1`)
 	selectOpenSlots      = preparedRead(selectSlotsAndMission + `WHERE ` + openPage)
 
-	// The media types are no parameters: only then PostgreSQL knows how few missions they choose.
+	// The media types are not parameters, so that PostgreSQL knows how few missions they select.
 	selectOpenPhotos = preparedRead(selectSlotsAndMission + `WHERE media_type = 'photo' AND ` + openPage)
 	selectOpenVideos = preparedRead(selectSlotsAndMission + `WHERE media_type = 'video' AND ` + openPage)
 

@@ -37,7 +37,7 @@ func testSlotsAsWritten(t *testing.T, url string) {
 	mustTx(t, db, func(tx *Tx) error {
 		inside, err := tx.SlotsByMission(slots.MissionID)
 		if !reflect.DeepEqual(inside, byMission) {
-			t.Errorf("inside a transaction %+v, outside %+v", inside, byMission)
+			t.Errorf("slots inside a transaction: got %+v, want %+v as outside", inside, byMission)
 		}
 		return err
 	})
@@ -114,7 +114,7 @@ func testOpenSlots(t *testing.T, url string) {
 			}
 			for _, slots := range page {
 				if got = append(got, slots.Seq); len(slots.Mission) == 0 {
-					t.Errorf("the feed has mission %d without its text", slots.Seq)
+					t.Errorf("mission %d of the feed: got no text, want its mission", slots.Seq)
 				}
 				if open, free := slots.Open(now), slots.FreeAt != nil; open == reserved[slots.Seq] || free != reserved[slots.Seq] {
 					t.Errorf("mission %d is open: %t, has a time when a slot is free: %t; want %t and %t", slots.Seq, open, free, !reserved[slots.Seq], reserved[slots.Seq])
@@ -179,7 +179,7 @@ func testSlotsNear(t *testing.T, url string) {
 				got = append(got, neighbor{near.Meters, near.Seq})
 				filter.AfterMeters, filter.AfterSeq = near.Meters, near.Seq
 				if len(near.Mission) == 0 || near.MediaType != sortie.MediaPhoto {
-					t.Errorf("near %v: %+v", center, near)
+					t.Errorf("missions near %v: got %+v, want the nearest in order", center, near)
 				}
 			}
 			if len(page) < filter.Limit {
@@ -211,7 +211,7 @@ func TestLatBands(t *testing.T) {
 	}
 	for _, lat := range []int64{0, 49_999, -1, 52_520_008, 89_000_001, -89_999_999} {
 		if area := around(lat, 0, farthest); area.lastBand-area.firstBand >= maxBands {
-			t.Errorf("around latitude %d there are %d strips, room is for %d", lat, area.lastBand-area.firstBand+1, maxBands)
+			t.Errorf("strips around latitude %d: got %d, want at most %d", lat, area.lastBand-area.firstBand+1, maxBands)
 		}
 	}
 }

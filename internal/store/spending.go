@@ -11,10 +11,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// HoldPayoutHour reads for how much settlements of a token were made within the last hour, in base
-// units. Other transactions that ask for the same wait until this one ends, so that together they
-// cannot make more than each of them saw. It holds the mission's row first, as everything does that
-// counts.
+// HoldPayoutHour reads the sum of a token's settlements within the last hour, in base units. It
+// locks the row until the transaction ends, so that concurrent transactions cannot together settle
+// more than each of them read. It locks the mission's row first, as all counting does.
 func (tx *Tx) HoldPayoutHour(draftID string, token sortie.Token) (*big.Int, error) {
 	if err := tx.holdMission(draftID); err != nil {
 		return nil, err
@@ -28,8 +27,8 @@ func (tx *Tx) HoldPayoutHour(draftID string, token sortie.Token) (*big.Int, erro
 
 func payoutsOf(token sortie.Token) string { return "payouts:" + string(token) }
 
-// countSettled counts the payouts of a new settlement, by a transaction that holds its mission's
-// row.
+// countSettled counts the payouts of a new settlement. The transaction must have locked the
+// mission's row.
 func (tx *Tx) countSettled(token sortie.Token, payouts []Payout) error {
 	sum := new(big.Int)
 	for _, payout := range payouts {
@@ -40,7 +39,7 @@ func (tx *Tx) countSettled(token sortie.Token, payouts []Payout) error {
 	})
 }
 
-// uncountSettled takes the payouts back that a settlement does not carry any more and has not paid.
+// uncountSettled subtracts the payouts that were removed from a settlement unpaid.
 func (tx *Tx) uncountSettled(settlement Settlement, changes []payoutChange) error {
 	sum := new(big.Int)
 	for _, change := range changes {
@@ -56,20 +55,20 @@ func (tx *Tx) uncountSettled(settlement Settlement, changes []payoutChange) erro
 	})
 }
 
-// GasCost is what transactions on a chain cost lately.
+// GasCost is the recent cost of transactions on a chain.
 type GasCost struct {
 	Wei   *big.Int
-	Since time.Time // when the first of them was counted; zero: there is none
+	Since time.Time // when the first of them was counted; zero: none
 }
 
 func gasOf(chainID uint64) string { return fmt.Sprintf("gas:%d", chainID) }
 
-// AddGasCost counts what a transaction cost whose block is final, in wei.
+// AddGasCost counts the cost of a transaction whose block is final, in wei.
 func (tx *Tx) AddGasCost(chainID uint64, wei *big.Int) error {
 	return tx.changeSpending(gasOf(chainID), gasWindow, func(kept amounts) amounts { return gasWindow.add(kept, tx.Now, wei) })
 }
 
-// GasCost reads what transactions on a chain cost within the last three days.
+// GasCost reads the cost of transactions on a chain within the last three days.
 func (db *DB) GasCost(ctx context.Context, chainID uint64) (GasCost, error) {
 	return read(ctx, db, func(r reader) (cost GasCost, err error) {
 		var kept amounts
@@ -82,7 +81,7 @@ func (db *DB) GasCost(ctx context.Context, chainID uint64) (GasCost, error) {
 			return err
 		})
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			return GasCost{}, fmt.Errorf("read what transactions cost: %w", err)
+			return GasCost{}, fmt.Errorf("read the cost of transactions: %w", err)
 		}
 		if cost.Wei = kept.sum(); len(kept) > 0 {
 			cost.Since = time.Unix(kept[0].Minute*60, 0).UTC()
@@ -91,8 +90,7 @@ func (db *DB) GasCost(ctx context.Context, chainID uint64) (GasCost, error) {
 	})
 }
 
-// holdSpending reads the amounts of a name, and keeps other transactions from it until this one
-// ends.
+// holdSpending reads the amounts of a name, and locks them until the transaction ends.
 func (tx *Tx) holdSpending(name string, w window) (kept amounts, err error) {
 	err = tx.one(holdSpending, []any{name}, func(row scanner) error {
 		var text []byte

@@ -19,8 +19,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteEngine is one database file with one writing connection and a pool of reading ones. It
-// belongs to one process.
+// sqliteEngine is one database file with one writing connection and a pool of reading ones. Only
+// one process uses it.
 type sqliteEngine struct {
 	*batcher
 	readers  *sql.DB
@@ -50,13 +50,12 @@ func openSQLite(ctx context.Context, path string, options Options) (engine, erro
 	return engine, nil
 }
 
-// databaseFile makes sure that the file exists, readable by its owner only, and returns its one
-// true name: processes that reach it through different links must meet at the same lock. A file
-// that exists is not opened here: closing it again would take this process's locks away from an
-// SQLite that has it open.
+// databaseFile ensures that the file exists, readable only by its owner, and returns its canonical
+// name, so that processes that use different links share one lock. An existing file is not opened
+// here: closing it would release the locks of an SQLite connection in this process.
 func databaseFile(path string) (string, error) {
 	if path == "" || path == ":memory:" || strings.ContainsAny(path, "?#") {
-		return "", errors.New("want sqlite:PATH with the path of a file and nothing behind it")
+		return "", errors.New("want sqlite:PATH with the path of a file and nothing after it")
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
@@ -164,8 +163,8 @@ func (e *sqliteEngine) stats() Stats {
 	}
 }
 
-// queuePool is the writing connection itself. The pool hands it over in turn; a second connection
-// would meet a locked database, and get past it only when the writer happens to pause.
+// queuePool returns the writing connection itself, which the pool lends in turn. A second
+// connection would find the database locked and could write only when the writer happens to pause.
 func (e *sqliteEngine) queuePool() QueuePool { return QueuePool{SQLite: e.writer} }
 
 func (e *sqliteEngine) close() error {
@@ -173,14 +172,14 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(e.readers.Close(), e.writer.Close(), e.lock.Close())
 }
 
-// pragma is a setting and what SQLite must report after it was made.
+// pragma is a setting and the value that SQLite must report afterwards.
 type pragma struct{ name, set, want string }
 
-// The settings of every connection. SQLite does not report an error where it cannot do what it is
-// told (a write-ahead log on a network disk, say), so each is read back.
+// The settings of every connection. SQLite reports no error for a setting that it cannot apply
+// (such as a write-ahead log on a network disk), so each is read back.
 var (
 	writerPragmas = []pragma{
-		{"busy_timeout", "5000", "5000"}, // first: the others may meet a lock
+		{"busy_timeout", "5000", "5000"}, // first: the others may find a lock
 		{"journal_mode", "WAL", "wal"},
 		{"synchronous", "FULL", "2"}, // flush at every commit
 		{"fullfsync", "ON", "1"},     // macOS: flush the drive too
@@ -188,8 +187,8 @@ var (
 		{"foreign_keys", "ON", "1"},
 		{"trusted_schema", "OFF", "0"},
 		{"wal_autocheckpoint", "1000", "1000"},       // pages: 4 MB
-		{"journal_size_limit", "8388608", "8388608"}, // what the log is cut to when it starts over
-		{"temp_store", "MEMORY", "2"},                // nothing outside of the database's directory
+		{"journal_size_limit", "8388608", "8388608"}, // the log is truncated to this size when it starts over
+		{"temp_store", "MEMORY", "2"},                // no files outside of the database's directory
 	}
 	readerPragmas = slices.Concat(writerPragmas, []pragma{{"query_only", "ON", "1"}})
 )
@@ -202,7 +201,7 @@ func sqliteDSN(file string, pragmas []pragma) string {
 	return "file:" + (&url.URL{Path: file}).EscapedPath() + "?" + query.Encode()
 }
 
-// sqliteConnector refuses a connection whose settings did not take.
+// sqliteConnector refuses a connection whose settings were not applied.
 type sqliteConnector struct {
 	dsn     string
 	pragmas []pragma
@@ -241,8 +240,8 @@ func readPragma(ctx context.Context, conn driver.Conn, name string) (string, err
 	return fmt.Sprint(value[0]), nil
 }
 
-// explainSQLite tells the failures of disk and file, which pass or need an operator, and rows that
-// others wrote first, from mistakes in statements.
+// explainSQLite distinguishes failures of disk and file, which pass or need an operator, and rows
+// that were written first by others from faults in statements.
 func explainSQLite(err error) error {
 	var failure *sqlite.Error
 	if !errors.As(err, &failure) {

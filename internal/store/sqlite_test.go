@@ -99,7 +99,7 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		db, err := Open(context.Background(), test.url, Options{})
 		if err == nil {
 			_ = db.Close()
-			t.Errorf("Open(%q) succeeded", test.url)
+			t.Errorf("Open(%q): got no error, want one", test.url)
 			continue
 		}
 		if text := err.Error(); !strings.Contains(text, test.say) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
@@ -113,7 +113,7 @@ func TestSQLiteBelongsToOneProcess(t *testing.T) {
 	url := sqliteURL(t)
 	holder := startChild(t, "hold", "URL="+url)
 	if line := holder.line(); line != "open" {
-		t.Fatalf("the child said %q", line)
+		t.Fatalf("first line of the child: got %q", line)
 	}
 	checkRefused(t, url, sqliteFile(url), fmt.Sprintf("another process is using it (process %d)", holder.cmd.Process.Pid), "stop it")
 
@@ -130,8 +130,8 @@ func TestSQLiteBelongsToOneProcess(t *testing.T) {
 	checkRefused(t, url, "another process is using it") // this one
 }
 
-// TestSQLiteSharesCommits holds the writer until others wait, and looks at what the commit that
-// they all share does to each.
+// TestSQLiteSharesCommits holds the writer until others wait, and checks the outcome of their
+// shared commit for each of them.
 func TestSQLiteSharesCommits(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqliteURL(t), Options{})
@@ -204,7 +204,7 @@ func TestSQLiteSharesCommits(t *testing.T) {
 	checkCounters(t, db, alice)
 }
 
-// TestSQLiteLogIsBounded writes much while somebody always reads an old state.
+// TestSQLiteLogIsBounded writes much while readers always read an old state.
 func TestSQLiteLogIsBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 20
@@ -231,12 +231,12 @@ func TestSQLiteLogIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if largest > 2*limit {
-		t.Errorf("the log grew to %d MB", largest>>20)
+		t.Errorf("size of the write-ahead log: got %d MB, want it bounded", largest>>20)
 	}
 	t.Logf("the log grew to %d MB while %d MB were written", largest>>20, 4*limit>>20)
 }
 
-// relayReaders begins each read before the one before it ends, so that SQLite's own checkpoints
+// relayReaders begins each read before the previous one ends, so that SQLite's own checkpoints
 // never find the log unused.
 func relayReaders(ctx context.Context, db *sql.DB, stop <-chan struct{}) error {
 	var last *sql.Tx
@@ -271,6 +271,6 @@ func TestSQLiteErrorsAreToldApart(t *testing.T) {
 		t.Errorf("a write where writing is not possible: %v, want ErrUnavailable and what to check", err)
 	}
 	if err := query(db, "SELEKT", nil, none); err == nil || errors.Is(err, ErrUnavailable) {
-		t.Errorf("a mistake: %v, which is not the database's fault", err)
+		t.Errorf("error of a wrong statement: got %v, want it not to be ErrUnavailable", err)
 	}
 }

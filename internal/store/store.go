@@ -1,17 +1,17 @@
-// Package store keeps what the service must not forget, in SQLite or PostgreSQL. It owns the
-// schema, every SQL statement, transactions, and the promise behind them: what [DB.Tx] acknowledged
-// survives the death of the process and of the machine.
+// Package store stores the service's data in SQLite or PostgreSQL. It owns the schema, every SQL
+// statement and the transactions: what [DB.Tx] acknowledged survives the loss of the process and of
+// the machine.
 //
-// Writes exist only on [Tx], inside [DB.Tx]; reads exist on [DB] too. Rules that concurrent callers
-// could break live in the write itself: unique indexes, conditional updates on the version that was
-// read. A lost race is a typed error or the winner's row, never a half-done write.
+// Writes exist only on [Tx], inside [DB.Tx]; most reads exist on [DB], some on both. Rules that
+// concurrent callers could break are part of the write: unique indexes, and updates conditional on
+// the version that was read. A lost race is a typed error or the winner's row, never a partial
+// write.
 //
-// The statements are shared by both engines, one file per noun. sqlite.go, batch.go and postgres.go
-// hold what differs. The job queue keeps tables of its own in the same database; queue.go is its
-// door.
+// Both engines share the statements, one file per noun. sqlite.go, batch.go and postgres.go contain
+// the differences. The job queue has its own tables in the same database; queue.go is its access.
 //
-// The package decides nothing about missions (that is package mission), knows no HTTP and starts no
-// work of its own.
+// The package makes no decisions about missions (package mission does), knows no HTTP and starts no
+// background work.
 package store
 
 import (
@@ -27,18 +27,18 @@ import (
 	"github.com/sortie-labs/sortie/internal/setting"
 )
 
-// The ways in which the store refuses. Everything it returns wraps one of them, the error of the
-// caller's own function, the context's error, or an engine error that nobody planned for.
+// The errors of the store. Every returned error wraps one of them, the error of the
+// caller's own function, the context's error, or an unexpected engine error.
 var (
 	ErrNotFound   = onchain.ErrNotFound
 	ErrConflict   = onchain.ErrConflict
 	ErrDraftLimit = errors.New("too many unfunded drafts")
-	ErrIDTaken    = errors.New("draft id, mission id or submission id is in use: draw new ones")
+	ErrIDTaken    = errors.New("draft id, mission id or submission id is in use: make new ones")
 
-	ErrMissionFull      = errors.New("every place of the mission is taken or reserved")
+	ErrMissionFull      = errors.New("every slot of the mission is taken or reserved")
 	ErrMissionClosed    = errors.New("the mission does not take submissions now")
-	ErrContributorLimit = errors.New("the contributor has as many submissions for the mission as are allowed")
-	ErrNewcomersFull    = errors.New("contributors without a final acceptance hold their share of the mission")
+	ErrContributorLimit = errors.New("the contributor has the maximum number of submissions for the mission")
+	ErrNewcomersFull    = errors.New("contributors without a final acceptance hold their whole share of the mission")
 	ErrContributorBytes = errors.New("the files that the contributor has declared and not uploaded are too large in sum")
 	ErrNetworkBytes     = errors.New("the files that were declared from the network and not uploaded are too large in sum")
 	ErrNewcomerBytes    = errors.New("the files that contributors without a final acceptance have declared and not uploaded are too large in sum")
@@ -49,15 +49,15 @@ var (
 	ErrClosed      = errors.New("the database is closed")
 )
 
-// Options adjust a database. The zero value is ready for production.
+// Options configures a database. The zero value is ready for production.
 type Options struct {
 	Clock       func() time.Time // nil: time.Now
 	Logger      *slog.Logger     // nil: slog.Default()
 	Connections int              // readers of SQLite, or all connections to PostgreSQL; 0: chosen by engine
-	MaxWaiting  int              // writes that may wait before more are refused with ErrOverloaded; 0: 1024
+	MaxWaiting  int              // maximum number of waiting writes; more fail with ErrOverloaded; 0: 1024
 
-	// TransactionTimeout bounds a transaction on PostgreSQL, which takes milliseconds, for a server
-	// that no longer answers; 0: 30 seconds. A COMMIT that waits for a synchronous standby
+	// TransactionTimeout bounds a transaction on PostgreSQL, which takes milliseconds, in case the
+	// server no longer answers; 0: 30 seconds. A COMMIT that waits for a synchronous standby
 	// continues after it, without its caller.
 	TransactionTimeout time.Duration
 
@@ -84,24 +84,24 @@ func (o Options) withDefaults() Options {
 type DB struct {
 	engine engine
 	clock  func() time.Time
-	served servedMemory
+	served servedCache
 
 	lifetime sync.RWMutex // held for reading by every transaction and read, so that Close waits for them
 	closed   bool
 }
 
-// engine is what the two databases do differently.
+// engine is what differs between the two databases.
 type engine interface {
-	// read runs fn, whose statements see what was committed before each of them. The context it
-	// hands on is the one that they must use; here and in write.
+	// read runs fn, whose statements see what was committed before each of them. They must use the
+	// context that fn is given; the same holds for write.
 	read(ctx context.Context, fn func(context.Context, *session) error) error
-	// write runs fn in a transaction of its own and returns nil only when it is committed and
-	// durable. It may run fn again after a transaction that was rolled back.
+	// write runs fn in a transaction and returns nil only when it is committed and durable. It may
+	// run fn again after a rollback.
 	write(ctx context.Context, fn func(context.Context, *session) error) error
-	// generation counts the commits, and tells whether it counts all there are: those of other
-	// processes too. It has grown when write returns.
+	// generation counts the commits, and reports whether it includes those of other processes. It
+	// has grown when write returns.
 	generation() (commits int64, all bool)
-	// ping tells whether reads and, as far as known, writes work.
+	// ping reports whether reads and, as far as known, writes work.
 	ping(ctx context.Context) error
 	stats() Stats
 	queuePool() QueuePool
@@ -110,7 +110,7 @@ type engine interface {
 }
 
 // Open opens the database at url, sqlite:PATH or postgres://..., and brings its schema up to date.
-// Its errors are one line that says what to do and never holds a password.
+// An error is one line that says what to do and never contains a password.
 func Open(ctx context.Context, url string, options Options) (*DB, error) {
 	options = options.withDefaults()
 	engine, err := openEngine(ctx, url, options)
@@ -128,12 +128,12 @@ func openEngine(ctx context.Context, url string, options Options) (engine, error
 	case "postgres", "postgresql":
 		return openPostgres(ctx, url, options)
 	}
-	// The value is not repeated: whatever it is, it may hold a password.
+	// The error does not repeat the value: it may contain a password.
 	return nil, &setting.Error{Name: setting.Database, Err: errors.New("want sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE")}
 }
 
-// Close waits for the transactions that were begun, the queued ones included, and closes the
-// database. Transactions that come later fail with [ErrClosed].
+// Close waits for the transactions that have begun or are queued, and closes the database. Later
+// transactions fail with [ErrClosed].
 func (db *DB) Close() error {
 	db.lifetime.Lock()
 	defer db.lifetime.Unlock()
@@ -147,16 +147,16 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Ping reports whether the database can be used, with [ErrUnavailable] when not. A database whose
-// last write failed for want of disk stays unavailable until a write succeeds.
+// Ping reports whether the database can be used; otherwise it fails with [ErrUnavailable]. A
+// database whose last write failed for lack of disk space stays unavailable until a write succeeds.
 func (db *DB) Ping(ctx context.Context) error { return db.engine.ping(ctx) }
 
-// Stats describe the work of a database since it was opened.
+// Stats describes the work of a database since it was opened.
 type Stats struct {
 	Engine       string // sqlite or postgres
-	Waiting      int    // writes that wait for their turn; on PostgreSQL those that run, too
+	Waiting      int    // waiting writes; on PostgreSQL also running ones
 	MaxWaiting   int
-	Writes       int64 // transactions that were committed
+	Writes       int64 // committed transactions
 	Commits      int64 // commits that made them durable; fewer than Writes where commits are shared
 	LargestBatch int64 // most transactions made durable by one commit
 	Overloads    int64 // transactions refused because too many were waiting

@@ -13,7 +13,7 @@ import (
 
 const benchmarkRows = 100_000
 
-// fillRows writes rows behind the store's back, many in one transaction.
+// fillRows inserts rows with plain statements, many in one transaction.
 func fillRows(b *testing.B, db *DB, rows int, insert func(tx *Tx, i int) error) {
 	b.Helper()
 	mustTx(b, db, func(tx *Tx) error {
@@ -62,7 +62,7 @@ func BenchmarkDeliverablePage(b *testing.B) {
 					}
 				}
 				if size != b.N*100*len(fragment) {
-					b.Fatalf("%d bytes in %d pages", size, b.N)
+					b.Fatalf("deliverables: got %d bytes in %d pages, want some in each", size, b.N)
 				}
 			})
 		}
@@ -126,7 +126,7 @@ func BenchmarkSlotsNear(b *testing.B) {
 			for b.Loop() {
 				found, err := db.SlotsNear(context.Background(), NearFilter{Lat: 52_520_008, Lng: 13_404_954, Limit: 20})
 				if err != nil || len(found) != 20 {
-					b.Fatalf("%d missions, %v", len(found), err)
+					b.Fatalf("open missions: got %d, error %v; want a full page", len(found), err)
 				}
 			}
 		})

@@ -143,7 +143,7 @@ func (m *submissionModel) change(rt *rapid.T, i int) {
 	case "upload":
 		uploaded, err := upload(m.db, was, drawHash(), somePicture())
 		if want := was.Status == sortie.SubmissionPending && was.UploadedAt == nil; want != (err == nil) || err != nil && !errors.Is(err, ErrConflict) {
-			rt.Fatalf("upload of %s: %v", was.Status, err)
+			rt.Fatalf("mark %s uploaded: got %v, want success only for a pending one", was.Status, err)
 		} else if want {
 			m.all[i] = uploaded
 		}
@@ -157,7 +157,7 @@ func (m *submissionModel) change(rt *rapid.T, i int) {
 			return
 		}
 		if want != (err == nil) || err != nil && !errors.Is(err, ErrConflict) {
-			rt.Fatalf("a slot for %s: %v", was.Status, err)
+			rt.Fatalf("take a slot for %s: got %v, want success only after its hold", was.Status, err)
 		}
 		if want {
 			if *final.Slot != m.finals {
@@ -208,7 +208,7 @@ func (m *submissionModel) move(rt *rapid.T, i int) {
 		return
 	}
 	if err != nil {
-		rt.Fatalf("move by %s: %v", event, err)
+		rt.Fatalf("move by %s: got %v, want no error", event, err)
 	}
 	if mission.HoldsSlot(to) {
 		m.acceptSeq++
@@ -224,7 +224,7 @@ func (m *submissionModel) compare(rt *rapid.T) {
 	slots := mustSlots(m.t, m.db, m.slots.DraftID)
 	if slots.Reserved != m.held(mission.HoldsReservation) || slots.Accepted != m.held(mission.HoldsSlot) || slots.Finals != int(m.finals) ||
 		(slots.ClosedAt != nil) != m.closed || (slots.CompletedAt != nil) != m.completed {
-		rt.Fatalf("the mission counts %+v, the model %+v", slots, m)
+		rt.Fatalf("counters of the mission: got %+v, want those of the model %+v", slots, m)
 	}
 	checkSlots(m.t, m.db, m.slots.DraftID)
 	if m.t.Failed() {
@@ -242,7 +242,7 @@ func (m *submissionModel) compare(rt *rapid.T) {
 	slices.SortFunc(want, func(a, b delivered) int { return cmp.Compare(a.acceptSeq, b.acceptSeq) })
 	err := m.db.DeliverablePage(context.Background(), m.slots.DraftID, 0, 100, func(acceptSeq int64, id string, _ bool, fragment []byte) {
 		if string(fragment) != id {
-			rt.Fatalf("the fragment of %s is %s", id, fragment)
+			rt.Fatalf("fragment of %s: got %s, want that of its acceptance", id, fragment)
 		}
 		got = append(got, delivered{acceptSeq, id})
 	})

@@ -14,8 +14,8 @@ func repeated(value string, times int) string {
 // reservingWay is how the next end of a reservation of a mission is found.
 const reservingWay = "submissions_reserving (draft_id=? AND expires_at>?)"
 
-// submissionQueries are what contributors, creators, their media links and the work behind them
-// repeat. What they cost must not depend on how many submissions and missions there ever were.
+// submissionQueries are the frequent queries of contributors, creators, media links and background
+// work. Their cost must not depend on the number of all submissions and missions.
 var submissionQueries = []struct {
 	name, query string
 	sqlite      []string // the ways to the rows
@@ -169,7 +169,7 @@ func TestSQLiteSubmissionPlans(t *testing.T) {
 	}
 }
 
-// TestPostgresSubmissionPlans looks at plans in a database that has been in use for long.
+// TestPostgresSubmissionPlans checks plans in a database with many rows.
 func TestPostgresSubmissionPlans(t *testing.T) {
 	t.Parallel()
 	run := postgresConsole(t)

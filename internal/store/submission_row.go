@@ -20,8 +20,7 @@ const selectSubmissions = `SELECT s.submission_id, s.seq, s.status, s.draft_id, 
 FROM submissions AS s JOIN drafts AS d ON d.draft_id = s.draft_id LEFT JOIN fundings AS f ON f.draft_id = s.draft_id
 LEFT JOIN payouts AS p ON p.submission_id = s.submission_id `
 
-// submissionRow is a row of selectSubmissions on its way: the columns that are not what they are
-// read as.
+// submissionRow holds the values of a row of selectSubmissions that need conversion.
 type submissionRow struct {
 	contributor, fingerprint, declaredHash         string
 	capturedAt, reservedUntil, createdAt           int64
@@ -98,7 +97,7 @@ func (r *submissionRow) fill(s *Submission) error {
 		parse(&s.Mission.Domain.Factory, r.factory, sortie.ParseAddress), parse(&s.Mission.Reward, r.reward, parseInteger))
 }
 
-// media is nil where nothing was recorded.
+// media returns the recorded media, or nil.
 func (r *submissionRow) media() (*SubmissionMedia, error) {
 	if !r.kind.Valid {
 		return nil, nil

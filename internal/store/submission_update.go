@@ -10,13 +10,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Every change of a submission is made for the version that was read. Its own row goes first: when
-// somebody else was faster, nothing is changed and the transaction can go on. The mission's
-// counters come after it, and stay with the transaction until its end. Transactions that change
-// several submissions of one mission may therefore meet each other; PostgreSQL then runs one of
+// Every change of a submission is conditional on the version that was read. Its row is changed
+// first: if another transaction was faster, nothing is changed and the transaction can continue.
+// The mission's counters are changed next, and stay locked until the transaction ends. Transactions
+// that change several submissions of one mission may therefore deadlock; the store then runs one of
 // them again.
 
-// SubmissionMove is where a submission goes.
+// SubmissionMove is a change of a submission's status.
 type SubmissionMove struct {
 	To          sortie.SubmissionStatus
 	Reason      string
@@ -29,12 +29,12 @@ type SubmissionMove struct {
 	Fragment    []byte                   // what deliverables show of it; for acceptances only
 }
 
-// MarkUploaded notes that the file of a pending submission is here, whole, with this hash. Its
-// bytes are not waited for any more; it counts against meters and the share of newcomers until it
-// is decided about: a file proves nothing. When another process changed the submission first, it
+// MarkUploaded records that the whole file of a pending submission has arrived, with this hash. Its
+// declared size no longer counts as outstanding; it counts against meters and the share of
+// newcomers until it is decided about. If another transaction changed the submission first, it
 // fails with [ErrConflict] and changes nothing.
 func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
-	if err := tx.changeSubmission("note the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String()); err != nil {
+	if err := tx.changeSubmission("record the upload of", was, markUploaded, tx.Now.UnixMicro(), hash.String()); err != nil {
 		return err
 	}
 	reservation, err := tx.reservationOf(was)
@@ -45,25 +45,24 @@ func (tx *Tx) MarkUploaded(was Submission, hash sortie.Hash) error {
 		err = tx.releaseBytes(reservation)
 	}
 	if err != nil {
-		return fmt.Errorf("note the upload of submission %s: %w", was.ID, err)
+		return fmt.Errorf("record the upload of submission %s: %w", was.ID, err)
 	}
 	return nil
 }
 
-// NoteFailure notes that the checks of a submission fail from now on, unless that is noted.
-// [Tx.RecordMedia] ends it. It changes no version: nothing is decided by it that anybody else could
-// have read otherwise.
+// NoteFailure records since when the checks of a submission fail. [Tx.RecordMedia] ends it. It does
+// not change the version: no decision depends on it.
 func (tx *Tx) NoteFailure(was Submission) error {
 	if _, err := tx.exec(noteFailure, was.ID, tx.Now.UnixMicro()); err != nil {
-		return fmt.Errorf("note that the check of submission %s failed: %w", was.ID, err)
+		return fmt.Errorf("record the failed check of submission %s: %w", was.ID, err)
 	}
 	return nil
 }
 
-// RecordMedia keeps what was found in the file of an uploaded submission, and what is wrong with
-// it; one of the two at least. A file that can be served may be in doubt all the same. From then on
-// it is found by [DB.Duplicates]. When somebody else changed the submission first, or it is
-// recorded already, it fails with [ErrConflict] and changes nothing.
+// RecordMedia stores the media of an uploaded submission, the problem with its file, or both. A
+// file that can be served may still have a problem. [DB.Duplicates] finds the submission
+// afterwards. If another transaction changed the submission first, or its media is already
+// recorded, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *MediaProblem) error {
 	if media == nil && problem == nil {
 		return fmt.Errorf("record media of submission %s: want media, a problem, or both", was.ID)
@@ -88,14 +87,13 @@ func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *Media
 	return err
 }
 
-// MoveSubmission moves a submission from the state it was read in to another, with everything that
-// follows from it: its reservation or place among the accepted, what its contributor holds, and
-// what deliverables show. It returns the submission as it is then. Which moves are right is for
-// package mission to say; final acceptances and submissions that ended never move.
+// MoveSubmission moves a submission from the state that was read to another, with everything that
+// depends on it: its reservation or slot, its contributor's count, and the deliverables. It returns
+// the new submission. Package mission decides which moves are allowed; final acceptances, rejected
+// and withdrawn submissions never move.
 //
-// When somebody else changed the submission first, it fails with [ErrConflict] and changes nothing.
-// An acceptance fails, and the transaction with it, with [ErrMissionClosed] when the mission was
-// closed.
+// If another transaction changed the submission first, it fails with [ErrConflict] and changes
+// nothing. An acceptance fails the transaction with [ErrMissionClosed] if the mission was closed.
 func (tx *Tx) MoveSubmission(was Submission, move SubmissionMove) (Submission, error) {
 	accepts := mission.HoldsSlot(move.To)
 	switch {
@@ -124,7 +122,7 @@ func (tx *Tx) MoveSubmission(was Submission, move SubmissionMove) (Submission, e
 	return moved, nil
 }
 
-// apply gives the submission after the move, except for its place in the order of acceptances.
+// apply returns the submission after the move, without its number in the order of acceptances.
 func (move *SubmissionMove) apply(was Submission, now time.Time) Submission {
 	moved := was
 	moved.Status, moved.Reason, moved.AcceptSeq, moved.HoldUntil, moved.Version = move.To, move.Reason, 0, nil, was.Version+1
@@ -153,7 +151,7 @@ func (move *SubmissionMove) apply(was Submission, now time.Time) Submission {
 	return moved
 }
 
-// follow changes what depends on a submission's status.
+// follow changes everything that depends on a submission's status.
 func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
 	before, after := holdings(was.Status), holdings(moved.Status)
 	var reservation *reservation
@@ -188,7 +186,7 @@ func (tx *Tx) follow(was Submission, moved *Submission, fragment []byte) error {
 	return tx.closeReservation(reservation, after.accepted > 0)
 }
 
-// deliver shows an acceptance to the creator.
+// deliver adds an acceptance to the deliverables.
 func (tx *Tx) deliver(accepted *Submission, fragment []byte) error {
 	if _, err := tx.exec(numberAcceptance, accepted.ID, accepted.AcceptSeq); err != nil {
 		return err
@@ -198,14 +196,14 @@ func (tx *Tx) deliver(accepted *Submission, fragment []byte) error {
 	return err
 }
 
-// Endorse notes that an operator accepted a submission and a second one must accept it, too. Every
-// move ends it. When another process changed the submission first, it fails with [ErrConflict] and
-// changes nothing.
+// Endorse records that an operator accepted a submission that a second operator must accept too.
+// Every move resets it. If another transaction changed the submission first, it fails with
+// [ErrConflict] and changes nothing.
 func (tx *Tx) Endorse(was Submission, operator string) error {
 	return tx.changeSubmission("endorse", was, endorseSubmission, operator)
 }
 
-// holdings is what a submission in a status holds of its mission.
+// holdings returns what a submission in a status holds of its mission.
 func holdings(status sortie.SubmissionStatus) (held slotCounts) {
 	if mission.HoldsReservation(status) {
 		held.reserved = 1
@@ -216,10 +214,9 @@ func holdings(status sortie.SubmissionStatus) (held slotCounts) {
 	return held
 }
 
-// TakeSlot makes an acceptance final: it takes the mission's next slot, nothing takes it back, and
-// its payout is queued. When the acceptance is on hold, or not the one that was read any more, it
-// fails with [ErrConflict] and changes nothing. It fails, and the transaction with it, with
-// [ErrMissionClosed] when the mission was closed.
+// TakeSlot makes an acceptance final: it takes the mission's next slot and queues the payout. If
+// the acceptance is on hold, or was changed since it was read, it fails with [ErrConflict] and
+// changes nothing. It fails the transaction with [ErrMissionClosed] if the mission was closed.
 func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
 	if err := tx.changeSubmission("take a slot for", was, finishAcceptance, tx.Now.UnixMicro()); err != nil {
 		return Submission{}, err
@@ -241,8 +238,8 @@ func (tx *Tx) TakeSlot(was Submission) (Submission, error) {
 	return final, nil
 }
 
-// ProlongHold keeps an acceptance from becoming final before a time. When it is final, or not the
-// one that was read any more, it fails with [ErrConflict] and changes nothing.
+// ProlongHold delays when an acceptance becomes final. If it is final, or was changed since it was
+// read, it fails with [ErrConflict] and changes nothing.
 func (tx *Tx) ProlongHold(was Submission, until time.Time) error {
 	return tx.changeSubmission("prolong the hold of", was, prolongHold, until.UnixMicro())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// NewSubmission is what a submission is made of. Only the end of its reservation changes. Its
+// NewSubmission holds the values of a new submission. Only the end of its reservation changes. Its
 // bounds are not stored.
 type NewSubmission struct {
 	ID            string
@@ -22,7 +22,7 @@ type NewSubmission struct {
 	Key           string // the contributor's idempotency key
 	Fingerprint   sortie.Hash
 	Declaration   mission.Declaration
-	ReservedUntil time.Time // by when the file must be uploaded, unless it is prolonged
+	ReservedUntil time.Time // when the file must be uploaded, unless it is prolonged
 	Bounds        ReservationBounds
 }
 
@@ -40,11 +40,11 @@ type Submission struct {
 
 	UploadedAt   *time.Time
 	UploadedHash sortie.Hash
-	Media        *SubmissionMedia // nil before the file was looked at
+	Media        *SubmissionMedia // nil before the file was checked
 	Problem      *MediaProblem    // why it could not be read
-	FailingSince *time.Time       // when its checks failed first; nil after they got on
+	FailingSince *time.Time       // when its checks began to fail; nil if they do not
 
-	AcceptSeq  int64      // place in the order of the mission's acceptances, from 1; 0: not accepted
+	AcceptSeq  int64      // number in the order of the mission's acceptances, from 1; 0: not accepted
 	HoldUntil  *time.Time // from when the acceptance may become final
 	Slot       *uint32    // from 0; nil before the acceptance is final
 	FinalAt    *time.Time
@@ -53,20 +53,20 @@ type Submission struct {
 	Signer     sortie.Address // of the receipt; zero: none, or not stored
 	EndorsedBy string         // the operator who accepted it above an hourly limit; empty: none, or not needed
 	CreatedAt  time.Time
-	VerifiedAt *time.Time // when it was looked at last
+	VerifiedAt *time.Time // when it was last checked or decided about
 	Version    int64      // grows with every change
 
 	Mission SubmissionMission
 }
 
-// SubmissionPayout is what is shown of a submission's payout with it.
+// SubmissionPayout is the part of a submission's payout that is shown with it.
 type SubmissionPayout struct {
 	Status      sortie.PayoutStatus
 	Transaction sortie.Hash // zero: none yet
 	Problem     string
 }
 
-// SubmissionMission is what is shown of a submission's mission beside it.
+// SubmissionMission is the part of a submission's mission that is shown with it.
 type SubmissionMission struct {
 	MissionID string
 	Title     string
@@ -74,10 +74,10 @@ type SubmissionMission struct {
 	Creator   sortie.Address
 	Token     sortie.Token
 	Reward    *big.Int   // base units
-	Reclaim   *time.Time // from when its creator may take its money back; nil while it is not funded
+	Reclaim   *time.Time // from when its creator may reclaim the money; nil while it is not funded
 }
 
-// SubmissionMedia is what was found in an uploaded file, and what is served in its place.
+// SubmissionMedia describes an uploaded file and what is served in its place.
 type SubmissionMedia struct {
 	Kind          sortie.MediaType
 	ServedHash    sortie.Hash
@@ -87,21 +87,21 @@ type SubmissionMedia struct {
 	Width, Height int
 	Duration      time.Duration // to the millisecond
 	Keyframes     int
-	Perceptual    *uint64    // nil: nothing to compare it by
-	CapturedAt    *time.Time // as the file says
+	Perceptual    *uint64    // nil: no perceptual hash
+	CapturedAt    *time.Time // from the file's metadata
 	ZoneUnknown   bool       // CapturedAt is the wall clock of an unknown zone
-	Lat, Lng      *float64   // as the file says
+	Lat, Lng      *float64   // degrees, from the file's metadata
 }
 
-// MediaProblem says why an uploaded file cannot be used.
+// MediaProblem is why an uploaded file cannot be used.
 type MediaProblem struct{ Code, Message string }
 
-// State is what decides which way the submission may go.
+// State returns the part of the submission that determines which events are allowed.
 func (s Submission) State() mission.SubmissionState {
 	return mission.SubmissionState{Status: s.Status, Uploaded: s.UploadedAt != nil, Final: s.FinalAt != nil}
 }
 
-// QueueFilter chooses a page of submissions for operators, oldest first.
+// QueueFilter selects a page of submissions for operators, oldest first.
 type QueueFilter struct {
 	Status   sortie.SubmissionStatus
 	DraftID  string // empty: of any mission
@@ -109,23 +109,22 @@ type QueueFilter struct {
 	Limit    int
 }
 
-// Declare stores a submission and reserves a place of its mission for it. When the contributor
-// already has one under the same idempotency key, that one is returned instead, full or closed as
-// the mission may be, and created is false; whether it declares the same is for the caller to see.
+// Declare stores a submission and reserves a slot of its mission. If the contributor already has a
+// submission under the same idempotency key, it returns that one, even if the mission is full or
+// closed, and created is false; the caller must compare the declarations.
 //
 // It fails, and the transaction with it, with [ErrMissionClosed] when the mission takes no
-// submissions now, [ErrMissionFull] when every place is taken or reserved, and
-// [ErrContributorLimit] when the contributor holds as many as one may; with [ErrNewcomersFull],
-// [MeterError], [ErrContributorBytes], [ErrNetworkBytes], [ErrNewcomerBytes] and [ErrReservedBytes]
-// when a bound is exceeded; and with [ErrIDTaken], after which the transaction can continue with
-// another id.
+// submissions now, [ErrMissionFull] when every slot is taken or reserved, and [ErrContributorLimit]
+// when the contributor holds as many as allowed; with [ErrNewcomersFull], [MeterError],
+// [ErrContributorBytes], [ErrNetworkBytes], [ErrNewcomerBytes] and [ErrReservedBytes] when a bound
+// is exceeded; and with [ErrIDTaken], after which the transaction can continue with another id.
 func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool, err error) {
 	d := &submission.Declaration
 	_, err = tx.insert(insertSubmission, submission.ID, submission.DraftID, hexAddress(submission.Contributor),
 		submission.Key, submission.Fingerprint.String(), string(d.Location.Lat), string(d.Location.Lng),
 		string(d.Location.AccuracyMeters), d.CapturedAt.UnixMicro(), d.ContentType, d.SizeBytes, d.Hash.String(),
 		submission.ReservedUntil.UnixMicro(), tx.Now.UnixMicro())
-	if errors.Is(err, ErrNotFound) { // not inserted: a unique index said no
+	if errors.Is(err, ErrNotFound) { // a unique index refused the row
 		stored, err = tx.SubmissionByKey(submission.Contributor, submission.Key)
 		if errors.Is(err, ErrNotFound) {
 			err = ErrIDTaken
@@ -147,7 +146,7 @@ func (tx *Tx) Declare(submission NewSubmission) (stored Submission, created bool
 	return stored, true, nil
 }
 
-// Submission reads a submission of anybody, or fails with [ErrNotFound].
+// Submission reads a submission of any contributor, or fails with [ErrNotFound].
 func (db *DB) Submission(ctx context.Context, id string) (Submission, error) {
 	return read(ctx, db, func(r reader) (Submission, error) { return r.Submission(id) })
 }
@@ -203,8 +202,8 @@ type SlotHolder struct {
 	Contributor  sortie.Address
 }
 
-// SlotHolders reads who took which of these slots of a mission. Slots that are not taken are not in
-// it.
+// SlotHolders reads which submissions took these slots of a mission. Slots that are not taken are
+// left out.
 func (tx *Tx) SlotHolders(draftID string, slots []uint64) (map[uint64]SlotHolder, error) {
 	holders := make(map[uint64]SlotHolder, len(slots))
 	err := lookups(slotNumbers(slots), func(args []any) error {
@@ -221,12 +220,12 @@ func (tx *Tx) SlotHolders(draftID string, slots []uint64) (map[uint64]SlotHolder
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read who took slots of %s: %w", draftID, err)
+		return nil, fmt.Errorf("read slot holders of %s: %w", draftID, err)
 	}
 	return holders, nil
 }
 
-// slotNumbers are slots as the database compares them.
+// slotNumbers converts slots to the type of the column.
 func slotNumbers(slots []uint64) []int64 {
 	numbers := make([]int64, len(slots))
 	for i, slot := range slots {

@@ -73,7 +73,7 @@ func mustDeclare(t testing.TB, db *DB, slots Slots, wallet sortie.Address, key s
 	t.Helper()
 	stored, wasCreated, err := declare(db, drawSubmission(slots, wallet, key))
 	if err != nil || !wasCreated {
-		t.Fatalf("Declare(%s): created %t, %v", key, wasCreated, err)
+		t.Fatalf("Declare(%s): got created %t, error %v", key, wasCreated, err)
 	}
 	return stored
 }
@@ -126,7 +126,7 @@ func mustMove(t testing.TB, db *DB, was Submission, to sortie.SubmissionStatus) 
 	t.Helper()
 	moved, err := move(db, was, to)
 	if err != nil {
-		t.Fatalf("move a submission from %s to %s: %v", was.Status, to, err)
+		t.Fatalf("move a submission from %s to %s: got %v, want no error", was.Status, to, err)
 	}
 	return moved
 }
@@ -153,7 +153,7 @@ func checkSlots(t testing.TB, db *DB, draftID string) Slots {
 	t.Helper()
 	slots := mustSlots(t, db, draftID)
 	if slots.Accepted+slots.Reserved > slots.Target || slots.Finals > slots.Accepted {
-		t.Errorf("%d accepted (%d for good) and %d reserved of %d", slots.Accepted, slots.Finals, slots.Reserved, slots.Target)
+		t.Errorf("counters: got %d accepted (%d final) and %d reserved of %d", slots.Accepted, slots.Finals, slots.Reserved, slots.Target)
 	}
 	for _, counter := range []struct {
 		name    string
@@ -171,7 +171,7 @@ func checkSlots(t testing.TB, db *DB, draftID string) Slots {
 		{"too many of one contributor", 0, `SELECT COUNT(*) FROM contributors WHERE draft_id = $1 AND active > ` + strconv.Itoa(slots.PerContributor)},
 	} {
 		if rows := count(t, db, counter.rows, draftID); int(rows) != counter.counted {
-			t.Errorf("%s: the mission counts %d, and there are %d", counter.name, counter.counted, rows)
+			t.Errorf("counter %s: got %d, want %d, the number of rows", counter.name, counter.counted, rows)
 		}
 	}
 	return slots
@@ -194,7 +194,7 @@ func testSubmissionLife(t *testing.T, url string) {
 		t.Fatalf("declared %+v, %t, %v\nwant %+v", stored, wasCreated, err, want)
 	}
 	if m := stored.Mission; m.MissionID != slots.MissionID || m.Creator != alice || m.Token != sortie.TokenUSDC || m.Reward.BitLen() != 96 || m.Title == "" {
-		t.Errorf("its mission is %+v", m)
+		t.Errorf("mission of the submission: got %+v, want the published one", m)
 	}
 	checkStored(t, db, want)
 
@@ -248,7 +248,7 @@ func testSubmissionLife(t *testing.T, url string) {
 	}
 	for _, to := range []sortie.SubmissionStatus{sortie.SubmissionRejected, sortie.SubmissionFlagged, sortie.SubmissionWithdrawn} {
 		if _, err := move(db, stored, to); !errors.Is(err, ErrConflict) {
-			t.Errorf("a final acceptance was %s: %v", to, err)
+			t.Errorf("move a final acceptance to %s: got %v, want ErrConflict", to, err)
 		}
 	}
 	if _, err := takeSlot(db, stored); !errors.Is(err, ErrConflict) {
@@ -258,7 +258,7 @@ func testSubmissionLife(t *testing.T, url string) {
 	want.Receipt, want.Signer, want.Version = json.RawMessage(`{"signature":"0x00"}`), bob, 7
 	checkStored(t, db, want)
 	if slots := checkSlots(t, db, slots.DraftID); slots.Finals != 1 || slots.Accepted != 1 || slots.Reserved != 0 {
-		t.Errorf("the mission counts %+v", slots)
+		t.Errorf("counters after the move: got %+v, want one final acceptance", slots)
 	}
 }
 
@@ -291,7 +291,7 @@ func testUnreadableFile(t *testing.T, url string) {
 	}
 	read, err := db.Submission(context.Background(), submission.ID)
 	if err != nil || read.Media != nil || !reflect.DeepEqual(read.Problem, problem) {
-		t.Errorf("read %+v, %v", read, err)
+		t.Errorf("read an unreadable file: got %+v, error %v; want its problem", read, err)
 	}
 	if err := db.Tx(context.Background(), func(tx *Tx) error { return tx.MarkUploaded(read, drawHash()) }); !errors.Is(err, ErrConflict) {
 		t.Errorf("a second file was taken: %v", err)
@@ -309,11 +309,11 @@ func testUnreadableFile(t *testing.T, url string) {
 	}
 	read, err = db.Submission(context.Background(), submission.ID)
 	if err != nil || !reflect.DeepEqual(read.Media, picture) || !reflect.DeepEqual(read.Problem, problem) {
-		t.Errorf("in doubt, read %+v, %v", read, err)
+		t.Errorf("read a file in doubt: got %+v, error %v; want media and problem", read, err)
 	}
 }
 
-// testDeclareRefusals goes through what a declaration may meet.
+// testDeclareRefusals checks every reason to refuse a declaration.
 func testDeclareRefusals(t *testing.T, url string) {
 	db := open(t, url, Options{})
 	now := time.Now()
@@ -366,12 +366,12 @@ func testDeclareRefusals(t *testing.T, url string) {
 			after := checkSlots(t, db, slots.DraftID)
 			if c.want != nil {
 				if !reflect.DeepEqual(before, after) {
-					t.Errorf("the mission counts %+v after a refusal, %+v before", after, before)
+					t.Errorf("counters after a refusal: got %+v, want %+v", after, before)
 				}
 				return
 			}
 			if after.Reserved != before.Reserved+1 {
-				t.Errorf("%d are reserved after %d", after.Reserved, before.Reserved)
+				t.Errorf("reserved slots: got %d after %d, want one more", after.Reserved, before.Reserved)
 			}
 			// A replay gives the same, closed and full as the mission may be.
 			mustTx(t, db, func(tx *Tx) error { return tx.CloseSlots(slots.DraftID, true) })

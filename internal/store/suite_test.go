@@ -41,8 +41,8 @@ func TestPostgreSQL(t *testing.T) {
 
 func sqliteURL(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
 
-// runSuite is what both engines must do alike. newURL gives the address of a database that does not
-// exist yet, or is empty.
+// runSuite runs the tests that both engines must pass. newURL returns the address of a database
+// that does not exist yet, or is empty.
 func runSuite(t *testing.T, newURL func(testing.TB) string) {
 	for _, test := range []struct {
 		name string
@@ -52,7 +52,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"a key gives its draft again", testReplay},
 		{"a key raced for gives one draft", testKeyRace},
 		{"drafts of others are not found", testForeignDrafts},
-		{"taken ids are refused and the transaction goes on", testTakenIDs},
+		{"taken ids are refused and the transaction continues", testTakenIDs},
 		{"the draft limit holds in a race", testLimitRace},
 		{"the draft limit counts what waits for funding", testLimitCounts},
 		{"a swallowed refusal fails the transaction", testSwallowedRefusal},
@@ -70,7 +70,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"a chain that is held does not move", testHeldChain},
 		{"factories are remembered", testFactories},
 		{"a funding is read as it was written", testFundingAsWritten},
-		{"drafts of anybody are found", testDraftsOfAnybody},
+		{"drafts of any wallet are found", testDraftsOfAnyWallet},
 		{"queries of fundings tell what the rows say", testFundingQueries},
 		{"one of many decisions wins", testReviewRace},
 		{"deadlines are read as they were written", testDeadlines},
@@ -91,7 +91,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"a submission goes from declared to paid for", testSubmissionLife},
 		{"a file that cannot be read is remembered", testUnreadableFile},
 		{"declarations are refused for the right reason", testDeclareRefusals},
-		{"a taken submission id is refused and the transaction goes on", testTakenSubmissionID},
+		{"a taken submission id is refused and the transaction continues", testTakenSubmissionID},
 		{"slots raced for are taken once", testSlotRace},
 		{"newcomers get their share of a mission", testNewcomerShare},
 		{"newcomers come and go", testNewcomersComeAndGo},
@@ -99,7 +99,7 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"reserved bytes are bounded in sum", testReservedBytes},
 		{"a reservation is prolonged", testProlong},
 		{"deliverables are neither skipped nor repeated while they change", testDeliverablePages},
-		{"nothing is accepted behind a reader", testAcceptanceOrder},
+		{"acceptances are numbered in the order of commits", testAcceptanceOrder},
 		{"counters follow every step", testSubmissionModel},
 		{"payouts and their counters agree after every step", testPayoutModel},
 		{"large missions do not starve small ones", testFairness},
@@ -203,7 +203,7 @@ func mustCreate(t testing.TB, db *DB, wallet sortie.Address, key string) Draft {
 	t.Helper()
 	draft, wasCreated, err := create(db, drawDraft(wallet, key), manyDrafts)
 	if err != nil || !wasCreated {
-		t.Fatalf("CreateDraft(%s): created %t, %v", key, wasCreated, err)
+		t.Fatalf("CreateDraft(%s): got created %t, error %v", key, wasCreated, err)
 	}
 	return draft
 }
@@ -222,7 +222,7 @@ func mustApply(t testing.TB, db *DB, draft Draft, events ...mission.Event) Draft
 	for _, event := range events {
 		var err error
 		if draft, err = apply(db, draft, event); err != nil {
-			t.Fatalf("%s: %v", event, err)
+			t.Fatalf("apply %s: %v", event, err)
 		}
 	}
 	return draft
@@ -270,7 +270,7 @@ func ids(drafts []Draft) []string {
 	return ids
 }
 
-// query asks the database behind the store's back.
+// query runs a query without the store's methods.
 func query(db *DB, statement string, args []any, scan func(scanner) error) error {
 	return db.engine.read(context.Background(), func(ctx context.Context, s *session) error { return s.each(ctx, statement, args, scan) })
 }
@@ -278,7 +278,7 @@ func query(db *DB, statement string, args []any, scan func(scanner) error) error
 func count(t testing.TB, db *DB, statement string, args ...any) (n int64) {
 	t.Helper()
 	if err := query(db, statement, args, func(row scanner) error { return row.Scan(&n) }); err != nil {
-		t.Fatalf("%s: %v", statement, err)
+		t.Fatalf("query %s: %v", statement, err)
 	}
 	return n
 }
@@ -289,11 +289,11 @@ func checkCounters(t testing.TB, db *DB, wallet sortie.Address) {
 	address := hexAddress(wallet)
 	counted := count(t, db, "SELECT unfunded_drafts FROM wallets WHERE wallet = $1", address)
 	if rows := count(t, db, "SELECT COUNT(*) FROM drafts WHERE wallet = $1 AND list_status = 'pending_funding'", address); counted != rows {
-		t.Errorf("the wallet counts %d drafts that wait for funding, and has %d", counted, rows)
+		t.Errorf("unfunded drafts of the wallet: got the count %d, want %d", counted, rows)
 	}
 	last := count(t, db, "SELECT last_event FROM wallets WHERE wallet = $1", address)
 	if rows := count(t, db, "SELECT COUNT(*) FROM events WHERE wallet = $1", address); last != rows {
-		t.Errorf("the wallet counts %d events, and has %d", last, rows)
+		t.Errorf("events of the wallet: got the count %d, want %d", last, rows)
 	}
 }
 
@@ -320,7 +320,7 @@ func mustAll(t testing.TB, errs []error) {
 	}
 }
 
-// fixedClock is a clock that stands until it is moved.
+// fixedClock is a clock that shows the same time until it is moved.
 type fixedClock struct{ micros atomic.Int64 }
 
 func (c *fixedClock) now() time.Time {

@@ -68,7 +68,7 @@ func checkNothingStored(t *testing.T, db *DB) {
 	t.Helper()
 	for _, table := range []string{"drafts", "wallets", "events"} {
 		if rows := count(t, db, "SELECT COUNT(*) FROM "+table); rows != 0 {
-			t.Errorf("%d rows were left in %s", rows, table)
+			t.Errorf("rows of a failed transaction: got %d in %s, want 0", rows, table)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func testCancelledCaller(t *testing.T, url string) {
 }
 
 // testLeavingCallers lets callers leave at any moment. A transaction that ended with an error must
-// have left nothing, one that ended without it is kept, and nobody else may suffer.
+// have left nothing, one that ended without it is kept, and other callers are not affected.
 func testLeavingCallers(t *testing.T, url string) {
 	const callers, each = 32, 15
 	db := open(t, url, Options{})
@@ -158,7 +158,7 @@ func testLeavingCallers(t *testing.T, url string) {
 		return nil
 	}))
 	if gone := left.Load(); gone == 0 || gone == callers*each {
-		t.Errorf("%d of %d callers left in time: the test proves little", gone, callers*each)
+		t.Errorf("callers that left in time: got %d of %d, want more to test", gone, callers*each)
 	}
 	mustCreate(t, db, alice, "the next one works")
 	checkCounters(t, db, alice)
@@ -192,7 +192,7 @@ func testOverload(t *testing.T, url string) {
 	}
 	stats := db.Stats()
 	if stored := len(list(t, db, alice, "", 100)); int64(stored) != callers-refused || stats.Overloads != refused || stats.Writes != callers-refused {
-		t.Errorf("%d callers were refused and %d drafts are stored; the statistics are %+v", refused, stored, stats)
+		t.Errorf("overload: got %d refused callers, %d stored drafts and statistics %+v, want them to agree", refused, stored, stats)
 	}
 }
 
@@ -237,7 +237,7 @@ func testCloseDrains(t *testing.T, url string) {
 		t.Errorf("Tx after Close: %v, want ErrClosed", err)
 	}
 	if stored := len(list(t, open(t, url, Options{}), alice, "", 100)); stored != acknowledged || acknowledged == 0 {
-		t.Errorf("%d callers were acknowledged and %d drafts are stored", acknowledged, stored)
+		t.Errorf("callers: got %d acknowledged and %d stored drafts, want the same", acknowledged, stored)
 	}
 }
 
@@ -252,9 +252,9 @@ func testReopen(t *testing.T, url string) {
 	}
 	db = open(t, url, Options{})
 	if got, err := db.DraftByID(context.Background(), alice, draft.ID); err != nil || got.Nonce != draft.Nonce {
-		t.Errorf("after a restart: %+v, %v", got, err)
+		t.Errorf("draft after a restart: got %+v, error %v; want the stored one", got, err)
 	}
 	if next := mustCreate(t, db, alice, "next"); next.Seq <= draft.Seq {
-		t.Errorf("after draft %d came draft %d", draft.Seq, next.Seq)
+		t.Errorf("number of the draft after %d: got %d, want a greater one", draft.Seq, next.Seq)
 	}
 }

@@ -4,13 +4,12 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// A wallet's row counts what a request must not count in rows: the drafts that wait for funding,
-// and the events. Whoever changes it holds the row until the end of the transaction, so a wallet's
-// events are numbered in the order in which they are committed, and a reader that asks for what
-// came after a number misses nothing.
+// A wallet's row has the counts that would be too slow to compute for each request: unfunded drafts
+// and events. A change locks the row until the transaction ends, so a wallet's
+// events are numbered in the order in which they are committed, and a client that reads the events
+// after a number misses none.
 
-// countNewDraft makes room for a draft that waits for funding, and counts the event that tells of
-// it.
+// countNewDraft counts an unfunded draft and its event.
 func (tx *Tx) countNewDraft(wallet sortie.Address, maxUnfunded int) error {
 	changed, err := tx.exec(addUnfundedDraft, hexAddress(wallet), maxUnfunded)
 	if err == nil && changed == 0 {
@@ -19,8 +18,8 @@ func (tx *Tx) countNewDraft(wallet sortie.Address, maxUnfunded int) error {
 	return err
 }
 
-// countTransition adds to the number of drafts that wait for funding, which a reorganization of the
-// chain may bring above its limit, and counts the event that tells of it.
+// countTransition changes the count of unfunded drafts, which a reorganization may raise above its
+// limit, and counts an event.
 func (tx *Tx) countTransition(wallet sortie.Address, unfundedDrafts int) error {
 	_, err := tx.exec(addWalletEvent, hexAddress(wallet), unfundedDrafts)
 	return err
@@ -28,11 +27,11 @@ func (tx *Tx) countTransition(wallet sortie.Address, unfundedDrafts int) error {
 
 // walletCount is what a transaction adds to a wallet's row.
 type walletCount struct {
-	unfunded int   // drafts that wait for funding
-	events   int64 // that tell of it
+	unfunded int   // unfunded drafts
+	events   int64 // new events
 }
 
-// count adds to a wallet's row and tells the number of its last event. See countTransition.
+// count adds to a wallet's row and returns the number of its last event. See countTransition.
 func (tx *Tx) count(wallet sortie.Address, add walletCount) (lastEvent int64, err error) {
 	err = tx.one(addWalletEvents, []any{hexAddress(wallet), add.unfunded, add.events}, func(row scanner) error {
 		return row.Scan(&lastEvent)
