@@ -141,7 +141,8 @@ func (s *bareServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) // the client looks
 }
 
-// recoverWallet gives the wallet as columns hold it, and whether it signed the request.
+// recoverWallet returns the wallet in the form of the database columns, and whether it signed the
+// request.
 func recoverWallet(r *http.Request, body []byte) (string, bool) {
 	claimed := r.Header.Get(sortie.HeaderWallet)
 	digest := sortie.Request{
@@ -161,7 +162,7 @@ func recoverWallet(r *http.Request, body []byte) (string, bool) {
 	return wallet, strings.EqualFold(wallet, claimed)
 }
 
-// appendStatus writes what a row holds and the quote, which costs the limit nothing: it could have
+// appendStatus appends a draft with its quote. The quote costs the limit nothing: it could have
 // been stored.
 func (s *bareServer) appendStatus(dst []byte, row []sql.RawBytes) []byte {
 	dst = append(append(dst, `{"ok":true,"draftId":"`...), row[0]...)

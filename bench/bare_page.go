@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// barePage is a page of deliverables, in the order of acceptance.
+// barePage selects a page of deliverables in the order of acceptance.
 const barePage = `SELECT submission_id, fragment FROM deliverables WHERE draft_id = $1 AND accept_seq > 0 ORDER BY accept_seq LIMIT 100`
 
-// bareLinks signs links with keyed states that are used again.
+// bareLinks signs links. It reuses the keyed hash states.
 type bareLinks struct{ states sync.Pool }
 
 type bareLinkState struct {
@@ -30,7 +30,7 @@ func newBareLinks() *bareLinks {
 	return &bareLinks{sync.Pool{New: func() any { return &bareLinkState{mac: hmac.New(sha256.New, secret)} }}}
 }
 
-// appendPage writes a page whose rows are fragments in which only the links are missing.
+// appendPage appends a page. The rows are stored JSON fragments that lack only their links.
 func (s *bareServer) appendPage(dst []byte, draftID string) ([]byte, error) {
 	state := s.links.states.Get().(*bareLinkState)
 	defer s.links.states.Put(state)

@@ -23,15 +23,15 @@ type pendingInsert struct {
 }
 
 const (
-	// All columns that the product reads, because it is the same read that is compared.
+	// All columns that the product reads, so that both do the same read.
 	bareSelectDraft = `SELECT draft_id, mission_id, mission, seq, wallet, idempotency_key, fingerprint, title, token, token_address, chain_id,
 	factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, quote_deadline, updated_at, version
 FROM drafts WHERE wallet = $1 AND draft_id = $2`
 
-	// Only what is sent: a page could be kept as fragments.
+	// Only the columns that are sent: a page could be stored as fragments.
 	bareSelectPage = `SELECT draft_id, mission_id, mission FROM drafts WHERE wallet = $1 ORDER BY seq DESC LIMIT 100`
 
-	// What differs between drafts is bound; a new one's state is the same for all.
+	// Values that differ between drafts are parameters; the first state is the same for all drafts.
 	bareInsert = `INSERT INTO drafts (draft_id, mission_id, wallet, idempotency_key, fingerprint, mission, title, token, token_address, chain_id,
 	factory_address, reward, target_count, nonce, created_at, depth, decision, refunded, list_status, updated_at, version)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'none', 'none', 0, 'pending_funding', $15, 1)`
@@ -64,7 +64,7 @@ func openBareRows(ctx context.Context, path string) (*bareRows, error) {
 	return r, errors.Join(errs[:]...)
 }
 
-// each hands on the rows of a statement. They are valid during the call.
+// each calls use for the rows of a statement. A row is valid during the call only.
 func (r *bareRows) each(statement *sql.Stmt, use func(row []sql.RawBytes), args ...any) error {
 	rows, err := statement.Query(args...)
 	if err != nil {
@@ -88,7 +88,8 @@ func (r *bareRows) each(statement *sql.Stmt, use func(row []sql.RawBytes), args 
 	return rows.Err()
 }
 
-// insert returns when the draft is durable, together with others that came at the same time.
+// insert inserts a draft, in one commit with concurrent inserts. It returns when the draft is
+// durable.
 func (r *bareRows) insert(values ...any) error {
 	pending := pendingInsert{values, make(chan error, 1)}
 	r.pending <- pending
@@ -108,7 +109,7 @@ func (r *bareRows) commitTogether() {
 	}
 }
 
-// insertAlone has a transaction and a commit for itself.
+// insertAlone inserts a draft in its own transaction.
 func (r *bareRows) insertAlone(values ...any) error { return r.transact(pendingInsert{values: values}) }
 
 func (r *bareRows) transact(batch ...pendingInsert) error {

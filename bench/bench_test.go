@@ -86,7 +86,7 @@ func TestRecordingAnswersLikeANode(t *testing.T) {
 	r := newRecording(31337, "", time.Now())
 	draft := store.Draft{NewDraft: store.NewDraft{MissionID: "a-mission-00000000", Reward: big.NewInt(5), TargetCount: 200}}
 	recordLife(r, draft)
-	r.mineEmpty(unsettled)
+	r.mineEmpty(unsettledBlocks)
 	if want := 2 + paymentsPerMission; r.events != want {
 		t.Fatalf("%d events are recorded, want %d", r.events, want)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// commits compares rates, because a commit waits for the disk and not for a processor. What it
-// brings to share them is seen in the store: over HTTP the processors are busy with signatures
-// before a fast disk is with commits.
-func (a *arena) commits(ctx context.Context) error {
+// commits compares write rates instead of processor time, because a commit waits for the disk. The
+// gain of shared commits is measured in the store: over HTTP the signatures keep the processors
+// busy before commits saturate a fast disk.
+func (a *requestBench) commits(ctx context.Context) error {
 	const alone, shared = 5 * callers, 20 * callers
 	draft, err := a.sampleDraft(fewDraftsCreator.Address())
 	if err != nil {
@@ -26,7 +26,7 @@ func (a *arena) commits(ctx context.Context) error {
 		return err
 	}
 	var oneByOne sync.Mutex // writes that never meet share no commit
-	costs, err := compete(ctx, a.rounds,
+	costs, err := takeTurns(ctx, a.rounds,
 		storeTurn(shared, func() error { return storeCopy(ctx, db, draft) }),
 		storeTurn(alone, func() error {
 			oneByOne.Lock()
@@ -48,7 +48,7 @@ func (a *arena) commits(ctx context.Context) error {
 	return nil
 }
 
-// storeTurn calls write so many times, from all callers at a time.
+// storeTurn divides a number of writes among all callers, which write concurrently.
 func storeTurn(writes int, write func() error) turn {
 	return func(context.Context, int) (cost, error) {
 		begin := time.Now()

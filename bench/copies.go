@@ -14,9 +14,9 @@ const (
 	copyIDPattern = "sub_%026d" // ids as the service makes them, in the order of acceptance
 )
 
-// copySubmission makes a mission's only submission one of many, all accepted in turn. The first
-// copies show the files. Through the doors of the product a million would take minutes; what the
-// doors write is copied column by column, whatever the columns are.
+// copySubmission copies a mission's only submission until the mission has count accepted
+// submissions. The first copies have the given files. A million submissions through the API would
+// take minutes, so the rows that the service wrote are copied with all their columns.
 func copySubmission(ctx context.Context, database, submissionID string, count int, files []shownFile) (err error) {
 	// This database need not survive a power cut.
 	db, err := sql.Open("sqlite", "file:"+database+"?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=cache_size(-400000)")
@@ -47,7 +47,7 @@ func copySubmission(ctx context.Context, database, submissionID string, count in
 	return tx.Commit()
 }
 
-// copies says for each table what makes a copy's row its own. All else in it is equal.
+// copies lists the tables to copy, and the columns whose value differs in each copy.
 var copies = []struct {
 	table string
 	own   map[string]string // by column; id, i and shift are the copy's, t is the row that is copied
@@ -57,8 +57,8 @@ var copies = []struct {
 		"fragment": "CAST(replace(CAST(t.fragment AS TEXT), t.submission_id, id) AS BLOB)"}},
 }
 
-// series is a number of copies. Their places in the order of acceptance are from first to last;
-// shift tells the ids of several series apart.
+// series is a range of copies, by their position in the order of acceptance. shift keeps the ids of
+// several series apart.
 type series struct {
 	first, last, shift int
 	own                map[string]string // in addition to that of the table
@@ -80,8 +80,8 @@ func copyRows(tx *sql.Tx, submissionID string, copied series) error {
 				values[i] = copied.own[column]
 			}
 		}
-		// From a table of its own: SQLite would first gather all that it inserts into the table it
-		// reads.
+		// Copy from a temporary table: SQLite would first collect all rows that it inserts into the
+		// table it reads.
 		if _, err := tx.Exec(`CREATE TEMPORARY TABLE one_`+rows.table+` AS SELECT * FROM `+rows.table+` WHERE submission_id = $1`, submissionID); err != nil {
 			return fmt.Errorf("%s: %w", rows.table, err)
 		}

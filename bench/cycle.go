@@ -20,19 +20,18 @@ const (
 	cycleTimeout = 2 * time.Minute
 )
 
-// cycle is what happens to a mission with one contributor, each with the time since its draft was
-// asked for.
+// cycle holds the steps of a mission with one contributor, each with the time since its draft was
+// created.
 type cycle struct {
 	funded, published, accepted, paid time.Duration
 	blocks                            int // made meanwhile
 }
 
-// measureCycle goes through whole missions with the clients of a creator, an operator and a
-// contributor of `sortie dev`.
+// measureCycle runs complete missions on `sortie dev`, as creator, operator and contributor.
 func (b *bench) measureCycle(ctx context.Context) error {
 	var all []cycle
 	for number := range cycles {
-		one, err := b.goThroughCycle(ctx, number)
+		one, err := b.runCycle(ctx, number)
 		if err != nil {
 			return err
 		}
@@ -55,12 +54,12 @@ func (b *bench) measureCycle(ctx context.Context) error {
 	return nil
 }
 
-// party is someone with a development wallet.
+// party returns a client with the development wallet of a role.
 func (b *bench) party(role devnet.Role) (*sortie.Client, error) {
 	return sortie.NewClient(b.dev.BaseURL, devnet.WalletByRole(role).Key)
 }
 
-func (b *bench) goThroughCycle(ctx context.Context, number int) (c cycle, err error) {
+func (b *bench) runCycle(ctx context.Context, number int) (c cycle, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cycleTimeout)
 	defer cancel()
 	payer, err := b.openPayer(ctx, devnet.RoleCreator)
@@ -116,7 +115,8 @@ func (b *bench) goThroughCycle(ctx context.Context, number int) (c cycle, err er
 	return c, err
 }
 
-// publish creates a mission, funds it and has an operator approve it, until contributors see it.
+// publish creates a mission, funds it, approves it as an operator and waits until contributors see
+// it.
 func (p *payer) publish(ctx context.Context, b *bench, creator *sortie.Client, body []byte, funded func()) (draftID, missionID string, err error) {
 	operator, err := b.party(devnet.RoleOperator)
 	if err != nil {
@@ -147,7 +147,7 @@ func (p *payer) publish(ctx context.Context, b *bench, creator *sortie.Client, b
 	return created.DraftID, created.MissionID, err
 }
 
-// submitPhoto declares a photo where the sample mission wants it, and uploads it.
+// submitPhoto declares a photo at the location of the sample mission and uploads it.
 func submitPhoto(ctx context.Context, contributor *sortie.Client, missionID string, photo []byte) (id string, err error) {
 	file := upload{contentType: "image/jpeg", content: photo}
 	declared, err := contributor.Declare(ctx, missionID, sortie.Declaration{
@@ -164,7 +164,7 @@ func submitPhoto(ctx context.Context, contributor *sortie.Client, missionID stri
 	return declared.SubmissionID, err
 }
 
-// await asks again and again until something is so.
+// await polls until a condition holds.
 func await(ctx context.Context, what string, is func() (bool, error)) error {
 	for {
 		done, err := is()

@@ -13,8 +13,8 @@ const (
 	uploaders    = 50
 )
 
-// declare measures the cost of declaring a photo and of receiving it. The photos are not checked
-// meanwhile: other processes do that.
+// declare measures the cost of declaring and receiving a photo. The checks of photos run in other
+// processes and are not measured.
 func (g *gallery) declare(ctx context.Context) error {
 	server, err := g.open(ctx, g.path("declared"), "api")
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"os"
 )
 
-// deliverables measures pages of a large mission: next to the bare server, and the last one next to
-// the first.
+// deliverables compares the first page of a large mission with the bare server, and with its last
+// page.
 func (g *gallery) deliverables(ctx context.Context) error {
-	const dearer = 10 // than a status
+	const fewer = 10 // fewer requests: each costs more than a status
 	product, err := g.open(ctx, g.media, "api")
 	if err != nil {
 		return err
 	}
 	defer product.stop()
-	// On the same database: neither writes, and each has pages of it in its own memory.
+	// Both servers read the same database; neither writes, and each has its own page cache.
 	bare, err := startServer(ctx, os.Args[0], func(address string) []string { return []string{bareCommand, address, g.database} })
 	if err != nil {
 		return err
@@ -28,11 +28,11 @@ func (g *gallery) deliverables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := arena{bench: g.bench}
+	a := requestBench{bench: g.bench}
 	asking := func(p *process, target string) turn {
-		return a.reads(p, g.requests/dearer, galleryCreator, func(int) string { return target })
+		return a.reads(p, g.requests/fewer, galleryCreator, func(int) string { return target })
 	}
-	costs, err := compete(ctx, g.rounds,
+	costs, err := takeTurns(ctx, g.rounds,
 		asking(product, g.deliverablesTarget()),
 		asking(product, g.deliverablesTarget()+"&cursor="+url.QueryEscape(last)),
 		asking(bare, pathPage+g.draftID))
@@ -48,9 +48,8 @@ func (g *gallery) deliverables(ctx context.Context) error {
 	return nil
 }
 
-// lastCursor walks to the last page, which is full, and sees that the way there is as long as it
-// should be. It has a connection of its own: the others would wait for their first request for
-// longer than a server has patience.
+// lastCursor reads all pages up to the last one, which is full, and fails if the list is too short.
+// It uses its own connection: the server would close the idle ones meanwhile.
 func (g *gallery) lastCursor(server *process) (cursor string, err error) {
 	c, err := server.dial()
 	if err != nil {
@@ -73,7 +72,7 @@ func (g *gallery) lastCursor(server *process) (cursor string, err error) {
 	return cursor, nil
 }
 
-// nextCursor finds the cursor without decoding all of a page.
+// nextCursor returns the cursor of a page without decoding the page.
 func nextCursor(page []byte) (string, error) {
 	_, after, found := bytes.Cut(page, []byte(`"nextCursor":"`))
 	cursor, _, closed := bytes.Cut(after, []byte(`"`))

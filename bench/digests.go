@@ -12,8 +12,8 @@ import (
 
 var ratioLine = regexp.MustCompile(`(?m)^Benchmark(\w+)Ratio(?:/(\S+?))?-\d+\s.*?\s([\d.]+) ns/ours\s+([\d.]+) ns/reference\s+([\d.]+) x-cheaper`)
 
-// measureDigests runs the comparisons that need the reference implementations of package funding's
-// tests.
+// measureDigests runs the benchmarks of package funding's tests, which have the reference
+// implementations.
 func (b *bench) measureDigests(ctx context.Context) error {
 	output, err := exec.CommandContext(ctx, "go", "test", "./internal/funding", "-run", "^$", "-bench", "Ratio", "-benchtime", "200ms").CombinedOutput()
 	lines := ratioLine.FindAllStringSubmatch(string(output), -1)

@@ -17,7 +17,7 @@ const (
 	eventCreators      = 100
 )
 
-// history is what happens on a chain.
+// history is a sequence of events on a chain, the same for each of its missions.
 type history struct {
 	name     string
 	missions int
@@ -47,7 +47,7 @@ func recordFunding(r *recording, draft store.Draft) {
 	r.hold(draft, 0, 0)
 }
 
-// measureEvents compares following a chain with going through its logs.
+// measureEvents compares the follower with a program that only reads the logs.
 func (b *bench) measureEvents(ctx context.Context) error {
 	var started [2]*process
 	for i, command := range []string{followCommand, scanCommand} {
@@ -66,9 +66,9 @@ func (b *bench) measureEvents(ctx context.Context) error {
 	return nil
 }
 
-// compareOn has both go through a history. How fast logs are decoded is a matter of taste, so that
-// the limit does it in three ways. The goal is held against the one in the middle: encoding/json
-// and no more than the bytes of every field.
+// compareOn measures the follower and the limit on one history. There are many ways to decode logs,
+// so the limit is measured with three. The goal applies to the one in the middle: encoding/json,
+// and only the bytes of each field.
 func (b *bench) compareOn(ctx context.Context, h history, number int, follower, scanner *process) error {
 	drafts := b.path(fmt.Sprintf("history-%d.db", number))
 	r, err := b.record(ctx, h, drafts)
@@ -84,7 +84,7 @@ func (b *bench) compareOn(ctx context.Context, h history, number int, follower, 
 				return cost{}, err
 			}
 			task := assignment{RPC: node.URL, Database: database, Dev: b.dev, Blocks: uint64(len(r.blocks)), Decoder: decoder}
-			return worker.goThrough(ctx, task, r.events)
+			return worker.replay(ctx, task, r.events)
 		}
 	}
 	ways := []string{decoderLibrary, decoderPlain, decoderByHand}
@@ -92,7 +92,7 @@ func (b *bench) compareOn(ctx context.Context, h history, number int, follower, 
 	for _, way := range ways {
 		turns = append(turns, through(scanner, way))
 	}
-	costs, err := compete(ctx, b.rounds, turns...)
+	costs, err := takeTurns(ctx, b.rounds, turns...)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (b *bench) compareOn(ctx context.Context, h history, number int, follower, 
 	return nil
 }
 
-// record makes drafts in a database, and the chain on which they have their history.
+// record stores drafts in a database and records a chain with their events.
 func (b *bench) record(ctx context.Context, h history, database string) (r *recording, err error) {
 	db, err := store.Open(ctx, "sqlite:"+database, store.Options{})
 	if err != nil {
@@ -139,6 +139,6 @@ func (b *bench) record(ctx context.Context, h history, database string) (r *reco
 	for _, draft := range drafts {
 		h.mine(r, draft)
 	}
-	r.mineEmpty(unsettled)
+	r.mineEmpty(unsettledBlocks)
 	return r, nil
 }

@@ -23,20 +23,20 @@ const (
 	largeFile   = 100 * megabyte
 )
 
-// shownFile is what one of the first copies shows.
+// shownFile is the file of one of the first copies.
 type shownFile struct {
 	size int
 	hash sortie.Hash
 }
 
-// path is where the product and nginx both find it, below the directory of media.
+// path is the path of the file below the media directory, for the product and for nginx.
 func (f shownFile) path() string {
 	digits := strings.TrimPrefix(f.hash.String(), "0x")
 	return "/sha256/" + digits[:2] + "/" + digits
 }
 
-// shownSizes are those of the first copies' files, and how many there are of each: enough to be
-// files and not one file, and few enough to stay in the memory of the operating system.
+// shownSizes are the sizes of the files, with the number of files of each size: more than one, and
+// few enough to stay in the page cache.
 var shownSizes = []struct{ size, files int }{{megabyte, 32}, {20 * megabyte, 4}, {largeFile, 1}}
 
 // writeFiles writes the files. Their content does not matter for serving them.
@@ -64,7 +64,7 @@ func writeFiles(ctx context.Context, directory string) (files []shownFile, err e
 	return files, errors.Join(os.Remove(name), objects.Close())
 }
 
-// samplePhoto is a JPEG of ordinary proportions.
+// samplePhoto returns a JPEG of 640 by 480 pixels.
 func samplePhoto() ([]byte, error) {
 	picture := image.NewRGBA(image.Rect(0, 0, 640, 480))
 	random := rand.New(rand.NewPCG(1, 2))
@@ -78,7 +78,8 @@ func samplePhoto() ([]byte, error) {
 	return encoded.Bytes(), err
 }
 
-// distinctPhoto is a picture that looks like no other number's: large squares of random brightness.
+// distinctPhoto returns a different picture for each number: large squares of random brightness.
+// The check for duplicates finds no two of them similar.
 func distinctPhoto(number int) ([]byte, error) {
 	const squares, side = 8, 60
 	picture := image.NewRGBA(image.Rect(0, 0, squares*side, squares*side))

@@ -14,9 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// following is the product: the follower, what it does to missions, and the database, as `sortie
-// serve` puts them together.
-type following struct {
+// followWork is the follower with the use cases and the database, configured as by `sortie serve`.
+type followWork struct {
 	db       *store.DB
 	nodes    *chain.Nodes
 	follower *follower.Follower
@@ -24,7 +23,7 @@ type following struct {
 
 func openFollowing(ctx context.Context, task assignment) (work, error) {
 	logger := slog.New(slog.DiscardHandler)
-	f := &following{}
+	f := &followWork{}
 	var err error
 	if f.db, err = store.Open(ctx, "sqlite:"+task.Database, store.Options{Logger: logger}); err != nil {
 		return nil, err
@@ -60,8 +59,8 @@ func openLedger(ctx context.Context, db *store.DB, deployment chain.Deployment, 
 	return opened.Ledger, nil
 }
 
-// run follows until there is nothing more to do: every event is stored and has had its effects.
-func (f *following) run(ctx context.Context) (events int, err error) {
+// run follows the chain until every event is stored and has had its effects.
+func (f *followWork) run(ctx context.Context) (events int, err error) {
 	for {
 		progress, err := f.follower.Converge(ctx)
 		events += progress.Events
@@ -71,7 +70,7 @@ func (f *following) run(ctx context.Context) (events int, err error) {
 	}
 }
 
-func (f *following) close() error {
+func (f *followWork) close() error {
 	f.nodes.Close()
 	return f.db.Close()
 }

@@ -14,8 +14,8 @@ const (
 	settling  = 2 * time.Second // before idle memory is read
 )
 
-// startOften starts a server several times, leaves the last one running, and gives the median of
-// the time until it was ready.
+// startOften starts a server several times and returns the last one, which is running, and the
+// median time until it was ready.
 func startOften(start func(number int) (*process, error)) (last *process, seconds float64, err error) {
 	var took []time.Duration
 	for number := range starts {
@@ -30,7 +30,7 @@ func startOften(start func(number int) (*process, error)) (last *process, second
 	return last, median(took, func(d time.Duration) time.Duration { return d }).Seconds(), nil
 }
 
-// measureDev reports start and memory of `sortie dev`, and leaves it running.
+// measureDev reports the start time and the memory of `sortie dev`, and leaves it running.
 func (b *bench) measureDev(ctx context.Context) (*process, error) {
 	fmt.Fprintln(os.Stderr, "bench: dev")
 	dev, seconds, err := startOften(func(number int) (p *process, err error) {
@@ -51,7 +51,7 @@ func (b *bench) measureDev(ctx context.Context) (*process, error) {
 	return dev, nil
 }
 
-// measureServe reports start and memory of `sortie serve`: idle, and under requests.
+// measureServe reports the start time of `sortie serve`, and its memory when idle and under load.
 func (b *bench) measureServe(ctx context.Context) error {
 	server, seconds, err := startOften(func(number int) (*process, error) {
 		return b.serve(ctx, b.path(fmt.Sprintf("serve-%d.db", number)))
@@ -78,13 +78,13 @@ func (b *bench) measureServe(ctx context.Context) error {
 	return nil
 }
 
-// soakMemory sends signed requests, of ten one new draft, one list and eight drafts by id, and
-// reads the memory at half of them and at the end.
+// soakMemory sends signed requests and reads the memory after half of them and after all. Of ten
+// requests one creates a draft, one lists drafts and eight read a draft.
 func (b *bench) soakMemory(ctx context.Context, server *process) (half, end float64, err error) {
 	if err := server.connect(); err != nil {
 		return 0, 0, err
 	}
-	writes, reader := (&arena{bench: b}).writes(server, 0, pathDrafts), newCreator(3)
+	writes, reader := (&requestBench{bench: b}).writes(server, 0, pathDrafts), newCreator(3)
 	ids := make([]string, 0, 100)
 	for i := range cap(ids) {
 		body, err := server.connections[0].send(reader.post(pathDrafts, fmt.Sprint(i), missionBody))
@@ -98,7 +98,7 @@ func (b *bench) soakMemory(ctx context.Context, server *process) (half, end floa
 		ids = append(ids, draft.DraftID)
 	}
 	const chunk = 500
-	mix := contender{server, chunk, func(n int) []byte {
+	mix := workload{server, chunk, func(n int) []byte {
 		switch n % 10 {
 		case 0:
 			return writes.request(n)

@@ -22,7 +22,7 @@ const (
 	allRoles = "api,worker,chain"
 )
 
-// gallery is a mission with many accepted submissions, in a database of its own.
+// gallery is a mission with many accepted submissions, in its own database.
 type gallery struct {
 	*bench
 	database  string
@@ -38,8 +38,8 @@ var (
 	galleryContributor = newCreator(5)
 )
 
-// measureGallery measures what is done with submissions. The mission is large only when its pages
-// are measured.
+// measureGallery runs the measurements on submissions. The mission is large only if its pages are
+// measured.
 func (b *bench) measureGallery(ctx context.Context) error {
 	g := &gallery{bench: b, database: b.path("gallery.db"), media: b.path("gallery"), accepted: fewSubmissions}
 	parts := []part{{partDeliverables, g.deliverables}, {partMedia, g.mediaProxy}, {"transfers", g.transfers}, {"declare", g.declare}}
@@ -56,8 +56,7 @@ func (b *bench) measureGallery(ctx context.Context) error {
 	return b.each(ctx, parts...)
 }
 
-// fill has the service accept one submission, so that what is copied is what the service writes,
-// and copies it.
+// fill makes the service accept one submission and copies its rows.
 func (g *gallery) fill(ctx context.Context) error {
 	if err := g.publishMission(ctx); err != nil {
 		return err
@@ -72,8 +71,8 @@ func (g *gallery) fill(ctx context.Context) error {
 	return copySubmission(ctx, g.database, submissionID, g.accepted, g.shown)
 }
 
-// publishMission has the service publish a mission. It has seen no money for this one and closes it
-// again, which is undone.
+// publishMission makes the service publish a mission that is not funded on chain. The service
+// closes it again, because it finds no money; publishMission undoes that.
 func (g *gallery) publishMission(ctx context.Context) error {
 	draft, err := g.sampleDraft(galleryCreator.Address())
 	if err != nil {
@@ -94,7 +93,7 @@ func (g *gallery) publishMission(ctx context.Context) error {
 	return g.write(ctx, func(tx *store.Tx) error { return tx.CloseSlots(g.draftID, false) })
 }
 
-// write changes the database while no service uses it.
+// write changes the database. No service may use it meanwhile.
 func (g *gallery) write(ctx context.Context, change func(*store.Tx) error) error {
 	db, err := store.Open(ctx, "sqlite:"+g.database, store.Options{})
 	if err != nil {
@@ -103,7 +102,8 @@ func (g *gallery) write(ctx context.Context, change func(*store.Tx) error) error
 	return errors.Join(db.Tx(ctx, change), db.Close())
 }
 
-// open starts the service on the mission. Acceptances do not become final while it is measured.
+// open starts the service on the database. The hold is so long that no acceptance becomes final
+// during the run.
 func (g *gallery) open(ctx context.Context, media, roles string) (*process, error) {
 	return g.serve(ctx, g.database, "--roles", roles, "--media", "file:"+media, "--verification", "auto", "--acceptance-hold", "24h")
 }
@@ -143,12 +143,12 @@ func (g *gallery) acceptOne(ctx context.Context) (submissionID string, err error
 	return declared.SubmissionID, err
 }
 
-// deliverablesTarget is the path of the first page.
+// deliverablesTarget returns the request target of the first page.
 func (g *gallery) deliverablesTarget() string {
 	return fmt.Sprintf("%s/%s/deliverables?limit=%d&mediaUrlTtlSeconds=900", pathMissions, g.missionID, fewSubmissions)
 }
 
-// links are the targets of the shown files.
+// links returns the request targets of the files of the first copies.
 func (g *gallery) links(server *process) ([]string, error) {
 	if err := server.connect(); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (g *gallery) links(server *process) ([]string, error) {
 	return links, nil
 }
 
-// fetch reads an answer.
+// fetch sends a request and decodes the JSON of its answer.
 func (c connection) fetch(wire []byte, into any) error {
 	body, err := c.send(wire)
 	if err == nil {

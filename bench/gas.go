@@ -21,7 +21,7 @@ import (
 
 var tokenCalls = servicetoken.NewServiceToken()
 
-// payer is an account of the development chain that pays for transactions, and for missions.
+// payer is an account of the development chain that pays for transactions and funds missions.
 type payer struct {
 	*chain.Account
 	eth *ethclient.Client
@@ -47,13 +47,13 @@ func (b *bench) openPayer(ctx context.Context, role devnet.Role) (*payer, error)
 
 func (p *payer) close() { p.eth.Close() }
 
-// send sends a transaction without waiting for its block.
+// send sends a transaction and does not wait for its block.
 func (p *payer) send(ctx context.Context, to sortie.Address, data []byte) (*types.Transaction, error) {
 	const gas = 5_000_000
 	return p.Send(ctx, gas, &to, data)
 }
 
-// mine sends a transaction and tells the gas that it used.
+// mine sends a transaction, waits for its block and returns the gas that it used.
 func (p *payer) mine(ctx context.Context, to sortie.Address, data []byte) (gas uint64, err error) {
 	tx, err := p.send(ctx, to, data)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *payer) mine(ctx context.Context, to sortie.Address, data []byte) (gas u
 	return receipt.GasUsed, nil
 }
 
-// developmentSigner is the key of a role of the development chain.
+// developmentSigner returns the signer of a role of the development chain.
 func developmentSigner(chainID uint64, role devnet.Role) (funding.Signer, error) {
 	secret, err := devnet.Key(chainID, int(devnet.WalletByRole(role).Index))
 	if err != nil {
@@ -75,8 +75,8 @@ func developmentSigner(chainID uint64, role devnet.Role) (funding.Signer, error)
 	return funding.NewKeySigner(secret)
 }
 
-// measureGas compares what a contributor's part of a full settlement costs with a plain transfer of
-// the token, on the same chain.
+// measureGas compares the gas of one payment in a full settlement with the gas of a plain token
+// transfer, on the same chain.
 func (b *bench) measureGas(ctx context.Context) error {
 	payer, err := b.openPayer(ctx, devnet.RoleCreator2)
 	if err != nil {
@@ -109,8 +109,8 @@ func (b *bench) measureGas(ctx context.Context) error {
 	return nil
 }
 
-// fundForGas funds a mission that no service knows, and gives two settlements of the same
-// contributors: in the first they are new to the token.
+// fundForGas funds a mission that is not in the database, and returns two settlements for the same
+// contributors. In the first one the contributors have no balance of the token yet.
 func (p *payer) fundForGas(ctx context.Context, token sortie.Address) (settlements [2][]byte, err error) {
 	domain := sortie.Domain{ChainID: p.dev.ChainID, Factory: p.dev.Factory}
 	authorizer, err := developmentSigner(p.dev.ChainID, devnet.RoleAuthorizer)

@@ -19,13 +19,13 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// callers is how many connections send requests at a time.
+// callers is the number of connections that send requests concurrently.
 const callers = 64
 
 // creator is a wallet that signs requests.
 type creator struct{ *sortie.Key }
 
-// newCreator makes the same wallet of the same number in every run.
+// newCreator returns the wallet of a number: the same in every run.
 func newCreator(number int) creator {
 	key, err := sortie.NewKey(sha256.Sum256(fmt.Append(nil, "bench", number)))
 	if err != nil {
@@ -34,7 +34,7 @@ func newCreator(number int) creator {
 	return creator{key}
 }
 
-// get is a signed request as it goes over the wire.
+// get returns the bytes of a signed GET request.
 func (c creator) get(target string) []byte { return c.request(http.MethodGet, target, "", nil) }
 
 func (c creator) post(target, idempotencyKey string, body []byte) []byte {
@@ -58,24 +58,24 @@ func (c creator) request(method, target, idempotencyKey string, body []byte) []b
 	return wire.Bytes()
 }
 
-// connection sends one request after the other. It is cheaper than http.Client, which would compete
-// with the server for the processors.
+// connection sends requests one after the other. It costs less than http.Client, which would
+// takeTurns with the server for the processors.
 type connection struct {
 	net.Conn
 	reader *bufio.Reader
 }
 
 func (c connection) send(wire []byte) (body []byte, err error) {
-	response, err := c.ask(wire)
+	response, err := c.roundTrip(wire)
 	if err != nil {
 		return nil, err
 	}
 	return io.ReadAll(response.Body)
 }
 
-// skim sends a request and only counts what comes back.
-func (c connection) skim(wire []byte) (length int, err error) {
-	response, err := c.ask(wire)
+// sendAndDiscard sends a request, discards the body of the answer and returns its length.
+func (c connection) sendAndDiscard(wire []byte) (length int, err error) {
+	response, err := c.roundTrip(wire)
 	if err != nil {
 		return 0, err
 	}
@@ -86,8 +86,9 @@ func (c connection) skim(wire []byte) (length int, err error) {
 	return c.reader.Discard(int(response.ContentLength)) // without another copy
 }
 
-// ask gives the answer to a request, if it is a good one. Its body is still to be read.
-func (c connection) ask(wire []byte) (*http.Response, error) {
+// roundTrip sends a request and returns the answer with its body unread. It fails if the status is
+// not 2xx.
+func (c connection) roundTrip(wire []byte) (*http.Response, error) {
 	if _, err := c.Write(wire); err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (c connection) ask(wire []byte) (*http.Response, error) {
 	return response, nil
 }
 
-// connect opens the connections, the first time it is called.
+// connect opens the connections when it is called for the first time.
 func (p *process) connect() error {
 	for len(p.connections) < callers {
 		c, err := p.dial()
@@ -119,23 +120,23 @@ func (p *process) dial() (connection, error) {
 	return connection{conn, bufio.NewReaderSize(conn, 64<<10)}, err
 }
 
-// cost is what a request costs on average.
+// cost is the average cost of a request.
 type cost struct {
 	cpu  time.Duration // of the server
 	wall time.Duration // until the next one is answered: the inverse of the rate
 	body int           // bytes
 }
 
-// load sends all requests, over all connections at a time.
+// load sends all requests, distributed over all connections.
 func (p *process) load(ctx context.Context, wire [][]byte) (cost, error) {
 	if err := p.connect(); err != nil {
 		return cost{}, err
 	}
-	return p.measure(ctx, len(wire), len(p.connections), func(caller, i int) (int, error) { return p.connections[caller].skim(wire[i]) })
+	return p.measure(ctx, len(wire), len(p.connections), func(caller, i int) (int, error) { return p.connections[caller].sendAndDiscard(wire[i]) })
 }
 
-// measure has callers share n calls of do, which gives the bytes it received, and tells what one of
-// them cost the server.
+// measure calls do n times from concurrent callers and returns the average cost of a call. do
+// returns the number of bytes that it received.
 func (p *process) measure(ctx context.Context, n, callers int, do func(caller, i int) (received int, err error)) (cost, error) {
 	before, err := processCPU(p.pid())
 	if err != nil {
@@ -164,15 +165,15 @@ func (p *process) measure(ctx context.Context, n, callers int, do func(caller, i
 	return cost{cpu: (after - before) / time.Duration(n), wall: wall / time.Duration(n), body: int(received.Load()) / n}, err
 }
 
-// contender is a server under one kind of request.
-type contender struct {
+// workload is a server with one kind of request.
+type workload struct {
 	server   *process
 	requests int                // in a turn
 	request  func(n int) []byte // the n-th of all
 }
 
-// turn signs the requests, which is not measured, and sends them.
-func (c contender) turn(ctx context.Context, round int) (cost, error) {
+// turn signs the requests of a round, which is not measured, and sends them.
+func (c workload) turn(ctx context.Context, round int) (cost, error) {
 	wire := make([][]byte, c.requests)
 	for i := range wire {
 		wire[i] = c.request(round*c.requests + i)
@@ -180,17 +181,17 @@ func (c contender) turn(ctx context.Context, round int) (cost, error) {
 	return c.server.load(ctx, wire)
 }
 
-// turn is what a contender does in a round, and what that cost.
+// turn runs one round and returns its cost.
 type turn func(ctx context.Context, round int) (cost, error)
 
-// compete gives every contender its turn in every round, and returns the median of what a request
-// cost each. The first round warms up and does not count.
-func compete(ctx context.Context, rounds int, contenders ...turn) ([]cost, error) {
-	costs := make([][]cost, len(contenders))
+// takeTurns runs all turns in every round and returns the median cost of each. The first round
+// warms up and does not count.
+func takeTurns(ctx context.Context, rounds int, turns ...turn) ([]cost, error) {
+	costs := make([][]cost, len(turns))
 	for round := range rounds + 1 {
-		for i := range contenders {
-			i = (i + round) % len(contenders) // none is always first
-			got, err := contenders[i](ctx, round)
+		for i := range turns {
+			i = (i + round) % len(turns) // none is always first
+			got, err := turns[i](ctx, round)
 			if err != nil {
 				return nil, err
 			}
@@ -199,7 +200,7 @@ func compete(ctx context.Context, rounds int, contenders ...turn) ([]cost, error
 			}
 		}
 	}
-	medians := make([]cost, len(contenders))
+	medians := make([]cost, len(turns))
 	for i, all := range costs {
 		medians[i] = cost{
 			cpu:  median(all, func(c cost) time.Duration { return c.cpu }),

@@ -28,7 +28,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// bench is one run.
+// bench is one run of the benchmark.
 type bench struct {
 	sortie   string // the binary
 	scratch  string // directory on the disk to measure
@@ -66,7 +66,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&b.scratch, "scratch", "", "empty directory for databases, on a real disk (required)")
 	flag.IntVar(&b.drafts, "drafts", 100_000, "drafts of the wallet with many")
 	flag.IntVar(&b.rounds, "rounds", 9, "turns that product and limit take")
-	flag.IntVar(&b.requests, "requests", 3_000, "cheap requests in a turn; dear ones are fewer")
+	flag.IntVar(&b.requests, "requests", 3_000, "requests in a turn; expensive requests are sent less often")
 	flag.IntVar(&b.soak, "soak", 20_000, "signed requests after which memory is read")
 	flag.IntVar(&b.submissions, "submissions", 1_000_000, "accepted submissions of the mission with many")
 	flag.StringVar(&b.nginx, "nginx", "nginx", "the nginx to measure media against")
@@ -115,18 +115,18 @@ func (b *bench) measure(ctx context.Context) error {
 	return err
 }
 
-// part is something to measure.
+// part is one named measurement.
 type part struct {
 	name    string
 	measure func(context.Context) error
 }
 
-// wants tells whether any of the parts was asked for.
+// wants reports whether any of the parts is selected.
 func (b *bench) wants(parts []part) bool {
 	return slices.ContainsFunc(parts, func(p part) bool { return b.only.MatchString(p.name) })
 }
 
-// each measures the parts that were asked for.
+// each runs the parts that are selected.
 func (b *bench) each(ctx context.Context, parts ...part) error {
 	for _, p := range parts {
 		if b.only.MatchString(p.name) {
@@ -139,16 +139,15 @@ func (b *bench) each(ctx context.Context, parts ...part) error {
 	return nil
 }
 
-// publicURL is what requests are signed for, whichever port a server got.
+// publicURL is the base URL of signed requests, the same for every port.
 const publicURL = "https://bench.example"
 
-// serve starts the product on a database of its own.
+// serve starts the product on its own database.
 func (b *bench) serve(ctx context.Context, database string, flags ...string) (*process, error) {
 	return b.serveAs(ctx, func(string) string { return publicURL }, database, flags...)
 }
 
-// serveAs is serve for requests that are signed for another URL, which may depend on the server's
-// address.
+// serveAs is serve with another public URL, which may depend on the server's address.
 func (b *bench) serveAs(ctx context.Context, public func(address string) string, database string, flags ...string) (*process, error) {
 	return startServer(ctx, b.sortie, func(address string) []string {
 		return append([]string{

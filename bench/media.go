@@ -7,12 +7,13 @@ import (
 
 const serving = "processor time of media, and with nginx secure_link"
 
-// plainGet is a request as it goes over the wire that needs no signature but that in its target.
+// plainGet returns the bytes of a GET request without wallet headers: the target holds its
+// signature.
 func plainGet(target, headers string) []byte {
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: bench.example\r\n%s\r\n", target, headers)
 }
 
-// mediaProxy measures the way of files to creators next to nginx, on the same files.
+// mediaProxy compares how the product and nginx serve the same files.
 func (g *gallery) mediaProxy(ctx context.Context) error {
 	product, err := g.open(ctx, g.media, "api")
 	if err != nil {
@@ -30,23 +31,23 @@ func (g *gallery) mediaProxy(ctx context.Context) error {
 	}
 	middle := g.ofSize(20 * megabyte)
 	for _, row := range []struct {
-		name   string
-		files  []int // which of those shown
-		part   int   // of each; 0: all
-		dearer int
-		most   float64
+		name  string
+		files []int // which of those shown
+		part  int   // of each; 0: all
+		fewer int
+		most  float64
 	}{
 		{"files of 1 MB", g.ofSize(megabyte), 0, 5, 1.4},
 		{"files of 20 MB", middle, 0, 50, 1.1},
 		{"64 KB of files of 20 MB", middle, rangeLength, 1, 2.5},
 	} {
 		asking := func(p *process, target func(file int) string) turn {
-			return contender{p, g.requests / row.dearer, func(n int) []byte {
+			return workload{p, g.requests / row.fewer, func(n int) []byte {
 				file := row.files[n%len(row.files)]
 				return plainGet(target(file), rangeHeader(n, row.part, g.shown[file].size))
 			}}.turn
 		}
-		costs, err := compete(ctx, g.rounds,
+		costs, err := takeTurns(ctx, g.rounds,
 			asking(product, func(file int) string { return links[file] }),
 			asking(nginx, func(file int) string { return nginxLink(g.shown[file].path()) }))
 		if err != nil {
@@ -61,7 +62,7 @@ func (g *gallery) mediaProxy(ctx context.Context) error {
 	return nil
 }
 
-// ofSize gives the places of files among those shown.
+// ofSize returns the indexes of the files of a size.
 func (g *gallery) ofSize(size int) (places []int) {
 	for i, file := range g.shown {
 		if file.size == size {
@@ -71,7 +72,7 @@ func (g *gallery) ofSize(size int) (places []int) {
 	return places
 }
 
-// rangeHeader asks for parts all over a file, in no order.
+// rangeHeader requests the n-th of ranges that are spread over the whole file.
 func rangeHeader(n, length, size int) string {
 	if length == 0 {
 		return ""

@@ -18,9 +18,9 @@ import (
 
 const nginxSecret = "not secret in a benchmark"
 
-// nginxConfig has the settings of common packages where they differ from what nginx does without
-// any, keeps connections as long as the product does, and writes no log, as the product does not
-// for requests that went well.
+// nginxConfig has the settings of common packages where they differ from nginx's defaults.
+// Connections are kept as long as the product keeps them. It writes no log: the product does not
+// log requests that succeed.
 const nginxConfig = `daemon off;
 master_process off;
 pid %[1]s/nginx.pid;
@@ -53,7 +53,7 @@ http {
 }
 `
 
-// startNginx serves the files below root.
+// startNginx starts nginx on the files below root.
 func (b *bench) startNginx(ctx context.Context, root string) (*process, error) {
 	address, release, err := porttest.Hold()
 	if err != nil {
@@ -77,7 +77,7 @@ func (b *bench) startNginx(ctx context.Context, root string) (*process, error) {
 	return startAt(ctx, address, b.nginx, "-p", home, "-e", "stderr", "-c", config)
 }
 
-// nginxLink is the target of a request for a file, signed for an hour.
+// nginxLink returns the request target of a file, signed for an hour.
 func nginxLink(path string) string {
 	expires := time.Now().Add(time.Hour).Unix()
 	sum := md5.Sum(fmt.Appendf(nil, "%d%s %s", expires, path, nginxSecret))

@@ -24,15 +24,15 @@ const (
 	payoutsTimeout = 10 * time.Minute
 )
 
-// payouts is a service with missions whose slots are all taken, and none paid.
+// payouts is a service with missions whose slots are all taken and unpaid.
 type payouts struct {
 	*bench
 	database string
 	drafts   []string
 }
 
-// measurePayouts has the service pay many acceptances, and an account pay as many by plain
-// transfers on the same chain.
+// measurePayouts compares the payouts of the service with as many plain transfers on the same
+// chain.
 func (b *bench) measurePayouts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, payoutsTimeout)
 	defer cancel()
@@ -64,8 +64,8 @@ func (b *bench) measurePayouts(ctx context.Context) error {
 	return nil
 }
 
-// serveFlags are those of a service that pays. Its sender is not that of `sortie dev`, which runs
-// on the same chain.
+// serveFlags are the flags of a service that pays. It has its own sender: `sortie dev` sends on the
+// same chain.
 func (p *payouts) serveFlags() []string {
 	return []string{
 		"--log-level", "error", "--media", "file:" + p.path("payouts"), "--verification", "auto", "--acceptance-hold", "24h", "--payout-interval", "0s",
@@ -74,7 +74,7 @@ func (p *payouts) serveFlags() []string {
 	}
 }
 
-// fill has the service publish missions and accept one photo, and copies that acceptance until
+// fill makes the service publish missions and accept one photo, and copies that acceptance until
 // every slot is taken.
 func (p *payouts) fill(ctx context.Context) error {
 	itself := func(address string) string { return "http://" + address }
@@ -145,7 +145,7 @@ func (p *payouts) publishAll(ctx context.Context, b *bench) (submissionID string
 	})
 }
 
-// copyAcceptances takes every slot of the missions. The hold of all acceptances is over.
+// copyAcceptances takes every slot of the missions, with acceptances whose hold is over.
 func (p *payouts) copyAcceptances(tx *sql.Tx, submissionID string) error {
 	for number, draftID := range p.drafts {
 		copied := series{first: 1, last: payoutsEach, shift: 1000 * number, own: map[string]string{
@@ -165,7 +165,8 @@ func (p *payouts) copyAcceptances(tx *sql.Tx, submissionID string) error {
 	return err
 }
 
-// transfers is the limit: an account signs a transfer for each, sends it, and reads its receipt.
+// transfers is the limit: for each payout an account signs a transfer, sends it and reads its
+// receipt.
 func (p *payouts) transfers(ctx context.Context) (cost, error) {
 	payer, err := p.openPayer(ctx, devnet.RoleCreator)
 	if err != nil {
@@ -196,7 +197,7 @@ func (p *payouts) transfers(ctx context.Context) (cost, error) {
 	return cost{cpu: (after - before) / allPayouts, wall: wall / allPayouts}, err
 }
 
-// settle starts the service, and waits until everything is paid.
+// settle starts the service and waits until all payouts are paid.
 func (p *payouts) settle(ctx context.Context) (cost, error) {
 	server, err := p.serve(ctx, p.database, p.serveFlags()...)
 	if err != nil {

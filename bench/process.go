@@ -20,7 +20,7 @@ const (
 	pollInterval = 2 * time.Millisecond
 )
 
-// process is a server in a process of its own.
+// process is a server in another process.
 type process struct {
 	command *exec.Cmd
 	address string        // host:port
@@ -29,7 +29,7 @@ type process struct {
 	connections []connection
 }
 
-// startServer runs a server at an address that is free, and waits until it is ready.
+// startServer starts a server on a free address and waits until it is ready.
 func startServer(ctx context.Context, binary string, args func(address string) []string) (*process, error) {
 	address, release, err := porttest.Hold()
 	if err != nil {
@@ -39,7 +39,7 @@ func startServer(ctx context.Context, binary string, args func(address string) [
 	return startAt(ctx, address, binary, args(address)...)
 }
 
-// startAt runs a server that was told its address.
+// startAt starts a server on a given address and waits until it is ready.
 func startAt(ctx context.Context, address, binary string, args ...string) (*process, error) {
 	p := &process{address: address}
 	p.command = exec.CommandContext(ctx, binary, args...)
@@ -52,7 +52,7 @@ func startAt(ctx context.Context, address, binary string, args ...string) (*proc
 	for !p.ready() {
 		if time.Since(begin) > startTimeout || ctx.Err() != nil {
 			p.stop()
-			return nil, fmt.Errorf("%s was not ready after %s; its own words are above", p.command, time.Since(begin))
+			return nil, fmt.Errorf("%s was not ready after %s; its log is above", p.command, time.Since(begin))
 		}
 		time.Sleep(pollInterval)
 	}
@@ -76,7 +76,7 @@ func (p *process) stop() {
 	_ = p.command.Wait() // it was told to end
 }
 
-// devInstance is what the ready file of `sortie dev` tells.
+// devInstance is the content of the ready file of `sortie dev`.
 type devInstance struct {
 	BaseURL string
 	RPCURL  string
@@ -87,7 +87,7 @@ type devInstance struct {
 
 func (d devInstance) token(name sortie.Token) sortie.Address { return d.Tokens[name].Address }
 
-// startDev starts `sortie dev` on a directory that it has not seen.
+// startDev starts `sortie dev` on an empty directory.
 func startDev(ctx context.Context, binary, data string) (p *process, dev devInstance, err error) {
 	p, err = startServer(ctx, binary, func(address string) []string {
 		return []string{"dev", "--data", data, "--listen", address, "--chain-listen", "127.0.0.1:0"}

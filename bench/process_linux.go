@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processCPU is the user and system time that a process has used, to the nanosecond: Linux has a
-// clock for every process, and /proc/PID/stat counts only hundredths of a second.
+// processCPU returns the user and system time of a process. It reads the process's clock, which
+// counts nanoseconds; /proc/PID/stat counts hundredths of a second.
 func processCPU(pid int) (time.Duration, error) {
 	const schedulerClock = 2
 	var used unix.Timespec
@@ -20,7 +20,7 @@ func processCPU(pid int) (time.Duration, error) {
 	return time.Duration(used.Nano()), nil
 }
 
-// memory is what a process has in RAM, in megabytes.
+// memory is the resident memory of a process, in megabytes.
 type memory struct {
 	resident  float64 // all of it, the pages of its program file included
 	peak      float64 // the most that it was since the process began

@@ -21,9 +21,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// recording is a chain that was mined beforehand and is served as bytes, so that what is measured
-// is not the node. What it does not know, the contracts' code and settings, it lets another node
-// answer.
+// recording is a node with a chain that was recorded before and is served as bytes, so that the
+// cost of a real node is not measured. Other calls, such as those for code and settings of the
+// contracts, are passed on to another node.
 type recording struct {
 	chainID  uint64
 	upstream string // URL of that other node
@@ -38,11 +38,12 @@ type recording struct {
 }
 
 const (
-	// strangers are the other transactions in a block, whose hashes its header lists.
-	strangers = 50
-	// unsettled is how many empty blocks end a recording: the follower reads so many one by one,
-	// and ranges are what is measured.
-	unsettled = 64
+	// otherTransactions is the number of other transactions in a block, whose hashes are in its
+	// answer.
+	otherTransactions = 50
+	// unsettledBlocks is the number of empty blocks at the end. The follower reads that many blocks
+	// one by one; ranges are to be measured.
+	unsettledBlocks = 64
 )
 
 var (
@@ -50,7 +51,7 @@ var (
 	factoryABI      = factoryContract.GetABI()
 )
 
-// newRecording begins a chain whose first block is older than the drafts and whose others are not.
+// newRecording starts a chain. Its first block is older than the drafts, the others are not.
 func newRecording(chainID uint64, upstream string, drafts time.Time) *recording {
 	r := &recording{
 		chainID: chainID, upstream: upstream, began: drafts.Add(-2 * time.Hour),
@@ -61,7 +62,7 @@ func newRecording(chainID uint64, upstream string, drafts time.Time) *recording 
 	return r
 }
 
-// mine adds a block with one transaction that made these logs.
+// mine adds a block with one transaction, which has the given logs.
 func (r *recording) mine(logs ...*types.Log) {
 	number := uint64(len(r.blocks))
 	header := &types.Header{
@@ -76,7 +77,7 @@ func (r *recording) mine(logs ...*types.Log) {
 		texts[i] = encoded(log)
 	}
 	list := bytes.Join(texts, []byte(","))
-	transactions := make([]common.Hash, strangers)
+	transactions := make([]common.Hash, otherTransactions)
 	for i := range transactions {
 		transactions[i] = crypto.Keccak256Hash(r.tip[:], []byte{byte(i)})
 	}
@@ -124,7 +125,7 @@ func paidLogs(draft store.Draft, from, to int) (logs []*types.Log) {
 	return logs
 }
 
-// reclaimedLog closes a mission as its creator does, when the time to submit is over.
+// reclaimedLog returns the log of a mission that its creator reclaimed after its end.
 func reclaimedLog(draft store.Draft, paid int) *types.Log {
 	rest := new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount-paid)))
 	return eventLog("MissionClosed", draft, nil, rest, false, uint8(closedByCreator))
@@ -142,7 +143,7 @@ func eventLog(name string, draft store.Draft, indexed []common.Hash, values ...a
 	return &types.Log{Address: common.Address(draft.Factory), Topics: append([]common.Hash{event.ID, key}, indexed...), Data: data}
 }
 
-// hold makes the contract hold a mission as it is at the end of the recording.
+// hold sets the contract's state of a mission at the end of the recording.
 func (r *recording) hold(draft store.Draft, paid, closed int) {
 	key := sortie.MissionKey(draft.MissionID)
 	state := bytes.Join([][]byte{
@@ -226,7 +227,7 @@ func (r *recording) result(q question) ([]byte, error) {
 	return nil, errNotRecorded
 }
 
-// block finds one by number; every tag means the newest, which is final.
+// block returns a block by number. Every tag means the newest block, which is final.
 func (r *recording) block(param []byte) ([]byte, error) {
 	text, isNumber := strings.CutPrefix(strings.Trim(string(param), `"`), "0x")
 	if !isNumber {
@@ -239,8 +240,8 @@ func (r *recording) block(param []byte) ([]byte, error) {
 	return r.blocks[number], nil
 }
 
-// rangeLogs returns the logs of a range. A request by block hash is about the newest blocks, which
-// have no logs.
+// rangeLogs returns the logs of a range of blocks. A request by block hash concerns one of the
+// newest blocks, which have no logs.
 func (r *recording) rangeLogs(param []byte) ([]byte, error) {
 	var filter struct{ FromBlock, ToBlock string }
 	if err := json.Unmarshal(param, &filter); err != nil || filter.FromBlock == "" {
@@ -263,7 +264,7 @@ func (r *recording) rangeLogs(param []byte) ([]byte, error) {
 	return append(bytes.TrimSuffix(list, []byte(",")), ']'), nil
 }
 
-// ask lets the other node answer.
+// ask passes a call on to the other node.
 func (r *recording) ask(q question) ([]byte, error) {
 	text := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, q.ID, q.Method, encoded(q.Params))
 	response, err := http.Post(r.upstream, "application/json", bytes.NewReader(text))

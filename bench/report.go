@@ -33,20 +33,20 @@ func (r result) judged(relation string, bound float64, met bool) result {
 	return r
 }
 
-// report collects what was measured.
+// report collects the results.
 type report struct {
 	Results               []result
 	Notes                 []string // what a reader must know to judge the goals
 	LoadBefore, LoadAfter string   // of the machine: was it in use otherwise?
 }
 
-// add appends lines under a title, as long as they are about the same.
+// add appends a line to a section.
 func (r *report) add(section string, line result) {
 	line.Section = section
 	r.Results = append(r.Results, line)
 }
 
-// goals counts those met, and names those missed.
+// goals counts the goals that were met and names those that were missed.
 func (r *report) goals() (met int, missed []string) {
 	missed = []string{}
 	for _, line := range r.Results {

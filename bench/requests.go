@@ -16,8 +16,8 @@ const (
 	draftsPerCreator = 900 // the product refuses more than 1,000 that wait for funding
 )
 
-// arena is product and limit, on equal databases.
-type arena struct {
+// requestBench is the product and the bare server, each on a copy of the same database.
+type requestBench struct {
 	*bench
 	product, bare *process
 	ids           []string // drafts of fewDraftsCreator
@@ -25,7 +25,7 @@ type arena struct {
 }
 
 func (b *bench) measureRequests(ctx context.Context) error {
-	a := &arena{bench: b}
+	a := &requestBench{bench: b}
 	parts := []part{{"status", a.status}, {"list", a.list}, {"create", a.create}, {"commits", a.commits}, {"pages", a.pages}}
 	if !b.wants(parts) {
 		return nil
@@ -60,16 +60,16 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, content, 0o600)
 }
 
-// reads is a contender that asks for one thing after the other as the same wallet.
-func (a *arena) reads(p *process, requests int, owner creator, targetOf func(n int) string) turn {
-	return contender{p, requests, func(n int) []byte { return owner.get(targetOf(n)) }}.turn
+// reads returns the turn of one wallet that sends GET requests.
+func (a *requestBench) reads(p *process, requests int, owner creator, targetOf func(n int) string) turn {
+	return workload{p, requests, func(n int) []byte { return owner.get(targetOf(n)) }}.turn
 }
 
-func (a *arena) status(ctx context.Context) error {
+func (a *requestBench) status(ctx context.Context) error {
 	under := func(path string) func(int) string {
 		return func(n int) string { return path + a.ids[n%len(a.ids)] }
 	}
-	costs, err := compete(ctx, a.rounds,
+	costs, err := takeTurns(ctx, a.rounds,
 		a.reads(a.product, a.requests, fewDraftsCreator, under(pathMissions+"/")),
 		a.reads(a.bare, a.requests, fewDraftsCreator, under(pathCheck)),
 		a.reads(a.bare, a.requests, fewDraftsCreator, under(pathRow)))
@@ -82,22 +82,23 @@ func (a *arena) status(ctx context.Context) error {
 	return a.addCPU("status; limit: check, read a row", costs[0], costs[2], 0.8)
 }
 
-func (a *arena) list(ctx context.Context) error {
-	const dearer = 10 // than a status
-	costs, err := compete(ctx, a.rounds,
-		a.reads(a.product, a.requests/dearer, fewDraftsCreator, func(int) string { return pageTarget }),
-		a.reads(a.bare, a.requests/dearer, fewDraftsCreator, func(int) string { return pathList }))
+func (a *requestBench) list(ctx context.Context) error {
+	const fewer = 10 // fewer requests: each costs more than a status
+	costs, err := takeTurns(ctx, a.rounds,
+		a.reads(a.product, a.requests/fewer, fewDraftsCreator, func(int) string { return pageTarget }),
+		a.reads(a.bare, a.requests/fewer, fewDraftsCreator, func(int) string { return pathList }))
 	if err != nil {
 		return err
 	}
 	return a.addCPU("list of 100; limit: check, read 100 fragments", costs[0], costs[1], 0)
 }
 
-// writes is a contender that creates drafts, as ever new wallets.
-func (a *arena) writes(p *process, requests int, path string) contender {
+// writes returns a workload that creates drafts. It changes to a new wallet before the limit of
+// unfunded drafts.
+func (a *requestBench) writes(p *process, requests int, path string) workload {
 	var owner creator
 	owned := draftsPerCreator
-	return contender{p, requests, func(int) []byte {
+	return workload{p, requests, func(int) []byte {
 		if owned == draftsPerCreator {
 			owner, owned = newCreator(1_000+a.creates), 0
 		}
@@ -110,15 +111,15 @@ func (a *arena) writes(p *process, requests int, path string) contender {
 const createNote = "the goal of create, 0.6, was set for the limit that does not recover what it signed. It is held against the one that does, " +
 	"because the protocol demands that of every create; the ratio to the other limit is printed above it, without a verdict."
 
-// create has two limits. The goal is held against the second, which like every create recovers the
-// signer of its own quote before it answers: that is a rule of the protocol and no overhead. The
-// first shows what the rule costs.
-func (a *arena) create(ctx context.Context) error {
-	const dearer = 3
-	costs, err := compete(ctx, a.rounds,
-		a.writes(a.product, a.requests/dearer, pathDrafts).turn,
-		a.writes(a.bare, a.requests/dearer, pathCreate).turn,
-		a.writes(a.bare, a.requests/dearer, pathCreateChecked).turn)
+// create has two limits. The goal applies to the second one, which recovers the signer of its own
+// quote before it answers, as the protocol requires of every create. The first one shows what that
+// costs.
+func (a *requestBench) create(ctx context.Context) error {
+	const fewer = 3
+	costs, err := takeTurns(ctx, a.rounds,
+		a.writes(a.product, a.requests/fewer, pathDrafts).turn,
+		a.writes(a.bare, a.requests/fewer, pathCreate).turn,
+		a.writes(a.bare, a.requests/fewer, pathCreateChecked).turn)
 	if err != nil {
 		return err
 	}
@@ -129,10 +130,10 @@ func (a *arena) create(ctx context.Context) error {
 	return a.addCPU("create; limit: check, sign, recover what was signed, store durably", costs[0], costs[2], 0.6)
 }
 
-// pages compares the pages of the wallet with many drafts with those of the one with few.
-func (a *arena) pages(ctx context.Context) error {
-	const dearer = 15
-	var contenders []turn
+// pages compares the lists of a wallet with many drafts and of one with few.
+func (a *requestBench) pages(ctx context.Context) error {
+	const fewer = 15
+	var turns []turn
 	for _, list := range []struct {
 		owner  creator
 		drafts int
@@ -142,10 +143,10 @@ func (a *arena) pages(ctx context.Context) error {
 			return err
 		}
 		for _, target := range []string{pageTarget, pageTarget + "&cursor=" + url.QueryEscape(cursor), pageTarget + "&status=published"} {
-			contenders = append(contenders, a.reads(a.product, a.requests/dearer, list.owner, func(int) string { return target }))
+			turns = append(turns, a.reads(a.product, a.requests/fewer, list.owner, func(int) string { return target }))
 		}
 	}
-	costs, err := compete(ctx, a.rounds, contenders...)
+	costs, err := takeTurns(ctx, a.rounds, turns...)
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (a *arena) pages(ctx context.Context) error {
 	return nil
 }
 
-// deepCursor walks down nine tenths of a list.
+// deepCursor returns the cursor after nine tenths of a list.
 func deepCursor(server *process, owner creator, drafts int) (cursor string, err error) {
 	if err := server.connect(); err != nil {
 		return "", err
@@ -182,9 +183,9 @@ func deepCursor(server *process, owner creator, drafts int) (cursor string, err 
 	return cursor, nil
 }
 
-// addCPU reports how much of the product's processor time its limit needs: 1 is as good as it gets.
-// A bound of 0 is no goal.
-func (a *arena) addCPU(name string, product, limit cost, bound float64) error {
+// addCPU reports the limit's processor time divided by the product's: 1 is the best possible value.
+// A bound of 0 means that there is no goal.
+func (a *requestBench) addCPU(name string, product, limit cost, bound float64) error {
 	if difference := product.body - limit.body; max(difference, -difference) > product.body/10 {
 		return fmt.Errorf("%s: the answers have %d and %d bytes and cannot be compared; adapt the bare server", name, product.body, limit.body)
 	}
@@ -198,7 +199,7 @@ func (a *arena) addCPU(name string, product, limit cost, bound float64) error {
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.0f us", float64(d.Nanoseconds())/1e3) }
 
-// exactMicros is for what takes few of them.
+// exactMicros is micros with one decimal, for short times.
 func exactMicros(d time.Duration) string { return fmt.Sprintf("%.1f us", float64(d.Nanoseconds())/1e3) }
 
 func quotient(over, under time.Duration) float64 { return float64(over) / float64(under) }

@@ -18,9 +18,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// scanning is the limit of following: it fetches the logs of a range, decodes them, and writes down
-// durably that it did. It checks nothing and keeps nothing.
-type scanning struct {
+// scanWork is the limit of the follower: it fetches the logs of a range, decodes them and stores
+// one row. It checks nothing and stores no events.
+type scanWork struct {
 	task   assignment
 	decode decoder
 	db     *sql.DB
@@ -36,7 +36,7 @@ const (
 
 var decoders = map[string]decoder{decoderLibrary: decodeWithLibrary, decoderPlain: decodePlainly, decoderByHand: decodeByHand}
 
-// decoder reads an answer to eth_getLogs.
+// decoder decodes an answer to eth_getLogs and counts its events.
 type decoder func(answer []byte) (events int, err error)
 
 func openScanning(ctx context.Context, task assignment) (work, error) {
@@ -49,10 +49,10 @@ func openScanning(ctx context.Context, task assignment) (work, error) {
 	if _, err := db.ExecContext(ctx, "CREATE TABLE ranges (upto BIGINT PRIMARY KEY, events BIGINT NOT NULL)"); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &scanning{task, decode, db}, nil
+	return &scanWork{task, decode, db}, nil
 }
 
-func (s *scanning) run(ctx context.Context) (events int, err error) {
+func (s *scanWork) run(ctx context.Context) (events int, err error) {
 	insert, err := s.db.PrepareContext(ctx, "INSERT INTO ranges VALUES ($1, $2)")
 	if err != nil {
 		return 0, err
@@ -75,7 +75,7 @@ func (s *scanning) run(ctx context.Context) (events int, err error) {
 	return events, nil
 }
 
-func (s *scanning) fetch(ctx context.Context, from, to uint64) ([]byte, error) {
+func (s *scanWork) fetch(ctx context.Context, from, to uint64) ([]byte, error) {
 	question := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"%#x","toBlock":"%#x","address":"%s"}]}`,
 		from, to, s.task.Dev.Factory)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.task.RPC, bytes.NewReader(question))
@@ -92,10 +92,10 @@ func (s *scanning) fetch(ctx context.Context, from, to uint64) ([]byte, error) {
 	return answer.Bytes(), err
 }
 
-func (s *scanning) close() error { return s.db.Close() }
+func (s *scanWork) close() error { return s.db.Close() }
 
-// decodeWithLibrary reads logs and their arguments with go-ethereum and the contract's binding, as
-// most programs do.
+// decodeWithLibrary decodes logs and their arguments with go-ethereum and the contract's binding,
+// as most programs do.
 func decodeWithLibrary(answer []byte) (int, error) {
 	var reply struct{ Result []types.Log }
 	if err := json.Unmarshal(answer, &reply); err != nil {
@@ -118,7 +118,7 @@ func decodeWithLibrary(answer []byte) (int, error) {
 	return len(reply.Result), nil
 }
 
-// plainLog is a log as encoding/json reads it.
+// plainLog is a log for encoding/json.
 type plainLog struct {
 	Address, Data, BlockNumber, LogIndex string
 	BlockHash, TransactionHash           sortie.Hash
@@ -138,7 +138,7 @@ func decodePlainly(answer []byte) (int, error) {
 	return len(reply.Result), nil
 }
 
-// decodeByHand reads tokens and the bytes of every value.
+// decodeByHand decodes logs token by token, with the bytes of every value.
 func decodeByHand(answer []byte) (int, error) {
 	tokens := jsontext.NewDecoder(bytes.NewBuffer(answer), jsontext.AllowDuplicateNames(true))
 	const logDepth = 3 // in the list in the reply

@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// The wallets of the seeded database. Further ones create drafts during the run.
+// The wallets with drafts in the seeded database. Other wallets create drafts during the run.
 var (
 	fewDraftsCreator  = newCreator(1)
 	manyDraftsCreator = newCreator(2)
@@ -24,15 +24,14 @@ const (
 	usdcDecimals  = 6
 )
 
-// missionBody is a mission of ordinary length.
+// missionBody is a mission of usual length.
 var missionBody = []byte(`{"title":"Photo of the main entrance","description":"Take a photo of the whole entrance from the ` +
 	`other side of the street, by daylight. The number above the door must be readable. Do not show faces or number plates.",` +
 	`"mediaType":"photo","reward":{"token":"USDC","amount":2.5},"targetCount":40,"location":{"lat":52.52,"lng":13.405,` +
 	`"radiusMeters":150,"label":"Alexanderplatz"},"verification":{"accept":["The entrance is visible as a whole"],` +
 	`"reject":["Faces are visible"]},"tags":["retail","storefront"],"externalReference":"shop-4711"}`)
 
-// seed fills a database with the drafts of both wallets and returns the ids of those of the one
-// that has few.
+// seed stores the drafts of both wallets and returns the ids of those of the wallet with few.
 func (b *bench) seed(ctx context.Context, path string) (ids []string, err error) {
 	db, err := store.Open(ctx, "sqlite:"+path, store.Options{})
 	if err != nil {
@@ -47,7 +46,7 @@ func (b *bench) seed(ctx context.Context, path string) (ids []string, err error)
 	return ids, db.Close()
 }
 
-// sampleDraft is a draft that lacks only what makes it one of its own.
+// sampleDraft returns a draft without ids, key and nonce.
 func (b *bench) sampleDraft(owner sortie.Address) (store.NewDraft, error) {
 	normalized, err := mission.Normalize(missionBody, owner)
 	if err != nil {
@@ -78,7 +77,7 @@ func (b *bench) fill(ctx context.Context, db *store.DB, owner sortie.Address, dr
 	return ids, err
 }
 
-// insertCopy stores a draft under ids of its own.
+// insertCopy stores a draft with new ids.
 func insertCopy(tx *store.Tx, draft store.NewDraft, publish bool) (id string, err error) {
 	var entropy, other mission.Entropy
 	for _, random := range [][]byte{entropy[:], other[:], draft.Nonce[:]} {

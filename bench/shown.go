@@ -23,18 +23,18 @@ import (
 const (
 	shownMissions = 24
 	shownTimeout  = time.Minute
-	// devInterval is how often the follower looks at the chain of `sortie dev`: four times for each
-	// of its blocks, of which one comes every second.
+	// devInterval is the poll interval of the follower of `sortie dev`: a quarter of its block
+	// interval.
 	devInterval = 250 * time.Millisecond
 )
 
-// sighting is what a creator saw of a funding.
+// sighting is the times at which a creator saw the states of a funding.
 type sighting struct {
 	seen, reviewed time.Duration // after the node had the block that it takes
 }
 
-// measureShown funds missions one after the other and measures how long after the node has a block
-// a creator sees what it means. The service finds the block by itself.
+// measureShown funds missions one after the other and measures the time from a block's arrival at
+// the node until the creator sees its effect. The service gets no hint to read the block.
 func (b *bench) measureShown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 	defer cancel()
@@ -69,7 +69,7 @@ func (b *bench) measureShown(ctx context.Context) error {
 			sightings[i], err = watchOne(ctx, client, account, draft, tx, &heads)
 			return err
 		})
-		// Not in step with the follower, which would see all of them equally late.
+		// A random wait: in step with the follower, all delays would be equal.
 		time.Sleep(rand.N(2 * devInterval))
 	}
 	err = watchers.Wait()
@@ -97,13 +97,13 @@ func (b *bench) reportShown(name string, sightings []sighting, of func(sighting)
 		Limit: fmt.Sprintf("%.0f ms", milliseconds(devInterval)), Value: quotient(middle, devInterval)})
 }
 
-// arrivals are when a node first had its blocks.
+// arrivals holds when a node first had each block.
 type arrivals struct {
 	mutex sync.Mutex
 	at    map[uint64]time.Time
 }
 
-// watch asks for the newest block again and again.
+// watch polls for the newest block.
 func (a *arrivals) watch(ctx context.Context, node *chain.Node) error {
 	for newest := uint64(0); ; {
 		number, err := node.BlockNumber(ctx)
@@ -128,7 +128,7 @@ func (a *arrivals) of(number uint64) time.Time {
 	return a.at[number]
 }
 
-// openBudget lets the factory take what all missions cost.
+// openBudget approves the cost of all missions for the factory.
 func (b *bench) openBudget(ctx context.Context, node *chain.Node, creator devnet.Wallet) (*chain.Account, error) {
 	secret, err := devnet.Key(b.dev.ChainID, int(creator.Index))
 	if err != nil {
@@ -157,7 +157,7 @@ func (s transactionSigner) SignTransaction(ctx context.Context, chainID uint64, 
 	return funding.SignTransaction(ctx, s.Signer, chainID, tx)
 }
 
-// fundOne creates a draft and sends what its quote says.
+// fundOne creates a draft and sends the transaction of its quote.
 func fundOne(ctx context.Context, client *sortie.Client, account *chain.Account, number int) (draftID string, tx *types.Transaction, err error) {
 	draft, err := client.CreateDraftJSON(ctx, json.RawMessage(missionBody), fmt.Sprintf("shown-%d", number))
 	if err != nil {
@@ -172,7 +172,7 @@ func fundOne(ctx context.Context, client *sortie.Client, account *chain.Account,
 	return draft.DraftID, tx, err
 }
 
-// watchOne asks for a mission's status until its review begins.
+// watchOne polls the status of a mission until its review begins.
 func watchOne(ctx context.Context, client *sortie.Client, account *chain.Account, draftID string, tx *types.Transaction, heads *arrivals) (sighting, error) {
 	var seen, reviewed time.Time
 	for reviewed.IsZero() {

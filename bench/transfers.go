@@ -16,9 +16,8 @@ const (
 	mostResident = 250
 )
 
-// transfers reads the most memory that the service has had while many large files came in, and
-// while they went out. The programs that look into the files are processes of their own and not
-// counted.
+// transfers measures the service's peak memory while many large files are uploaded, and while they
+// are downloaded. The child processes that read the files are not counted.
 func (g *gallery) transfers(ctx context.Context) error {
 	if err := g.uploads(ctx); err != nil {
 		return fmt.Errorf("uploads: %w", err)
@@ -73,7 +72,7 @@ func (g *gallery) downloads(ctx context.Context) error {
 	underway.Add(largeFiles)
 	c, err := server.measure(ctx, largeFiles, largeFiles, func(caller, _ int) (int, error) {
 		c := server.connections[caller]
-		response, err := c.ask(plainGet(link, ""))
+		response, err := c.roundTrip(plainGet(link, ""))
 		underway.Done()
 		if err != nil {
 			return 0, err

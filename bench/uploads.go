@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// upload is a file that a contributor announces and sends.
+// upload is a file that a contributor declares and uploads.
 type upload struct {
 	contentType string
 	content     []byte
@@ -29,7 +29,7 @@ func (u upload) hash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// declaration is the body of a declaration of something seen where the sample mission wants it.
+// declaration returns the body of a declaration at the location of the sample mission.
 func declaration(contentType string, size int, hash string) []byte {
 	return fmt.Appendf(nil, `{"location":{"lat":52.52,"lng":13.405,"accuracyMeters":12},"capturedAt":%q,"contentType":%q,"sizeBytes":%d,"sha256":%q}`,
 		time.Now().UTC().Format(time.RFC3339), contentType, size, hash)
@@ -45,7 +45,7 @@ func (g *gallery) announce(c connection, contributor creator, key string, u uplo
 	return declared, err
 }
 
-// put sends a file over a connection of its own.
+// put uploads a file over a new connection.
 func (p *process) put(declared sortie.SubmissionDeclared, u upload) error {
 	c, err := p.dial()
 	if err != nil {

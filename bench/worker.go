@@ -25,7 +25,7 @@ const (
 	pathClose = "/close"
 )
 
-// assignment says what to go through.
+// assignment is what a worker measures.
 type assignment struct {
 	RPC      string
 	Database string
@@ -34,7 +34,7 @@ type assignment struct {
 	Decoder  string // a name in decoders, for the limit
 }
 
-// work goes through one chain.
+// work processes one chain.
 type work interface {
 	run(ctx context.Context) (events int, err error)
 	close() error
@@ -49,7 +49,7 @@ type worker struct {
 	current work
 }
 
-// runWorker serves until ctx ends.
+// runWorker serves commands until ctx ends.
 func runWorker(ctx context.Context, address string, open opener) error {
 	server := &http.Server{Addr: address, Handler: &worker{open: open}, ReadHeaderTimeout: startTimeout}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -80,8 +80,8 @@ func (w *worker) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(out, events)
 }
 
-// tell sends a worker one of its orders.
-func (p *process) tell(ctx context.Context, path string, task any) (events int, err error) {
+// order sends a command to a worker.
+func (p *process) order(ctx context.Context, path string, task any) (events int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.address+path, bytes.NewReader(encoded(task)))
 	if err != nil {
 		return 0, err
@@ -101,9 +101,9 @@ func (p *process) tell(ctx context.Context, path string, task any) (events int, 
 	return events, err
 }
 
-// goThrough has a worker go through a chain once, and measures nothing but that.
-func (p *process) goThrough(ctx context.Context, task assignment, events int) (cost, error) {
-	if _, err := p.tell(ctx, pathOpen, task); err != nil {
+// replay makes a worker process a chain once. Only that is measured.
+func (p *process) replay(ctx context.Context, task assignment, events int) (cost, error) {
+	if _, err := p.order(ctx, pathOpen, task); err != nil {
 		return cost{}, err
 	}
 	before, err := processCPU(p.pid())
@@ -111,7 +111,7 @@ func (p *process) goThrough(ctx context.Context, task assignment, events int) (c
 		return cost{}, err
 	}
 	begin := time.Now()
-	seen, err := p.tell(ctx, pathRun, nil)
+	seen, err := p.order(ctx, pathRun, nil)
 	if err != nil {
 		return cost{}, err
 	}
@@ -123,6 +123,6 @@ func (p *process) goThrough(ctx context.Context, task assignment, events int) (c
 	if seen != events {
 		return cost{}, fmt.Errorf("%d events of %d were seen", seen, events)
 	}
-	_, err = p.tell(ctx, pathClose, nil)
+	_, err = p.order(ctx, pathClose, nil)
 	return cost{cpu: (after - before) / time.Duration(events), wall: wall / time.Duration(events)}, err
 }
