@@ -127,11 +127,11 @@ func (c *testChain) advance(step onchain.Advance) {
 	if c.position, err = c.ledger.Advance(ctx, step); err != nil {
 		c.t.Fatal(err)
 	}
-	deepenings, _, err := c.ledger.PendingConfirmations(ctx, testDomain.ChainID, c.position.Head-onchain.DefaultConfirmations+1, c.position.Final, onchain.ConfirmationPlace{})
+	confirmed, _, err := c.ledger.PendingConfirmations(ctx, testDomain.ChainID, c.position.Head-onchain.DefaultConfirmations+1, c.position.Final, onchain.ConfirmationPlace{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if err := c.ledger.Confirm(ctx, deepenings); err != nil {
+	if err := c.ledger.Confirm(ctx, confirmed); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -25,11 +25,11 @@ func (l *Ledger) PendingConfirmations(ctx context.Context, chainID, confirmedUpT
 	if err != nil {
 		return nil, next, err
 	}
-	seen, err := l.store.FundingsToDeepen(ctx, chainID, mission.DepthSeen, confirmedUpTo, after.Seen, maxConfirmations)
+	seen, err := l.store.FundingsToConfirm(ctx, chainID, mission.DepthSeen, confirmedUpTo, after.Seen, maxConfirmations)
 	if err != nil {
 		return nil, next, err
 	}
-	confirmed, err := l.store.FundingsToDeepen(ctx, chainID, mission.DepthConfirmed, lockedUpTo, after.Confirmed, maxConfirmations)
+	confirmed, err := l.store.FundingsToConfirm(ctx, chainID, mission.DepthConfirmed, lockedUpTo, after.Confirmed, maxConfirmations)
 	if err != nil {
 		return nil, next, err
 	}

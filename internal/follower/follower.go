@@ -37,7 +37,7 @@ type Ledger interface {
 	// PendingConfirmations lists in pages what the chain may confirm now; Confirm stores that it
 	// did. The next page begins at next, which is zero after the last.
 	PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.ConfirmationPlace) (page []onchain.Confirmation, next onchain.ConfirmationPlace, err error)
-	Confirm(ctx context.Context, deepenings []onchain.Confirmation) error
+	Confirm(ctx context.Context, confirmed []onchain.Confirmation) error
 	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair differences.
 	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []onchain.Expected, next string, err error)
 	Adopt(ctx context.Context, chainID uint64, event onchain.Event) error

@@ -26,7 +26,7 @@ var chainQueries = []struct {
 	{"mission", selectAnyDraftByMissionID, []string{"sqlite_autoindex_drafts_2 (mission_id=?)"}, []string{"drafts_mission_id_key"}, "'mission-1'"},
 	{"oldest draft", selectOldestDraft, []string{"sqlite_autoindex_drafts_1"}, []string{"drafts_pkey"}, ""},
 	{
-		"to deepen", selectFundingsToDeepen, []string{"drafts_to_deepen (chain_id=? AND depth=?)", "PRIMARY KEY (draft_id=?)"},
+		"to confirm", selectFundingsToConfirm, []string{"drafts_to_deepen (chain_id=? AND depth=?)", "PRIMARY KEY (draft_id=?)"},
 		[]string{"drafts_to_deepen", "fundings_pkey"}, "31337, 9000, 100, 'seen', 10, 3",
 	},
 	{

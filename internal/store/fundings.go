@@ -119,11 +119,11 @@ func (r reader) funding(query, key string) (funding onchain.Funding, err error) 
 	return funding, nil
 }
 
-// FundingsToDeepen reads up to limit drafts of a depth, seen or confirmed, that were funded at or
+// FundingsToConfirm reads up to limit drafts of a depth, seen or confirmed, that were funded at or
 // below a block, in the order of the chain, after a place: the block and the index of a funding's
 // log.
-func (db *DB) FundingsToDeepen(ctx context.Context, chainID uint64, depth mission.Depth, maxBlock uint64, after onchain.Place, limit int) ([]FundedDraft, error) {
-	return db.fundedDrafts(ctx, selectFundingsToDeepen, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit, string(depth),
+func (db *DB) FundingsToConfirm(ctx context.Context, chainID uint64, depth mission.Depth, maxBlock uint64, after onchain.Place, limit int) ([]FundedDraft, error) {
+	return db.fundedDrafts(ctx, selectFundingsToConfirm, int64(chainID), int64(min(maxBlock, math.MaxInt64)), limit, string(depth),
 		int64(after.Block), int64(after.Index))
 }
 
@@ -251,7 +251,7 @@ WHERE draft_id = $1`)
 	selectFunding      = preparedRead(`SELECT draft_id, chain_id, ` + fundingColumns + ` FROM fundings WHERE draft_id = $1`)
 	selectFundingByKey = preparedRead(`SELECT draft_id, chain_id, ` + fundingColumns + ` FROM fundings WHERE mission_key = $1`)
 
-	selectFundingsToDeepen = preparedRead(selectFundedDraft + `
+	selectFundingsToConfirm = preparedRead(selectFundedDraft + `
 WHERE chain_id = $1 AND depth = $4 AND depth IN ('seen', 'confirmed') AND block_number <= $2
 	AND (block_number, log_index) > ($5, $6)
 ORDER BY block_number, log_index LIMIT $3 + 0`)

@@ -172,8 +172,8 @@ func testFundingQueries(t *testing.T, url string) {
 			found[name] += len(got)
 		}
 		for _, depth := range []mission.Depth{mission.DepthSeen, mission.DepthConfirmed} {
-			check("to deepen from "+string(depth), func(limit int) ([]string, error) {
-				return fundedIDs(db.FundingsToDeepen(ctx, testChain, depth, maxBlock, onchain.Place{}, limit))
+			check("to confirm from "+string(depth), func(limit int) ([]string, error) {
+				return fundedIDs(db.FundingsToConfirm(ctx, testChain, depth, maxBlock, onchain.Place{}, limit))
 			}, func(e draftAndFunding) bool {
 				return e.Funding != nil && e.State.Depth == depth && e.Funding.Block <= maxBlock
 			})
@@ -200,7 +200,7 @@ func testFundingQueries(t *testing.T, url string) {
 			})
 		}
 	}
-	for _, name := range []string{"to deepen from seen", "to deepen from confirmed", "to refund", "in review", "funded", "fundable"} {
+	for _, name := range []string{"to confirm from seen", "to deepen from confirmed", "to refund", "in review", "funded", "fundable"} {
 		if found[name] < 10 {
 			t.Errorf("got only %d drafts %s, want more to test", found[name], name)
 		}
@@ -243,7 +243,7 @@ func disturb(t *testing.T, db *DB, draft *Draft, random *rand.Rand) {
 func testFundingOrder(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := context.Background()
-	byBlock, err1 := db.FundingsToDeepen(ctx, testChain, mission.DepthSeen, math.MaxUint64, onchain.Place{}, 1000)
+	byBlock, err1 := db.FundingsToConfirm(ctx, testChain, mission.DepthSeen, math.MaxUint64, onchain.Place{}, 1000)
 	byClosing, err2 := db.RefundsToConfirm(ctx, testChain, math.MaxUint64, onchain.Place{}, 1000)
 	bySeq, err3 := db.FundedDrafts(ctx, testChain, 0, 1000)
 	inReview, err4 := db.DraftsInReview(ctx, 0, 1000)
