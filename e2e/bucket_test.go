@@ -19,7 +19,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// The S3 server, which the tests of package media use too. It is built once, into the user's cache.
+// The S3 server, which the tests of package blob use too. It is built once, into the user's cache.
 const (
 	versitygw        = "github.com/versity/versitygw/cmd/versitygw"
 	versitygwVersion = "v1.8.0"
