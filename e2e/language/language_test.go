@@ -20,8 +20,6 @@ var unclean = map[string]bool{
 	"internal/cli":     true,
 	"internal/funding": true,
 	"internal/mission": true,
-	"internal/service": true,
-	"internal/setting": true,
 	"internal/store":   true,
 }
 

@@ -33,8 +33,8 @@ func newWorkerID() string {
 	return fmt.Sprintf("%.40s:%d:%s", host, os.Getpid(), rand.Text())
 }
 
-// startHeartbeat stores a heartbeat, and then one at each interval until stop is called. The heartbeat
-// before the first job prevents other processes from taking over that job.
+// startHeartbeat stores a heartbeat, and then one at each interval until stop is called. The
+// heartbeat before the first job prevents other processes from taking over that job.
 func startHeartbeat(ctx context.Context, h heartbeat) (stop func(), err error) {
 	if err := h.beat(ctx); err != nil {
 		return nil, err

@@ -37,8 +37,8 @@ var migrationLock = []string{
 	"SELECT pg_advisory_xact_lock(7236834210042)",
 }
 
-// lockMigrations holds the lock in a separate transaction while it migrates: some migrations cannot run
-// in a transaction.
+// lockMigrations holds the lock in a separate transaction while it migrates: some migrations cannot
+// run in a transaction.
 func lockMigrations(ctx context.Context, pool *pgxpool.Pool, migrate func(context.Context) error) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		for _, statement := range migrationLock {

@@ -14,15 +14,15 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// riverEngine is River on a database with transactions of type TTx. The databases differ in the driver
-// and in access to the store's transaction.
+// riverEngine is River on a database with transactions of type TTx. The databases differ in the
+// driver and in access to the store's transaction.
 type riverEngine[TTx any] struct {
 	driver         riverdriver.Driver[TTx]
 	inserter       *river.Client[TTx]                                                   // only inserts jobs
 	within         func(*store.Tx, func(TTx) error) error                               // passes the driver's transaction of a store.Tx
 	lockMigrations func(ctx context.Context, migrate func(context.Context) error) error // one process migrates at a time
-	// startWorker takes over the jobs of dead processes and stores heartbeats until stop is called. It
-	// returns after the first takeover.
+	// startWorker takes over the jobs of dead processes and stores heartbeats until stop is called.
+	// It returns after the first takeover.
 	startWorker func(ctx context.Context, id string, timing timing) (stop func(), err error)
 }
 

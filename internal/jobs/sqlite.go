@@ -27,8 +27,8 @@ func openSQLite(writer *sql.DB, log *slog.Logger) (engine, error) {
 	}, log)
 }
 
-// takeOverAll makes running jobs available again: the process that started them is dead. River would
-// wait until their timeout.
+// takeOverAll makes running jobs available again: the process that started them is dead. River
+// would wait until their timeout.
 func takeOverAll(ctx context.Context, writer *sql.DB) error {
 	_, err := writer.ExecContext(ctx, "UPDATE river_job SET state = 'available', attempt = max(attempt - 1, 0) WHERE state = 'running'")
 	if err != nil {
@@ -37,10 +37,10 @@ func takeOverAll(ctx context.Context, writer *sql.DB) error {
 	return nil
 }
 
-// singleDriver is River's driver for a database with one process. Processes elect a leader by writing
-// to the database every few seconds. Each write would flush the disk, and a process restarted after
-// a kill would wait for its former election to expire. A single process is always the leader, and
-// no other process needs notifications.
+// singleDriver is River's driver for a database with one process. Processes elect a leader by
+// writing to the database every few seconds. Each write would flush the disk, and a process
+// restarted after a kill would wait for its former election to expire. A single process is always
+// the leader, and no other process needs notifications.
 type singleDriver struct{ *riversqlite.Driver }
 
 func (d singleDriver) GetExecutor() riverdriver.Executor {

@@ -1,5 +1,5 @@
-// Package pgtest gives tests a PostgreSQL server: one temporary cluster per test binary, created with
-// the installed programs, and one empty database per test.
+// Package pgtest gives tests a PostgreSQL server: one temporary cluster per test binary, created
+// with the installed programs, and one empty database per test.
 //
 // It works as root (the server then runs as another user, because PostgreSQL refuses root) and as a
 // normal user. If SORTIE_TEST_POSTGRES names a server, databases are created there instead. Without

@@ -99,7 +99,7 @@ var (
 	payoutsOpen     = figure("payouts", "Payouts that are not paid or deferred, counted up to 10000.", "status")
 	payoutsOldest   = figure("payout_oldest_seconds", "Age of the oldest payout that is queued or sent; 0 without one.")
 	payoutsHalted   = figure("payouts_halted", "1 while an operator has halted payouts.")
-	payoutsTotal    = figure("payouts_total", "Payouts that this process moved to an event: sent, paid, deferred, set_aside or retried.", "event")
+	payoutsTotal    = figure("payouts_total", "Events of payouts in this process: sent, paid, deferred, set_aside or retried.", "event")
 	settlementTotal = figure("settlements_total", "Events of settlements in this process: started, ended, undone or shrunk.", "event")
 	closingsTotal   = figure("closings_total", "Missions that this process started to close because every accepted submission is paid.")
 )

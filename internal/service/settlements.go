@@ -119,7 +119,7 @@ func noncesOf(intent store.Intent) int {
 }
 
 // withoutPaid omits the payouts that the contract has paid: their receipts were redeemed, which the
-// follower has not read yet. It fails with [chain.ErrAlreadyDone] if the mission is not open.
+// follower has not read yet. It fails with [sender.ErrAlreadyDone] if the mission is not open.
 func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subject string) (app.SettleCall, error) {
 	escrow, err := w.nodes.Escrow(ctx, call.Domain.Factory, call.MissionKey)
 	if err != nil {
