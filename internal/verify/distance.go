@@ -8,13 +8,25 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// distance is how many meters lie between two places.
-func distance(a, b Place) float64 { return mission.Distance(a.Lat, a.Lng, b.Lat, b.Lng) }
+// distance returns the meters between two places. It is NaN if one of them is nil, so that every
+// comparison and thus every check fails.
+func distance(a, b *mission.MicroDegrees) float64 {
+	if a == nil || b == nil {
+		return math.NaN()
+	}
+	return mission.Distance(*a, *b)
+}
 
-func placeOf(lat, lng json.Number) Place { return Place{Lat: number(lat), Lng: number(lng)} }
+// placeOf returns nil for text that is not a place.
+func placeOf(lat, lng json.Number) *mission.MicroDegrees {
+	place, err := mission.ParseMicroDegrees(lat, lng)
+	if err != nil {
+		return nil
+	}
+	return &place
+}
 
-// number is NaN for what is no finite number: no comparison holds for it, so that no check passes
-// on it.
+// number returns NaN for text that is not a finite number, so that every comparison fails.
 func number(text json.Number) float64 {
 	value, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || math.IsInf(value, 0) {

@@ -1,8 +1,5 @@
 package verify
 
-// Distance is in meters.
-var Distance = distance
-
 // PlainLine is what is kept of a program's words.
 var PlainLine = plainLine
 

@@ -45,13 +45,10 @@ type Media struct {
 	Kind          sortie.MediaType
 	Width, Height int // as shown
 	Duration      time.Duration
-	CapturedAt    *time.Time // as the file says; nil when it says nothing
-	ZoneUnknown   bool       // CapturedAt is a wall clock's reading in an unknown zone, written as if it were UTC
-	Place         *Place     // as the file says
+	CapturedAt    *time.Time            // as the file says; nil when it says nothing
+	ZoneUnknown   bool                  // CapturedAt is a wall clock's reading in an unknown zone, written as if it were UTC
+	Place         *mission.MicroDegrees // as the file says
 }
-
-// Place is a point on the earth in degrees.
-type Place struct{ Lat, Lng float64 }
 
 // Problem is why a file was refused or is in doubt, in words for the person who sent it.
 type Problem struct{ Code, Message string }
